@@ -1,0 +1,46 @@
+# The flags of our own code, and the three kinds of targets we have.
+
+add_library(assay_warnings INTERFACE)
+target_compile_options(assay_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  -Wcast-align -Wunused -Woverloaded-virtual -Wnull-dereference -Wdouble-promotion -Wimplicit-fallthrough
+  # gcc 12 reports these inside std::string and std::variant at -O2, where nothing is wrong.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-error=maybe-uninitialized -Wno-error=restrict -Wno-error=null-dereference
+    -Wno-error=stringop-overflow -Wno-error=array-bounds>)
+
+add_library(assay_instrumentation INTERFACE)
+if(ASSAY_SANITIZE)
+  target_compile_options(assay_instrumentation INTERFACE
+    -fsanitize=${ASSAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(assay_instrumentation INTERFACE -fsanitize=${ASSAY_SANITIZE})
+endif()
+if(ASSAY_COVERAGE)
+  target_compile_options(assay_instrumentation INTERFACE --coverage)
+  target_link_options(assay_instrumentation INTERFACE --coverage)
+endif()
+
+# assay_library(NAME SOURCES … [DEPENDS assay_core …] [LIBS fmt::fmt …])
+# DEPENDS are our own targets: includes of other folders of ours fail the build.
+function(assay_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} assay_instrumentation PRIVATE assay_warnings ${ARG_LIBS})
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  list(JOIN ARG_DEPENDS "," depends)
+  set_property(GLOBAL APPEND PROPERTY ASSAY_DEPENDENCY_RULES "${name}|${folder}|${depends}")
+endfunction()
+
+# assay_test(NAME SOURCES … DEPENDS … [LIBS …]): one GoogleTest program for one folder of tests.
+function(assay_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBS;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LIBS} assay_warnings assay_instrumentation
+                        GTest::gtest_main GTest::gmock)
+  target_compile_definitions(${name} PRIVATE
+    ASSAY_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data" ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/quant_params.hpp"
+#include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
+
+namespace assay::converters {
+
+/// How a calibration method turns observed values into a range.
+enum class Method { minmax, entropy, percentile, mse };
+[[nodiscard]] std::string_view method_name(Method method);
+
+/// The options vocabulary of DESIGN section 3, one for every converter.
+struct Options {
+  core::DType activation = core::DType::int8;
+  core::DType weight = core::DType::int8;
+  bool symmetric = false;
+  bool per_axis = true;
+  Method method = Method::minmax;
+  double percentile = 99.99;  ///< share of the values inside, in percent
+  /// By operator type or node name: "int8" (required), "int8?" (allowed), "fp16", "fp32". A node name wins.
+  std::map<std::string, std::string> precision;
+  /// A calibration cache to reuse, or empty.
+  std::string cache;
+
+  friend bool operator==(const Options&, const Options&) = default;
+};
+
+/// Keys as in DESIGN section 3; only what differs from the default is needed. Unknown keys and values are errors
+/// that list the choices. `base` supplies what the JSON leaves out.
+[[nodiscard]] core::Result<Options> options_from_json(const std::string& json, const Options& base = {});
+[[nodiscard]] std::string options_to_json(const Options& options);
+/// A short stable name of what differs from the defaults: "uint8,symmetric,per_tensor,entropy"; "default" for none.
+[[nodiscard]] std::string options_label(const Options& options);
+
+/// What a converter declares it can do; a list left out (nullopt) means "try it".
+struct Supports {
+  std::optional<std::vector<std::string>> activation;
+  std::optional<std::vector<bool>> symmetric;
+  std::optional<std::vector<bool>> per_axis;
+  std::optional<std::vector<std::string>> method;
+  std::optional<std::vector<std::string>> operators;
+  bool execute = true;
+  std::string artifact = "qdq";  ///< "qdq", "scales", "opaque"
+  std::vector<std::string> reports;  ///< "tensors", "precision", "cache"
+  [[nodiscard]] bool says(std::string_view what) const;
+};
+
+/// How a converter chooses its numbers (DESIGN section 4, `policy`).
+struct Policy {
+  std::string weights = "nearest";
+  std::string bias = "nearest";
+  double divisor = 127;
+  std::string averaging = "none";
+  double scale_floor = 0;
+  bool power_of_two = false;
+  std::map<std::string, std::pair<double, double>> fixed_ranges;
+  std::optional<std::vector<std::string>> shares;
+  std::optional<std::vector<std::string>> fusions;
+  std::optional<bool> folds_bn;
+  std::string arithmetic = "unknown";
+  bool deterministic = true;
+};
+
+struct Description {
+  std::string name;
+  std::string version;
+  Supports supports;
+  Policy policy;
+};
+
+struct TensorScale {
+  std::string name;
+  core::QuantParams params;
+};
+struct NodePrecision {
+  std::string node;
+  std::string op;
+  std::string got;  ///< "int8", "fp16", "fp32"
+};
+
+/// How a request ended; `crash` and `timeout` are the client's findings, never a converter's words.
+enum class Outcome { ok, refused, error, crash, timeout, oom };
+[[nodiscard]] std::string_view outcome_name(Outcome outcome);
+
+struct ConvertRequest {
+  std::filesystem::path model;
+  std::filesystem::path calibration;  ///< folder of 0000/input_0.pb …
+  Options options;
+  std::filesystem::path output;  ///< folder, exists
+};
+struct ConvertReply {
+  Outcome outcome = Outcome::error;
+  std::filesystem::path artifact;
+  std::vector<TensorScale> tensors;
+  std::vector<NodePrecision> precision;
+  std::filesystem::path cache;
+  std::string node, op, reason;       ///< of a refusal, error, crash or timeout
+  std::vector<std::string> diagnostics;  ///< warnings of the converter, in order
+};
+
+struct ExecuteRequest {
+  std::filesystem::path artifact;
+  std::filesystem::path inputs;  ///< folder of input_0.pb …
+  std::filesystem::path output;  ///< folder, exists
+};
+struct ExecuteReply {
+  Outcome outcome = Outcome::error;
+  std::string node, op, reason;
+};
+
+/// A quantized converter: three questions. One object answers one request at a time.
+class Converter {
+ public:
+  Converter() = default;
+  Converter(const Converter&) = delete;
+  Converter& operator=(const Converter&) = delete;
+  virtual ~Converter() = default;
+  [[nodiscard]] virtual core::Result<Description> describe() = 0;
+  [[nodiscard]] virtual ConvertReply convert(const ConvertRequest& request) = 0;
+  [[nodiscard]] virtual ExecuteReply execute(const ExecuteRequest& request) = 0;
+};
+
+}  // namespace assay::converters

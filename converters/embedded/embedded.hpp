@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::embedded {
+
+/// One row of the fault table (DESIGN section 6).
+struct FaultInfo {
+  std::string_view name;
+  std::string_view url;    ///< the public report it follows
+  std::string_view stage;  ///< "load", "float", "simplify", "plan", "calibrate", "assign", "emit", "cache", "engine"
+  std::string_view title;  ///< what it does
+};
+[[nodiscard]] std::span<const FaultInfo> fault_table();
+
+/// Correct ways in which real engines differ; false alarms are measured over them.
+struct VariantInfo {
+  std::string_view name;  ///< "round_half_away", "multiplier_31", "reciprocal_scale", "float_multiply", …
+  std::string_view title;
+};
+[[nodiscard]] std::span<const VariantInfo> variant_table();
+
+/// The full INT8 converter with its integer engine. `faults` and `variant` are names of the tables above.
+/// Errors   usage, for an unknown name, listing the nearest.
+[[nodiscard]] core::Result<std::unique_ptr<converters::Converter>> make_embedded(
+    const std::vector<std::string>& faults = {}, const std::string& variant = "");
+
+/// What one conversion in memory takes and gives; the Converter above wraps it in files.
+struct Conversion {
+  converters::ConvertReply reply;  ///< paths empty
+  model::Model artifact;           ///< Q/DQ ONNX
+  std::string cache_json;
+};
+
+/// Runs an artifact (any Q/DQ model that the engine understands) in integers.
+/// `trace`, when given, receives the codes of every quantized intermediate tensor by its QuantizeLinear output name.
+[[nodiscard]] core::Result<core::TensorMap> run_artifact(const model::Model& artifact, const core::TensorMap& inputs,
+                                                         const std::string& variant = "",
+                                                         core::TensorMap* trace = nullptr);
+
+}  // namespace assay::embedded

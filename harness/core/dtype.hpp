@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace assay::core {
+
+/// Element types, numbered as in ONNX's TensorProto.DataType.
+enum class DType : std::uint8_t {
+  undefined = 0,
+  float32 = 1,
+  uint8 = 2,
+  int8 = 3,
+  uint16 = 4,
+  int16 = 5,
+  int32 = 6,
+  int64 = 7,
+  string = 8,
+  boolean = 9,
+  float16 = 10,
+  float64 = 11,
+  uint32 = 12,
+  uint64 = 13,
+  bfloat16 = 16,
+};
+
+/// True for float16, bfloat16, float32 and float64: values are stored as double.
+[[nodiscard]] bool is_real(DType type);
+
+/// True for the integer types and boolean: values are stored as int64.
+[[nodiscard]] bool is_integer(DType type);
+
+/// ONNX's lower-case name ("float", "int8", "bool", …).
+[[nodiscard]] std::string_view dtype_name(DType type);
+
+/// The type called `name` ("float" and "float32" are the same), or nothing.
+[[nodiscard]] std::optional<DType> parse_dtype(std::string_view name);
+
+/// Bytes of one element in ONNX's raw form; 0 for string and undefined.
+[[nodiscard]] std::size_t element_size_bytes(DType type);
+
+/// Smallest and largest value of an integer type (uint64 is cut at int64's largest).
+struct IntegerLimits {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+[[nodiscard]] IntegerLimits integer_limits(DType type);
+
+}  // namespace assay::core

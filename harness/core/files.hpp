@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "harness/core/result.hpp"
+
+namespace assay::core {
+
+/// The whole file; files over `limit_bytes` are refused before anything is read.
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path,
+                                            std::uintmax_t limit_bytes = std::uintmax_t{2} << 30U);
+
+/// Writes to a temporary neighbour and renames, so that a reader sees the old or the new file, never a part.
+[[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// A folder of its own below the system's temporary folder, removed with everything in it at destruction.
+class TemporaryFolder {
+ public:
+  [[nodiscard]] static Result<TemporaryFolder> create();
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+}  // namespace assay::core

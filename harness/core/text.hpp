@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::core {
+
+/// Shortest decimal that reads back as the same float32 (double for exact_text64); "NaN", "Infinity", "-Infinity".
+[[nodiscard]] std::string exact_text(float value);
+[[nodiscard]] std::string exact_text64(double value);
+
+[[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
+
+/// Up to `limit` of `choices`, nearest to `word` by edit distance first: for "did you mean" messages.
+[[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::span<const std::string> choices,
+                                               std::size_t limit = 5);
+
+/// `text` matches `pattern` with `*` (any run, also '/') and `?` as wildcards.
+[[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text);
+
+/// SHA-256 as 64 hexadecimal digits.
+[[nodiscard]] std::string sha256_hex(std::string_view bytes);
+
+}  // namespace assay::core

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::corpus {
+
+struct Origin {
+  std::string url;
+  std::string reported_against;
+  std::string defect;
+};
+
+/// How one graph input is generated.
+struct InputSpec {
+  std::vector<std::string> data_sets;  ///< "typical", "ties", … (DESIGN section 2)
+  double low = -1, high = 1;           ///< the calibrated range
+  std::optional<std::vector<std::int64_t>> shape;  ///< binds symbolic dimensions
+};
+
+/// The calibration feed of a step. The defaults feed every input, in order, all batches.
+struct FeedSpec {
+  int batches = 8;
+  std::uint64_t seed = 7;
+  std::vector<std::string> drop;                 ///< inputs left out of every batch
+  std::optional<std::int64_t> batch;             ///< another batch size (axis 0) than the graph declares
+  std::optional<int> stop_after;                 ///< the feed breaks off after so many batches (a truncated file follows)
+  std::vector<std::string> order;                ///< order in which the files are numbered
+  std::string cache;                             ///< "", "previous", "stale"
+  std::map<std::string, double> poison;          ///< input → NaN or infinity put into its first batch
+};
+
+struct Step {
+  std::string action = "convert";
+  std::string options_json;  ///< over the case's options; may be "{}"
+  FeedSpec feed;
+};
+
+struct ExpectedScale {
+  std::optional<std::int64_t> axis;
+  std::optional<std::int64_t> count;
+  std::optional<double> scale;
+  std::optional<std::int64_t> zero_point;
+};
+
+/// What a case demands beyond the general rules.
+struct Expectation {
+  std::string status = "converts";  ///< or "refused"
+  std::optional<std::string> refused_node, refused_op;
+  std::optional<std::string> refused_reason;                  ///< regular expression
+  std::map<std::string, std::string> precision;               ///< node name or operator type → "int8" / "fp32"
+  std::map<std::string, ExpectedScale> scales;                ///< by tensor
+  std::map<std::string, std::vector<std::int64_t>> shape;     ///< by output
+  std::map<std::string, std::string> dtype;                   ///< by output
+  std::optional<std::vector<std::string>> outputs;            ///< names, in order
+  std::vector<std::string> diagnostics;                       ///< regular expressions, each matched by one line
+  std::optional<std::vector<std::string>> order;              ///< feed order that must not matter (see docs/cases.md)
+};
+
+/// One expanded case, ready to run.
+struct Case {
+  std::string name;    ///< "deconv_output/cin=64,cout=10,groups=1"; the family's name alone without a matrix
+  std::string family;
+  std::string title;
+  std::filesystem::path file;
+  std::vector<Origin> origins;
+  std::vector<std::string> tags;
+  std::shared_ptr<const model::Model> model;
+  std::map<std::string, InputSpec> inputs;
+  std::optional<std::filesystem::path> stored_data;  ///< folder of test_data_set_N for real models
+  FeedSpec calibration;
+  std::string options_json = "{}";  ///< what the case requires
+  std::vector<Step> steps;          ///< at least one
+  Expectation expect;
+  std::vector<std::string> kills;
+  std::string content_hash;  ///< sha256 over everything that determines the verdict
+};
+
+/// Loads one family file and expands it. Errors   invalid_case with file and key.
+[[nodiscard]] core::Result<std::vector<Case>> load_family(const std::filesystem::path& file);
+/// The same from JSON text; `file` names it in messages and resolves "model".
+[[nodiscard]] core::Result<std::vector<Case>> parse_family(const std::string& json, const std::filesystem::path& file);
+
+/// Calibration batches of a case: element i is batch i, every input by name, as the step's feed says.
+[[nodiscard]] core::Result<std::vector<core::TensorMap>> calibration_batches(const Case& test_case, const FeedSpec& feed);
+
+/// One data set's inputs. `scales` are the artifact's (or audited) parameters of the graph inputs where known: `ties`
+/// needs them. Data sets a case lists for any input are made for all of its inputs (others draw `typical`).
+[[nodiscard]] core::Result<core::TensorMap> data_set(const Case& test_case, const std::string& set,
+                                                     const std::map<std::string, core::QuantParams>& scales);
+/// Names of the case's data sets in their stable order.
+[[nodiscard]] std::vector<std::string> data_set_names(const Case& test_case);
+
+}  // namespace assay::corpus

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/core/result.hpp"
+#include "harness/corpus/case.hpp"
+
+namespace assay::corpus {
+
+struct OptionSet {
+  std::string label;  ///< options_label(options) unless the suite names it
+  std::string options_json;
+};
+
+struct ExpectedFailure {
+  std::string case_pattern, options, converter, versions, stage, facet, reason, url, until;
+  std::optional<double> margin;
+};
+
+struct Suite {
+  std::string name;
+  std::vector<std::string> select;   ///< name patterns
+  std::vector<std::string> tags;     ///< any of these, when not empty
+  std::vector<std::string> exclude;
+  std::vector<std::string> converters;
+  std::vector<OptionSet> option_sets;  ///< at least one
+  std::vector<ExpectedFailure> expected_failures;
+};
+
+/// Where cases/ and suites/ lie: ASSAY_HOME when set, else beside the program's source tree.
+[[nodiscard]] std::filesystem::path home();
+
+[[nodiscard]] core::Result<Suite> load_suite(const std::string& name);
+[[nodiscard]] std::vector<std::string> suite_names();
+/// All cases below cases/, sorted by name; names twice are an error.
+[[nodiscard]] core::Result<std::vector<Case>> load_corpus();
+/// The suite's cases in stable order.
+[[nodiscard]] core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& corpus);
+
+}  // namespace assay::corpus

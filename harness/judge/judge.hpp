@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/corpus/case.hpp"
+#include "harness/judge/verdict.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::judge {
+
+/// What the converter's executor gave for one data set.
+struct Execution {
+  std::string data_set;
+  core::TensorMap inputs;
+  core::TensorMap outputs;
+  converters::ExecuteReply reply;
+  /// Codes of intermediate quantized tensors where the converter can tell (embedded only), else empty.
+  core::TensorMap trace;
+};
+
+/// Everything the judge reads. The judge writes nothing and runs nothing of the converter's.
+struct Evidence {
+  const corpus::Case* test_case = nullptr;  ///< expectation and names; never null
+  converters::Options options;              ///< as asked, after the case's own
+  converters::Description converter;
+  const model::Model* model = nullptr;                            ///< the original
+  const std::vector<core::TensorMap>* calibration = nullptr;      ///< as fed to the judged conversion
+  converters::ConvertReply conversion;
+  std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
+  std::vector<Execution> executions;
+};
+
+/// Results of the float reference that option sets of a case share: keyed by what was fed. Thread-compatible.
+class ReferenceCache;
+[[nodiscard]] std::shared_ptr<ReferenceCache> make_reference_cache();
+
+/// Judges one conversion with its executions. Deterministic. `judged_elements` is N of DESIGN's false-alarm budget:
+/// the number of output elements judged in the whole run (an upper estimate is fine and safe).
+[[nodiscard]] Judgement judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements);
+
+/// The parameters the harness itself derives (min-max) for each graph input: what `ties` data is made from when the
+/// artifact's own are unknown.
+[[nodiscard]] std::map<std::string, core::QuantParams> audited_input_params(const Evidence& evidence);
+
+}  // namespace assay::judge

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::judge {
+
+/// The one enum of verdicts (DESIGN section 5).
+enum class Verdict {
+  pass, fail, crash, timeout, oom, not_quantized, refused, unsupported, xfail, xfail_changed, xpass, mistrusted,
+  skipped, not_run, invalid_case, harness_error,
+};
+enum class Gate { green, amber, red, neutral };
+
+enum class Stage { load, float_run, calibrate, convert, artifact, execute, judge };
+
+/// In order from structure to numbers: the first that differs is the headline.
+enum class Facet {
+  status, names, count, shape, dtype, precision, scale, zero_point, axis, weight, bias, integers, numerics, nan,
+  determinism, diagnostics, resources,
+};
+
+[[nodiscard]] std::string_view verdict_name(Verdict verdict);
+[[nodiscard]] std::string_view gate_name(Gate gate);
+[[nodiscard]] std::string_view stage_name(Stage stage);
+[[nodiscard]] std::string_view facet_name(Facet facet);
+[[nodiscard]] std::optional<Verdict> parse_verdict(std::string_view name);
+[[nodiscard]] std::span<const Verdict> all_verdicts();
+/// The verdict's usual gate; not-quantized is red unless INT8 was only allowed (the judge says so).
+[[nodiscard]] Gate default_gate(Verdict verdict);
+
+/// One facet outside its limit.
+struct Finding {
+  Stage stage = Stage::judge;
+  Facet facet = Facet::status;
+  std::string node, op, tensor, data_set;
+  std::string layer;    ///< "L0", "L1", "L2", or empty
+  std::string message;  ///< several lines allowed: what, where, both values
+  double margin = 0;    ///< |e| ÷ limit where it is numeric
+};
+
+/// Recorded for a tensor, pass or fail; gates nothing.
+struct Metric {
+  std::string tensor, data_set, name;  ///< name: "sqnr_db", "cosine", "margin_log2", "max_error", "steps" …
+  double value = 0;
+};
+
+/// A verdict with everything that goes into the results.
+struct Judgement {
+  Verdict verdict = Verdict::harness_error;
+  Gate gate = Gate::red;
+  Stage stage = Stage::judge;
+  std::optional<Facet> facet;
+  std::string node, op, reason;
+  std::optional<double> margin;   ///< largest |e| ÷ limit over outputs
+  std::optional<double> sqnr_db;  ///< smallest over outputs, on `typical` (any data set where there is none)
+  std::vector<std::string> layers;
+  std::vector<Finding> findings;
+  std::vector<Metric> metrics;
+  std::string style;  ///< execution style that explains the integers, where L1 applied
+};
+
+}  // namespace assay::judge

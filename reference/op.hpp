@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::reference {
+
+using core::DType;
+using core::Result;
+using core::Shape;
+using core::Tensor;
+using core::TensorMap;
+using model::Node;
+
+/// Runs a subgraph (If, Loop, Scan) with `bound` added to the names visible outside. Results in the graph's order.
+using SubgraphRunner =
+    std::function<Result<std::vector<Tensor>>(const model::Graph& graph, const TensorMap& bound)>;
+
+/// What an operator's kernel sees: its node, its inputs in order (null where left out), its opset.
+struct OpCall {
+  const Node& node;
+  std::int64_t opset = 0;  ///< version of the node's domain that the model imports
+  std::span<const Tensor* const> inputs;
+  const SubgraphRunner* run_subgraph = nullptr;
+
+  [[nodiscard]] bool has_input(std::size_t index) const { return index < inputs.size() && inputs[index] != nullptr; }
+  /// Input `index`; the executor has checked that the first OpDef::min_inputs ones are there.
+  [[nodiscard]] const Tensor& in(std::size_t index) const { return *inputs[index]; }
+  /// The input, or null where it is left out.
+  [[nodiscard]] const Tensor* optional_in(std::size_t index) const {
+    return has_input(index) ? inputs[index] : nullptr;
+  }
+};
+
+/// Errors are core::Error with the shapes in the message; the executor adds node and operator.
+using Kernel = Result<std::vector<Tensor>> (*)(const OpCall& call);
+
+/// One operator of the reference: defined in reference/ops/<snake_case name>.cpp as `const OpDef& op_<snake_case>()`,
+/// found by its file name.
+struct OpDef {
+  std::string_view name;        ///< ONNX's name, "ConvTranspose"
+  std::int64_t first_opset = 1;  ///< oldest version of the operator that the kernel follows
+  std::int64_t last_opset = 23;  ///< newest opset whose form of the operator the kernel follows
+  std::size_t min_inputs = 1;
+  std::size_t max_inputs = 1;
+  Kernel run = nullptr;
+  std::string_view domain = "";
+};
+
+/// Every operator, sorted by domain and name.
+[[nodiscard]] std::span<const OpDef* const> all_operators();
+/// The operator, or null.
+[[nodiscard]] const OpDef* find_operator(std::string_view domain, std::string_view name);
+
+/// Shorthand for an operator's own complaint (kind invalid_model).
+[[nodiscard]] core::Error op_error(std::string message);
+/// ... and for a legal form that the kernel does not handle (kind unsupported).
+[[nodiscard]] core::Error op_unsupported(std::string message);
+
+}  // namespace assay::reference

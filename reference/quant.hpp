@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "harness/core/dtype.hpp"
+
+namespace assay::reference {
+
+/// Rounds to the nearest integer, ties to even, independent of the processor's rounding mode.
+[[nodiscard]] double round_half_even(double value);
+
+/// Clamps to the range of `type` in the wide type, then narrows; infinities go to the ends. NaN gives the low end's
+/// neighbour of zero_point by no standard: callers must refuse NaN before.
+[[nodiscard]] std::int64_t saturate(double value, core::DType type);
+
+/// ONNX QuantizeLinear: saturate(round_half_even(x / scale) + zero_point): divide, round, *then* add.
+[[nodiscard]] std::int64_t quantize(double x, double scale, std::int64_t zero_point, core::DType type);
+
+/// ONNX DequantizeLinear: (q - zero_point) * scale.
+[[nodiscard]] double dequantize(std::int64_t q, double scale, std::int64_t zero_point);
+
+/// saturate(round_half_even(acc * (s_x * s_w / s_y)) + zero_point_y) from an integer accumulator.
+[[nodiscard]] std::int64_t requantize(std::int64_t accumulator, double scale_x, double scale_w, double scale_y,
+                                      std::int64_t zero_point_y, core::DType type);
+
+}  // namespace assay::reference
