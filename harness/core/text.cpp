@@ -1,0 +1,107 @@
+#include "harness/core/text.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace assay::core {
+namespace {
+
+template <typename Float>
+std::string shortest_text(Float value) {
+  if (std::isnan(value)) {
+    return "NaN";
+  }
+  if (std::isinf(value)) {
+    return value > 0 ? "Infinity" : "-Infinity";
+  }
+  std::array<char, 64> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end.ptr};
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string exact_text(float value) { return shortest_text(value); }
+std::string exact_text64(double value) { return shortest_text(value); }
+
+std::string join(std::span<const std::string> parts, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? std::string{} : std::string(separator)) + parts[i];
+  }
+  return text;
+}
+
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> choices, std::size_t limit) {
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  ranked.reserve(choices.size());
+  for (const std::string& choice : choices) {
+    ranked.emplace_back(edit_distance(word, choice), choice);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < std::min(limit, ranked.size()); ++i) {
+    result.push_back(std::move(ranked[i].second));
+  }
+  return result;
+}
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') {
+    ++p;
+  }
+  return p == pattern.size();
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr);
+  std::string text;
+  for (unsigned int i = 0; i < length; ++i) {
+    text += fmt::format("{:02x}", digest[i]);
+  }
+  return text;
+}
+
+}  // namespace assay::core
