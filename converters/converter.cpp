@@ -1,0 +1,169 @@
+#include "converters/converter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "harness/core/text.hpp"
+
+namespace assay::converters {
+namespace {
+
+using core::DType;
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using core::Status;
+using nlohmann::json;
+
+constexpr std::array<std::pair<Method, std::string_view>, 4> kMethods{{{Method::minmax, "minmax"},
+                                                                       {Method::entropy, "entropy"},
+                                                                       {Method::percentile, "percentile"},
+                                                                       {Method::mse, "mse"}}};
+constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{{Outcome::ok, "ok"},
+                                                                         {Outcome::refused, "refused"},
+                                                                         {Outcome::error, "error"},
+                                                                         {Outcome::crash, "crash"},
+                                                                         {Outcome::timeout, "timeout"},
+                                                                         {Outcome::oom, "oom"}}};
+
+Error bad(std::string message) { return Error{ErrorKind::usage, "options: " + std::move(message), "", "", ""}; }
+
+Error bad_choice(std::string_view key, std::string_view value, std::span<const std::string> choices) {
+  return bad(fmt::format("\"{}\" can't be \"{}\"; choose one of {}", key, value,
+                         core::join(core::nearest(value, choices, choices.size()), ", ")));
+}
+
+/// 16-bit types can be asked for (a converter refuses them by name); anything else is a mistake.
+Result<DType> read_code_type(std::string_view key, const json& value) {
+  static const std::vector<std::string> choices{"int8", "uint8", "int16", "uint16"};
+  if (!value.is_string()) return bad(fmt::format("\"{}\" must be a string, one of int8, uint8", key));
+  const auto text = value.get<std::string>();
+  if (std::ranges::find(choices, text) == choices.end()) return bad_choice(key, text, choices);
+  return *core::parse_dtype(text);
+}
+
+Result<bool> read_bool(std::string_view key, const json& value) {
+  if (!value.is_boolean()) return bad(fmt::format("\"{}\" must be true or false, not {}", key, value.dump()));
+  return value.get<bool>();
+}
+
+Result<std::string> read_string(std::string_view key, const json& value) {
+  if (!value.is_string()) return bad(fmt::format("\"{}\" must be a string, not {}", key, value.dump()));
+  return value.get<std::string>();
+}
+
+Result<std::map<std::string, std::string>> read_precision(const json& value) {
+  static const std::vector<std::string> choices{"int8", "int8?", "fp16", "fp32"};
+  if (!value.is_object()) return bad("\"precision\" must be an object of operator types or node names");
+  std::map<std::string, std::string> precision;
+  for (const auto& [name, wanted] : value.items()) {
+    const auto text = wanted.is_string() ? wanted.get<std::string>() : wanted.dump();
+    if (std::ranges::find(choices, text) == choices.end()) return bad_choice("precision." + name, text, choices);
+    precision[name] = text;
+  }
+  return precision;
+}
+
+template <typename T>
+Status assign(Result<T> read, T& out) {
+  if (!read) return read.error();
+  out = std::move(*read);
+  return core::success();
+}
+
+Status read_key(const std::string& key, const json& value, Options& options) {
+  if (key == "activation") return assign(read_code_type(key, value), options.activation);
+  if (key == "weight") return assign(read_code_type(key, value), options.weight);
+  if (key == "symmetric") return assign(read_bool(key, value), options.symmetric);
+  if (key == "per_axis") return assign(read_bool(key, value), options.per_axis);
+  if (key == "precision") return assign(read_precision(value), options.precision);
+  if (key == "cache") return assign(read_string(key, value), options.cache);
+  if (key == "percentile") {
+    if (!value.is_number() || !(value.get<double>() > 50) || !(value.get<double>() <= 100)) {
+      return bad(fmt::format("\"percentile\" must be above 50 and at most 100, not {}", value.dump()));
+    }
+    options.percentile = value.get<double>();
+    return core::success();
+  }
+  if (key == "method") {
+    const auto text = read_string(key, value);
+    if (!text) return text.error();
+    for (const auto& [method, name] : kMethods) {
+      if (name == *text) {
+        options.method = method;
+        return core::success();
+      }
+    }
+    static const std::vector<std::string> choices{"minmax", "entropy", "percentile", "mse"};
+    return bad_choice(key, *text, choices);
+  }
+  static const std::vector<std::string> keys{"activation", "weight",     "symmetric", "per_axis",
+                                             "method",     "percentile", "precision", "cache"};
+  return bad(fmt::format("there is no \"{}\"; the keys are {}", key, core::join(core::nearest(key, keys, 8), ", ")));
+}
+
+std::string_view code_type_name(DType type) { return core::dtype_name(type); }
+
+}  // namespace
+
+std::string_view method_name(Method method) {
+  for (const auto& [value, name] : kMethods) {
+    if (value == method) return name;
+  }
+  return "?";
+}
+
+std::string_view outcome_name(Outcome outcome) {
+  for (const auto& [value, name] : kOutcomes) {
+    if (value == outcome) return name;
+  }
+  return "?";
+}
+
+Result<Options> options_from_json(const std::string& text, const Options& base) {
+  const auto parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded()) return bad("not valid JSON: " + text.substr(0, 80));
+  if (!parsed.is_object()) return bad("must be a JSON object");
+  Options options = base;
+  for (const auto& [key, value] : parsed.items()) {
+    if (auto read = read_key(key, value, options); !read) return read.error();
+  }
+  return options;
+}
+
+std::string options_to_json(const Options& options) {
+  json out{{"activation", code_type_name(options.activation)},
+           {"weight", code_type_name(options.weight)},
+           {"symmetric", options.symmetric},
+           {"per_axis", options.per_axis},
+           {"method", method_name(options.method)}};
+  if (options.method == Method::percentile) out["percentile"] = options.percentile;
+  if (!options.precision.empty()) out["precision"] = options.precision;
+  if (!options.cache.empty()) out["cache"] = options.cache;
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string options_label(const Options& options) {
+  const Options usual;
+  std::vector<std::string> parts;
+  if (options.activation != usual.activation) parts.emplace_back(code_type_name(options.activation));
+  if (options.weight != usual.weight) parts.push_back(fmt::format("weight={}", code_type_name(options.weight)));
+  if (options.symmetric) parts.emplace_back("symmetric");
+  if (!options.per_axis) parts.emplace_back("per_tensor");
+  if (options.method != usual.method) parts.emplace_back(method_name(options.method));
+  if (options.method == Method::percentile && options.percentile != usual.percentile) {
+    parts.back() += "=" + core::exact_text64(options.percentile);
+  }
+  for (const auto& [name, wanted] : options.precision) parts.push_back(name + "=" + wanted);
+  if (!options.cache.empty()) parts.emplace_back("cached");
+  return parts.empty() ? "default" : core::join(parts, ",");
+}
+
+bool Supports::says(std::string_view what) const { return std::ranges::find(reports, what) != reports.end(); }
+
+}  // namespace assay::converters

@@ -1,0 +1,111 @@
+#include "converters/converter.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay::converters {
+namespace {
+
+using core::DType;
+using testing::HasSubstr;
+
+TEST(OptionsFromJson, AnEmptyObjectGivesTheDefaults) {
+  const auto options = options_from_json("{}");
+  ASSERT_TRUE(options);
+  EXPECT_EQ(*options, Options{});
+}
+
+TEST(OptionsFromJson, ReadsEveryKey) {
+  const auto options = options_from_json(R"({"activation":"uint8","weight":"int8","symmetric":true,"per_axis":false,
+      "method":"percentile","percentile":99.5,"precision":{"Concat":"fp32","c1":"int8?"},"cache":"a/b.cache"})");
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->activation, DType::uint8);
+  EXPECT_TRUE(options->symmetric);
+  EXPECT_FALSE(options->per_axis);
+  EXPECT_EQ(options->method, Method::percentile);
+  EXPECT_EQ(options->percentile, 99.5);
+  EXPECT_EQ(options->precision.at("Concat"), "fp32");
+  EXPECT_EQ(options->precision.at("c1"), "int8?");
+  EXPECT_EQ(options->cache, "a/b.cache");
+}
+
+TEST(OptionsFromJson, TheBaseSuppliesWhatIsLeftOut) {
+  Options base;
+  base.activation = DType::uint8;
+  const auto options = options_from_json(R"({"symmetric":true})", base);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->activation, DType::uint8);
+  EXPECT_TRUE(options->symmetric);
+}
+
+TEST(OptionsFromJson, AnUnknownKeyListsTheKeysNearestFirst) {
+  const auto options = options_from_json(R"({"per_axs":true})");
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().kind, core::ErrorKind::usage);
+  EXPECT_THAT(options.error().message, HasSubstr("no \"per_axs\"; the keys are per_axis"));
+}
+
+TEST(OptionsFromJson, AnUnknownValueListsTheChoices) {
+  for (const auto* text : {R"({"method":"minmix"})", R"({"activation":"int4"})", R"({"precision":{"Conv":"int4"}})"}) {
+    const auto options = options_from_json(text);
+    ASSERT_FALSE(options) << text;
+    EXPECT_THAT(options.error().message, HasSubstr("choose one of")) << text;
+  }
+}
+
+TEST(OptionsFromJson, SixteenBitTypesAreLeftForTheConverterToRefuse) {
+  EXPECT_TRUE(options_from_json(R"({"activation":"int16"})"));
+}
+
+TEST(OptionsFromJson, RefusesWhatIsNotAnObjectOfRightKinds) {
+  for (const auto* text : {"", "[]", "{", R"({"symmetric":1})", R"({"cache":3})", R"({"percentile":101})",
+                           R"({"precision":"int8"})", R"({"percentile":"NaN"})"}) {
+    EXPECT_FALSE(options_from_json(text)) << text;
+  }
+}
+
+TEST(OptionsToJson, ReadsBackEqual) {
+  Options options;
+  options.activation = DType::uint8;
+  options.method = Method::percentile;
+  options.percentile = 99.9;
+  options.precision = {{"a\"b", "int8?"}};
+  options.cache = "c";
+  const auto back = options_from_json(options_to_json(options));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, options);
+}
+
+TEST(OptionsLabel, NamesOnlyWhatDiffersFromTheDefaults) {
+  Options options;
+  EXPECT_EQ(options_label(options), "default");
+  options.activation = DType::uint8;
+  options.symmetric = true;
+  options.per_axis = false;
+  options.method = Method::entropy;
+  EXPECT_EQ(options_label(options), "uint8,symmetric,per_tensor,entropy");
+}
+
+TEST(OptionsLabel, TellsPrecisionAndPercentileApart) {
+  Options options;
+  options.method = Method::percentile;
+  options.percentile = 99.5;
+  options.precision = {{"Concat", "fp32"}};
+  EXPECT_EQ(options_label(options), "percentile=99.5,Concat=fp32");
+}
+
+TEST(Names, EveryMethodAndOutcomeHasOne) {
+  EXPECT_EQ(method_name(Method::mse), "mse");
+  EXPECT_EQ(outcome_name(Outcome::refused), "refused");
+  EXPECT_EQ(outcome_name(Outcome::oom), "oom");
+}
+
+TEST(SupportsSays, IsTrueForWhatIsReported) {
+  Supports supports;
+  supports.reports = {"tensors"};
+  EXPECT_TRUE(supports.says("tensors"));
+  EXPECT_FALSE(supports.says("cache"));
+}
+
+}  // namespace
+}  // namespace assay::converters
