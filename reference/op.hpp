@@ -20,8 +20,7 @@ using core::TensorMap;
 using model::Node;
 
 /// Runs a subgraph (If, Loop, Scan) with `bound` added to the names visible outside. Results in the graph's order.
-using SubgraphRunner =
-    std::function<Result<std::vector<Tensor>>(const model::Graph& graph, const TensorMap& bound)>;
+using SubgraphRunner = std::function<Result<std::vector<Tensor>>(const model::Graph& graph, const TensorMap& bound)>;
 
 /// What an operator's kernel sees: its node, its inputs in order (null where left out), its opset.
 struct OpCall {
@@ -45,7 +44,7 @@ using Kernel = Result<std::vector<Tensor>> (*)(const OpCall& call);
 /// One operator of the reference: defined in reference/ops/<snake_case name>.cpp as `const OpDef& op_<snake_case>()`,
 /// found by its file name.
 struct OpDef {
-  std::string_view name;        ///< ONNX's name, "ConvTranspose"
+  std::string_view name;         ///< ONNX's name, "ConvTranspose"
   std::int64_t first_opset = 1;  ///< oldest version of the operator that the kernel follows
   std::int64_t last_opset = 23;  ///< newest opset whose form of the operator the kernel follows
   std::size_t min_inputs = 1;

@@ -9,8 +9,8 @@ namespace assay::reference {
 /// Rounds to the nearest integer, ties to even, independent of the processor's rounding mode.
 [[nodiscard]] double round_half_even(double value);
 
-/// Clamps to the range of `type` in the wide type, then narrows; infinities go to the ends. NaN gives the low end's
-/// neighbour of zero_point by no standard: callers must refuse NaN before.
+/// Clamps to the range of `type` in the wide type, then narrows; infinities go to the ends. NaN has no
+/// code (it would come out as the low end): callers refuse it before.
 [[nodiscard]] std::int64_t saturate(double value, core::DType type);
 
 /// ONNX QuantizeLinear: saturate(round_half_even(x / scale) + zero_point): divide, round, *then* add.

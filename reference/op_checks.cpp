@@ -1,0 +1,93 @@
+#include "reference/op_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay::reference {
+
+Result<std::int64_t> checked_count(std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  bool empty = false;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) {
+      return op_error(fmt::format("the shape {} has a negative extent", core::shape_text(shape)));
+    }
+    empty = empty || extent == 0;
+  }
+  if (empty) {
+    return std::int64_t{0};
+  }
+  for (const std::int64_t extent : shape) {
+    if (extent > kElementLimit / count) {
+      return op_error(fmt::format("a tensor of shape {} would exceed the limit of {} elements", core::shape_text(shape),
+                                  kElementLimit));
+    }
+    count *= extent;
+  }
+  return count;
+}
+
+Result<std::int64_t> checked_axis(std::int64_t axis, std::int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    return op_error(fmt::format("axis {} is outside [{}, {}) for a tensor of rank {}", axis, -rank, rank, rank));
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::string input_text(const OpCall& call, std::size_t index) {
+  return fmt::format("input {} \"{}\"", index, call.node.input(index));
+}
+
+core::Status require_real(const OpCall& call, std::size_t index) {
+  if (!call.in(index).is_real()) {
+    return op_error(fmt::format("{} has type {}, expected a floating point type", input_text(call, index),
+                                core::dtype_name(call.in(index).type())));
+  }
+  return core::success();
+}
+
+core::Status require_integer(const OpCall& call, std::size_t index) {
+  if (!core::is_integer(call.in(index).type())) {
+    return op_error(fmt::format("{} has type {}, expected an integer type", input_text(call, index),
+                                core::dtype_name(call.in(index).type())));
+  }
+  return core::success();
+}
+
+core::Status require_type(const OpCall& call, std::size_t index, std::span<const DType> types) {
+  const DType type = call.in(index).type();
+  if (std::find(types.begin(), types.end(), type) != types.end()) {
+    return core::success();
+  }
+  std::string expected;
+  for (const DType choice : types) {
+    expected += (expected.empty() ? "" : " or ") + std::string(core::dtype_name(choice));
+  }
+  return op_error(
+      fmt::format("{} has type {}, expected {}", input_text(call, index), core::dtype_name(type), expected));
+}
+
+core::Status require_same_type(const OpCall& call, std::size_t first, std::size_t second) {
+  if (!call.has_input(first) || !call.has_input(second) || call.in(first).type() == call.in(second).type()) {
+    return core::success();
+  }
+  return op_error(fmt::format("{} has type {}, but {} has type {}; expected the same", input_text(call, first),
+                              core::dtype_name(call.in(first).type()), input_text(call, second),
+                              core::dtype_name(call.in(second).type())));
+}
+
+AxisSplit split_at_axis(std::span<const std::int64_t> shape, std::int64_t axis) {
+  const auto position = shape.begin() + axis;
+  AxisSplit split;
+  split.extent = *position;
+  for (auto extent = shape.begin(); extent != position; ++extent) {
+    split.outer *= *extent;
+  }
+  for (auto extent = position + 1; extent != shape.end(); ++extent) {
+    split.inner *= *extent;
+  }
+  return split;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "reference/op.hpp"
+
+namespace assay::reference {
+
+/// The most elements one tensor may have; larger outputs are refused before anything is allocated.
+inline constexpr std::int64_t kElementLimit = std::int64_t{1} << 30U;
+
+/// Number of elements of `shape`.
+/// Errors   a negative extent; more than kElementLimit elements.
+[[nodiscard]] Result<std::int64_t> checked_count(std::span<const std::int64_t> shape);
+
+/// `axis` counted from the front.
+/// Errors   outside [-rank, rank).
+[[nodiscard]] Result<std::int64_t> checked_axis(std::int64_t axis, std::int64_t rank);
+
+/// Input `index` (which must be there) is of a real type / an integer type (or boolean) / one of `types`.
+[[nodiscard]] core::Status require_real(const OpCall& call, std::size_t index);
+[[nodiscard]] core::Status require_integer(const OpCall& call, std::size_t index);
+[[nodiscard]] core::Status require_type(const OpCall& call, std::size_t index, std::span<const DType> types);
+/// Inputs `first` and `second`, where both are there, have the same type.
+[[nodiscard]] core::Status require_same_type(const OpCall& call, std::size_t first, std::size_t second);
+
+/// `input 1 "w"`: how messages call an input.
+[[nodiscard]] std::string input_text(const OpCall& call, std::size_t index);
+
+/// A shape's extents around an axis: outer × extent × inner elements.
+struct AxisSplit {
+  std::int64_t outer = 1;
+  std::int64_t extent = 1;
+  std::int64_t inner = 1;
+};
+/// `axis` must be in range.
+[[nodiscard]] AxisSplit split_at_axis(std::span<const std::int64_t> shape, std::int64_t axis);
+
+/// `index` as an unsigned subscript; negative values are a broken assumption.
+[[nodiscard]] constexpr std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace assay::reference
