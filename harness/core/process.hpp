@@ -29,9 +29,11 @@ struct SpawnOptions {
 };
 
 /// A child process started with posix_spawn in a process group of its own, with pipes on its three streams. Standard
-/// error is drained while we wait for anything. Destroying it kills the whole group.
+/// error is drained while we wait for anything. When the child ends, what it left running in its group is killed;
+/// destroying the object kills the whole group. An object belongs to one thread at a time.
 class Process {
  public:
+  /// Errors   io, for a program or working folder that is missing or can't be run. Safe to call from many threads.
   [[nodiscard]] static Result<Process> spawn(const SpawnOptions& options);
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
