@@ -11,8 +11,22 @@ namespace assay::judge {
 
 /// The one enum of verdicts (DESIGN section 5).
 enum class Verdict {
-  pass, fail, crash, timeout, oom, not_quantized, refused, unsupported, xfail, xfail_changed, xpass, mistrusted,
-  skipped, not_run, invalid_case, harness_error,
+  pass,
+  fail,
+  crash,
+  timeout,
+  oom,
+  not_quantized,
+  refused,
+  unsupported,
+  xfail,
+  xfail_changed,
+  xpass,
+  mistrusted,
+  skipped,
+  not_run,
+  invalid_case,
+  harness_error,
 };
 enum class Gate { green, amber, red, neutral };
 
@@ -20,8 +34,23 @@ enum class Stage { load, float_run, calibrate, convert, artifact, execute, judge
 
 /// In order from structure to numbers: the first that differs is the headline.
 enum class Facet {
-  status, names, count, shape, dtype, precision, scale, zero_point, axis, weight, bias, integers, numerics, nan,
-  determinism, diagnostics, resources,
+  status,
+  names,
+  count,
+  shape,
+  dtype,
+  precision,
+  scale,
+  zero_point,
+  axis,
+  weight,
+  bias,
+  integers,
+  numerics,
+  nan,
+  determinism,
+  diagnostics,
+  resources,
 };
 
 [[nodiscard]] std::string_view verdict_name(Verdict verdict);
@@ -41,6 +70,7 @@ struct Finding {
   std::string layer;    ///< "L0", "L1", "L2", or empty
   std::string message;  ///< several lines allowed: what, where, both values
   double margin = 0;    ///< |e| ÷ limit where it is numeric
+  bool amber = false;   ///< recorded and shown, but only allowed, not required: never red by itself
 };
 
 /// Recorded for a tensor, pass or fail; gates nothing.

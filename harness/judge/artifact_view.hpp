@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/quant_params.hpp"
+#include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::judge {
+
+/// One data input of an operator of the artifact: a weight, an activation, a bias.
+struct Operand {
+  std::string name;                         ///< tensor the operator reads in the artifact
+  std::string original;                     ///< tensor of the original model that it stands for, "" where unknown
+  std::string codes;                        ///< tensor that holds its codes; "" when it is not quantized
+  std::optional<core::QuantParams> params;  ///< of its DequantizeLinear (or of the QOperator's own operands)
+  core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
+  core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
+  [[nodiscard]] bool quantized() const { return params.has_value(); }
+};
+
+/// An operator of the artifact that computes: everything but QuantizeLinear, DequantizeLinear, Constant and Identity.
+struct ArtifactNode {
+  std::size_t index = 0;                ///< in the artifact's graph
+  std::optional<std::size_t> original;  ///< in the original's graph, where it could be matched
+  std::string op;                       ///< the float operator: "Conv" for QLinearConv too
+  std::vector<Operand> inputs;          ///< in the float operator's order; left-out ones have an empty name
+  /// Output i's parameters: of the QuantizeLinear that reads it, also through one Relu or Clip that stands between.
+  std::vector<std::optional<core::QuantParams>> outputs;
+  bool qoperator = false;          ///< QLinearConv and the like: integer by its definition
+  bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized
+  bool quantized_outputs = false;  ///< every used output goes into a QuantizeLinear
+
+  /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear, or a QOperator.
+  [[nodiscard]] bool integer() const { return qoperator || (quantized_inputs && quantized_outputs); }
+};
+
+/// One quantization of an activation: a QuantizeLinear, or the output of a QOperator.
+struct Quantizer {
+  std::size_t index = 0;   ///< artifact node
+  std::string float_name;  ///< its input; for a QOperator its output
+  std::string codes;       ///< its output
+  core::QuantParams params;
+  std::string original;   ///< tensor of the original model, "" where unknown
+  bool constant = false;  ///< quantizes a constant
+  bool chained = false;   ///< its input is itself the output of a DequantizeLinear: a requantization
+};
+
+/// A parsed Q/DQ or QOperator model next to the float model it was made from. Works from structure: tensors and nodes
+/// are matched by node name, then by output name, then by position among the nodes of an operator.
+class ArtifactView {
+ public:
+  /// Errors   invalid_model where a scale or zero_point isn't constant or its shape breaks ONNX's rule, by node.
+  [[nodiscard]] static core::Result<ArtifactView> build(std::shared_ptr<const model::Model> artifact,
+                                                        const model::Model& original);
+
+  [[nodiscard]] const model::Model& artifact() const { return *artifact_; }
+  [[nodiscard]] const std::vector<ArtifactNode>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::vector<Quantizer>& quantizers() const { return quantizers_; }
+  /// The artifact's node for node `index` of the original graph; null where it was folded, fused or renamed.
+  [[nodiscard]] const ArtifactNode* find_original(std::size_t index) const;
+  /// The same by index in the artifact's graph; null for Q/DQ, Constant and Identity.
+  [[nodiscard]] const ArtifactNode* find(std::size_t index) const;
+  /// Parameters with which the original's tensor is quantized, in graph order; empty where it never is.
+  [[nodiscard]] std::vector<const Quantizer*> quantizers_of(std::string_view original_tensor) const;
+  /// The original tensor whose values `artifact_tensor` (float, codes or dequantized) carries; "" where unknown.
+  [[nodiscard]] std::string original_tensor(std::string_view artifact_tensor) const;
+  /// A constant of the artifact (initializer, Constant, through Identity); null otherwise.
+  [[nodiscard]] core::TensorPtr constant(std::string_view artifact_tensor) const;
+
+ private:
+  friend class ArtifactReader;
+  std::shared_ptr<const model::Model> artifact_;
+  std::vector<ArtifactNode> nodes_;
+  std::vector<Quantizer> quantizers_;
+  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  std::map<std::string, std::string, std::less<>> originals_;
+  std::map<std::size_t, std::size_t> by_original_, by_index_;
+};
+
+/// A constant of any graph by tensor name: initializer, Constant node, through Identity.
+[[nodiscard]] std::map<std::string, core::TensorPtr, std::less<>> constants_of(const model::Graph& graph);
+
+}  // namespace assay::judge

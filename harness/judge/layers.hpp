@@ -1,0 +1,66 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/quant_params.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/judge/artifact_view.hpp"
+#include "harness/judge/judge.hpp"
+#include "harness/judge/verdict.hpp"
+
+namespace assay::judge {
+
+/// Share of false alarms a whole run may have (DESIGN section 5, L2): α.
+inline constexpr double kFalseAlarmRate = 1e-6;
+
+/// Smallest and largest value of one tensor over the calibration batches, and what a float32 execution may add.
+struct TensorRange {
+  double low = 0, high = 0;  ///< over all batches (float64 reference)
+  double inner_low = 0;      ///< largest of the per-sample minima: averaging can't go nearer to zero
+  double inner_high = 0;     ///< smallest of the per-sample maxima
+  double slack = 0;          ///< bound on the float32 forward error of an extreme (docs/oracle.md, L0)
+  bool finite = true;        ///< no NaN or infinity among the values
+  bool is_input = false;     ///< a graph input: exact but for rounding, slack 0
+  std::int64_t samples = 0;  ///< number of values seen
+  double quantile_low = 0, quantile_high = 0;              ///< percentile method only: one-sided tail, lower estimate
+  double outer_quantile_low = 0, outer_quantile_high = 0;  ///< ... and two-sided tail, upper estimate
+};
+using RangeTable = std::map<std::string, TensorRange>;
+
+/// What the numeric layers read. References to results that several option sets share; nothing is owned or written.
+struct LayerContext {
+  const Evidence& evidence;
+  /// Parsed Q/DQ artifact; null unless the artifact's kind is "qdq" and it could be read.
+  const ArtifactView* artifact = nullptr;
+  /// For each of evidence.executions, in order: every tensor of the original graph from the float64 reference by name
+  /// (graph inputs and initializers included). Null where the execution failed.
+  std::vector<std::shared_ptr<const core::TensorMap>> reference;
+  /// Ranges over the calibration batches of every real tensor of the original graph.
+  const RangeTable* ranges = nullptr;
+  /// The harness's own per-tensor parameters of every real activation under the options and the stated policy
+  /// (min-max; fixed ranges, divisor and floor applied): "the audited scale" of DESIGN's L2.
+  std::map<std::string, core::QuantParams> audited;
+  /// N: output elements judged in the whole run.
+  double judged_elements = 1;
+
+  /// t = √(2 ln(2N/α)).
+  [[nodiscard]] double threshold() const;
+};
+
+/// L1: the artifact's own graph in exact arithmetic. Findings carry layer "L1"; sets `out.style`, adds metrics and
+/// "L1" to `out.layers` where it applied.
+[[nodiscard]] std::vector<Finding> check_integers(const LayerContext& context, Judgement& out);
+
+/// L2: bounds against the float64 reference, end to end on the outputs, and per node where traces exist. Findings
+/// carry layer "L2"; sets `out.margin`, adds metrics and "L2" to `out.layers` where it applied.
+[[nodiscard]] std::vector<Finding> check_bounds(const LayerContext& context, Judgement& out);
+
+/// R = mean(e²) ÷ mean(σ²_predicted, output rounding left out) on `typical` data: far below 1 means that the outputs
+/// carry no quantization noise, so ran in float. Nothing where it can't be computed or the data don't suffice.
+[[nodiscard]] std::optional<double> noise_ratio(const LayerContext& context);
+
+}  // namespace assay::judge

@@ -1,0 +1,69 @@
+#include "harness/judge/verdict.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace assay::judge {
+namespace {
+
+/// Everything about a verdict, declared once.
+struct VerdictRow {
+  Verdict verdict;
+  std::string_view name;
+  Gate gate;
+};
+constexpr std::array kVerdicts{
+    VerdictRow{Verdict::pass, "pass", Gate::green},
+    VerdictRow{Verdict::fail, "fail", Gate::red},
+    VerdictRow{Verdict::crash, "crash", Gate::red},
+    VerdictRow{Verdict::timeout, "timeout", Gate::red},
+    VerdictRow{Verdict::oom, "oom", Gate::red},
+    VerdictRow{Verdict::not_quantized, "not-quantized", Gate::red},
+    VerdictRow{Verdict::refused, "refused", Gate::red},
+    VerdictRow{Verdict::unsupported, "unsupported", Gate::neutral},
+    VerdictRow{Verdict::xfail, "xfail", Gate::green},
+    VerdictRow{Verdict::xfail_changed, "xfail-changed", Gate::red},
+    VerdictRow{Verdict::xpass, "xpass", Gate::red},
+    VerdictRow{Verdict::mistrusted, "mistrusted", Gate::red},
+    VerdictRow{Verdict::skipped, "skipped", Gate::neutral},
+    VerdictRow{Verdict::not_run, "not-run", Gate::red},
+    VerdictRow{Verdict::invalid_case, "invalid-case", Gate::red},
+    VerdictRow{Verdict::harness_error, "harness-error", Gate::red},
+};
+constexpr auto kVerdictList = [] {
+  std::array<Verdict, kVerdicts.size()> list{};
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = kVerdicts[i].verdict;
+  return list;
+}();
+static_assert(std::ranges::is_sorted(kVerdictList), "the table stands in the enum's order");
+
+constexpr std::array<std::string_view, 4> kGates{"green", "amber", "red", "neutral"};
+constexpr std::array<std::string_view, 7> kStages{"load",     "float",   "calibrate", "convert",
+                                                  "artifact", "execute", "judge"};
+constexpr std::array<std::string_view, 17> kFacets{
+    "status", "names", "count",    "shape",    "dtype", "precision",   "scale",       "zero_point", "axis",
+    "weight", "bias",  "integers", "numerics", "nan",   "determinism", "diagnostics", "resources"};
+
+template <typename Enum, typename Table>
+const auto& row(const Table& table, Enum value) {
+  return table[static_cast<std::size_t>(value)];
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) { return row(kVerdicts, verdict).name; }
+std::string_view gate_name(Gate gate) { return row(kGates, gate); }
+std::string_view stage_name(Stage stage) { return row(kStages, stage); }
+std::string_view facet_name(Facet facet) { return row(kFacets, facet); }
+
+std::optional<Verdict> parse_verdict(std::string_view name) {
+  const auto found = std::ranges::find(kVerdicts, name, &VerdictRow::name);
+  if (found == kVerdicts.end()) return std::nullopt;
+  return found->verdict;
+}
+
+std::span<const Verdict> all_verdicts() { return kVerdictList; }
+
+Gate default_gate(Verdict verdict) { return row(kVerdicts, verdict).gate; }
+
+}  // namespace assay::judge
