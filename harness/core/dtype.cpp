@@ -13,13 +13,13 @@ struct DTypeRow {
 };
 
 constexpr std::array kTypes = {
-    DTypeRow{DType::float32, "float", 4},    DTypeRow{DType::uint8, "uint8", 1},
-    DTypeRow{DType::int8, "int8", 1},        DTypeRow{DType::uint16, "uint16", 2},
-    DTypeRow{DType::int16, "int16", 2},      DTypeRow{DType::int32, "int32", 4},
-    DTypeRow{DType::int64, "int64", 8},      DTypeRow{DType::string, "string", 0},
-    DTypeRow{DType::boolean, "bool", 1},     DTypeRow{DType::float16, "float16", 2},
-    DTypeRow{DType::float64, "double", 8},   DTypeRow{DType::uint32, "uint32", 4},
-    DTypeRow{DType::uint64, "uint64", 8},    DTypeRow{DType::bfloat16, "bfloat16", 2},
+    DTypeRow{DType::float32, "float", 4},  DTypeRow{DType::uint8, "uint8", 1},
+    DTypeRow{DType::int8, "int8", 1},      DTypeRow{DType::uint16, "uint16", 2},
+    DTypeRow{DType::int16, "int16", 2},    DTypeRow{DType::int32, "int32", 4},
+    DTypeRow{DType::int64, "int64", 8},    DTypeRow{DType::string, "string", 0},
+    DTypeRow{DType::boolean, "bool", 1},   DTypeRow{DType::float16, "float16", 2},
+    DTypeRow{DType::float64, "double", 8}, DTypeRow{DType::uint32, "uint32", 4},
+    DTypeRow{DType::uint64, "uint64", 8},  DTypeRow{DType::bfloat16, "bfloat16", 2},
 };
 
 }  // namespace

@@ -47,7 +47,8 @@ Status write_file(const fs::path& path, std::string_view bytes) {
     if (!stream) {
       std::error_code ignored;
       fs::remove(temporary, ignored);
-      return io_error(fmt::format("\"{}\" can't be written; is its folder there and the disk not full?", path.string()));
+      return io_error(
+          fmt::format("\"{}\" can't be written; is its folder there and the disk not full?", path.string()));
     }
   }
   std::error_code code;

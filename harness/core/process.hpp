@@ -21,11 +21,11 @@ struct ExitState {
 [[nodiscard]] std::string exit_text(const ExitState& state);
 
 struct SpawnOptions {
-  std::vector<std::string> arguments;               ///< [0] is the program, looked up in PATH
-  std::map<std::string, std::string> environment;   ///< added to ours
-  std::string working_folder;                       ///< empty: ours
-  std::uint64_t memory_limit_bytes = 0;             ///< RLIMIT_AS in the child, 0: none
-  std::size_t keep_stderr_bytes = 64U << 10U;       ///< the newest so many bytes of standard error are kept
+  std::vector<std::string> arguments;              ///< [0] is the program, looked up in PATH
+  std::map<std::string, std::string> environment;  ///< added to ours
+  std::string working_folder;                      ///< empty: ours
+  std::uint64_t memory_limit_bytes = 0;            ///< RLIMIT_AS in the child, 0: none
+  std::size_t keep_stderr_bytes = 64U << 10U;      ///< the newest so many bytes of standard error are kept
 };
 
 /// A child process started with posix_spawn in a process group of its own, with pipes on its three streams. Standard

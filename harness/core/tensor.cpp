@@ -78,8 +78,8 @@ std::int64_t Tensor::size() const {
 }
 
 double Tensor::as_real(std::int64_t index) const {
-  return std::visit([index](const auto& values) { return static_cast<double>(values[static_cast<std::size_t>(index)]); },
-                    data_);
+  return std::visit(
+      [index](const auto& values) { return static_cast<double>(values[static_cast<std::size_t>(index)]); }, data_);
 }
 
 std::vector<double> Tensor::to_reals() const {

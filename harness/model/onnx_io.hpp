@@ -15,6 +15,7 @@ struct LoadLimits {
   std::uintmax_t file_bytes = std::uintmax_t{2} << 30U;
   std::int64_t tensor_elements = std::int64_t{1} << 28U;
   std::size_t nodes = 100'000;
+  std::int64_t oldest_opset = 7;  ///< of ONNX's own domain; conformance tests go further back
 };
 
 /// Reads and checks an ONNX file: IR 3–10, opset 7–23, external data confined to the model's folder, no functions,
@@ -27,9 +28,11 @@ struct LoadLimits {
 
 /// Parses ONNX's textual syntax (a graph, "agraph (…) => (…) {…}"), without running the checker.
 /// Errors   invalid_model with libonnx's position and message.
-[[nodiscard]] core::Result<Model> parse_graph_text(const std::string& text, const std::map<std::string, std::int64_t>& opsets);
+[[nodiscard]] core::Result<Model> parse_graph_text(const std::string& text,
+                                                   const std::map<std::string, std::int64_t>& opsets);
 
-/// Structural rules of ours (unique names, defined inputs, acyclic, known types) and libonnx's checker where it applies.
+/// Structural rules of ours (unique names, defined inputs, acyclic, known types) and libonnx's checker where it
+/// applies.
 [[nodiscard]] core::Status check_model(const Model& model);
 
 /// Puts nodes into topological order (stable), names unnamed ones by their first output. Errors on cycles, on inputs

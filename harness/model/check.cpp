@@ -1,0 +1,225 @@
+#include <fmt/format.h>
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "harness/model/proto.hpp"
+
+namespace assay::model {
+namespace {
+
+using proto::model_error;
+
+// The newest forms that libonnx 1.12 knows; above them only our own rules apply.
+constexpr std::int64_t kNewestCheckedIr = 8;
+constexpr std::int64_t kNewestCheckedOpset = 17;
+
+using Names = std::unordered_set<std::string>;
+
+core::Error undefined_input(const Node& node, const std::string& tensor) {
+  return model_error(
+      fmt::format("node \"{}\" ({}) reads \"{}\", which nothing defines", node.name, node.op_type, tensor), node.name,
+      node.op_type, tensor);
+}
+
+core::Status normalize_scope(Graph& graph, const Names& outer, int depth);
+
+/// Subgraphs are shared and immutable; a node whose subgraph needs sorting gets a sorted copy.
+core::Status normalize_subgraphs(Node& node, const Names& visible, int depth) {
+  for (auto& [name, attribute] : node.attributes) {
+    if (auto* graph = std::get_if<GraphPtr>(&attribute); graph != nullptr && *graph != nullptr) {
+      auto copy = std::make_shared<Graph>(**graph);
+      if (core::Status status = normalize_scope(*copy, visible, depth + 1); !status) {
+        return status.error().within(fmt::format("subgraph \"{}\" of node \"{}\"", name, node.name));
+      }
+      *graph = std::move(copy);
+    }
+  }
+  return core::success();
+}
+
+core::Status define(Names& names, const std::string& name, std::string_view what) {
+  if (name.empty()) {
+    return model_error(fmt::format("{} has no name", what));
+  }
+  if (!names.insert(name).second) {
+    return model_error(fmt::format("\"{}\" is defined twice ({})", name, what), {}, {}, name);
+  }
+  return core::success();
+}
+
+core::Status name_nodes(Graph& graph) {
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    Node& node = graph.nodes[index];
+    if (node.op_type.empty()) {
+      return model_error(fmt::format("node {} has no operator type", index), node.name);
+    }
+    if (node.name.empty()) {
+      node.name = node.outputs.empty() || node.outputs.front().empty() ? fmt::format("{}_{}", node.op_type, index)
+                                                                       : node.outputs.front();
+    }
+  }
+  return core::success();
+}
+
+core::Status normalize_scope(Graph& graph, const Names& outer, int depth) {
+  if (core::Status status = name_nodes(graph); !status) {
+    return status;
+  }
+  Names defined;
+  for (const ValueInfo& input : graph.inputs) {
+    if (core::Status status = define(defined, input.name, "graph input"); !status) {
+      return status;
+    }
+  }
+  for (const auto& [name, tensor] : graph.initializers) {
+    if (core::Status status = define(defined, name, "initializer"); !status) {
+      return status;
+    }
+  }
+  std::unordered_map<std::string, std::size_t> producer;
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    const Node& node = graph.nodes[index];
+    for (const std::string& output : node.outputs) {
+      if (output.empty()) {
+        continue;
+      }
+      if (core::Status status = define(defined, output, "output of node \"" + node.name + "\""); !status) {
+        core::Error error = status.error();
+        error.node = node.name;
+        error.op = node.op_type;
+        return error;
+      }
+      producer.emplace(output, index);
+    }
+  }
+
+  // Kahn's algorithm, taking the earliest ready node first, so that a sorted graph stays as it is.
+  std::vector<std::size_t> missing(graph.nodes.size(), 0);
+  std::vector<std::vector<std::size_t>> readers(graph.nodes.size());
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    const Node& node = graph.nodes[index];
+    std::vector<std::string> reads = captured_names(node);
+    reads.insert(reads.end(), node.inputs.begin(), node.inputs.end());
+    for (const std::string& input : reads) {
+      if (input.empty()) {
+        continue;
+      }
+      if (const auto found = producer.find(input); found != producer.end()) {
+        readers[found->second].push_back(index);
+        ++missing[index];
+      } else if (!defined.contains(input) && !outer.contains(input)) {
+        return undefined_input(node, input);
+      }
+    }
+  }
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    if (missing[index] == 0) {
+      ready.push(index);
+    }
+  }
+  std::vector<Node> sorted;
+  sorted.reserve(graph.nodes.size());
+  Names visible = outer;
+  visible.insert(defined.begin(), defined.end());
+  while (!ready.empty()) {
+    const std::size_t index = ready.top();
+    ready.pop();
+    if (core::Status status = normalize_subgraphs(graph.nodes[index], visible, depth); !status) {
+      return status;
+    }
+    sorted.push_back(graph.nodes[index]);
+    for (const std::size_t reader : readers[index]) {
+      if (--missing[reader] == 0) {
+        ready.push(reader);
+      }
+    }
+  }
+  if (sorted.size() != graph.nodes.size()) {
+    for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+      if (missing[index] > 0) {
+        const Node& node = graph.nodes[index];
+        return model_error(fmt::format("the graph has a cycle through node \"{}\" ({})", node.name, node.op_type),
+                           node.name, node.op_type);
+      }
+    }
+  }
+  graph.nodes = std::move(sorted);
+
+  Names output_names;
+  for (const ValueInfo& output : graph.outputs) {
+    if (core::Status status = define(output_names, output.name, "graph output"); !status) {
+      return status;
+    }
+    if (!defined.contains(output.name) && !outer.contains(output.name)) {
+      return model_error(fmt::format("graph output \"{}\" is made by no node", output.name), {}, {}, output.name);
+    }
+  }
+  return core::success();
+}
+
+bool libonnx_knows(const Model& model) {
+  return model.ir_version <= kNewestCheckedIr && model.opset() <= kNewestCheckedOpset;
+}
+
+}  // namespace
+
+core::Status normalize(Graph& graph) { return normalize_scope(graph, {}, 0); }
+
+core::Status check_model(const Model& model) {
+  if (model.graph.outputs.empty()) {
+    return model_error("the graph has no outputs");
+  }
+  for (const Node& node : model.graph.nodes) {
+    if (!model.opsets.contains(node.domain)) {
+      return model_error(fmt::format("node \"{}\" ({}) is of domain \"{}\", which the model doesn't import", node.name,
+                                     node.op_type, node.domain),
+                         node.name, node.op_type);
+    }
+  }
+  for (const ValueInfo& input : model.graph.inputs) {
+    if (core::element_size_bytes(input.type) == 0) {
+      return model_error(fmt::format("graph input \"{}\" has element type {}, which Assay doesn't read", input.name,
+                                     static_cast<int>(input.type)),
+                         {}, {}, input.name);
+    }
+  }
+  if (!libonnx_knows(model)) {
+    return core::success();
+  }
+  try {
+    onnx::checker::check_model(proto::encode_model(model));
+  } catch (const std::exception& error) {
+    return model_error(fmt::format("ONNX's checker refuses the model: {}", error.what()));
+  }
+  return core::success();
+}
+
+std::map<std::string, ValueInfo> infer_shapes(const Model& model) {
+  std::map<std::string, ValueInfo> infos;
+  if (!libonnx_knows(model)) {
+    return infos;
+  }
+  onnx::ModelProto proto = proto::encode_model(model);
+  try {
+    onnx::shape_inference::InferShapes(proto);
+  } catch (const std::exception&) {
+    return infos;  // inference is advice: what executes decides
+  }
+  core::Result<Graph> graph = proto::decode_graph(proto.graph(), {}, {});
+  if (!graph) {
+    return infos;
+  }
+  for (const std::vector<ValueInfo>* list : {&graph->inputs, &graph->outputs, &graph->value_info}) {
+    for (const ValueInfo& info : *list) {
+      infos.emplace(info.name, info);
+    }
+  }
+  return infos;
+}
+
+}  // namespace assay::model
