@@ -35,12 +35,13 @@ struct ArtifactNode {
   std::vector<Operand> inputs;          ///< in the float operator's order; left-out ones have an empty name
   /// Output i's parameters: of the QuantizeLinear that reads it, also through one Relu or Clip that stands between.
   std::vector<std::optional<core::QuantParams>> outputs;
+  bool fused = false;  ///< a Relu or Clip that stands between an operator with quantized inputs and a QuantizeLinear
   bool qoperator = false;          ///< QLinearConv and the like: integer by its definition
   bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized
   bool quantized_outputs = false;  ///< every used output goes into a QuantizeLinear
 
   /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear, or a QOperator.
-  [[nodiscard]] bool integer() const { return qoperator || (quantized_inputs && quantized_outputs); }
+  [[nodiscard]] bool integer() const { return qoperator || fused || (quantized_inputs && quantized_outputs); }
 };
 
 /// One quantization of an activation: a QuantizeLinear, or the output of a QOperator.
@@ -85,6 +86,30 @@ class ArtifactView {
   std::map<std::string, std::string, std::less<>> originals_;
   std::map<std::size_t, std::size_t> by_original_, by_index_;
 };
+
+/// Parameters of a QuantizeLinear or DequantizeLinear node. A one-element scale is per-tensor.
+[[nodiscard]] core::Result<core::QuantParams> read_quant_params(
+    const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
+
+/// Which inputs of an operator carry data (not a shape, axes, indices or a bias), counted from the first; every one
+/// where the operator has no other kind. `input_count` is what the node has.
+[[nodiscard]] std::size_t data_input_count(std::string_view op, std::size_t input_count);
+
+/// Which of the parameters' channels an element belongs to: 0 throughout where they are per-tensor.
+class ChannelIndex {
+ public:
+  /// Errors   invalid_model where the axis is outside the shape or the count isn't its extent.
+  [[nodiscard]] static core::Result<ChannelIndex> make(const core::Shape& shape, const core::QuantParams& params);
+  /// Channel of element `flat` in row-major order.
+  [[nodiscard]] std::size_t channel(std::size_t flat) const { return extent_ == 1 ? 0 : flat / inner_ % extent_; }
+  [[nodiscard]] std::size_t extent() const { return extent_; }
+
+ private:
+  std::size_t inner_ = 1, extent_ = 1;
+};
+
+/// The codes of float values by ONNX's rule. Errors   invalid_model on NaN or an axis that doesn't fit.
+[[nodiscard]] core::Result<core::Tensor> quantize_tensor(const core::Tensor& values, const core::QuantParams& params);
 
 /// A constant of any graph by tensor name: initializer, Constant node, through Identity.
 [[nodiscard]] std::map<std::string, core::TensorPtr, std::less<>> constants_of(const model::Graph& graph);

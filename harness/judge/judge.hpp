@@ -28,8 +28,8 @@ struct Evidence {
   const corpus::Case* test_case = nullptr;  ///< expectation and names; never null
   converters::Options options;              ///< as asked, after the case's own
   converters::Description converter;
-  const model::Model* model = nullptr;                            ///< the original
-  const std::vector<core::TensorMap>* calibration = nullptr;      ///< as fed to the judged conversion
+  const model::Model* model = nullptr;                        ///< the original
+  const std::vector<core::TensorMap>* calibration = nullptr;  ///< as fed to the judged conversion
   converters::ConvertReply conversion;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
   std::vector<Execution> executions;

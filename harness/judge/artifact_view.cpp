@@ -1,0 +1,544 @@
+#include "harness/judge/artifact_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "harness/judge/node_matching.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Error;
+using core::QuantParams;
+using core::Result;
+using core::Tensor;
+using core::TensorPtr;
+using model::Graph;
+using model::Node;
+
+using Constants = std::map<std::string, TensorPtr, std::less<>>;
+
+Error broken(const Node& node, std::string message) {
+  return {core::ErrorKind::invalid_model, std::move(message), node.name, node.op_type, {}};
+}
+
+TensorPtr find(const Constants& constants, std::string_view name) {
+  const auto found = constants.find(name);
+  return found == constants.end() ? nullptr : found->second;
+}
+
+bool is_quantize(const Node& node) { return node.op_type == "QuantizeLinear"; }
+bool is_dequantize(const Node& node) { return node.op_type == "DequantizeLinear"; }
+
+/// The value of a Constant node, in whichever of its attributes it stands.
+TensorPtr constant_value(const Node& node) {
+  if (TensorPtr value = node.tensor("value")) return value;
+  const auto make = [](Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); };
+  if (node.has("value_float")) return make(Tensor::scalar(core::DType::float32, node.float_or("value_float", 0)));
+  if (node.has("value_int")) {
+    return make(Tensor(core::DType::int64, {}, std::vector<std::int64_t>{node.int_or("value_int", 0)}));
+  }
+  if (node.has("value_floats")) {
+    std::vector<double> values = node.floats_or("value_floats");
+    return make(Tensor(core::DType::float32, {static_cast<std::int64_t>(values.size())}, std::move(values)));
+  }
+  if (node.has("value_ints")) {
+    std::vector<std::int64_t> values = node.ints_or("value_ints");
+    return make(Tensor(core::DType::int64, {static_cast<std::int64_t>(values.size())}, std::move(values)));
+  }
+  return nullptr;
+}
+
+/// A scale and an optional zero_point as parameters; `axis` applies when there is more than one scale.
+Result<QuantParams> make_params(const Node& node, const Constants& constants, std::string_view scale_name,
+                                std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis) {
+  const TensorPtr scale = find(constants, scale_name);
+  if (scale == nullptr || !scale->is_real()) {
+    return broken(node, fmt::format("scale \"{}\" isn't a float constant, so it can't be audited", scale_name));
+  }
+  if (scale->rank() > 1 && scale->size() > 1) {
+    return broken(node, fmt::format("scale \"{}\" has shape {}, expected a scalar or one scale per index of the axis",
+                                    scale_name, core::shape_text(scale->shape())));
+  }
+  QuantParams params;
+  params.scale = scale->to_reals();
+  params.type = fallback_type;
+  params.zero_point.assign(params.scale.size(), 0);
+  if (!zero_point_name.empty()) {
+    const TensorPtr zero_point = find(constants, zero_point_name);
+    if (zero_point == nullptr || zero_point->is_real()) {
+      return broken(node, fmt::format("zero_point \"{}\" isn't an integer constant", zero_point_name));
+    }
+    if (zero_point->size() != scale->size() && zero_point->size() != 1) {
+      return broken(node, fmt::format("{} scales \"{}\" but {} zero points \"{}\"", scale->size(), scale_name,
+                                      zero_point->size(), zero_point_name));
+    }
+    params.type = zero_point->type();
+    params.zero_point = zero_point->to_integers();
+    params.zero_point.resize(params.scale.size(), params.zero_point.empty() ? 0 : params.zero_point.front());
+  }
+  if (params.scale.size() > 1) params.axis = axis;
+  return params;
+}
+
+/// Where a QOperator keeps its operands: the float operator's inputs in order, each (value, scale, zero_point).
+struct QOperatorForm {
+  std::string_view name, op;
+  std::vector<std::array<std::size_t, 3>> operands;
+  std::array<std::size_t, 2> output;  ///< scale, zero_point
+  std::optional<std::size_t> bias;
+  std::int64_t weight_axis = 0;  ///< of operand 1; -1 is the last
+};
+
+std::optional<QOperatorForm> qoperator_form(const Node& node) {
+  const std::string& op = node.op_type;
+  if (op == "QLinearConv") return QOperatorForm{op, "Conv", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, 8, 0};
+  if (op == "QLinearMatMul") return QOperatorForm{op, "MatMul", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, {}, -1};
+  if (op == "QGemm") {
+    return QOperatorForm{op, "Gemm", {{0, 1, 2}, {3, 4, 5}}, {7, 8}, 6, node.int_or("transB", 0) != 0 ? 0 : 1};
+  }
+  if (op == "QLinearAdd") return QOperatorForm{op, "Add", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, {}, 0};
+  if (op == "QLinearMul") return QOperatorForm{op, "Mul", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, {}, 0};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnary{
+      {{"QLinearSigmoid", "Sigmoid"},
+       {"QLinearLeakyRelu", "LeakyRelu"},
+       {"QLinearSoftmax", "Softmax"},
+       {"QLinearAveragePool", "AveragePool"},
+       {"QLinearGlobalAveragePool", "GlobalAveragePool"},
+       {"QLinearReduceMean", "ReduceMean"}}};
+  for (const auto& [name, plain] : kUnary) {
+    if (op == name) return QOperatorForm{name, plain, {{0, 1, 2}}, {3, 4}, {}, 0};
+  }
+  if (op == "QLinearConcat") {
+    QOperatorForm form{op, "Concat", {}, {0, 1}, {}, 0};
+    for (std::size_t i = 2; i + 2 < node.inputs.size(); i += 3) form.operands.push_back({i, i + 1, i + 2});
+    return form;
+  }
+  return std::nullopt;
+}
+
+bool is_activation(std::string_view op) { return op == "Relu" || op == "Clip"; }
+
+}  // namespace
+
+Constants constants_of(const Graph& graph) {
+  Constants constants;
+  for (const auto& [name, tensor] : graph.initializers) constants[name] = tensor;
+  for (const Node& node : graph.nodes) {
+    if (node.outputs.empty() || !node.domain.empty()) continue;
+    TensorPtr value;
+    if (node.op_type == "Constant") value = constant_value(node);
+    if (node.op_type == "Identity") value = find(constants, node.input(0));
+    if (value != nullptr) constants[node.outputs.front()] = value;
+  }
+  return constants;
+}
+
+Result<QuantParams> read_quant_params(const Node& node, const Constants& constants) {
+  core::DType fallback = core::DType::uint8;
+  if (is_quantize(node) && node.has("output_dtype")) {
+    fallback = static_cast<core::DType>(node.int_or("output_dtype", static_cast<std::int64_t>(fallback)));
+  }
+  if (is_dequantize(node)) {
+    if (const TensorPtr codes = find(constants, node.input(0))) fallback = codes->type();
+  }
+  return make_params(node, constants, node.input(1), node.input(2), fallback, node.int_or("axis", 1));
+}
+
+std::size_t data_input_count(std::string_view op, std::size_t input_count) {
+  static const std::map<std::string_view, std::size_t> kCounts{
+      {"Conv", 2},
+      {"ConvTranspose", 2},
+      {"Gemm", 2},
+      {"MatMul", 2},
+      {"Reshape", 1},
+      {"Resize", 1},
+      {"Upsample", 1},
+      {"Slice", 1},
+      {"Gather", 1},
+      {"Pad", 1},
+      {"Squeeze", 1},
+      {"Unsqueeze", 1},
+      {"Split", 1},
+      {"Expand", 1},
+      {"Tile", 1},
+      {"Clip", 1},
+      {"ReduceMean", 1},
+      {"ReduceSum", 1},
+      {"ReduceMax", 1},
+      {"ReduceMin", 1},
+      {"TopK", 1},
+      {"CumSum", 1},
+      {"Dropout", 1},
+      {"BatchNormalization", 1},
+      {"GatherND", 1},
+      {"GatherElements", 1},
+      {"LayerNormalization", 1},
+      {"InstanceNormalization", 1},
+  };
+  const auto found = kCounts.find(op);
+  return found == kCounts.end() ? input_count : std::min(found->second, input_count);
+}
+
+Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {
+  const auto index = ChannelIndex::make(values.shape(), params);
+  if (!index) return index.error();
+  const std::vector<double> reals = values.to_reals();
+  std::vector<std::int64_t> codes(reals.size());
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    const std::size_t c = index->channel(i);
+    if (std::isnan(reals[i]))
+      return Error{core::ErrorKind::invalid_model, "a quantized constant holds NaN", {}, {}, {}};
+    codes[i] = reference::quantize(reals[i], params.scale[c], params.zero_point[c], params.type);
+  }
+  return Tensor(params.type, values.shape(), std::move(codes));
+}
+
+Result<ChannelIndex> ChannelIndex::make(const core::Shape& shape, const QuantParams& params) {
+  ChannelIndex index;
+  if (params.scale.size() == 1 && !params.axis) return index;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t axis = params.axis.value_or(0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) {
+    return Error{
+        core::ErrorKind::invalid_model,
+        fmt::format("axis {} is outside a tensor of shape {}", params.axis.value_or(0), core::shape_text(shape)),
+        {},
+        {},
+        {}};
+  }
+  const auto extent = shape[static_cast<std::size_t>(axis)];
+  if (extent != static_cast<std::int64_t>(params.scale.size())) {
+    return Error{core::ErrorKind::invalid_model,
+                 fmt::format("{} scales for axis {} of shape {}, expected {}", params.scale.size(), axis,
+                             core::shape_text(shape), extent),
+                 {},
+                 {},
+                 {}};
+  }
+  index.extent_ = params.scale.size();
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) {
+    index.inner_ *= static_cast<std::size_t>(shape[i]);
+  }
+  return index;
+}
+
+/// Builds an ArtifactView step by step; each step fills one of its tables.
+class ArtifactReader {
+ public:
+  ArtifactReader(std::shared_ptr<const model::Model> artifact, const model::Model& original)
+      : graph_(artifact->graph), original_(original.graph), wiring_(artifact->graph) {
+    view_.artifact_ = std::move(artifact);
+    view_.constants_ = constants_of(graph_);
+  }
+
+  Result<ArtifactView> read() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (auto status = read_node(i); !status) return status.error();
+    }
+    link_outputs();
+    match_nodes();
+    name_originals();
+    return std::move(view_);
+  }
+
+ private:
+  /// The tensor that `name` is a copy, a code or a dequantization of: through Identity, QuantizeLinear and
+  /// DequantizeLinear back to where the value is made.
+  std::string root(std::string_view name) const {
+    std::string current(name);
+    while (const auto index = wiring_.producer(current)) {
+      const Node& node = graph_.nodes[*index];
+      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) break;
+      current = node.input(0);
+    }
+    return current;
+  }
+
+  core::Status read_node(std::size_t index) {
+    const Node& node = graph_.nodes[index];
+    if (node.op_type == "Constant" || node.op_type == "Identity") return core::success();
+    if (is_quantize(node)) return read_quantizer(index);
+    if (is_dequantize(node)) {
+      auto params = read_quant_params(node, view_.constants_);
+      if (!params) return params.error();
+      if (params->type == core::DType::uint8 && node.input(2).empty() &&
+          find(view_.constants_, node.input(0)) == nullptr) {
+        params->type = type_of_codes(node.input(0));
+      }
+      if (!node.outputs.empty()) dequantized_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
+      return core::success();
+    }
+    if (const auto form = qoperator_form(node)) return read_qoperator(index, *form);
+    ArtifactNode entry;
+    entry.index = index;
+    entry.op = node.op_type;
+    for (const std::string& input : node.inputs) entry.inputs.push_back(operand(input));
+    const std::size_t data = data_input_count(node.op_type, node.inputs.size());
+    std::size_t quantized = 0;
+    bool all = true;
+    for (std::size_t i = 0; i < data; ++i) {
+      const Operand& input = entry.inputs[i];
+      if (input.quantized()) ++quantized;
+      const bool integer = input.constant_values != nullptr && !input.constant_values->is_real();
+      if (!input.name.empty() && !input.quantized() && !integer) all = false;
+    }
+    entry.quantized_inputs = all && quantized > 0;
+    entry.outputs.resize(node.outputs.size());
+    view_.by_index_[index] = view_.nodes_.size();
+    view_.nodes_.push_back(std::move(entry));
+    return core::success();
+  }
+
+  /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.
+  core::DType type_of_codes(std::string_view codes) const {
+    for (const Quantizer& quantizer : view_.quantizers_) {
+      if (quantizer.codes == codes) return quantizer.params.type;
+    }
+    return core::DType::uint8;
+  }
+
+  core::Status read_quantizer(std::size_t index) {
+    const Node& node = graph_.nodes[index];
+    auto params = read_quant_params(node, view_.constants_);
+    if (!params) return params.error();
+    Quantizer quantizer;
+    quantizer.index = index;
+    quantizer.float_name = node.input(0);
+    quantizer.codes = node.outputs.empty() ? "" : node.outputs.front();
+    quantizer.params = std::move(*params);
+    if (const TensorPtr values = find(view_.constants_, node.input(0)); values != nullptr && values->is_real()) {
+      auto codes = quantize_tensor(*values, quantizer.params);
+      if (!codes) return broken(node, codes.error().message);
+      quantizer.constant = true;
+      view_.constants_[quantizer.codes] = std::make_shared<const Tensor>(std::move(*codes));
+    }
+    quantizer.chained = root(node.input(0)) != node.input(0) && passes_dequantize(node.input(0));
+    view_.quantizers_.push_back(std::move(quantizer));
+    return core::success();
+  }
+
+  bool passes_dequantize(std::string_view name) const {
+    std::string current(name);
+    while (const auto index = wiring_.producer(current)) {
+      const Node& node = graph_.nodes[*index];
+      if (is_dequantize(node)) return find(view_.constants_, node.input(0)) == nullptr;
+      if (node.op_type != "Identity") return false;
+      current = node.input(0);
+    }
+    return false;
+  }
+
+  core::Status read_qoperator(std::size_t index, const QOperatorForm& form) {
+    const Node& node = graph_.nodes[index];
+    ArtifactNode entry;
+    entry.index = index;
+    entry.op = form.op;
+    entry.qoperator = entry.quantized_inputs = entry.quantized_outputs = true;
+    for (std::size_t i = 0; i < form.operands.size(); ++i) {
+      const auto& [value, scale, zero_point] = form.operands[i];
+      Operand input;
+      input.name = input.codes = node.input(value);
+      input.constant_codes = find(view_.constants_, input.codes);
+      std::int64_t axis = form.weight_axis;
+      if (axis < 0 && input.constant_codes != nullptr) axis += input.constant_codes->rank();
+      auto params =
+          make_params(node, view_.constants_, node.input(scale), node.input(zero_point), core::DType::uint8, axis);
+      if (!params) return params.error();
+      input.params = std::move(*params);
+      entry.inputs.push_back(std::move(input));
+    }
+    if (form.bias && !node.input(*form.bias).empty())
+      entry.inputs.push_back(bias_operand(entry, node.input(*form.bias)));
+    auto output = make_params(node, view_.constants_, node.input(form.output[0]), node.input(form.output[1]),
+                              core::DType::uint8, 0);
+    if (!output) return output.error();
+    const std::string made = node.outputs.empty() ? "" : node.outputs.front();
+    view_.quantizers_.push_back({index, made, made, *output, "", false, false});
+    entry.outputs = {std::move(*output)};
+    view_.by_index_[index] = view_.nodes_.size();
+    view_.nodes_.push_back(std::move(entry));
+    return core::success();
+  }
+
+  /// A QOperator's bias: int32 codes whose scale is by definition s_x·s_w.
+  Operand bias_operand(const ArtifactNode& entry, std::string_view name) const {
+    Operand bias;
+    bias.name = bias.codes = name;
+    bias.constant_codes = find(view_.constants_, name);
+    QuantParams params;
+    params.type = core::DType::int32;
+    for (const double scale : entry.inputs[1].params->scale) {
+      params.scale.push_back(scale * entry.inputs[0].params->scale.front());
+    }
+    params.zero_point.assign(params.scale.size(), 0);
+    if (params.scale.size() > 1) params.axis = 0;
+    bias.params = std::move(params);
+    return bias;
+  }
+
+  Operand operand(std::string_view name) const {
+    Operand result;
+    result.name = name;
+    result.constant_values = find(view_.constants_, name);
+    std::string current(name);
+    while (const auto index = wiring_.producer(current)) {
+      const Node& node = graph_.nodes[*index];
+      if (node.op_type != "Identity") break;
+      current = node.input(0);
+    }
+    const auto found = dequantized_.find(current);
+    if (found == dequantized_.end()) return result;
+    result.codes = found->second.first;
+    result.params = found->second.second;
+    result.constant_codes = find(view_.constants_, result.codes);
+    return result;
+  }
+
+  const Quantizer* quantizer_at(std::size_t index) const {
+    const auto found = std::ranges::find(view_.quantizers_, index, &Quantizer::index);
+    return found == view_.quantizers_.end() ? nullptr : &*found;
+  }
+
+  /// Parameters of the QuantizeLinear that reads `name`, through Identity and at most one Relu or Clip.
+  std::optional<QuantParams> reader_params(std::string_view name, bool through_activation) const {
+    for (const std::size_t index : wiring_.consumers(name)) {
+      const Node& node = graph_.nodes[index];
+      if (is_quantize(node)) {
+        if (const Quantizer* quantizer = quantizer_at(index)) return quantizer->params;
+      }
+      const bool passes = node.op_type == "Identity" || (through_activation && is_activation(node.op_type));
+      if (!passes || node.outputs.empty()) continue;
+      if (auto params = reader_params(node.outputs.front(), through_activation && node.op_type == "Identity"))
+        return params;
+    }
+    return std::nullopt;
+  }
+
+  void link_outputs() {
+    for (ArtifactNode& entry : view_.nodes_) {
+      if (entry.qoperator) continue;
+      const Node& node = graph_.nodes[entry.index];
+      bool all = !node.outputs.empty();
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        const std::string& output = node.outputs[i];
+        if (output.empty()) continue;
+        entry.outputs[i] = reader_params(output, !is_activation(entry.op));
+        const bool used = !wiring_.consumers(output).empty() || wiring_.is_output(output);
+        if (used && !entry.outputs[i]) all = false;
+      }
+      entry.quantized_outputs = all;
+    }
+    for (ArtifactNode& entry : view_.nodes_) {
+      if (!is_activation(entry.op) || !entry.quantized_outputs || entry.inputs.empty()) continue;
+      const auto producer = wiring_.producer(entry.inputs.front().name);
+      const ArtifactNode* before = producer ? view_.find(*producer) : nullptr;
+      entry.fused = before != nullptr && before->quantized_inputs;
+    }
+  }
+
+  void match_nodes() {
+    std::vector<NodeToMatch> ours;
+    for (const ArtifactNode& entry : view_.nodes_) {
+      const Node& node = graph_.nodes[entry.index];
+      NodeToMatch item{node.name, entry.op, node.outputs};
+      // What a QuantizeLinear passes on may carry the name instead (y → Q → DQ → "y" at the graph's output).
+      for (const std::string& output : node.outputs) {
+        for (const std::string& carried : carried_names(output)) item.outputs.push_back(carried);
+      }
+      ours.push_back(std::move(item));
+    }
+    const auto matches = judge::match_nodes(ours, original_);
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      view_.nodes_[i].original = matches[i];
+      if (matches[i]) view_.by_original_[*matches[i]] = i;
+    }
+  }
+
+  /// Names that hold the same value further down: through Identity, Q and DQ.
+  std::vector<std::string> carried_names(std::string_view name) const {
+    std::vector<std::string> names;
+    for (const std::size_t index : wiring_.consumers(name)) {
+      const Node& node = graph_.nodes[index];
+      if (node.outputs.empty()) continue;
+      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) continue;
+      names.push_back(node.outputs.front());
+      std::ranges::move(carried_names(node.outputs.front()), std::back_inserter(names));
+    }
+    return names;
+  }
+
+  void name_originals() {
+    OriginalNames names(original_);
+    for (const model::ValueInfo& input : graph_.inputs) names.vote_input(input.name);
+    for (const model::ValueInfo& output : graph_.outputs) names.vote_output(root(output.name), output.name);
+    for (const ArtifactNode& entry : view_.nodes_) {
+      if (!entry.original) continue;
+      const Node& theirs = original_.nodes[*entry.original];
+      std::vector<std::string> roots;
+      for (const Operand& input : entry.inputs) roots.push_back(root(input.name));
+      names.vote_consumer(entry.op, roots, theirs);
+      const Node& node = graph_.nodes[entry.index];
+      for (std::size_t i = 0; i < node.outputs.size() && i < theirs.outputs.size(); ++i) {
+        names.vote_producer(node.outputs[i], theirs.outputs[i]);
+      }
+    }
+    const auto name_of = [&](std::string_view tensor) { return names.original(root(tensor)); };
+    for (const Node& node : graph_.nodes) {
+      for (const auto* list : {&node.inputs, &node.outputs}) {
+        for (const std::string& tensor : *list) {
+          if (!tensor.empty()) view_.originals_[tensor] = name_of(tensor);
+        }
+      }
+    }
+    for (ArtifactNode& entry : view_.nodes_) {
+      for (Operand& input : entry.inputs) input.original = view_.original_tensor(input.name);
+    }
+    for (Quantizer& quantizer : view_.quantizers_) quantizer.original = view_.original_tensor(quantizer.float_name);
+  }
+
+  ArtifactView view_;
+  const Graph& graph_;
+  const Graph& original_;
+  model::Wiring wiring_;
+  std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> dequantized_;
+};
+
+Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
+  return ArtifactReader(std::move(artifact), original).read();
+}
+
+const ArtifactNode* ArtifactView::find_original(std::size_t index) const {
+  const auto found = by_original_.find(index);
+  return found == by_original_.end() ? nullptr : &nodes_[found->second];
+}
+
+const ArtifactNode* ArtifactView::find(std::size_t index) const {
+  const auto found = by_index_.find(index);
+  return found == by_index_.end() ? nullptr : &nodes_[found->second];
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
+  std::vector<const Quantizer*> found;
+  for (const Quantizer& quantizer : quantizers_) {
+    if (quantizer.original == original_tensor) found.push_back(&quantizer);
+  }
+  return found;
+}
+
+std::string ArtifactView::original_tensor(std::string_view artifact_tensor) const {
+  const auto found = originals_.find(artifact_tensor);
+  return found == originals_.end() ? std::string() : found->second;
+}
+
+TensorPtr ArtifactView::constant(std::string_view artifact_tensor) const {
+  return judge::find(constants_, artifact_tensor);
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/graph.hpp"
+
+namespace assay::judge {
+
+/// What is known of an artifact's node when its original is looked for.
+struct NodeToMatch {
+  std::string name;
+  std::string op;                    ///< as a float operator
+  std::vector<std::string> outputs;  ///< its outputs, and names that carry the same value further down
+};
+
+/// For each of `nodes` the node of `original` that it was made from. In this order: same name and operator; an output
+/// of the same name; an output named like the end of the chain (BatchNormalization, activation) that was fused into
+/// it; position, where both sides have equally many unmatched nodes of the operator. No node is given twice.
+[[nodiscard]] std::vector<std::optional<std::size_t>> match_nodes(std::span<const NodeToMatch> nodes,
+                                                                  const model::Graph& original);
+
+/// Finds the original's tensor for a tensor of the artifact, by the strongest vote: a graph input of that name, what a
+/// matched operator reads there, a graph output, the same name, what a matched operator makes there.
+class OriginalNames {
+ public:
+  explicit OriginalNames(const model::Graph& original);
+  void vote_input(const std::string& tensor);
+  void vote_output(const std::string& tensor, const std::string& output_name);
+  /// `tensors` are what the artifact's node reads, in the order of `node`'s inputs.
+  void vote_consumer(std::string_view op, std::span<const std::string> tensors, const model::Node& node);
+  void vote_producer(const std::string& tensor, const std::string& original);
+  /// "" where nothing speaks for any.
+  [[nodiscard]] std::string original(const std::string& tensor) const;
+
+ private:
+  enum Strength { kInput, kConsumer, kOutput, kName, kProducer };
+  void vote(const std::string& tensor, Strength strength, const std::string& original);
+  [[nodiscard]] bool known(std::string_view tensor) const;
+
+  const model::Graph& original_;
+  std::map<std::string, bool, std::less<>> known_;
+  std::map<std::string, std::map<Strength, std::vector<std::string>>> votes_;
+};
+
+}  // namespace assay::judge
