@@ -417,6 +417,11 @@ std::string Process::stderr_tail() {
   return s.errors.size() > s.keep_errors ? s.errors.substr(s.errors.size() - s.keep_errors) : s.errors;
 }
 
+void Process::forget_stderr() {
+  state_->drain(state_->err, 0);
+  state_->errors.clear();
+}
+
 bool Process::has_buffered_output() {
   state_->drain(state_->out, kUnreadOutputBytes);
   return !state_->unread.empty();

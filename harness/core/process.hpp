@@ -61,6 +61,8 @@ class Process {
   [[nodiscard]] int pid() const;
   /// The newest bytes of standard error.
   [[nodiscard]] std::string stderr_tail();
+  /// Reads what standard error holds now and forgets it: the tail then tells of what comes after.
+  void forget_stderr();
   /// True when lines wait that nobody has asked for.
   [[nodiscard]] bool has_buffered_output();
 

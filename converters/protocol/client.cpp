@@ -1,0 +1,319 @@
+#include "converters/protocol/client.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "converters/protocol/messages.hpp"
+#include "harness/core/process.hpp"
+
+namespace assay::protocol {
+namespace {
+
+namespace fs = std::filesystem;
+using converters::ConvertReply;
+using converters::ConvertRequest;
+using converters::Description;
+using converters::ExecuteReply;
+using converters::ExecuteRequest;
+using converters::Outcome;
+using core::Error;
+using core::ErrorKind;
+using core::Process;
+using core::Result;
+using core::Status;
+using Clock = Process::Clock;
+
+/// How much of standard error goes into a reason.
+constexpr std::size_t kTailBytes = 2000;
+/// A program that has closed its standard output is given so long to end by itself.
+constexpr std::chrono::seconds kEndAfterClosing{2};
+/// 128 + SIGKILL: what shells and containers report of a program that was killed for its memory.
+constexpr int kKilledStatus = 137;
+
+/// A request that got no usable answer.
+struct Failure {
+  Outcome outcome = Outcome::crash;
+  std::string reason;
+};
+template <typename T>
+using Answered = std::variant<T, Failure>;
+
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// The runtimes' own words for memory that was refused.
+bool speaks_of_memory(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kWords{"bad_alloc",     "bad allocation", "memoryerror",
+                                                   "out of memory", "outofmemory",    "cannot allocate memory"};
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+/// `what`, with the end of standard error below it.
+std::string with_tail(std::string what, std::string_view errors) {
+  while (!errors.empty() && std::isspace(static_cast<unsigned char>(errors.back())) != 0) errors.remove_suffix(1);
+  if (errors.size() > kTailBytes) {
+    errors.remove_prefix(errors.size() - kTailBytes);
+    errors.remove_prefix(std::min(errors.find('\n') + 1, errors.size()));
+  }
+  return errors.empty() ? what : fmt::format("{}; its standard error ends with:\n{}", what, errors);
+}
+
+void empty_folder(const fs::path& folder) {
+  std::error_code failed;
+  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
+    std::error_code ignored;
+    fs::remove_all(it->path(), ignored);
+  }
+}
+
+fs::path from_here(const fs::path& path) {
+  std::error_code failed;
+  const fs::path result = fs::absolute(path, failed);
+  return failed ? path : result;
+}
+
+class ProcessClient final : public Client {
+ public:
+  explicit ProcessClient(ClientOptions options) : options_(std::move(options)) {}
+  ProcessClient(const ProcessClient&) = delete;
+  ProcessClient& operator=(const ProcessClient&) = delete;
+  ~ProcessClient() override { (void)quit(); }
+
+  Result<Description> describe() override {
+    if (description_) return *description_;
+    std::optional<Failure> failure;
+    attempt(fs::path(), [&] {
+      failure = start();
+      return failure.value_or(Failure{Outcome::ok, {}});
+    });
+    if (!failure) return *description_;
+    return Error{
+        ErrorKind::io,
+        fmt::format("converter \"{}\": {}: {}", command_name(), outcome_name(failure->outcome), failure->reason), "",
+        "", ""};
+  }
+
+  ConvertReply convert(const ConvertRequest& request) override {
+    Request message;
+    message.verb = Verb::convert;
+    message.convert = {from_here(request.model), from_here(request.calibration), request.options,
+                       from_here(request.output)};
+    if (!request.options.cache.empty()) message.convert.options.cache = from_here(request.options.cache).string();
+    return ask<ConvertReply>(message, message.convert.output, [&](std::int64_t id, std::string_view line) {
+      return read_convert_reply(id, line, description_->supports, from_here(options_.working_folder));
+    });
+  }
+
+  ExecuteReply execute(const ExecuteRequest& request) override {
+    Request message;
+    message.verb = Verb::execute;
+    message.execute = {from_here(request.artifact), from_here(request.inputs), from_here(request.output)};
+    return ask<ExecuteReply>(message, message.execute.output,
+                             [](std::int64_t id, std::string_view line) { return read_execute_reply(id, line); });
+  }
+
+  const std::vector<Attempt>& attempts() const override { return attempts_; }
+
+  Status quit() override {
+    if (!process_) return core::success();
+    Process process = *std::exchange(process_, std::nullopt);
+    const auto deadline = after(options_.quit_timeout_s);
+    const bool running = process.running();
+    Request request;
+    request.id = next_id_++;
+    request.verb = Verb::quit;
+    if (running) (void)process.write(write_request(request) + "\n", deadline);
+    process.close_stdin();
+    const auto end = process.wait(deadline);
+    std::string complaint;
+    if (!end) {
+      process.kill_group();
+      complaint = fmt::format("it didn't end within {:g} s of quit and was killed", options_.quit_timeout_s);
+    } else if (!running) {
+      complaint = fmt::format("it had ended before quit: {}", exit_text(*end));
+    } else if (end->code != 0) {
+      complaint = fmt::format("it ended with {} on quit", exit_text(*end));
+    }
+    if (complaint.empty()) return core::success();
+    return Error{ErrorKind::io, fmt::format("converter \"{}\": {}", command_name(), complaint), "", "", ""};
+  }
+
+ private:
+  std::string command_name() const { return options_.command.empty() ? "" : options_.command.front(); }
+
+  /// Runs `once` (which returns how it ended), and once more after a timeout, emptying `output` in between.
+  template <typename Once>
+  void attempt(const fs::path& output, Once once) {
+    attempts_.clear();
+    for (int number = 1; number <= (options_.retry_timeouts ? 2 : 1); ++number) {
+      const auto begin = Clock::now();
+      Failure end = once();
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      attempts_.push_back({number, end.outcome, std::move(end.reason), seconds});
+      if (attempts_.back().outcome != Outcome::timeout) return;
+      if (!output.empty()) empty_folder(output);
+    }
+  }
+
+  template <typename Reply, typename Read>
+  Reply ask(Request& request, const fs::path& output, Read read) {
+    Reply reply;
+    attempt(output, [&] {
+      reply = once<Reply>(request, read);
+      return Failure{reply.outcome, reply.reason};
+    });
+    return reply;
+  }
+
+  template <typename Reply, typename Read>
+  Reply once(Request& request, Read read) {
+    Reply reply;
+    auto fail = [&](Failure failure) {
+      reply.outcome = failure.outcome;
+      reply.reason = std::move(failure.reason);
+      return std::move(reply);
+    };
+    if (auto failure = start()) return fail(std::move(*failure));
+    auto answer = exchange(request, options_.timeout_s);
+    if (auto* failure = std::get_if<Failure>(&answer)) return fail(std::move(*failure));
+    auto read_reply = read(request.id, *std::get_if<std::string>(&answer));
+    if (!read_reply) return fail(stop({Outcome::crash, read_reply.error().message}));
+    reply = std::move(*read_reply);
+    if (reply.outcome == Outcome::error && speaks_of_memory(reply.reason)) reply.outcome = Outcome::oom;
+    return reply;
+  }
+
+  /// Makes sure that a program runs and has described itself.
+  std::optional<Failure> start() {
+    if (process_) return std::nullopt;
+    core::SpawnOptions spawn;
+    spawn.arguments = options_.command;
+    spawn.environment = options_.environment;
+    spawn.working_folder = options_.working_folder;
+    spawn.memory_limit_bytes = options_.memory_limit_bytes;
+    auto process = Process::spawn(spawn);
+    if (!process) return Failure{Outcome::crash, process.error().message};
+    process_ = std::move(*process);
+
+    Request request;
+    auto answer = exchange(request, options_.start_timeout_s);
+    if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+    auto described = read_description(request.id, *std::get_if<std::string>(&answer));
+    if (!described) return stop({Outcome::crash, described.error().message});
+    if (description_ && (description_->name != described->name || description_->version != described->version)) {
+      return stop({Outcome::crash,
+                   fmt::format("protocol: the converter was {} {} and is {} {} after a restart", description_->name,
+                               description_->version, described->name, described->version)});
+    }
+    description_ = std::move(*described);
+    return std::nullopt;
+  }
+
+  /// Sends `request` under a new id and waits for one line.
+  Answered<std::string> exchange(Request& request, double timeout_s) {
+    const auto deadline = after(timeout_s);
+    request.id = next_id_++;
+    const std::string_view verb = verb_name(request.verb);
+    if (process_->has_buffered_output()) return unsolicited(deadline, fmt::format("before it was asked to {}", verb));
+    if (!process_->running()) return died(fmt::format("before it was asked to {}", verb));
+    process_->forget_stderr();
+    if (!process_->write(write_request(request) + "\n", deadline)) {
+      if (Clock::now() >= deadline) return timed_out(verb, timeout_s);
+      return died(fmt::format("before it read the request to {}", verb));
+    }
+    auto line = process_->read_line(deadline, kLineLimitBytes);
+    switch (line.end) {
+      case Process::ReadEnd::line:
+        if (process_->has_buffered_output()) return unsolicited(deadline, fmt::format("after its answer to {}", verb));
+        return std::move(line.text);
+      case Process::ReadEnd::deadline:
+        return timed_out(verb, timeout_s);
+      case Process::ReadEnd::too_long:
+        return stop(
+            {Outcome::crash, fmt::format("protocol: the answer to {} is a line over {} bytes", verb, kLineLimitBytes)});
+      case Process::ReadEnd::end_of_file:
+        break;
+    }
+    return died(fmt::format("before it answered {}", verb));
+  }
+
+  /// Ends the program for good; the next request starts another.
+  Failure stop(Failure failure) {
+    process_->kill_group();
+    failure.reason = with_tail(std::move(failure.reason), process_->stderr_tail());
+    process_.reset();
+    return failure;
+  }
+
+  Failure timed_out(std::string_view verb, double timeout_s) {
+    return stop({Outcome::timeout, fmt::format("no answer to {} within {:g} s", verb, timeout_s)});
+  }
+
+  Failure unsolicited(Clock::time_point deadline, const std::string& when) {
+    const std::string line = process_->read_line(std::min(deadline, Clock::now())).text.substr(0, kTailBytes / 10);
+    return stop({Outcome::crash, fmt::format("protocol: a line that nobody asked for, {}: {}", when, line)});
+  }
+
+  Failure died(const std::string& when) {
+    const auto end = process_->wait(Clock::now() + kEndAfterClosing);
+    if (!end) return stop({Outcome::crash, fmt::format("protocol: closed its standard output {}", when)});
+    const bool memory = end->code == kKilledStatus || speaks_of_memory(process_->stderr_tail());
+    return stop({memory ? Outcome::oom : Outcome::crash,
+                 fmt::format("ended with {} {}{}", exit_text(*end), when, memory ? ", out of memory" : "")});
+  }
+
+  ClientOptions options_;
+  std::optional<Process> process_;
+  std::optional<Description> description_;
+  std::vector<Attempt> attempts_;
+  std::int64_t next_id_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Client> make_client(ClientOptions options) {
+  return std::make_unique<ProcessClient>(std::move(options));
+}
+
+Result<std::vector<std::string>> split_command(std::string_view command) {
+  const auto bad = [&](std::string_view what) {
+    return Error{ErrorKind::usage, fmt::format("command \"{}\" {}", command, what), "", "", ""};
+  };
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (quote == '\0' && (c == ' ' || c == '\t' || c == '\n')) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (c == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
+      words.back().push_back(command[++i]);
+    } else {
+      words.back().push_back(c);
+    }
+  }
+  if (quote != '\0') return bad("has an open quote");
+  if (words.empty()) return bad("names no program");
+  return words;
+}
+
+}  // namespace assay::protocol

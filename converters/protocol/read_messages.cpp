@@ -1,0 +1,488 @@
+#include "converters/protocol/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "harness/core/text.hpp"
+
+namespace assay::protocol {
+namespace {
+
+using converters::ConvertReply;
+using converters::Description;
+using converters::ExecuteReply;
+using converters::NodePrecision;
+using converters::Outcome;
+using converters::Policy;
+using converters::Supports;
+using converters::TensorScale;
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using core::Status;
+using nlohmann::json;
+
+constexpr std::array<std::pair<std::string_view, double>, 3> kUnusualNumbers{
+    {{"NaN", std::numeric_limits<double>::quiet_NaN()},
+     {"Infinity", std::numeric_limits<double>::infinity()},
+     {"-Infinity", -std::numeric_limits<double>::infinity()}}};
+/// How much of a line that can't be understood is shown.
+constexpr std::size_t kShownBytes = 120;
+
+Error broken(std::string message) { return {ErrorKind::invalid_data, "protocol: " + std::move(message), "", "", ""}; }
+
+std::string shown(std::string_view line) {
+  std::string text(line.substr(0, kShownBytes));
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return line.size() > kShownBytes ? text + "…" : text;
+}
+
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+/// Puts quotes around Python's bare NaN, Infinity and -Infinity, which JSON does not know.
+std::string quote_unusual_numbers(std::string_view line) {
+  std::string quoted;
+  quoted.reserve(line.size() + 16);
+  bool in_string = false;
+  for (std::size_t i = 0; i < line.size();) {
+    const char c = line[i];
+    if (in_string && c == '\\') {
+      quoted.append(line.substr(i, 2));
+      i += 2;
+      continue;
+    }
+    if (c == '"') in_string = !in_string;
+    const auto* const word =
+        in_string ? kUnusualNumbers.end() : std::ranges::find_if(kUnusualNumbers, [&](const auto& entry) {
+          return line.substr(i).starts_with(entry.first);
+        });
+    const std::size_t length = word == kUnusualNumbers.end() ? 0 : word->first.size();
+    if (length > 0 && (i + length == line.size() || std::isalnum(static_cast<unsigned char>(line[i + length])) == 0)) {
+      quoted.append("\"").append(word->first).append("\"");
+      i += length;
+      continue;
+    }
+    quoted.push_back(c);
+    ++i;
+  }
+  return quoted;
+}
+
+Result<json> read_object(std::string_view line) {
+  json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (object.is_discarded()) {
+    object = json::parse(quote_unusual_numbers(line), nullptr, /*allow_exceptions=*/false);
+  }
+  if (object.is_discarded()) return broken(fmt::format("a line that is no JSON: {}", shown(line)));
+  if (!object.is_object()) return broken(fmt::format("a line that is no JSON object: {}", shown(line)));
+  return object;
+}
+
+/// The value of `key`, or null where it is absent or null.
+const json* find(const json& object, std::string_view key) {
+  const auto it = object.find(key);
+  return it == object.end() || it->is_null() ? nullptr : &*it;
+}
+
+std::optional<double> as_number(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) {
+    for (const auto& [name, unusual] : kUnusualNumbers) {
+      if (value.get_ref<const std::string&>() == name) return unusual;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> as_integer(const json& value) {
+  constexpr double kLargest = 9007199254740992.0;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62U) return std::nullopt;
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (!value.is_number_float()) return std::nullopt;
+  const double real = value.get<double>();
+  if (!(std::abs(real) <= kLargest) || std::trunc(real) != real) return std::nullopt;
+  return static_cast<std::int64_t>(real);
+}
+
+// Readers of one field. Absent leaves `out` as it is; another kind of value is an error that names the key.
+
+Error wrong_kind(std::string_view key, std::string_view wanted, const json& value) {
+  return broken(fmt::format("\"{}\" must be {}, not {}", key, wanted, shown(text_of(value))));
+}
+
+Status read(const json& object, std::string_view key, std::string& out) {
+  const json* value = find(object, key);
+  if (value == nullptr) return core::success();
+  if (!value->is_string()) return wrong_kind(key, "a string", *value);
+  out = value->get<std::string>();
+  return core::success();
+}
+
+Status read(const json& object, std::string_view key, bool& out) {
+  const json* value = find(object, key);
+  if (value == nullptr) return core::success();
+  if (!value->is_boolean()) return wrong_kind(key, "true or false", *value);
+  out = value->get<bool>();
+  return core::success();
+}
+
+Status read(const json& object, std::string_view key, double& out) {
+  const json* value = find(object, key);
+  if (value == nullptr) return core::success();
+  const auto real = as_number(*value);
+  if (!real) return wrong_kind(key, "a number", *value);
+  out = *real;
+  return core::success();
+}
+
+Status read(const json& object, std::string_view key, std::vector<std::string>& out) {
+  const json* value = find(object, key);
+  if (value == nullptr) return core::success();
+  std::vector<std::string> words;
+  for (const json& word : *value) {
+    if (!value->is_array() || !word.is_string()) return wrong_kind(key, "a list of strings", *value);
+    words.push_back(word.get<std::string>());
+  }
+  out = std::move(words);
+  return core::success();
+}
+
+template <typename T>
+Status read(const json& object, std::string_view key, std::optional<T>& out) {
+  if (find(object, key) == nullptr) return core::success();
+  T value{};
+  if (auto status = read(object, key, value); !status) return status;
+  out = std::move(value);
+  return core::success();
+}
+
+/// One of a few words; anything else is an error that lists them.
+Status read_word(const json& object, std::string_view key, std::vector<std::string> choices, std::string& out) {
+  if (auto status = read(object, key, out); !status) return status;
+  if (std::ranges::find(choices, out) != choices.end()) return core::success();
+  return broken(fmt::format("\"{}\" is \"{}\"; choose one of {}", key, out,
+                            core::join(core::nearest(out, choices, choices.size()), ", ")));
+}
+
+template <typename... Statuses>
+Status first_failure(Statuses... statuses) {
+  Status result = core::success();
+  ((result.ok() && !statuses.ok() ? void(result = statuses) : void()), ...);
+  return result;
+}
+
+/// A list in `supports`: left out or a bare true means that everything may be tried, a bare false that nothing works.
+Status read_choice_list(const json& object, std::string_view key, std::optional<std::vector<std::string>>& out) {
+  const json* value = find(object, key);
+  if (value == nullptr || *value == true) return core::success();
+  if (*value == false) {
+    out.emplace();
+    return core::success();
+  }
+  return read(object, key, out);
+}
+
+/// A bare true stands for [true,false] (DESIGN section 4).
+Status read_choice_list(const json& object, std::string_view key, std::optional<std::vector<bool>>& out) {
+  const json* value = find(object, key);
+  if (value == nullptr) return core::success();
+  if (value->is_boolean()) {
+    out = value->get<bool>() ? std::vector<bool>{true, false} : std::vector<bool>{false};
+    return core::success();
+  }
+  std::vector<bool> choices;
+  for (const json& choice : *value) {
+    if (!value->is_array() || !choice.is_boolean()) return wrong_kind(key, "true, false or a list of them", *value);
+    choices.push_back(choice.get<bool>());
+  }
+  out = std::move(choices);
+  return core::success();
+}
+
+Status read_supports(const json& object, Supports& supports) {
+  return first_failure(
+      read_choice_list(object, "activation", supports.activation),
+      read_choice_list(object, "symmetric", supports.symmetric),
+      read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
+      read_choice_list(object, "operators", supports.operators), read(object, "execute", supports.execute),
+      read_word(object, "artifact", {"qdq", "scales", "opaque"}, supports.artifact),
+      read(object, "reports", supports.reports));
+}
+
+Status read_fixed_ranges(const json& object, Policy& policy) {
+  const json* ranges = find(object, "fixed_ranges");
+  if (ranges == nullptr) return core::success();
+  if (!ranges->is_object()) return wrong_kind("fixed_ranges", "an object of [low, high]", *ranges);
+  for (const auto& [op, range] : ranges->items()) {
+    const auto low = range.is_array() && range.size() == 2 ? as_number(range[0]) : std::nullopt;
+    const auto high = low ? as_number(range[1]) : std::nullopt;
+    if (!high) return wrong_kind("fixed_ranges." + op, "[low, high]", range);
+    policy.fixed_ranges[op] = {*low, *high};
+  }
+  return core::success();
+}
+
+Status read_policy(const json& object, Policy& policy) {
+  return first_failure(read_word(object, "weights", {"nearest", "adapted"}, policy.weights),
+                       read_word(object, "bias", {"nearest", "corrected", "float"}, policy.bias),
+                       read(object, "divisor", policy.divisor),
+                       read_word(object, "averaging", {"none", "per_sample", "ema"}, policy.averaging),
+                       read(object, "scale_floor", policy.scale_floor),
+                       read(object, "power_of_two", policy.power_of_two), read_fixed_ranges(object, policy),
+                       read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
+                       read(object, "folds_bn", policy.folds_bn),
+                       read_word(object, "arithmetic", {"unknown", "integer", "float"}, policy.arithmetic),
+                       read(object, "deterministic", policy.deterministic));
+}
+
+/// The list under `key`, one number standing for a list of one.
+Result<std::vector<const json*>> read_list(const json& object, std::string_view key) {
+  std::vector<const json*> values;
+  const json* list = find(object, key);
+  if (list == nullptr) return values;
+  if (list->is_object()) return wrong_kind(key, "a list", *list);
+  if (!list->is_array()) return std::vector<const json*>{list};
+  for (const json& value : *list) values.push_back(&value);
+  return values;
+}
+
+Result<TensorScale> read_tensor_scale(const json& object) {
+  TensorScale tensor;
+  if (!object.is_object()) return wrong_kind("tensors", "a list of objects", object);
+  std::string type = "int8";
+  if (auto status = first_failure(read(object, "name", tensor.name), read(object, "type", type)); !status) {
+    return status.error();
+  }
+  if (tensor.name.empty()) return broken("an entry of \"tensors\" has no name");
+  const auto dtype = core::parse_dtype(type);
+  if (!dtype) return broken(fmt::format("tensor \"{}\": \"type\" is \"{}\", no element type", tensor.name, type));
+  tensor.params.type = *dtype;
+  const auto scales = read_list(object, "scale");
+  const auto zero_points = read_list(object, "zero_point");
+  if (!scales) return scales.error();
+  if (!zero_points) return zero_points.error();
+  for (const json* value : *scales) {
+    const auto real = as_number(*value);
+    if (!real) return wrong_kind(tensor.name + ".scale", "a list of numbers", *value);
+    tensor.params.scale.push_back(*real);
+  }
+  for (const json* value : *zero_points) {
+    const auto integer = as_integer(*value);
+    if (!integer) return wrong_kind(tensor.name + ".zero_point", "a list of integers", *value);
+    tensor.params.zero_point.push_back(*integer);
+  }
+  if (tensor.params.zero_point.empty()) tensor.params.zero_point.assign(tensor.params.scale.size(), 0);
+  if (tensor.params.scale.empty() || tensor.params.scale.size() != tensor.params.zero_point.size()) {
+    return broken(fmt::format("tensor \"{}\" has {} scales and {} zero points; they must be as many, at least one",
+                              tensor.name, tensor.params.scale.size(), tensor.params.zero_point.size()));
+  }
+  if (const json* axis = find(object, "axis"); axis != nullptr) {
+    const auto integer = as_integer(*axis);
+    if (!integer) return wrong_kind(tensor.name + ".axis", "an integer or null", *axis);
+    tensor.params.axis = *integer;
+  }
+  return tensor;
+}
+
+Result<NodePrecision> read_node_precision(const json& object) {
+  NodePrecision node;
+  if (!object.is_object()) return wrong_kind("precision", "a list of objects", object);
+  if (auto status =
+          first_failure(read(object, "node", node.node), read(object, "op", node.op), read(object, "got", node.got));
+      !status) {
+    return status.error();
+  }
+  if (node.node.empty() || node.got.empty()) return broken("an entry of \"precision\" lacks \"node\" or \"got\"");
+  return node;
+}
+
+/// Reads a list of objects, each by `read_one`.
+template <typename T, typename ReadOne>
+Status read_objects(const json& object, std::string_view key, ReadOne read_one, std::vector<T>& out) {
+  const json* list = find(object, key);
+  if (list == nullptr) return core::success();
+  if (!list->is_array()) return wrong_kind(key, "a list of objects", *list);
+  for (const json& entry : *list) {
+    auto one = read_one(entry);
+    if (!one) return one.error();
+    out.push_back(std::move(*one));
+  }
+  return core::success();
+}
+
+/// A reply's object after its id and status have been checked.
+struct Answer {
+  json object;
+  Outcome outcome = Outcome::error;
+};
+
+Result<Answer> read_answer(std::int64_t id, std::string_view line) {
+  auto object = read_object(line);
+  if (!object) return object.error();
+  const json* answered = find(*object, "id");
+  if (answered == nullptr) return broken(fmt::format("an answer without an id to request {}: {}", id, shown(line)));
+  if (!answered->is_number_integer() || *answered != id) {
+    return broken(fmt::format("the answer to request {} has id {}", id, text_of(*answered)));
+  }
+  std::string word;
+  if (auto status = read(*object, "status", word); !status) return status.error();
+  for (const Outcome outcome : {Outcome::ok, Outcome::refused, Outcome::error}) {
+    if (word == converters::outcome_name(outcome)) return Answer{std::move(*object), outcome};
+  }
+  if (word.empty()) return broken("an answer without a status; ok, refused and error are known");
+  return broken(fmt::format("unknown status \"{}\"; ok, refused and error are known", shown(word)));
+}
+
+/// node, op and reason of a refusal or an error.
+template <typename Reply>
+Status read_reasons(const json& object, Reply& reply) {
+  return first_failure(read(object, "node", reply.node), read(object, "op", reply.op),
+                       read(object, "reason", reply.reason));
+}
+
+/// The file that the reply names under `key`; it must exist.
+Status read_file_name(const json& object, std::string_view key, const std::filesystem::path& folder,
+                      std::filesystem::path& out) {
+  std::string name;
+  if (auto status = read(object, key, name); !status) return status;
+  if (name.empty()) return core::success();
+  out = folder / name;
+  std::error_code failed;
+  if (std::filesystem::exists(out, failed)) return core::success();
+  return broken(fmt::format("\"{}\" names {}, which doesn't exist", key, out.string()));
+}
+
+}  // namespace
+
+Result<Request> read_request(std::string_view line) {
+  const auto object = read_object(line);
+  if (!object) return object.error();
+  const json* version = find(*object, "protocol");
+  if (version == nullptr || *version != kVersion) {
+    return broken(fmt::format("this end speaks protocol {}, the request says {}", kVersion,
+                              version == nullptr ? "nothing" : text_of(*version)));
+  }
+  const json* id = find(*object, "id");
+  if (id == nullptr || !id->is_number_integer()) return broken("a request without an integer id");
+  Request request;
+  request.id = id->get<std::int64_t>();
+  std::string word;
+  if (auto status = read(*object, "do", word); !status) return status.error();
+  constexpr std::array kVerbs{Verb::describe, Verb::convert, Verb::execute, Verb::quit};
+  const auto* const verb = std::ranges::find_if(kVerbs, [&](Verb known) { return verb_name(known) == word; });
+  if (verb == kVerbs.end()) {
+    return broken(fmt::format("\"do\" is \"{}\"; describe, convert, execute and quit are known", shown(word)));
+  }
+  request.verb = *verb;
+
+  std::vector<std::pair<const char*, std::filesystem::path*>> paths;
+  if (request.verb == Verb::convert) {
+    paths = {{"model", &request.convert.model},
+             {"calibration", &request.convert.calibration},
+             {"output", &request.convert.output}};
+  }
+  if (request.verb == Verb::execute) {
+    paths = {{"artifact", &request.execute.artifact},
+             {"inputs", &request.execute.inputs},
+             {"output", &request.execute.output}};
+  }
+  for (const auto& [key, path] : paths) {
+    std::string name;
+    if (auto status = read(*object, key, name); !status) return status.error();
+    if (name.empty()) return broken(fmt::format("{} needs \"{}\"", word, key));
+    *path = name;
+  }
+  if (const json* options = find(*object, "options"); request.verb == Verb::convert && options != nullptr) {
+    // Unknown keys are ignored in the protocol; the reader of options itself refuses them.
+    json known = json::object();
+    for (const char* key :
+         {"activation", "weight", "symmetric", "per_axis", "method", "percentile", "precision", "cache"}) {
+      if (const json* value = find(*options, key); value != nullptr) known[key] = *value;
+    }
+    auto read_options = converters::options_from_json(text_of(known));
+    if (!read_options) return read_options.error().within("protocol");
+    request.convert.options = std::move(*read_options);
+  }
+  return request;
+}
+
+std::optional<std::int64_t> read_id(std::string_view line) {
+  const auto object = read_object(line);
+  if (!object) return std::nullopt;
+  const json* id = find(*object, "id");
+  return id == nullptr ? std::nullopt : as_integer(*id);
+}
+
+Result<Description> read_description(std::int64_t id, std::string_view line) {
+  const auto answer = read_answer(id, line);
+  if (!answer) return answer.error();
+  const json& object = answer->object;
+  if (answer->outcome != Outcome::ok) {
+    std::string reason = "no reason given";
+    if (auto status = read(object, "reason", reason); !status) return status.error();
+    return Error{ErrorKind::io, std::move(reason), "", "", ""};
+  }
+  Description description;
+  if (auto status = first_failure(read(object, "name", description.name), read(object, "version", description.version));
+      !status) {
+    return status.error();
+  }
+  if (description.name.empty()) return broken("the converter describes itself without a name");
+  if (description.version.empty()) return broken("the converter describes itself without a version");
+  if (const json* supports = find(object, "supports"); supports != nullptr) {
+    if (!supports->is_object()) return wrong_kind("supports", "an object", *supports);
+    if (auto status = read_supports(*supports, description.supports); !status) return status.error();
+  }
+  if (const json* policy = find(object, "policy"); policy != nullptr) {
+    if (!policy->is_object()) return wrong_kind("policy", "an object", *policy);
+    if (auto status = read_policy(*policy, description.policy); !status) return status.error();
+  }
+  return description;
+}
+
+Result<ConvertReply> read_convert_reply(std::int64_t id, std::string_view line, const Supports& supports,
+                                        const std::filesystem::path& folder) {
+  const auto answer = read_answer(id, line);
+  if (!answer) return answer.error();
+  const json& object = answer->object;
+  ConvertReply reply;
+  reply.outcome = answer->outcome;
+  if (auto status = first_failure(read_reasons(object, reply), read(object, "diagnostics", reply.diagnostics));
+      !status) {
+    return status.error();
+  }
+  if (reply.outcome != Outcome::ok) return reply;
+  for (const char* what : {"tensors", "precision", "cache"}) {
+    if (supports.says(what) && find(object, what) == nullptr) {
+      return broken(fmt::format("\"reports\" lists \"{}\", but the reply to convert has none", what));
+    }
+  }
+  if (auto status = first_failure(read_objects(object, "tensors", &read_tensor_scale, reply.tensors),
+                                  read_objects(object, "precision", &read_node_precision, reply.precision),
+                                  read_file_name(object, "artifact", folder, reply.artifact),
+                                  read_file_name(object, "cache", folder, reply.cache));
+      !status) {
+    return status.error();
+  }
+  if (reply.artifact.empty()) return broken("the reply to convert names no artifact");
+  return reply;
+}
+
+Result<ExecuteReply> read_execute_reply(std::int64_t id, std::string_view line) {
+  const auto answer = read_answer(id, line);
+  if (!answer) return answer.error();
+  ExecuteReply reply;
+  reply.outcome = answer->outcome;
+  if (auto status = read_reasons(answer->object, reply); !status) return status.error();
+  return reply;
+}
+
+}  // namespace assay::protocol

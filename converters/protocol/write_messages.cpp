@@ -1,0 +1,151 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "converters/protocol/messages.hpp"
+
+namespace assay::protocol {
+namespace {
+
+using converters::ConvertReply;
+using converters::Description;
+using converters::ExecuteReply;
+using converters::Outcome;
+using converters::Policy;
+using converters::Supports;
+using converters::TensorScale;
+using nlohmann::json;
+
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+json head(std::int64_t id, std::string_view status) { return json{{"id", id}, {"status", status}}; }
+
+/// Sets `key` unless there is nothing to say.
+void put(json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+template <typename T>
+void put(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = *value;
+}
+
+template <typename Reply>
+json reply_head(std::int64_t id, const Reply& reply) {
+  const bool known = reply.outcome == Outcome::ok || reply.outcome == Outcome::refused;
+  json object = head(id, converters::outcome_name(known ? reply.outcome : Outcome::error));
+  put(object, "node", reply.node);
+  put(object, "op", reply.op);
+  put(object, "reason", reply.reason);
+  return object;
+}
+
+json tensor_object(const TensorScale& tensor) {
+  json scales = json::array();
+  for (const double scale : tensor.params.scale) scales.push_back(number(scale));
+  json object{{"name", tensor.name},
+              {"scale", std::move(scales)},
+              {"zero_point", tensor.params.zero_point},
+              {"type", core::dtype_name(tensor.params.type)},
+              {"axis", nullptr}};
+  if (tensor.params.axis) object["axis"] = *tensor.params.axis;
+  return object;
+}
+
+}  // namespace
+
+std::string_view verb_name(Verb verb) {
+  switch (verb) {
+    case Verb::describe:
+      return "describe";
+    case Verb::convert:
+      return "convert";
+    case Verb::execute:
+      return "execute";
+    case Verb::quit:
+      break;
+  }
+  return "quit";
+}
+
+std::string write_request(const Request& request) {
+  json object{{"protocol", kVersion}, {"id", request.id}, {"do", verb_name(request.verb)}};
+  if (request.verb == Verb::convert) {
+    object["model"] = request.convert.model.string();
+    object["calibration"] = request.convert.calibration.string();
+    object["options"] = json::parse(converters::options_to_json(request.convert.options), nullptr, false);
+    object["output"] = request.convert.output.string();
+  }
+  if (request.verb == Verb::execute) {
+    object["artifact"] = request.execute.artifact.string();
+    object["inputs"] = request.execute.inputs.string();
+    object["output"] = request.execute.output.string();
+  }
+  return text_of(object);
+}
+
+std::string write_description(std::int64_t id, const Description& description) {
+  const Supports& can = description.supports;
+  json supports{{"execute", can.execute}, {"artifact", can.artifact}, {"reports", can.reports}};
+  put(supports, "activation", can.activation);
+  put(supports, "symmetric", can.symmetric);
+  put(supports, "per_axis", can.per_axis);
+  put(supports, "method", can.method);
+  put(supports, "operators", can.operators);
+
+  const Policy& how = description.policy;
+  json fixed_ranges = json::object();
+  for (const auto& [op, range] : how.fixed_ranges) fixed_ranges[op] = {number(range.first), number(range.second)};
+  json policy{{"weights", how.weights},
+              {"bias", how.bias},
+              {"divisor", number(how.divisor)},
+              {"averaging", how.averaging},
+              {"scale_floor", number(how.scale_floor)},
+              {"power_of_two", how.power_of_two},
+              {"fixed_ranges", std::move(fixed_ranges)},
+              {"arithmetic", how.arithmetic},
+              {"deterministic", how.deterministic}};
+  put(policy, "shares", how.shares);
+  put(policy, "fusions", how.fusions);
+  put(policy, "folds_bn", how.folds_bn);
+
+  json object = head(id, "ok");
+  object["name"] = description.name;
+  object["version"] = description.version;
+  object["supports"] = std::move(supports);
+  object["policy"] = std::move(policy);
+  return text_of(object);
+}
+
+std::string write_reply(std::int64_t id, const ConvertReply& reply, const Supports& supports) {
+  json object = reply_head(id, reply);
+  put(object, "artifact", reply.artifact.string());
+  put(object, "cache", reply.cache.string());
+  if (!reply.diagnostics.empty()) object["diagnostics"] = reply.diagnostics;
+  if (reply.outcome == Outcome::ok && (supports.says("tensors") || !reply.tensors.empty())) {
+    object["tensors"] = json::array();
+    for (const TensorScale& tensor : reply.tensors) object["tensors"].push_back(tensor_object(tensor));
+  }
+  if (reply.outcome == Outcome::ok && (supports.says("precision") || !reply.precision.empty())) {
+    object["precision"] = json::array();
+    for (const auto& [node, op, got] : reply.precision) {
+      object["precision"].push_back({{"node", node}, {"op", op}, {"got", got}});
+    }
+  }
+  return text_of(object);
+}
+
+std::string write_reply(std::int64_t id, const ExecuteReply& reply) { return text_of(reply_head(id, reply)); }
+
+std::string write_error(std::int64_t id, std::string_view reason) {
+  json object = head(id, "error");
+  object["reason"] = reason;
+  return text_of(object);
+}
+
+}  // namespace assay::protocol
