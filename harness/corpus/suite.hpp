@@ -23,8 +23,8 @@ struct ExpectedFailure {
 
 struct Suite {
   std::string name;
-  std::vector<std::string> select;   ///< name patterns
-  std::vector<std::string> tags;     ///< any of these, when not empty
+  std::vector<std::string> select;  ///< name patterns
+  std::vector<std::string> tags;    ///< any of these, when not empty
   std::vector<std::string> exclude;
   std::vector<std::string> converters;
   std::vector<OptionSet> option_sets;  ///< at least one

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "harness/core/result.hpp"
+#include "harness/corpus/case.hpp"
+
+namespace assay::corpus {
+
+/// Reads "pypi:PACKAGE==VERSION/path/in/wheel". Errors   invalid_case for another form or a path that leaves the cache.
+[[nodiscard]] core::Result<RemoteModel> parse_remote(const std::string& text, const std::string& sha256);
+
+}  // namespace assay::corpus

@@ -1,0 +1,174 @@
+#include "harness/corpus/suite.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/files.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/fields.hpp"
+
+namespace assay::corpus {
+namespace {
+
+using core::Error;
+using core::ErrorKind;
+using nlohmann::ordered_json;
+
+Error case_error(std::string message) { return {ErrorKind::invalid_case, std::move(message), "", "", ""}; }
+
+std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (auto it = std::filesystem::recursive_directory_iterator(folder, error);
+       !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error)) {
+    if (it->is_regular_file() && it->path().extension() == ".json") files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+OptionSet read_option_set(const Fields& fields) {
+  static constexpr std::array<std::string_view, 2> kKeys{"label", "options"};
+  fields.allow(kKeys);
+  OptionSet set{fields.string("label"), fields.has("options") ? fields.raw("options").dump() : "{}"};
+  const auto options = converters::options_from_json(set.options_json);
+  if (!options) {
+    fields.complain("options", options.error().message);
+  } else if (set.label.empty()) {
+    set.label = converters::options_label(*options);
+  }
+  return set;
+}
+
+ExpectedFailure read_expected_failure(const Fields& fields) {
+  static constexpr std::array<std::string_view, 10> kKeys{"case",  "options", "converter", "versions", "stage",
+                                                          "facet", "reason",  "url",       "until",    "margin"};
+  fields.allow(kKeys);
+  for (const std::string_view key : {"case", "converter", "reason", "url"}) {
+    if (!fields.has(key)) fields.complain(key, "is missing");
+  }
+  ExpectedFailure failure{fields.string("case"),      fields.string("options"),
+                          fields.string("converter"), fields.string("versions"),
+                          fields.string("stage"),     fields.string("facet"),
+                          fields.string("reason"),    fields.string("url"),
+                          fields.string("until"),     {}};
+  if (fields.has("margin")) failure.margin = fields.real("margin");
+  return failure;
+}
+
+core::Result<Suite> read_suite(const std::string& name, const std::string& text) {
+  ordered_json json;
+  try {
+    json = ordered_json::parse(text);
+  } catch (const ordered_json::exception& error) {
+    return case_error(std::string("not valid JSON: ") + error.what());
+  }
+  std::optional<Error> problem;
+  const Fields fields(json, "", problem);
+  static constexpr std::array<std::string_view, 7> kKeys{
+      "title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures"};
+  fields.allow(kKeys);
+  Suite suite;
+  suite.name = name;
+  suite.select = fields.strings("select");
+  suite.tags = fields.strings("tags");
+  suite.exclude = fields.strings("exclude");
+  suite.converters = fields.has("converters") ? fields.strings("converters") : std::vector<std::string>{"embedded"};
+  for (const Fields& set : fields.objects("option_sets")) suite.option_sets.push_back(read_option_set(set));
+  if (suite.option_sets.empty()) suite.option_sets.push_back({"default", "{}"});
+  for (const Fields& entry : fields.objects("expected_failures")) {
+    suite.expected_failures.push_back(read_expected_failure(entry));
+  }
+  if (suite.select.empty() && suite.tags.empty()) fields.complain("select", "is missing: name patterns, or \"tags\"");
+  if (problem) return *problem;
+  return suite;
+}
+
+bool matches_any(const std::vector<std::string>& patterns, const Case& test_case) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return pattern == test_case.family || core::glob_match(pattern, test_case.name);
+  });
+}
+
+bool has_any_tag(const std::vector<std::string>& tags, const Case& test_case) {
+  return std::any_of(tags.begin(), tags.end(), [&](const std::string& tag) {
+    return std::find(test_case.tags.begin(), test_case.tags.end(), tag) != test_case.tags.end();
+  });
+}
+
+}  // namespace
+
+std::filesystem::path home() {
+  const char* home = std::getenv("ASSAY_HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
+  return home != nullptr && *home != '\0' ? std::filesystem::path(home) : std::filesystem::path(ASSAY_SOURCE_DIR);
+}
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const auto& file : json_files(home() / "suites")) names.push_back(file.stem().string());
+  return names;
+}
+
+core::Result<Suite> load_suite(const std::string& name) {
+  const auto names = suite_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Error{ErrorKind::usage,
+                 "there is no suite \"" + name + "\"; known: " + core::join(core::nearest(name, names), ", "), "", "",
+                 ""};
+  }
+  const auto file = home() / "suites" / (name + ".json");
+  const auto text = core::read_file(file, std::uintmax_t{16} << 20U);
+  if (!text) return case_error(text.error().message);
+  auto suite = read_suite(name, *text);
+  if (!suite) return suite.error().within(file.string());
+  return suite;
+}
+
+core::Result<std::vector<Case>> load_corpus() {
+  std::vector<Case> corpus;
+  for (const auto& file : json_files(home() / "cases")) {
+    auto family = load_family(file);
+    if (!family) return family.error();
+    std::move(family->begin(), family->end(), std::back_inserter(corpus));
+  }
+  std::sort(corpus.begin(), corpus.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+  for (std::size_t i = 1; i < corpus.size(); ++i) {
+    if (corpus[i].name == corpus[i - 1].name) {
+      return case_error("the case \"" + corpus[i].name + "\" stands in " + corpus[i - 1].file.string() + " and in " +
+                        corpus[i].file.string());
+    }
+  }
+  return corpus;
+}
+
+core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& corpus) {
+  for (const std::string& pattern : suite.select) {
+    const bool used =
+        std::any_of(corpus.begin(), corpus.end(), [&](const Case& c) { return matches_any({pattern}, c); });
+    if (used) continue;
+    std::vector<std::string> names;
+    for (const Case& c : corpus) {
+      names.push_back(c.name);
+      if (names.empty() || names.back() != c.family) names.push_back(c.family);
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return Error{ErrorKind::usage,
+                 "no case matches \"" + pattern +
+                     "\"; the nearest names are: " + core::join(core::nearest(pattern, names), ", "),
+                 "", "", ""};
+  }
+  std::vector<Case> selected;
+  for (const Case& c : corpus) {
+    const bool named = suite.select.empty() || matches_any(suite.select, c);
+    const bool tagged = suite.tags.empty() || has_any_tag(suite.tags, c);
+    if (!named || !tagged || matches_any(suite.exclude, c)) continue;
+    selected.push_back(c);
+    if (const auto status = load_remote(selected.back()); !status) return status.error();
+  }
+  return selected;
+}
+
+}  // namespace assay::corpus
