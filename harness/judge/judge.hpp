@@ -1,7 +1,9 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,8 @@ struct Evidence {
   const std::vector<core::TensorMap>* calibration = nullptr;  ///< as fed to the judged conversion
   converters::ConvertReply conversion;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
+  std::string artifact_error;                    ///< why a qdq artifact can't be read: `fail` at stage artifact
+  std::filesystem::path output_folder;  ///< given to the conversion; after a refusal or error nothing may lie in it
   std::vector<Execution> executions;
 };
 
@@ -42,6 +46,11 @@ class ReferenceCache;
 /// Judges one conversion with its executions. Deterministic. `judged_elements` is N of DESIGN's false-alarm budget:
 /// the number of output elements judged in the whole run (an upper estimate is fine and safe).
 [[nodiscard]] Judgement judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements);
+
+/// Why the case is outside what the converter declared before the run (options, operators), or nothing.
+[[nodiscard]] std::optional<std::string> unsupported_reason(const converters::Description& description,
+                                                            const corpus::Case& test_case,
+                                                            const converters::Options& options);
 
 /// The parameters the harness itself derives (min-max) for each graph input: what `ties` data is made from when the
 /// artifact's own are unknown.

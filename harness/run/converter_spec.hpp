@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/core/result.hpp"
+
+namespace assay::run {
+
+/// A converter as the command line names it: a program that speaks protocol 1.
+struct ConverterSpec {
+  std::string name;                  ///< "embedded", an adapter's name, or the command's first word
+  std::string version;               ///< asked for, "" for whichever is installed
+  std::vector<std::string> command;  ///< program and arguments
+  std::string unavailable;           ///< why it can't run here; its verdicts are `unsupported` with this reason
+};
+
+/// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded".
+/// Errors   usage, for an unknown name, listing what exists.
+[[nodiscard]] core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text,
+                                                                       const std::filesystem::path& program,
+                                                                       const std::vector<std::string>& faults,
+                                                                       const std::string& variant);
+
+/// "PROGRAM ARGS" split as a shell splits words (quotes and backslashes; no expansion).
+[[nodiscard]] core::Result<ConverterSpec> parse_converter_command(const std::string& text);
+
+/// One adapter folder below converters/adapters with its installed versions.
+struct Adapter {
+  std::string name, notes;
+  std::filesystem::path folder;
+  std::vector<std::string> installed;  ///< versions, oldest first
+};
+[[nodiscard]] std::vector<Adapter> list_adapters();
+
+/// Where virtual environments live: ASSAY_VENVS when set, else .assay/venvs below the source tree.
+[[nodiscard]] std::filesystem::path environments_folder();
+
+}  // namespace assay::run

@@ -1,0 +1,394 @@
+#include "harness/run/runner.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "converters/protocol/client.hpp"
+#include "harness/core/text.hpp"
+#include "harness/run/evaluate.hpp"
+#include "harness/run/expected.hpp"
+#include "results/signature.hpp"
+
+namespace assay::run {
+namespace {
+
+using judge::Gate;
+using judge::Verdict;
+using results::JobKey;
+using results::ResultRow;
+
+/// The cases of one thread's next piece of work: one case with every option set and converter, since these share
+/// calibration data and reference results.
+struct Plan {
+  std::vector<JobKey> jobs;  ///< in order: case, converter, option set
+  std::map<JobKey, std::size_t> index;
+};
+
+std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now())); }
+
+/// One converter as a run sees it: described once, before anything is planned.
+struct Subject {
+  ConverterSpec spec;
+  converters::Description description;
+  std::string broken;  ///< why it could not be described: every case is a crash with this reason
+};
+
+protocol::ClientOptions client_options(const RunConfig& config, const ConverterSpec& spec) {
+  protocol::ClientOptions options;
+  options.command = spec.command;
+  options.timeout_s = config.timeout_s;
+  options.memory_limit_bytes = config.memory_limit_bytes;
+  return options;
+}
+
+Subject describe(const RunConfig& config, const ConverterSpec& spec) {
+  Subject subject{spec, {}, {}};
+  subject.description.name = spec.name;
+  subject.description.version = spec.version.empty() ? "unknown" : spec.version;
+  if (!spec.unavailable.empty()) {
+    return subject;
+  }
+  const std::unique_ptr<protocol::Client> client = protocol::make_client(client_options(config, spec));
+  core::Result<converters::Description> description = client->describe();
+  if (description) {
+    subject.description = *std::move(description);
+  } else {
+    subject.broken = description.error().message;
+  }
+  return subject;
+}
+
+Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
+  Plan plan;
+  for (const corpus::Case& test_case : config.cases) {
+    for (const Subject& subject : subjects) {
+      for (const corpus::OptionSet& set : config.option_sets) {
+        JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
+        if (plan.index.emplace(key, plan.jobs.size()).second) {
+          plan.jobs.push_back(std::move(key));
+        }
+      }
+    }
+  }
+  return plan;
+}
+
+judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
+  judge::Judgement judgement;
+  judgement.verdict = verdict;
+  judgement.gate = judge::default_gate(verdict);
+  judgement.stage = judge::Stage::convert;
+  judgement.reason = std::move(reason);
+  return judgement;
+}
+
+ResultRow make_row(const JobKey& key, const corpus::Case& test_case, const Evaluation& evaluation) {
+  const judge::Judgement& judgement = evaluation.judgement;
+  ResultRow row;
+  row.key = key;
+  row.family = test_case.family;
+  row.case_hash = test_case.content_hash;
+  row.verdict = judge::verdict_name(judgement.verdict);
+  row.gate = judge::gate_name(judgement.gate);
+  row.stage = judge::stage_name(judgement.stage);
+  row.facet = judgement.facet ? std::string(judge::facet_name(*judgement.facet)) : "";
+  row.node = judgement.node;
+  row.op = judgement.op;
+  row.reason = judgement.reason;
+  row.signature = judgement.verdict == Verdict::pass
+                      ? ""
+                      : results::signature(row.verdict, row.stage, row.facet, row.op, row.reason);
+  row.style = judgement.style;
+  row.layers = core::join(judgement.layers, ",");
+  row.artifact_kind = evaluation.artifact_kind;
+  row.margin = judgement.margin;
+  row.sqnr_db = judgement.sqnr_db;
+  row.seconds = evaluation.seconds;
+  row.started_at = now_text();
+  for (const judge::Finding& finding : judgement.findings) {
+    row.findings.push_back({std::string(judge::stage_name(finding.stage)),
+                            std::string(judge::facet_name(finding.facet)), finding.node, finding.op, finding.tensor,
+                            finding.data_set, finding.layer, finding.message, finding.margin});
+  }
+  for (const judge::Metric& metric : judgement.metrics) {
+    row.metrics.push_back({metric.tensor, metric.data_set, metric.name, metric.value});
+  }
+  for (const converters::TensorScale& tensor : evaluation.conversion.tensors) {
+    row.parameters.push_back({tensor.name, tensor.params});
+  }
+  for (const converters::NodePrecision& precision : evaluation.conversion.precision) {
+    row.precision.push_back({precision.node, precision.op, precision.got});
+  }
+  return row;
+}
+
+/// The shared state of a run's threads; everything behind one lock, which is held for microseconds.
+class Recorder {
+ public:
+  Recorder(const RunConfig& config, results::Store& store, std::string run, const Plan& plan,
+           ExpectedFailures& expected)
+      : config_(config),
+        store_(store),
+        run_(std::move(run)),
+        plan_(plan),
+        expected_(expected),
+        rows_(plan.jobs.size()) {}
+
+  void keep(ResultRow row) {
+    const std::size_t index = plan_.index.find(row.key)->second;
+    rows_[index] = std::move(row);
+    ++done_;
+  }
+  [[nodiscard]] bool has(const JobKey& key) const { return rows_[plan_.index.find(key)->second].has_value(); }
+
+  void start(const JobKey& key) {
+    const std::lock_guard lock(mutex_);
+    note(store_.job_started(run_, key));
+  }
+  void record(const JobKey& key, const corpus::Case& test_case, Evaluation evaluation) {
+    const std::lock_guard lock(mutex_);
+    expected_.apply(key, evaluation.judgement);
+    ResultRow row = make_row(key, test_case, evaluation);
+    note(store_.record(run_, row));
+    if (config_.on_result) {
+      config_.on_result(row, done_ + 1, plan_.jobs.size());
+    }
+    keep(std::move(row));
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] const core::Error& error() const { return error_; }
+  [[nodiscard]] std::vector<ResultRow> take_rows() {
+    std::vector<ResultRow> rows;
+    for (std::optional<ResultRow>& row : rows_) {
+      if (row) {
+        rows.push_back(*std::move(row));
+      }
+    }
+    return rows;
+  }
+
+ private:
+  void note(const core::Status& status) {
+    if (!status && !failed_) {
+      error_ = status.error();
+      failed_ = true;
+    }
+  }
+
+  const RunConfig& config_;
+  results::Store& store_;
+  std::string run_;
+  const Plan& plan_;
+  ExpectedFailures& expected_;
+  std::mutex mutex_;
+  std::vector<std::optional<ResultRow>> rows_;
+  std::size_t done_ = 0;
+  std::atomic<bool> failed_{false};
+  core::Error error_;
+};
+
+/// Runs one case with every option set on every converter, as far as it is not recorded yet.
+void run_case(const RunConfig& config, const corpus::Case& test_case, const std::vector<Subject>& subjects,
+              std::vector<std::unique_ptr<protocol::Client>>& clients, double judged_elements, Recorder& recorder) {
+  std::unique_ptr<CaseBench> bench;
+  for (std::size_t s = 0; s < subjects.size(); ++s) {
+    const Subject& subject = subjects[s];
+    for (const corpus::OptionSet& set : config.option_sets) {
+      const JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
+      if (recorder.has(key) || recorder.failed()) {
+        continue;
+      }
+      recorder.start(key);
+      Evaluation evaluation;
+      if (!subject.spec.unavailable.empty() || test_case.model == nullptr) {
+        evaluation.judgement = plain_judgement(
+            Verdict::unsupported, test_case.model == nullptr ? test_case.unavailable : subject.spec.unavailable);
+      } else if (!subject.broken.empty()) {
+        evaluation.judgement = plain_judgement(Verdict::crash, subject.broken);
+      } else {
+        if (bench == nullptr) {
+          core::Result<std::unique_ptr<CaseBench>> made = CaseBench::create(test_case);
+          if (!made) {
+            evaluation.judgement = plain_judgement(Verdict::harness_error, made.error().message);
+            recorder.record(key, test_case, std::move(evaluation));
+            continue;
+          }
+          bench = *std::move(made);
+        }
+        if (clients[s] == nullptr) {
+          clients[s] = protocol::make_client(client_options(config, subject.spec));
+        }
+        evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, judged_elements);
+      }
+      recorder.record(key, test_case, std::move(evaluation));
+    }
+  }
+}
+
+/// Jobs that an earlier, killed attempt had started are crashes: the case may well be what killed it.
+core::Status take_over(results::Store& store, const std::string& run, const RunConfig& config, const Plan& plan,
+                       Recorder& recorder) {
+  core::Result<results::Store::Progress> progress = store.progress(run);
+  core::Result<std::vector<ResultRow>> rows = store.results(run);
+  if (!progress || !rows) {
+    return progress ? rows.error() : progress.error();
+  }
+  for (ResultRow& row : *rows) {
+    if (plan.index.contains(row.key)) {
+      recorder.keep(std::move(row));
+    }
+  }
+  for (const JobKey& key : progress->started) {
+    const auto test_case = std::find_if(config.cases.begin(), config.cases.end(),
+                                        [&](const corpus::Case& each) { return each.name == key.case_name; });
+    if (test_case != config.cases.end() && plan.index.contains(key)) {
+      Evaluation evaluation;
+      evaluation.judgement =
+          plain_judgement(Verdict::crash, "the run was killed while it held this case; it was resumed afterwards");
+      recorder.record(key, *test_case, std::move(evaluation));
+    }
+  }
+  return core::success();
+}
+
+}  // namespace
+
+std::map<std::string, std::size_t> RunReport::counts() const {
+  std::map<std::string, std::size_t> counts;
+  for (const ResultRow& row : rows) {
+    ++counts[row.verdict];
+  }
+  return counts;
+}
+
+core::Result<RunReport> run(const RunConfig& original) {
+  RunConfig config = original;
+  if (config.shards > 1) {
+    std::vector<corpus::Case> mine;
+    for (std::size_t index = 0; index < config.cases.size(); ++index) {
+      if (index % static_cast<std::size_t>(config.shards) == static_cast<std::size_t>(config.shard - 1)) {
+        mine.push_back(std::move(config.cases[index]));
+      }
+    }
+    config.cases = std::move(mine);
+    config.suite += fmt::format(" shard {}/{}", config.shard, config.shards);
+  }
+  if (config.cases.empty() || config.converters.empty() || config.option_sets.empty()) {
+    return core::Error{
+        core::ErrorKind::usage, "nothing is selected: no case, converter or option set matches", {}, {}, {}};
+  }
+  core::Result<results::Store> store = results::Store::open(config.database);
+  if (!store) {
+    return store.error();
+  }
+  std::vector<Subject> subjects;
+  for (const ConverterSpec& spec : config.converters) {
+    subjects.push_back(describe(config, spec));
+  }
+  const Plan plan = make_plan(config, subjects);
+
+  std::string run_id;
+  bool resumed = false;
+  if (config.resume) {
+    core::Result<std::optional<results::RunInfo>> unfinished = store->unfinished_run(config.suite);
+    if (!unfinished) {
+      return unfinished.error();
+    }
+    if (unfinished->has_value()) {
+      run_id = (*unfinished)->id;
+      resumed = true;
+    }
+  }
+  if (!resumed) {
+    results::RunInfo info;
+    info.command = config.command;
+    info.suite = config.suite;
+    info.started_at = now_text();
+    info.planned = plan.jobs.size();
+    core::Result<std::string> begun = store->begin_run(info, plan.jobs);
+    if (!begun) {
+      return begun.error();
+    }
+    run_id = *begun;
+  }
+
+  ExpectedFailures expected(config.expected_failures);
+  Recorder recorder(config, *store, run_id, plan, expected);
+  if (resumed) {
+    if (core::Status status = take_over(*store, run_id, config, plan, recorder); !status) {
+      return status.error();
+    }
+  }
+
+  // An upper estimate of the elements judged: it enters the threshold as the square root of a logarithm.
+  constexpr double kElementsPerJob = 1e5;
+  const double judged_elements = kElementsPerJob * static_cast<double>(plan.jobs.size());
+  const std::size_t threads =
+      config.jobs > 0 ? static_cast<std::size_t>(config.jobs) : std::max(1U, std::thread::hardware_concurrency());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    std::vector<std::unique_ptr<protocol::Client>> clients(subjects.size());
+    for (std::size_t index = next++; index < config.cases.size(); index = next++) {
+      run_case(config, config.cases[index], subjects, clients, judged_elements, recorder);
+    }
+  };
+  {
+    std::vector<std::jthread> pool;
+    for (std::size_t i = 1; i < std::min(threads, config.cases.size()); ++i) {
+      pool.emplace_back(work);
+    }
+    work();
+  }
+  if (recorder.failed()) {
+    return recorder.error();
+  }
+  if (core::Status status = store->finish_run(run_id); !status) {
+    return status.error();
+  }
+  RunReport report;
+  report.run = run_id;
+  report.planned = plan.jobs.size();
+  report.rows = recorder.take_rows();
+  report.unused_expectations = expected.unused();
+  return report;
+}
+
+int exit_code(const RunReport& report) {
+  constexpr int kOwnFault = 3;
+  constexpr int kInvalid = 2;
+  constexpr int kIncomplete = 5;
+  constexpr int kRed = 1;
+  constexpr int kUnusedExpectation = 6;
+  constexpr int kSkip = 77;
+  const auto any = [&](auto matches) { return std::any_of(report.rows.begin(), report.rows.end(), matches); };
+  if (any([](const ResultRow& row) { return row.verdict == "harness-error"; })) {
+    return kOwnFault;
+  }
+  if (any([](const ResultRow& row) { return row.verdict == "invalid-case"; })) {
+    return kInvalid;
+  }
+  if (report.rows.size() != report.planned || report.rows.empty() ||
+      any([](const ResultRow& row) { return row.verdict == "not-run"; })) {
+    return kIncomplete;
+  }
+  if (any([](const ResultRow& row) { return row.gate == "red"; })) {
+    return kRed;
+  }
+  if (!report.unused_expectations.empty()) {
+    return kUnusedExpectation;
+  }
+  if (report.rows.size() == 1 && report.rows.front().verdict == "unsupported") {
+    return kSkip;
+  }
+  return 0;
+}
+
+}  // namespace assay::run

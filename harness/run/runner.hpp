@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/result.hpp"
+#include "harness/corpus/case.hpp"
+#include "harness/corpus/suite.hpp"
+#include "harness/judge/verdict.hpp"
+#include "harness/run/converter_spec.hpp"
+#include "results/store.hpp"
+
+namespace assay::run {
+
+struct RunConfig {
+  std::string suite;                ///< what was selected, as text: resuming looks for the same
+  std::string command;              ///< the command line, for the record
+  std::vector<corpus::Case> cases;  ///< in stable order
+  std::vector<corpus::OptionSet> option_sets;
+  std::vector<ConverterSpec> converters;
+  std::vector<corpus::ExpectedFailure> expected_failures;
+  std::filesystem::path database;
+  int jobs = 0;                          ///< worker threads, each with its own converter processes; 0: one per core
+  double timeout_s = 60;                 ///< for one answer of a converter
+  std::uint64_t memory_limit_bytes = 0;  ///< address space of a converter's process, 0: none
+  int shard = 1, shards = 1;
+  bool resume = false;
+  /// Called under a lock after each verdict is in the database.
+  std::function<void(const results::ResultRow& row, std::size_t done, std::size_t planned)> on_result;
+};
+
+struct RunReport {
+  std::string run;  ///< UUID
+  std::size_t planned = 0;
+  std::vector<results::ResultRow> rows;  ///< all of the run, resumed ones too, in planned order
+  std::vector<std::string> unused_expectations;
+  [[nodiscard]] std::map<std::string, std::size_t> counts() const;
+};
+
+/// Runs cases × option sets × converters. Every verdict is in the database before its worker takes the next case.
+/// A crash, hang or memory blow-up of a converter is the verdict of its case. A verdict planned and never made is
+/// recorded as `not-run`.
+/// Errors   usage, for an empty selection (the caller's exit code 5); io, for the database.
+[[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
+
+/// Exit code of a finished run, first match of DESIGN section 5.
+[[nodiscard]] int exit_code(const RunReport& report);
+
+}  // namespace assay::run
