@@ -1,0 +1,201 @@
+#include "harness/model/numpy_io.hpp"
+
+#include <fmt/format.h>
+#include <minizip/unzip.h>
+
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/core/files.hpp"
+#include "harness/model/raw_tensor.hpp"
+
+namespace assay::model {
+namespace {
+
+constexpr std::uintmax_t kLargestArray = std::uintmax_t{2} << 30U;
+
+core::Error invalid(const std::string& where, std::string_view what) {
+  return {core::ErrorKind::invalid_data, fmt::format("{}: {}", where, what), {}, {}, {}};
+}
+
+/// What stands behind `key` in the header, a Python dictionary: "{'descr': '<f4', 'fortran_order': False, 'shape': (2,
+/// 3), }".
+std::optional<std::string_view> header_value(std::string_view header, std::string_view key) {
+  const std::size_t at = header.find(fmt::format("'{}':", key));
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::string_view rest = header.substr(at + key.size() + 3);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  if (rest.starts_with('(')) {
+    return rest.substr(0, rest.find(')') + 1);
+  }
+  return rest.substr(0, rest.find_first_of(",}"));
+}
+
+std::optional<core::DType> element_type(std::string_view descr) {
+  struct Row {
+    std::string_view descr;
+    core::DType type;
+  };
+  using core::DType;
+  static constexpr Row kRows[] = {{"<f4", DType::float32}, {"<f8", DType::float64}, {"<f2", DType::float16},
+                                  {"|i1", DType::int8},    {"|u1", DType::uint8},   {"<i2", DType::int16},
+                                  {"<u2", DType::uint16},  {"<i4", DType::int32},   {"<u4", DType::uint32},
+                                  {"<i8", DType::int64},   {"<u8", DType::uint64},  {"|b1", DType::boolean}};
+  for (const Row& row : kRows) {
+    if (descr == row.descr) {
+      return row.type;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<core::Shape> parse_shape(std::string_view text) {
+  core::Shape shape;
+  const char* at = text.data() + 1;
+  const char* end = text.data() + text.size();
+  while (at < end && *at != ')') {
+    if (*at == ' ' || *at == ',') {
+      ++at;
+      continue;
+    }
+    std::int64_t extent = 0;
+    const auto [next, error] = std::from_chars(at, end, extent);
+    if (error != std::errc() || extent < 0) {
+      return std::nullopt;
+    }
+    shape.push_back(extent);
+    at = next;
+  }
+  return shape;
+}
+
+/// Column order → row order: reads the array of the reversed shape transposed.
+core::Tensor from_column_order(const core::Tensor& stored, const core::Shape& shape) {
+  core::Tensor tensor = core::Tensor::zeros(stored.type(), shape);
+  core::Shape index(shape.size(), 0);
+  for (std::int64_t flat = 0; flat < tensor.size(); ++flat) {
+    std::int64_t source = 0;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      source = source * shape[d] + index[d];
+    }
+    const auto to = static_cast<std::size_t>(flat);
+    const auto from = static_cast<std::size_t>(source);
+    if (tensor.is_real()) {
+      tensor.reals()[to] = stored.reals()[from];
+    } else {
+      tensor.integers()[to] = stored.integers()[from];
+    }
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) {
+        break;
+      }
+      index[d] = 0;
+    }
+  }
+  return tensor;
+}
+
+core::Result<core::Tensor> parse_npy(std::string_view bytes, const std::string& where) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  constexpr std::size_t kShortPrefix = 10;
+  constexpr std::size_t kLongPrefix = 12;
+  if (bytes.size() < kLongPrefix || !bytes.starts_with(kMagic)) {
+    return invalid(where, "not a NumPy array: truncated or another format");
+  }
+  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])); };
+  const bool long_header = byte(6) >= 2;
+  const std::size_t prefix = long_header ? kLongPrefix : kShortPrefix;
+  std::size_t length = byte(8) | (byte(9) << 8U);
+  if (long_header) {
+    length |= (byte(10) << 16U) | (byte(11) << 24U);
+  }
+  if (length > bytes.size() - prefix) {
+    return invalid(where, "the NumPy header is cut off");
+  }
+  const std::string_view header = bytes.substr(prefix, length);
+  const auto descr = header_value(header, "descr");
+  const auto order = header_value(header, "fortran_order");
+  const auto shape_value = header_value(header, "shape");
+  if (!descr || !order || !shape_value || descr->size() < 2 || !shape_value->starts_with('(')) {
+    return invalid(where, "the NumPy header can't be read");
+  }
+  const auto type = element_type(descr->substr(1, descr->size() - 2));
+  if (!type) {
+    return invalid(where, fmt::format("element type {} is not supported; store float32 or an integer type", *descr));
+  }
+  const auto shape = parse_shape(*shape_value);
+  if (!shape) {
+    return invalid(where, fmt::format("shape {} can't be read", *shape_value));
+  }
+  const bool column_order = order->starts_with("True");
+  core::Shape stored_shape(shape->rbegin(), shape->rend());
+  core::Result<core::Tensor> tensor =
+      decode_raw(*type, column_order ? stored_shape : *shape, bytes.substr(prefix + length));
+  if (!tensor) {
+    return tensor.error().within(where);
+  }
+  return column_order ? from_column_order(*tensor, *shape) : *std::move(tensor);
+}
+
+struct CloseZip {
+  void operator()(void* file) const { unzClose(file); }
+};
+
+}  // namespace
+
+core::Result<core::Tensor> load_npy(const std::filesystem::path& path) {
+  core::Result<std::string> bytes = core::read_file(path, kLargestArray);
+  if (!bytes) {
+    return bytes.error();
+  }
+  return parse_npy(*bytes, path.string());
+}
+
+core::Result<core::TensorMap> load_npz(const std::filesystem::path& path) {
+  const std::string where = path.string();
+  const std::unique_ptr<void, CloseZip> archive(unzOpen64(where.c_str()));
+  if (archive == nullptr) {
+    return invalid(where, "not a readable .npz archive");
+  }
+  core::TensorMap tensors;
+  std::uintmax_t total = 0;
+  for (int state = unzGoToFirstFile(archive.get()); state != UNZ_END_OF_LIST_OF_FILE;
+       state = unzGoToNextFile(archive.get())) {
+    unz_file_info64 info{};
+    std::string name(256, '\0');
+    if (state != UNZ_OK ||
+        unzGetCurrentFileInfo64(archive.get(), &info, name.data(), name.size(), nullptr, 0, nullptr, 0) != UNZ_OK) {
+      return invalid(where, "the archive is damaged");
+    }
+    name.resize(std::min<std::size_t>(info.size_filename, name.size()));
+    total += info.uncompressed_size;
+    if (total > kLargestArray) {
+      return invalid(where, fmt::format("unpacks to more than {} bytes", kLargestArray));
+    }
+    std::string bytes(info.uncompressed_size, '\0');
+    // Reads in one piece: minizip takes an unsigned int, and the limit above fits.
+    if (unzOpenCurrentFile(archive.get()) != UNZ_OK ||
+        unzReadCurrentFile(archive.get(), bytes.data(), static_cast<unsigned>(bytes.size())) !=
+            static_cast<int>(bytes.size()) ||
+        unzCloseCurrentFile(archive.get()) != UNZ_OK) {
+      return invalid(where, fmt::format("\"{}\" in it is damaged", name));
+    }
+    constexpr std::string_view kSuffix = ".npy";
+    if (!name.ends_with(kSuffix)) {
+      return invalid(where, fmt::format("\"{}\" in it is not a NumPy array", name));
+    }
+    core::Result<core::Tensor> tensor = parse_npy(bytes, fmt::format("{}: {}", where, name));
+    if (!tensor) {
+      return tensor.error();
+    }
+    tensors.insert_or_assign(name.substr(0, name.size() - kSuffix.size()), *std::move(tensor));
+  }
+  return tensors;
+}
+
+}  // namespace assay::model
