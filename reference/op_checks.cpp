@@ -15,17 +15,18 @@ Result<std::int64_t> checked_count(std::span<const std::int64_t> shape) {
     }
     empty = empty || extent == 0;
   }
-  if (empty) {
-    return std::int64_t{0};
-  }
+  // An empty tensor's other extents are bounded too: kernels multiply them.
   for (const std::int64_t extent : shape) {
+    if (extent == 0) {
+      continue;
+    }
     if (extent > kElementLimit / count) {
       return op_error(fmt::format("a tensor of shape {} would exceed the limit of {} elements", core::shape_text(shape),
                                   kElementLimit));
     }
     count *= extent;
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 Result<std::int64_t> checked_axis(std::int64_t axis, std::int64_t rank) {

@@ -1,0 +1,261 @@
+#include "reference/convolution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reference/matmul_kernel.hpp"
+#include "reference/op_checks.hpp"
+
+namespace assay::reference {
+namespace {
+
+constexpr std::int64_t kMostTileElements = std::int64_t{1} << 18U;  // im2col tiles of 2 MiB
+constexpr std::int64_t kLeastTilePositions = 64;
+/// With fewer output channels in a group (depthwise: one) im2col copies more than it saves.
+constexpr std::int64_t kLeastBlockedChannels = 4;
+
+core::Status check_shapes(const Shape& x, const Shape& w, std::int64_t groups) {
+  if (x.size() < 3 || w.size() != x.size()) {
+    return op_error(fmt::format("input {} and weights {} must have the same rank of at least 3", core::shape_text(x),
+                                core::shape_text(w)));
+  }
+  if (groups < 1) {
+    return op_error(fmt::format("group is {}, expected at least 1", groups));
+  }
+  return core::success();
+}
+
+std::span<const std::int64_t> spatial(const Shape& shape) { return std::span(shape).subspan(2); }
+
+/// Calls `row(y_offset, x_offset, range, x_step)` for each line of output elements that tap `k` reaches, with the
+/// offsets inside one output and one input plane.
+template <typename Row>
+void for_each_line(const Windows& w, const Extents& tap, const Row& row) {
+  Extents offset{};
+  for (std::size_t axis = 0; axis < kSpatialAxes; ++axis) {
+    offset[axis] = tap[axis] * w.dilation[axis] - w.pad_begin[axis];
+  }
+  const Range depth = positions_inside(w.output[0], w.stride[0], offset[0], w.input[0]);
+  const Range height = positions_inside(w.output[1], w.stride[1], offset[1], w.input[1]);
+  const Range width = positions_inside(w.output[2], w.stride[2], offset[2], w.input[2]);
+  if (width.begin == width.end) {
+    return;
+  }
+  for (std::int64_t z = depth.begin; z < depth.end; ++z) {
+    for (std::int64_t y = height.begin; y < height.end; ++y) {
+      const std::int64_t in_line =
+          ((z * w.stride[0] + offset[0]) * w.input[1] + y * w.stride[1] + offset[1]) * w.input[2];
+      const std::int64_t out_line = (z * w.output[1] + y) * w.output[2];
+      row(out_line + width.begin, in_line + width.begin * w.stride[2] + offset[2], width.end - width.begin);
+    }
+  }
+}
+
+template <typename Visit>
+void for_each_tap(const Extents& kernel, const Visit& visit) {
+  std::int64_t index = 0;
+  for (std::int64_t z = 0; z < kernel[0]; ++z) {
+    for (std::int64_t y = 0; y < kernel[1]; ++y) {
+      for (std::int64_t x = 0; x < kernel[2]; ++x) {
+        visit(Extents{z, y, x}, index++);
+      }
+    }
+  }
+}
+
+template <typename T>
+std::vector<T> convolve_directly(const Convolution& conv, std::span<const T> x, std::span<const T> w) {
+  const Windows& windows = conv.windows;
+  const std::int64_t in_plane = volume(windows.input);
+  const std::int64_t out_plane = volume(windows.output);
+  const std::int64_t taps = volume(windows.kernel);
+  std::vector<T> result(at(conv.batch * conv.all_out_channels() * out_plane), T{0});
+  for (std::int64_t n = 0; n < conv.batch; ++n) {
+    for (std::int64_t m = 0; m < conv.all_out_channels(); ++m) {
+      const std::int64_t group = m / conv.out_channels;
+      T* out = result.data() + (n * conv.all_out_channels() + m) * out_plane;
+      for (std::int64_t c = 0; c < conv.in_channels; ++c) {
+        const T* in = x.data() + ((n * conv.groups + group) * conv.in_channels + c) * in_plane;
+        const T* weights = w.data() + (m * conv.in_channels + c) * taps;
+        for_each_tap(windows.kernel, [&](const Extents& tap, std::int64_t index) {
+          const T weight = weights[index];
+          const std::int64_t step = windows.stride[2];
+          for_each_line(windows, tap, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+            for (std::int64_t i = 0; i < count; ++i) {
+              out[to + i] += in[from + i * step] * weight;
+            }
+          });
+        });
+      }
+    }
+  }
+  return result;
+}
+
+/// True where the input plane itself is the im2col matrix.
+bool is_pointwise(const Windows& w) {
+  return volume(w.kernel) == 1 && w.stride == Extents{1, 1, 1} && w.pad_begin == Extents{0, 0, 0} &&
+         w.pad_end == Extents{0, 0, 0};
+}
+
+/// Rows of `columns` are (channel, tap), its columns the output positions [first, first + count).
+void image_to_columns(const Convolution& conv, const double* x, std::int64_t first, std::int64_t count,
+                      std::vector<double>& columns) {
+  const Windows& w = conv.windows;
+  columns.assign(at(conv.in_channels * volume(w.kernel) * count), 0.0);
+  double* row = columns.data();
+  for (std::int64_t c = 0; c < conv.in_channels; ++c) {
+    const double* in = x + c * volume(w.input);
+    for_each_tap(w.kernel, [&](const Extents& tap, std::int64_t) {
+      for_each_line(w, tap, [&](std::int64_t to, std::int64_t from, std::int64_t length) {
+        const std::int64_t begin = std::max(to, first);
+        const std::int64_t end = std::min(to + length, first + count);
+        for (std::int64_t position = begin; position < end; ++position) {
+          row[position - first] = in[from + (position - to) * w.stride[2]];
+        }
+      });
+      row += count;
+    });
+  }
+}
+
+}  // namespace
+
+Result<Convolution> sliding_convolution(const Node& node, const Shape& x, const Shape& w) {
+  const std::int64_t groups = node.int_or("group", 1);
+  if (const core::Status status = check_shapes(x, w, groups); !status) {
+    return status.error();
+  }
+  if (x[1] % groups != 0 || x[1] / groups != w[1]) {
+    return op_error(fmt::format("input {} has {} channels in {} group(s), the weights {} expect {} in each",
+                                core::shape_text(x), x[1], groups, core::shape_text(w), w[1]));
+  }
+  if (w[0] % groups != 0) {
+    return op_error(fmt::format("the {} output channels of weights {} don't divide by group {}", w[0],
+                                core::shape_text(w), groups));
+  }
+  Result<Windows> windows = sliding_windows(node, spatial(x), spatial(w), false);
+  if (!windows) {
+    return windows.error();
+  }
+  Convolution conv{.batch = x[0],
+                   .groups = groups,
+                   .in_channels = w[1],
+                   .out_channels = w[0] / groups,
+                   .windows = std::move(*windows)};
+  if (const Result<std::int64_t> count = checked_count(conv.output_shape()); !count) {
+    return count.error();
+  }
+  return conv;
+}
+
+Result<Convolution> transposed_convolution(const Node& node, const Shape& x, const Shape& w, std::int64_t opset) {
+  const std::int64_t groups = node.int_or("group", 1);
+  if (const core::Status status = check_shapes(x, w, groups); !status) {
+    return status.error();
+  }
+  if (x[1] != w[0] || x[1] % groups != 0) {
+    return op_error(fmt::format("input {} has {} channels, the weights {} expect {}, in group {}", core::shape_text(x),
+                                x[1], core::shape_text(w), w[0], groups));
+  }
+  Result<Windows> windows = transposed_windows(node, spatial(x), spatial(w), opset);
+  if (!windows) {
+    return windows.error();
+  }
+  Convolution conv{.batch = x[0],
+                   .groups = groups,
+                   .in_channels = x[1] / groups,
+                   .out_channels = w[1],
+                   .windows = std::move(*windows)};
+  if (const Result<std::int64_t> count = checked_count(conv.output_shape()); !count) {
+    return count.error();
+  }
+  return conv;
+}
+
+core::Status check_channel_bias(const OpCall& call, std::size_t index, const Convolution& conv) {
+  if (call.has_input(index) && call.in(index).shape() != Shape{conv.all_out_channels()}) {
+    return op_error(fmt::format("{} has shape {}, expected one bias for each of {} output channels",
+                                input_text(call, index), core::shape_text(call.in(index).shape()),
+                                conv.all_out_channels()));
+  }
+  return core::success();
+}
+
+std::vector<double> convolve_plain(const Convolution& conv, std::span<const double> x, std::span<const double> w) {
+  return convolve_directly(conv, x, w);
+}
+
+std::vector<std::int64_t> convolve_plain(const Convolution& conv, std::span<const std::int64_t> x,
+                                         std::span<const std::int64_t> w) {
+  return convolve_directly(conv, x, w);
+}
+
+std::vector<double> convolve_blocked(const Convolution& conv, std::span<const double> x, std::span<const double> w) {
+  const Windows& windows = conv.windows;
+  const std::int64_t positions = volume(windows.output);
+  const std::int64_t depth = conv.in_channels * volume(windows.kernel);
+  std::vector<double> result(at(conv.batch * conv.all_out_channels() * positions), 0.0);
+  if (depth == 0) {
+    return result;
+  }
+  const std::int64_t tile = std::max(kLeastTilePositions, kMostTileElements / depth);
+  std::vector<double> columns;
+  for (std::int64_t n = 0; n < conv.batch; ++n) {
+    for (std::int64_t group = 0; group < conv.groups; ++group) {
+      const std::int64_t image = n * conv.groups + group;
+      const double* in = x.data() + image * conv.in_channels * volume(windows.input);
+      const double* weights = w.data() + group * conv.out_channels * depth;
+      double* out = result.data() + image * conv.out_channels * positions;
+      if (is_pointwise(windows)) {
+        multiply_add(conv.out_channels, positions, depth, {weights, depth}, {in, positions}, {out, positions});
+        continue;
+      }
+      for (std::int64_t first = 0; first < positions; first += tile) {
+        const std::int64_t count = std::min(tile, positions - first);
+        image_to_columns(conv, in, first, count, columns);
+        multiply_add(conv.out_channels, count, depth, {weights, depth}, {columns.data(), count},
+                     {out + first, positions});
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<double> convolve(const Convolution& conv, std::span<const double> x, std::span<const double> w) {
+  return conv.out_channels < kLeastBlockedChannels ? convolve_plain(conv, x, w) : convolve_blocked(conv, x, w);
+}
+
+std::vector<double> convolve_transposed(const Convolution& conv, std::span<const double> x, std::span<const double> w) {
+  // Seen from the output, input and output change places: the lines below run over inputs that a tap sends inside.
+  Windows swapped = conv.windows;
+  std::swap(swapped.input, swapped.output);
+  const std::int64_t in_plane = volume(conv.windows.input);
+  const std::int64_t out_plane = volume(conv.windows.output);
+  const std::int64_t taps = volume(conv.windows.kernel);
+  const std::int64_t step = conv.windows.stride[2];
+  std::vector<double> result(at(conv.batch * conv.all_out_channels() * out_plane), 0.0);
+  for (std::int64_t n = 0; n < conv.batch; ++n) {
+    for (std::int64_t m = 0; m < conv.all_out_channels(); ++m) {
+      const std::int64_t group = m / conv.out_channels;
+      double* out = result.data() + (n * conv.all_out_channels() + m) * out_plane;
+      for (std::int64_t c = 0; c < conv.in_channels; ++c) {
+        const std::int64_t channel = group * conv.in_channels + c;
+        const double* in = x.data() + (n * conv.groups * conv.in_channels + channel) * in_plane;
+        const double* weights = w.data() + (channel * conv.out_channels + m % conv.out_channels) * taps;
+        for_each_tap(conv.windows.kernel, [&](const Extents& tap, std::int64_t index) {
+          const double weight = weights[index];
+          for_each_line(swapped, tap, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+            for (std::int64_t i = 0; i < count; ++i) {
+              out[to + i * step] += in[from + i] * weight;
+            }
+          });
+        });
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace assay::reference

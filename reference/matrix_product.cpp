@@ -1,0 +1,86 @@
+#include "reference/matrix_product.hpp"
+
+#include <fmt/format.h>
+
+#include "reference/arithmetic.hpp"
+#include "reference/broadcast.hpp"
+#include "reference/matmul_kernel.hpp"
+#include "reference/op_checks.hpp"
+
+namespace assay::reference {
+namespace {
+
+/// Calls `visit(a, b, c)` with the offsets of each pair of matrices and of their product.
+template <typename Visit>
+void for_each_pair(const MatrixProduct& p, const Visit& visit) {
+  for_each_broadcast<2>(p.batch, {broadcast_strides(p.a_batch, p.batch), broadcast_strides(p.b_batch, p.batch)},
+                        [&](std::int64_t position, const std::array<std::int64_t, 2>& matrix) {
+                          visit(matrix[0] * p.rows * p.depth, matrix[1] * p.depth * p.columns,
+                                position * p.rows * p.columns);
+                        });
+}
+
+}  // namespace
+
+Result<MatrixProduct> matrix_product(const Shape& a, const Shape& b) {
+  if (a.empty() || b.empty()) {
+    return op_error(
+        fmt::format("operands {} and {}: a scalar has no matrix product", core::shape_text(a), core::shape_text(b)));
+  }
+  const bool a_is_vector = a.size() == 1;
+  const bool b_is_vector = b.size() == 1;
+  MatrixProduct product;
+  product.rows = a_is_vector ? 1 : a[a.size() - 2];
+  product.depth = a.back();
+  product.columns = b_is_vector ? 1 : b.back();
+  if (const std::int64_t b_depth = b_is_vector ? b.back() : b[b.size() - 2]; b_depth != product.depth) {
+    return op_error(fmt::format("operands {} and {}: {} columns don't match {} rows", core::shape_text(a),
+                                core::shape_text(b), product.depth, b_depth));
+  }
+  product.a_batch.assign(a.begin(), a.end() - (a_is_vector ? 1 : 2));
+  product.b_batch.assign(b.begin(), b.end() - (b_is_vector ? 1 : 2));
+  Result<Shape> batch = broadcast_shape(product.a_batch, product.b_batch);
+  if (!batch) {
+    return batch.error();
+  }
+  product.batch = std::move(*batch);
+  product.output = product.batch;
+  if (!a_is_vector) {
+    product.output.push_back(product.rows);
+  }
+  if (!b_is_vector) {
+    product.output.push_back(product.columns);
+  }
+  if (const Result<std::int64_t> count = checked_count(product.output); !count) {
+    return count.error();
+  }
+  return product;
+}
+
+std::vector<double> multiply(const MatrixProduct& product, std::span<const double> a, std::span<const double> b) {
+  std::vector<double> c(at(core::element_count(product.output)), 0.0);
+  for_each_pair(product, [&](std::int64_t a_first, std::int64_t b_first, std::int64_t c_first) {
+    multiply_add(product.rows, product.columns, product.depth, {a.data() + a_first, product.depth},
+                 {b.data() + b_first, product.columns}, {c.data() + c_first, product.columns});
+  });
+  return c;
+}
+
+std::vector<std::int64_t> multiply(const MatrixProduct& product, std::span<const std::int64_t> a,
+                                   std::span<const std::int64_t> b) {
+  std::vector<std::int64_t> c(at(core::element_count(product.output)), 0);
+  for_each_pair(product, [&](std::int64_t a_first, std::int64_t b_first, std::int64_t c_first) {
+    for (std::int64_t row = 0; row < product.rows; ++row) {
+      for (std::int64_t k = 0; k < product.depth; ++k) {
+        const std::int64_t factor = a[at(a_first + row * product.depth + k)];
+        for (std::int64_t column = 0; column < product.columns; ++column) {
+          std::int64_t& sum = c[at(c_first + row * product.columns + column)];
+          sum = plus(sum, times(factor, b[at(b_first + k * product.columns + column)]));
+        }
+      }
+    }
+  });
+  return c;
+}
+
+}  // namespace assay::reference

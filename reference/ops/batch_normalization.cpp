@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reference/arguments.hpp"
+
+namespace assay::reference {
+namespace {
+
+enum Input : std::size_t { kX, kScale, kBias, kMean, kVar };
+
+core::Status check_parameters(const OpCall& call, std::int64_t channels) {
+  for (std::size_t index = kScale; index <= kVar; ++index) {
+    if (const core::Status status = require_real(call, index); !status) {
+      return status;
+    }
+    if (call.in(index).shape() != Shape{channels}) {
+      return op_error(fmt::format("{} has shape {}, expected one value for each of {} channels",
+                                  input_text(call, index), core::shape_text(call.in(index).shape()), channels));
+    }
+  }
+  return core::success();
+}
+
+/// ONNX BatchNormalization-15 for inference: (x - mean) / sqrt(var + epsilon) * scale + bias, along axis 1 (a vector
+/// counts as one channel).
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  if (call.node.int_or("training_mode", 0) != 0) {
+    return op_unsupported("training_mode 1; the reference normalizes with the given mean and variance only");
+  }
+  if (call.node.int_or("spatial", 1) == 0) {
+    return op_unsupported("spatial 0 (a mean and variance for each element)");
+  }
+  core::Status status = require_real(call, kX);
+  const Tensor& x = call.in(kX);
+  if (status && x.rank() == 0) {
+    status = op_error("the input is a scalar, expected a batch of channels");
+  }
+  const AxisSplit split =
+      x.rank() < 2 ? AxisSplit{.outer = x.size(), .extent = 1, .inner = 1} : split_at_axis(x.shape(), 1);
+  status = status ? check_parameters(call, split.extent) : status;
+  if (!status) {
+    return status.error();
+  }
+  const double epsilon = call.node.float_or("epsilon", 1e-5F);
+  std::vector<double> y(x.reals().begin(), x.reals().end());
+  for (std::int64_t block = 0; block < split.outer * split.extent; ++block) {
+    const std::size_t channel = at(block % split.extent);
+    const double mean = call.in(kMean).reals()[channel];
+    const double deviation = std::sqrt(call.in(kVar).reals()[channel] + epsilon);
+    const double scale = call.in(kScale).reals()[channel];
+    const double bias = call.in(kBias).reals()[channel];
+    for (std::int64_t i = block * split.inner; i < (block + 1) * split.inner; ++i) {
+      y[at(i)] = (y[at(i)] - mean) / deviation * scale + bias;
+    }
+  }
+  return single_output(Tensor(x.type(), x.shape(), std::move(y)));
+}
+
+}  // namespace
+
+const OpDef& op_batch_normalization() {
+  static const OpDef def{.name = "BatchNormalization", .first_opset = 7, .min_inputs = 5, .max_inputs = 5, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,51 @@
+#include <array>
+
+#include "reference/convolution.hpp"
+#include "reference/op_checks.hpp"
+#include "reference/quant_inputs.hpp"
+
+namespace assay::reference {
+namespace {
+
+constexpr std::array kCodeTypes{DType::int8, DType::uint8};
+
+/// ONNX ConvInteger-10: x, w, x_zero_point (one), w_zero_point (one, or one for each output channel). Padding stands
+/// for x_zero_point, so that it adds nothing.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  core::Status status = require_type(call, 0, kCodeTypes);
+  status = status ? require_type(call, 1, kCodeTypes) : status;
+  status = status ? require_same_type(call, 0, 2) : status;
+  status = status ? require_same_type(call, 1, 3) : status;
+  if (!status) {
+    return status.error();
+  }
+  const Tensor& x = call.in(0);
+  const Tensor& w = call.in(1);
+  const Result<Convolution> conv = sliding_convolution(call.node, x.shape(), w.shape());
+  if (!conv) {
+    return conv.error();
+  }
+  const auto x_zero_point = read_zero_points(call, 2, 1);
+  if (!x_zero_point) {
+    return x_zero_point.error();
+  }
+  const auto w_zero_point = read_zero_points(call, 3, conv->all_out_channels());
+  if (!w_zero_point) {
+    return w_zero_point.error();
+  }
+  std::vector<std::int64_t> y =
+      convolve_plain(*conv, without_zero_point(x, 0, *x_zero_point), without_zero_point(w, 0, *w_zero_point));
+  if (status = check_accumulators(y); !status) {
+    return status.error();
+  }
+  return std::vector{Tensor(DType::int32, conv->output_shape(), std::move(y))};
+}
+
+}  // namespace
+
+const OpDef& op_conv_integer() {
+  static const OpDef def{.name = "ConvInteger", .first_opset = 10, .min_inputs = 2, .max_inputs = 4, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,46 @@
+#include <array>
+
+#include "reference/arguments.hpp"
+#include "reference/quant.hpp"
+#include "reference/quant_inputs.hpp"
+
+namespace assay::reference {
+namespace {
+
+constexpr std::array kCodeTypes{DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32};
+
+/// ONNX DequantizeLinear-10, -13 (axis), -21 (16 bits). The result has the scale's type.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  if (call.node.int_or("block_size", 0) != 0) {
+    return op_unsupported("blocked quantization (block_size)");
+  }
+  core::Status status = require_type(call, 0, kCodeTypes);
+  status = status ? require_same_type(call, 0, 2) : status;
+  if (!status) {
+    return status.error();
+  }
+  const Tensor& x = call.in(0);
+  const Result<AxisSplit> split = quantization_axis(call, x.shape(), 1);
+  if (!split) {
+    return split.error();
+  }
+  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, split->extent);
+  if (!quant) {
+    return quant.error();
+  }
+  std::vector<double> values(at(x.size()));
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const std::int64_t index = i / split->inner % split->extent;
+    values[at(i)] = dequantize(x.integers()[at(i)], quant->scale_at(index), quant->zero_point_at(index));
+  }
+  return single_output(Tensor(call.in(1).type(), x.shape(), std::move(values)));
+}
+
+}  // namespace
+
+const OpDef& op_dequantize_linear() {
+  static const OpDef def{.name = "DequantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

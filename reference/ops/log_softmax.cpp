@@ -1,0 +1,16 @@
+#include "reference/softmax.hpp"
+
+namespace assay::reference {
+namespace {
+
+/// ONNX LogSoftmax-13 (and -11, which flattens): x - log(sum exp(x)) along a line.
+Result<std::vector<Tensor>> run(const OpCall& call) { return softmax_lines(call, /*logarithm=*/true); }
+
+}  // namespace
+
+const OpDef& op_log_softmax() {
+  static const OpDef def{.name = "LogSoftmax", .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "reference/arguments.hpp"
+#include "reference/quant.hpp"
+#include "reference/quant_inputs.hpp"
+
+namespace assay::reference {
+namespace {
+
+constexpr std::array kCodeTypes{DType::int8, DType::uint8, DType::int16, DType::uint16};
+
+/// The output's type: that of y_zero_point, else attribute output_dtype (opset 21), else uint8.
+Result<DType> output_type(const OpCall& call) {
+  Result<DType> wanted = type_argument(call, "output_dtype", DType::undefined);
+  if (!wanted) {
+    return wanted;
+  }
+  if (!call.has_input(2)) {
+    *wanted = *wanted == DType::undefined ? DType::uint8 : *wanted;
+  } else if (const DType type = call.in(2).type(); *wanted == DType::undefined || *wanted == type) {
+    *wanted = type;
+  } else {
+    return op_error(fmt::format("output_dtype is {}, but {} has type {}", core::dtype_name(*wanted),
+                                input_text(call, 2), core::dtype_name(type)));
+  }
+  if (std::find(kCodeTypes.begin(), kCodeTypes.end(), *wanted) == kCodeTypes.end()) {
+    return op_unsupported(
+        fmt::format("quantizing to {}; the reference knows int8, uint8, int16 and uint16", core::dtype_name(*wanted)));
+  }
+  return wanted;
+}
+
+/// ONNX QuantizeLinear-10, -13 (axis), -21 (output_dtype; 16 bits).
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const Tensor& x = call.in(0);
+  if (call.node.int_or("block_size", 0) != 0) {
+    return op_unsupported("blocked quantization (block_size)");
+  }
+  if (!x.is_real() && x.type() != DType::int32) {
+    return op_error(fmt::format("{} has type {}, expected a floating point type or int32", input_text(call, 0),
+                                core::dtype_name(x.type())));
+  }
+  const Result<DType> type = output_type(call);
+  if (!type) {
+    return type.error();
+  }
+  const Result<AxisSplit> split = quantization_axis(call, x.shape(), 1);
+  if (!split) {
+    return split.error();
+  }
+  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, split->extent);
+  if (!quant) {
+    return quant.error();
+  }
+  std::vector<std::int64_t> codes(at(x.size()));
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const double value = x.as_real(i);
+    if (std::isnan(value)) {
+      return op_error(fmt::format("{} holds NaN at element {}, which has no code", input_text(call, 0), i));
+    }
+    const std::int64_t index = i / split->inner % split->extent;
+    codes[at(i)] = quantize(value, quant->scale_at(index), quant->zero_point_at(index), *type);
+  }
+  return single_output(Tensor(*type, x.shape(), std::move(codes)));
+}
+
+}  // namespace
+
+const OpDef& op_quantize_linear() {
+  static const OpDef def{.name = "QuantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,113 @@
+#include "reference/quant_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/core/text.hpp"
+#include "reference/op_checks.hpp"
+
+namespace assay::reference {
+namespace {
+
+core::Status check_length(const OpCall& call, std::size_t index, std::int64_t extent) {
+  const std::int64_t size = call.in(index).size();
+  if (size != 1 && size != extent) {
+    return op_error(fmt::format("{} has shape {}, expected 1 or {} values", input_text(call, index),
+                                core::shape_text(call.in(index).shape()), extent));
+  }
+  return core::success();
+}
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> read_zero_points(const OpCall& call, std::size_t zero_point, std::int64_t extent) {
+  if (!call.has_input(zero_point)) {
+    return std::vector<std::int64_t>{0};
+  }
+  core::Status status = require_integer(call, zero_point);
+  status = status ? check_length(call, zero_point, extent) : status;
+  if (!status) {
+    return status.error();
+  }
+  return call.in(zero_point).to_integers();
+}
+
+Result<QuantInputs> read_quant_inputs(const OpCall& call, std::size_t scale, std::size_t zero_point,
+                                      std::int64_t extent) {
+  core::Status status = require_real(call, scale);
+  status = status ? check_length(call, scale, extent) : status;
+  if (!status) {
+    return status.error();
+  }
+  QuantInputs result{.scale = call.in(scale).to_reals(), .zero_point = {}};
+  const auto bad = std::find_if(result.scale.begin(), result.scale.end(),
+                                [](double value) { return !(value > 0.0 && std::isfinite(value)); });
+  if (bad != result.scale.end()) {
+    return op_error(fmt::format("{} holds the scale {} at index {}, expected finite positive scales",
+                                input_text(call, scale), core::exact_text64(*bad), bad - result.scale.begin()));
+  }
+  Result<std::vector<std::int64_t>> zero_points = read_zero_points(call, zero_point, extent);
+  if (!zero_points) {
+    return zero_points.error();
+  }
+  result.zero_point = std::move(*zero_points);
+  return result;
+}
+
+Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std::size_t scale) {
+  const Tensor& scales = call.in(scale);
+  if (scales.rank() > 1) {
+    return op_error(fmt::format("{} has shape {}, expected one scale or a list of scales", input_text(call, scale),
+                                core::shape_text(scales.shape())));
+  }
+  if (scales.size() == 1) {  // a list of one scale serves the whole tensor, whatever the axis
+    return AxisSplit{.outer = 1, .extent = 1, .inner = core::element_count(shape)};
+  }
+  if (call.opset < 13) {
+    return op_error(fmt::format("{} has {} scales; before opset 13 there is one for the whole tensor",
+                                input_text(call, scale), scales.size()));
+  }
+  const Result<std::int64_t> axis = checked_axis(call.node.int_or("axis", 1), static_cast<std::int64_t>(shape.size()));
+  if (!axis) {
+    return axis.error();
+  }
+  if (scales.size() != shape[at(*axis)]) {
+    return op_error(fmt::format("{} has {} scales, but axis {} of {} has extent {}", input_text(call, scale),
+                                scales.size(), *axis, core::shape_text(shape), shape[at(*axis)]));
+  }
+  return split_at_axis(shape, *axis);
+}
+
+std::vector<std::int64_t> without_zero_point(const Tensor& values, std::int64_t axis,
+                                             const std::vector<std::int64_t>& zero_point) {
+  const std::span<const std::int64_t> codes = values.integers();
+  std::vector<std::int64_t> result(codes.begin(), codes.end());
+  if (zero_point.size() == 1) {
+    for (std::int64_t& value : result) {
+      value -= zero_point.front();
+    }
+    return result;
+  }
+  const AxisSplit split = split_at_axis(values.shape(), axis);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(result.size()); ++i) {
+    result[at(i)] -= zero_point[at(i / split.inner % split.extent)];
+  }
+  return result;
+}
+
+core::Status check_accumulators(std::span<const std::int64_t> accumulators) {
+  const core::IntegerLimits limits = core::integer_limits(DType::int32);
+  const auto outside = std::find_if(accumulators.begin(), accumulators.end(),
+                                    [&](std::int64_t value) { return value < limits.low || value > limits.high; });
+  if (outside != accumulators.end()) {
+    return op_unsupported(
+        fmt::format("the accumulator of output element {} is {}, which leaves 32 bits; the standard leaves the result "
+                    "open there",
+                    outside - accumulators.begin(), *outside));
+  }
+  return core::success();
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,63 @@
+#include "reference/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/arguments.hpp"
+
+namespace assay::reference {
+namespace {
+
+Result<AxisSplit> lines(const OpCall& call) {
+  const Tensor& x = call.in(0);
+  const bool flattens = call.opset < 13;
+  const std::int64_t wanted = call.node.int_or("axis", flattens ? 1 : -1);
+  if (flattens && wanted == x.rank()) {  // legal there: every element is a line of its own
+    return AxisSplit{.outer = x.size(), .extent = 1, .inner = 1};
+  }
+  const Result<std::int64_t> axis = checked_axis(wanted, x.rank());
+  if (!axis) {
+    return axis.error();
+  }
+  AxisSplit split = split_at_axis(x.shape(), *axis);
+  if (flattens) {
+    split.extent *= split.inner;
+    split.inner = 1;
+  }
+  return split;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> softmax_lines(const OpCall& call, bool logarithm) {
+  if (const core::Status status = require_real(call, 0); !status) {
+    return status.error();
+  }
+  const Result<AxisSplit> split = lines(call);
+  if (!split) {
+    return split.error();
+  }
+  const Tensor& x = call.in(0);
+  std::vector<double> y(x.reals().begin(), x.reals().end());
+  const std::int64_t step = split->inner;
+  for (std::int64_t line = 0; line < split->outer * step; ++line) {
+    double* first = y.data() + (line / step) * split->extent * step + line % step;
+    double largest = -std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < split->extent; ++i) {
+      largest = std::max(largest, first[i * step]);
+    }
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < split->extent; ++i) {
+      first[i * step] -= largest;
+      sum += std::exp(first[i * step]);
+    }
+    for (std::int64_t i = 0; i < split->extent; ++i) {
+      double& value = first[i * step];
+      value = logarithm ? value - std::log(sum) : std::exp(value) / sum;
+    }
+  }
+  return single_output(Tensor(x.type(), x.shape(), std::move(y)));
+}
+
+}  // namespace assay::reference
