@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,8 +27,7 @@ struct TensorRange {
   bool finite = true;        ///< no NaN or infinity among the values
   bool is_input = false;     ///< a graph input: exact but for rounding, slack 0
   std::int64_t samples = 0;  ///< number of values seen
-  double quantile_low = 0, quantile_high = 0;              ///< percentile method only: one-sided tail, lower estimate
-  double outer_quantile_low = 0, outer_quantile_high = 0;  ///< ... and two-sided tail, upper estimate
+  core::Shape shape;         ///< of the last batch
 };
 using RangeTable = std::map<std::string, TensorRange>;
 

@@ -1,0 +1,221 @@
+#include "harness/judge/forward_error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string_view>
+
+#include "harness/judge/artifact_view.hpp"
+
+namespace assay::judge {
+namespace {
+
+using model::Node;
+
+constexpr double kUnit = 0x1p-24;
+/// Roundings granted to an elementwise function of a float32 library (4 ulp) beside that of its result.
+constexpr double kFunctionRoundings = 9;
+
+double magnitude(const TensorRange& range) { return std::max(std::abs(range.low), std::abs(range.high)); }
+
+bool is_movement(std::string_view op) {
+  static const std::set<std::string_view> kMovements{
+      "Identity",  "Dropout", "Reshape",      "Transpose", "Flatten",      "Squeeze",
+      "Unsqueeze", "Slice",   "Split",        "Gather",    "GatherND",     "GatherElements",
+      "Expand",    "Tile",    "Concat",       "Pad",       "MaxPool",      "GlobalMaxPool",
+      "Relu",      "Clip",    "DepthToSpace", "Where",     "SpaceToDepth", "ReduceMax",
+      "ReduceMin", "Max",     "Min",          "Neg",       "Abs"};
+  return kMovements.contains(op);
+}
+
+/// Elementwise functions whose slope nowhere exceeds the number.
+std::optional<double> slope_limit(const Node& node) {
+  static const std::map<std::string_view, double> kSlopes{
+      {"Sigmoid", 0.25}, {"Tanh", 1},       {"Erf", 1.13}, {"HardSwish", 1.5}, {"Softplus", 1}, {"Gelu", 1.13},
+      {"Softmax", 1},    {"LogSoftmax", 2}, {"Elu", 1},    {"Mish", 1.1},      {"Softsign", 1}, {"Floor", 1}};
+  if (node.op_type == "LeakyRelu") return std::max(1.0, std::abs(node.float_or("alpha", 0.01)));
+  if (node.op_type == "HardSigmoid") return std::abs(node.float_or("alpha", 0.2));
+  const auto found = kSlopes.find(node.op_type);
+  if (found == kSlopes.end()) return std::nullopt;
+  return found->second;
+}
+
+class ErrorPass {
+ public:
+  ErrorPass(const model::Model& model, RangeTable& ranges)
+      : graph_(model.graph), ranges_(ranges), constants_(constants_of(model.graph)) {}
+
+  void run() {
+    for (const auto& input : graph_.inputs) {
+      if (const auto found = ranges_.find(input.name); found != ranges_.end()) found->second.is_input = true;
+    }
+    for (const Node& node : graph_.nodes) {
+      for (const std::string& output : node.outputs) {
+        const auto found = ranges_.find(output);
+        if (found == ranges_.end() || constants_.contains(output)) continue;
+        found->second.slack = slack(node, found->second);
+      }
+    }
+  }
+
+ private:
+  const TensorRange* range(std::string_view name) const {
+    const auto found = ranges_.find(std::string(name));
+    return found == ranges_.end() ? nullptr : &found->second;
+  }
+  double amax(std::string_view name) const {
+    const TensorRange* found = range(name);
+    return found == nullptr ? 0 : magnitude(*found);
+  }
+  double slack_of(std::string_view name) const {
+    const TensorRange* found = range(name);
+    return found == nullptr ? 0 : found->slack;
+  }
+  /// What input `index` carries, relative to its magnitude.
+  double relative(const Node& node, std::size_t index) const {
+    const double size = amax(node.input(index));
+    return size > 0 ? slack_of(node.input(index)) / size : 0;
+  }
+  double largest_slack(const Node& node) const {
+    double largest = 0;
+    for (const std::string& input : node.inputs) largest = std::max(largest, slack_of(input));
+    return largest;
+  }
+  double summed_relative(const Node& node) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) sum += relative(node, i);
+    return sum;
+  }
+
+  double slack(const Node& node, const TensorRange& out) const {
+    const std::string_view op = node.op_type;
+    const double size = magnitude(out);
+    if (op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul") return linear(node, size);
+    if (op == "DequantizeLinear") return dequantized(node);
+    if (is_movement(op)) return largest_slack(node);
+    if (op == "Add" || op == "Sub" || op == "Sum") {
+      double sum = rounding_gamma(static_cast<double>(node.inputs.size())) * size;
+      for (const std::string& input : node.inputs) sum += slack_of(input);
+      return sum;
+    }
+    if (op == "Mul") {
+      return kUnit * size + amax(node.input(0)) * slack_of(node.input(1)) +
+             amax(node.input(1)) * slack_of(node.input(0));
+    }
+    if (op == "Div") return divided(node, size);
+    if (op == "Pow") {
+      const TensorRange* exponent = range(node.input(1));
+      const double power = exponent == nullptr ? 1 : std::max(1.0, magnitude(*exponent));
+      return size * (power * relative(node, 0) + rounding_gamma(kFunctionRoundings));
+    }
+    if (op == "Exp") return size * (slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings));
+    if (op == "BatchNormalization") return normalized(node, size);
+    if (const auto slope = slope_limit(node)) {
+      return *slope * slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings) * (size + 1);
+    }
+    // Reductions and averages add as many roundings as they take elements; anything else is taken as a function of
+    // its inputs that carries their relative errors on.
+    const TensorRange* in = range(node.input(0));
+    const double taken = in != nullptr && out.samples > 0
+                             ? std::max(1.0, static_cast<double>(in->samples) / static_cast<double>(out.samples))
+                             : 1;
+    const auto kernel = node.ints_or("kernel_shape");
+    double taps = taken;
+    for (const std::int64_t extent : kernel) taps *= static_cast<double>(std::max<std::int64_t>(extent, 1));
+    const double in_size = in == nullptr ? size : magnitude(*in);
+    return std::max(largest_slack(node), size * summed_relative(node)) +
+           rounding_gamma(taps + kFunctionRoundings) * std::max(size, in_size);
+  }
+
+  /// Taps and largest Σ|w| over the outputs of a linear node; from the operand's range where it isn't constant.
+  struct Taps {
+    double count = 1, weight_sum = 0;
+  };
+  Taps taps_of(const Node& node) const {
+    const auto found = constants_.find(node.input(1));
+    if (found == constants_.end()) {
+      const TensorRange* left = range(node.input(0));
+      const double count = left == nullptr || left->shape.empty()
+                               ? 1
+                               : static_cast<double>(std::max<std::int64_t>(1, left->shape.back()));
+      return {count, count * amax(node.input(1))};
+    }
+    const core::Tensor& weight = *found->second;
+    const auto axis = output_axis(node, weight.rank());
+    const auto outputs = axis < weight.rank() ? weight.shape()[static_cast<std::size_t>(axis)] : 1;
+    core::QuantParams layout;
+    layout.scale.assign(static_cast<std::size_t>(outputs), 1);
+    if (outputs > 1) layout.axis = axis;
+    const auto channels = ChannelIndex::make(weight.shape(), layout);
+    std::vector<double> sums(static_cast<std::size_t>(std::max<std::int64_t>(outputs, 1)), 0);
+    for (std::int64_t i = 0; channels && i < weight.size(); ++i) {
+      sums[channels->channel(static_cast<std::size_t>(i))] += std::abs(weight.as_real(i));
+    }
+    const double count = outputs > 0 ? static_cast<double>(weight.size()) / static_cast<double>(outputs) : 1;
+    return {count, sums.empty() ? 0 : *std::ranges::max_element(sums)};
+  }
+  static std::int64_t output_axis(const Node& node, std::int64_t rank) {
+    if (node.op_type == "Conv") return 0;
+    if (node.op_type == "ConvTranspose") return 1;
+    if (node.op_type == "Gemm") return node.int_or("transB", 0) != 0 ? 0 : 1;
+    return std::max<std::int64_t>(rank - 1, 0);
+  }
+
+  double linear(const Node& node, double size) const {
+    const Taps taps = taps_of(node);
+    const double products = taps.weight_sum * amax(node.input(0)) * std::max(1.0, std::abs(node.float_or("alpha", 1)));
+    const double bias = amax(node.input(2)) * std::max(1.0, std::abs(node.float_or("beta", 1)));
+    return rounding_gamma(taps.count + 2) * (products + bias) + size * (relative(node, 0) + relative(node, 1));
+  }
+
+  /// In a model that is quantized already, float32 and float64 may fall on different sides of a tie: one step.
+  double dequantized(const Node& node) const {
+    if (constants_.contains(node.input(0))) return 0;
+    const auto params = read_quant_params(node, constants_);
+    if (!params || params->scale.empty()) return 0;
+    return *std::ranges::max_element(params->scale) + largest_slack(node);
+  }
+
+  double divided(const Node& node, double size) const {
+    const TensorRange* divisor = range(node.input(1));
+    double carried = relative(node, 1);
+    if (divisor != nullptr && divisor->low * divisor->high > 0) {
+      carried = divisor->slack / std::min(std::abs(divisor->low), std::abs(divisor->high));
+    }
+    return size * (relative(node, 0) + carried + kUnit);
+  }
+
+  double normalized(const Node& node, double size) const {
+    const auto constant = [&](std::size_t index) {
+      const auto found = constants_.find(node.input(index));
+      return found == constants_.end() ? core::TensorPtr() : found->second;
+    };
+    const auto gamma = constant(1), beta = constant(2), mean = constant(3), variance = constant(4);
+    if (!gamma || !beta || !mean || !variance) return size * summed_relative(node) + rounding_gamma(4) * size;
+    const double epsilon = node.float_or("epsilon", 1e-5);
+    double largest = 0;
+    const double x = amax(node.input(0)), carried = slack_of(node.input(0));
+    for (std::int64_t c = 0; c < gamma->size(); ++c) {
+      const double factor = std::abs(gamma->as_real(c)) / std::sqrt(variance->as_real(c) + epsilon);
+      const double terms = factor * (x + std::abs(mean->as_real(c))) + std::abs(beta->as_real(c));
+      largest = std::max(largest, factor * carried + rounding_gamma(6) * terms);
+    }
+    return largest;
+  }
+
+  const model::Graph& graph_;
+  RangeTable& ranges_;
+  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+};
+
+}  // namespace
+
+double rounding_gamma(double roundings) {
+  const double share = roundings * kUnit;
+  return share < 1 ? share / (1 - share) : std::numeric_limits<double>::infinity();
+}
+
+void add_forward_errors(const model::Model& model, RangeTable& ranges) { ErrorPass(model, ranges).run(); }
+
+}  // namespace assay::judge

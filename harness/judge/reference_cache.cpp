@@ -1,0 +1,170 @@
+#include "harness/judge/reference_cache.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/forward_error.hpp"
+#include "harness/model/onnx_io.hpp"
+#include "reference/executor.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Result;
+using core::Tensor;
+using core::TensorMap;
+
+/// A 128-bit content hash; two mixes of splitmix64's finalizer with different seeds.
+class ContentHash {
+ public:
+  void add(std::uint64_t word) {
+    first_ = mix(first_ ^ word);
+    second_ = mix(second_ + word * 0x9E3779B97F4A7C15ULL);
+  }
+  void add(std::string_view text) {
+    add(text.size());
+    for (const char c : text) add(static_cast<std::uint64_t>(static_cast<unsigned char>(c)));
+  }
+  void add(const Tensor& tensor) {
+    add(static_cast<std::uint64_t>(tensor.type()));
+    add(static_cast<std::uint64_t>(tensor.rank()));
+    for (const std::int64_t extent : tensor.shape()) add(static_cast<std::uint64_t>(extent));
+    if (tensor.is_real()) {
+      for (const double value : tensor.reals()) add(std::bit_cast<std::uint64_t>(value));
+    } else {
+      for (const std::int64_t value : tensor.integers()) add(static_cast<std::uint64_t>(value));
+    }
+  }
+  void add(const TensorMap& tensors) {
+    add(tensors.size());
+    for (const auto& [name, tensor] : tensors) {
+      add(name);
+      add(tensor);
+    }
+  }
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> value() const { return {first_, second_}; }
+
+ private:
+  static std::uint64_t mix(std::uint64_t z) {
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31U);
+  }
+  std::uint64_t first_ = 0x243F6A8885A308D3ULL, second_ = 0x13198A2E03707344ULL;
+};
+
+/// Extends `range` by the values of one batch. A sample is a slice along axis 0: what per-sample averaging sees.
+void extend(TensorRange& range, const Tensor& tensor) {
+  const auto values = tensor.reals();
+  range.shape = tensor.shape();
+  if (values.empty()) return;
+  const std::size_t samples = tensor.rank() > 1 ? static_cast<std::size_t>(tensor.shape().front()) : 1;
+  const std::size_t stride = values.size() / samples;
+  for (std::size_t s = 0; s < samples; ++s) {
+    const auto slice = values.subspan(s * stride, stride);
+    double low = slice.front(), high = slice.front();
+    for (const double value : slice) {
+      if (!std::isfinite(value)) range.finite = false;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    const bool first = range.samples == 0;
+    range.low = first ? low : std::min(range.low, low);
+    range.high = first ? high : std::max(range.high, high);
+    range.inner_low = first ? low : std::max(range.inner_low, low);
+    range.inner_high = first ? high : std::min(range.inner_high, high);
+    range.samples += static_cast<std::int64_t>(stride);
+  }
+}
+
+std::size_t size_bytes(const TensorMap& tensors) {
+  std::size_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += 8 * static_cast<std::size_t>(tensor.size()) + name.size();
+  return bytes;
+}
+
+}  // namespace
+
+std::string model_key(const model::Model& model, const std::string& content_hash) {
+  return content_hash.empty() ? core::sha256_hex(model::serialize_model(model)) : content_hash;
+}
+
+const ReferenceCache::Entry* ReferenceCache::find(const Key& key) {
+  const auto found = index_.find(key);
+  if (found == index_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return &entries_.front();
+}
+
+void ReferenceCache::keep(Entry entry) {
+  bytes_ += entry.bytes;
+  entries_.push_front(std::move(entry));
+  index_[entries_.front().key] = entries_.begin();
+  while (bytes_ > kBudgetBytes && !entries_.empty()) {
+    bytes_ -= entries_.back().bytes;
+    index_.erase(entries_.back().key);
+    entries_.pop_back();
+  }
+}
+
+Result<std::shared_ptr<const TensorMap>> ReferenceCache::run(const model::Model& model, const std::string& key_text,
+                                                             const TensorMap& inputs) {
+  ContentHash hash;
+  hash.add(std::string_view("run"));
+  hash.add(key_text);
+  hash.add(inputs);
+  if (const Entry* entry = find(hash.value())) return entry->tensors;
+  auto tensors = std::make_shared<TensorMap>();
+  reference::RunOptions options;
+  options.observe = [&](const std::string& name, const Tensor& value) { tensors->insert_or_assign(name, value); };
+  ++executions_;
+  auto outputs = reference::execute(model, inputs, options);
+  if (!outputs) return outputs.error();
+  for (auto& [name, tensor] : *outputs) tensors->insert_or_assign(name, std::move(tensor));
+  std::shared_ptr<const TensorMap> result = std::move(tensors);
+  keep({hash.value(), result, nullptr, size_bytes(*result)});
+  return result;
+}
+
+Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const model::Model& model,
+                                                                        const std::string& key_text,
+                                                                        const std::vector<TensorMap>& batches,
+                                                                        bool keep_values) {
+  ContentHash hash;
+  hash.add(std::string_view(keep_values ? "values" : "ranges"));
+  hash.add(key_text);
+  for (const TensorMap& batch : batches) hash.add(batch);
+  if (const Entry* entry = find(hash.value())) return entry->ranges;
+  auto result = std::make_shared<CalibrationRanges>();
+  reference::RunOptions options;
+  options.observe = [&](const std::string& name, const Tensor& value) {
+    if (!value.is_real()) return;
+    extend(result->ranges[name], value);
+    if (!keep_values) return;
+    auto& all = result->sorted_values[name];
+    const auto values = value.reals();
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    ++executions_;
+    if (auto outputs = reference::execute(model, batches[i], options); !outputs) {
+      return outputs.error().within(fmt::format("calibration batch {}", i));
+    }
+  }
+  for (auto& [name, values] : result->sorted_values) std::ranges::sort(values);
+  add_forward_errors(model, result->ranges);
+  std::size_t bytes = 0;
+  for (const auto& [name, values] : result->sorted_values) bytes += 8 * values.size();
+  std::shared_ptr<const CalibrationRanges> shared = std::move(result);
+  keep({hash.value(), nullptr, shared, bytes + 256 * shared->ranges.size()});
+  return shared;
+}
+
+std::shared_ptr<ReferenceCache> make_reference_cache() { return std::make_shared<ReferenceCache>(); }
+
+}  // namespace assay::judge
