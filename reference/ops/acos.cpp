@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Acos-7.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::acos(x); });
+}
+
+}  // namespace
+
+const OpDef& op_acos() {
+  static const OpDef def{.name = "Acos", .first_opset = 7, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

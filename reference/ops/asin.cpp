@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Asin-7.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::asin(x); });
+}
+
+}  // namespace
+
+const OpDef& op_asin() {
+  static const OpDef def{.name = "Asin", .first_opset = 7, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

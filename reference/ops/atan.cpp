@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Atan-7.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::atan(x); });
+}
+
+}  // namespace
+
+const OpDef& op_atan() {
+  static const OpDef def{.name = "Atan", .first_opset = 7, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

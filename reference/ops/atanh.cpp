@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Atanh-9.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::atanh(x); });
+}
+
+}  // namespace
+
+const OpDef& op_atanh() {
+  static const OpDef def{.name = "Atanh", .first_opset = 9, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

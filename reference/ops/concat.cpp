@@ -1,0 +1,27 @@
+#include "reference/arguments.hpp"
+#include "reference/axis_map.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Concat-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  if (!call.node.has("axis")) return op_error("axis is missing");
+  const auto axis = checked_axis(call.node.int_or("axis", 0), call.in(0).rank());
+  if (!axis) return axis.error();
+  std::vector<const Tensor*> parts;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.has_input(i)) return op_error(input_text(call, i) + " is left out");
+    parts.push_back(call.inputs[i]);
+  }
+  return single_output(concatenated(parts, *axis));
+}
+
+}  // namespace
+
+const OpDef& op_concat() {
+  static const OpDef def{.name = "Concat", .first_opset = 4, .max_inputs = kAnyNumber, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,30 @@
+#include <fmt/format.h>
+
+#include "reference/arguments.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX ConstantOfShape-9: the one element of value, a float zero when it is left out.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const auto shape = integer_list(call, 0);
+  if (!shape) return shape.error();
+  const auto count = checked_count(*shape);
+  if (!count) return count.error();
+  const auto value = call.node.tensor("value");
+  if (!value) return single_output(Tensor::zeros(DType::float32, *shape));
+  if (value->size() != 1) return op_error(fmt::format("value is {}, expected one element", tensor_text(*value)));
+  if (value->is_real()) {
+    return single_output(Tensor(value->type(), *shape, std::vector<double>(at(*count), value->reals()[0])));
+  }
+  return single_output(Tensor(value->type(), *shape, std::vector<std::int64_t>(at(*count), value->integers()[0])));
+}
+
+}  // namespace
+
+const OpDef& op_constant_of_shape() {
+  static const OpDef def{.name = "ConstantOfShape", .first_opset = 9, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

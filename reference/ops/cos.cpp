@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Cos-7.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::cos(x); });
+}
+
+}  // namespace
+
+const OpDef& op_cos() {
+  static const OpDef def{.name = "Cos", .first_opset = 7, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Cosh-9.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::cosh(x); });
+}
+
+}  // namespace
+
+const OpDef& op_cosh() {
+  static const OpDef def{.name = "Cosh", .first_opset = 9, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

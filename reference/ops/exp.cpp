@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Exp-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::exp(x); });
+}
+
+}  // namespace
+
+const OpDef& op_exp() {
+  static const OpDef def{.name = "Exp", .first_opset = 6, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,32 @@
+#include "reference/arguments.hpp"
+#include "reference/axis_map.hpp"
+#include "reference/broadcast.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Expand-13: the shape to which the data's and the wanted one broadcast; the data's extents may be the larger.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const Tensor& x = call.in(0);
+  const auto wanted = integer_list(call, 1);
+  if (!wanted) return wanted.error();
+  if (const auto count = checked_count(*wanted); !count) return count.error();
+  const auto shape = broadcast_shape(x.shape(), *wanted);
+  if (!shape) return shape.error();
+  const std::vector<std::int64_t> strides = broadcast_strides(x.shape(), *shape);
+  AxisMap map;
+  for (std::size_t axis = 0; axis < shape->size(); ++axis) {
+    std::vector<std::int64_t>& table = map.axes.emplace_back(at((*shape)[axis]));
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::int64_t>(i) * strides[axis];
+  }
+  return single_output(take(x, map));
+}
+
+}  // namespace
+
+const OpDef& op_expand() {
+  static const OpDef def{.name = "Expand", .first_opset = 8, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Floor-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::floor(x); });
+}
+
+}  // namespace
+
+const OpDef& op_floor() {
+  static const OpDef def{.name = "Floor", .first_opset = 6, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

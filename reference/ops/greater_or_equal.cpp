@@ -1,0 +1,18 @@
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX GreaterOrEqual-12.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return compare(call, [](auto a, auto b) { return a >= b; });
+}
+
+}  // namespace
+
+const OpDef& op_greater_or_equal() {
+  static const OpDef def{.name = "GreaterOrEqual", .first_opset = 12, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

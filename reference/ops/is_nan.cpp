@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX IsNaN-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_to_boolean(call, [](double x) { return std::isnan(x); });
+}
+
+}  // namespace
+
+const OpDef& op_is_nan() {
+  static const OpDef def{.name = "IsNaN", .first_opset = 9, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

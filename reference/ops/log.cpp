@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Log-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::log(x); });
+}
+
+}  // namespace
+
+const OpDef& op_log() {
+  static const OpDef def{.name = "Log", .first_opset = 6, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

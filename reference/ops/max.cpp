@@ -1,0 +1,18 @@
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Max-13: NaN where any input is NaN.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return variadic(call, [](auto a, auto b) { return larger(a, b); });
+}
+
+}  // namespace
+
+const OpDef& op_max() {
+  static const OpDef def{.name = "Max", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

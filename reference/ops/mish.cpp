@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Mish-18: x * tanh(softplus(x)).
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return x * std::tanh(larger(x, 0.0) + std::log1p(std::exp(-std::abs(x)))); });
+}
+
+}  // namespace
+
+const OpDef& op_mish() {
+  static const OpDef def{.name = "Mish", .first_opset = 18, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

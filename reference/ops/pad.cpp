@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "reference/arguments.hpp"
+#include "reference/axis_map.hpp"
+
+namespace assay::reference {
+namespace {
+
+constexpr std::int64_t kPadsAreInput = 11;
+
+enum class Mode { constant, reflect, edge, wrap };
+
+Result<Mode> mode_of(const OpCall& call) {
+  const std::string name = call.node.string_or("mode", "constant");
+  if (name == "constant") return Mode::constant;
+  if (name == "reflect") return Mode::reflect;
+  if (name == "edge") return Mode::edge;
+  if (name == "wrap") return Mode::wrap;
+  return op_error(fmt::format("mode is \"{}\", expected constant, reflect, edge or wrap", name));
+}
+
+struct Pads {
+  std::vector<std::int64_t> begin, end;
+};
+
+/// Elements to add (negative: to remove) before and after each axis of `rank`.
+Result<Pads> pads_of(const OpCall& call, std::int64_t rank) {
+  auto pads = list_argument(call, "pads", 1);
+  if (!pads) return pads.error();
+  if (!*pads) return op_error("pads are missing");
+  std::vector<std::int64_t> axes(at(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (call.has_input(3)) {
+    const auto list = integer_list(call, 3);
+    if (!list) return list.error();
+    auto checked = checked_axes(*list, rank);
+    if (!checked) return checked.error();
+    axes = std::move(*checked);
+  }
+  if ((*pads)->size() != 2 * axes.size()) {
+    return op_error(fmt::format("{} pads for {} axes, expected two for each", (*pads)->size(), axes.size()));
+  }
+  Pads result{std::vector<std::int64_t>(at(rank), 0), std::vector<std::int64_t>(at(rank), 0)};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    result.begin[at(axes[i])] = (**pads)[i];
+    result.end[at(axes[i])] = (**pads)[axes.size() + i];
+  }
+  return result;
+}
+
+/// The position in [0, extent) that `position` outside of it takes its value from.
+std::int64_t source_of(std::int64_t position, std::int64_t extent, Mode mode) {
+  if (position >= 0 && position < extent) return position;
+  switch (mode) {
+    case Mode::constant:
+      return AxisMap::kOutside;
+    case Mode::edge:
+      return position < 0 ? 0 : extent - 1;
+    case Mode::wrap:
+      return ((position % extent) + extent) % extent;
+    case Mode::reflect:
+      break;
+  }
+  // Mirrored at the first and the last value, which are not repeated.
+  if (extent == 1) return 0;
+  const std::int64_t period = 2 * (extent - 1);
+  const std::int64_t phase = ((position % period) + period) % period;
+  return phase < extent ? phase : period - phase;
+}
+
+/// The extents after padding. Errors   a negative or far too large one, checked before anything is allocated.
+core::Status check_extents(const Shape& shape, const Pads& pads) {
+  Shape padded;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const std::int64_t begin = pads.begin[axis];
+    const std::int64_t end = pads.end[axis];
+    if (std::max(begin, end) > kElementLimit || std::min(begin, end) < -kElementLimit) {
+      return op_error(fmt::format("pads {} and {} of axis {} are out of all proportion", begin, end, axis));
+    }
+    padded.push_back(shape[axis] + begin + end);
+  }
+  const auto count = checked_count(padded);
+  if (!count) return count.error().within(fmt::format("padding {}", core::shape_text(shape)));
+  return core::success();
+}
+
+/// The table of one axis: what negative pads leave of it, extended by the positive ones.
+Result<std::vector<std::int64_t>> padded_axis(const std::vector<std::int64_t>& table, std::int64_t begin,
+                                              std::int64_t end, Mode mode) {
+  const auto extent = static_cast<std::int64_t>(table.size());
+  const std::int64_t removed = begin < 0 ? std::min(-begin, extent) : 0;
+  const std::int64_t kept = std::max<std::int64_t>(extent - removed - (end < 0 ? -end : 0), 0);
+  if (kept == 0 && extent + begin + end > 0 && mode != Mode::constant) {
+    return op_error(fmt::format("pads {} and {} leave nothing of extent {} to repeat", begin, end, extent));
+  }
+  std::vector<std::int64_t> result;
+  result.reserve(at(extent + begin + end));
+  for (std::int64_t i = 0; i < extent + begin + end; ++i) {
+    const std::int64_t from = source_of(begin > 0 ? i - begin : i, kept, mode);
+    result.push_back(from == AxisMap::kOutside ? from : table[at(removed + from)]);
+  }
+  return result;
+}
+
+// ONNX Pad-19; pads and value are attributes before opset 11.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const Tensor& x = call.in(0);
+  const auto mode = mode_of(call);
+  if (!mode) return mode.error();
+  const auto pads = pads_of(call, x.rank());
+  if (!pads) return pads.error();
+  if (const auto extents = check_extents(x.shape(), *pads); !extents) return extents.error();
+  double fill = call.opset < kPadsAreInput ? call.node.float_or("value", 0.0) : 0.0;
+  std::int64_t integer_fill = 0;
+  if (call.has_input(2)) {
+    if (const auto same = require_same_type(call, 0, 2); !same) return same.error();
+    const auto value = real_scalar(call, 2);
+    if (!value) return value.error();
+    fill = *value;
+    if (!x.is_real()) integer_fill = call.in(2).integers()[0];
+  }
+  AxisMap map = AxisMap::identity(x.shape());
+  for (std::size_t axis = 0; axis < map.axes.size(); ++axis) {
+    auto padded = padded_axis(map.axes[axis], pads->begin[axis], pads->end[axis], *mode);
+    if (!padded) return padded.error();
+    map.axes[axis] = std::move(*padded);
+  }
+  return single_output(take(x, map, fill, integer_fill));
+}
+
+}  // namespace
+
+const OpDef& op_pad() {
+  static const OpDef def{.name = "Pad", .first_opset = 2, .max_inputs = 4, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,26 @@
+#include <fmt/format.h>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX PRelu-16: slope * x below zero, x elsewhere. Only the slope is stretched.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const Tensor& x = call.in(0);
+  const auto shape = broadcast_shape(x.shape(), call.in(1).shape());
+  if (!shape) return shape.error();
+  if (*shape != x.shape()) {
+    return op_error(fmt::format("slope {} does not broadcast to {}", tensor_text(call.in(1)), tensor_text(x)));
+  }
+  return binary(call, [](auto value, auto slope) { return value < 0 ? times(slope, value) : value; });
+}
+
+}  // namespace
+
+const OpDef& op_prelu() {
+  static const OpDef def{.name = "PRelu", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

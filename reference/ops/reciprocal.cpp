@@ -1,0 +1,18 @@
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Reciprocal-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return 1.0 / x; });
+}
+
+}  // namespace
+
+const OpDef& op_reciprocal() {
+  static const OpDef def{.name = "Reciprocal", .first_opset = 6, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,24 @@
+#include <cmath>
+
+#include "reference/reduce.hpp"
+
+namespace assay::reference {
+namespace {
+
+constexpr std::int64_t kAxesAreInput = 18;
+
+// ONNX ReduceL2-18: the root of the sum of squares, truncated for integers.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return reduce(
+      call, kAxesAreInput, 0.0, 0, [](auto sum, auto x) { return plus(sum, times(x, x)); },
+      [](auto sum, auto) { return static_cast<decltype(sum)>(std::sqrt(static_cast<double>(sum))); });
+}
+
+}  // namespace
+
+const OpDef& op_reduce_l2() {
+  static const OpDef def{.name = "ReduceL2", .max_inputs = 2, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Sin-7.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::sin(x); });
+}
+
+}  // namespace
+
+const OpDef& op_sin() {
+  static const OpDef def{.name = "Sin", .first_opset = 7, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

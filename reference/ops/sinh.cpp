@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Sinh-9.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::sinh(x); });
+}
+
+}  // namespace
+
+const OpDef& op_sinh() {
+  static const OpDef def{.name = "Sinh", .first_opset = 9, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Softplus-1: log(exp(x) + 1), in the form that does not overflow.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return larger(x, 0.0) + std::log1p(std::exp(-std::abs(x))); });
+}
+
+}  // namespace
+
+const OpDef& op_softplus() {
+  static const OpDef def{.name = "Softplus", .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Softsign-1: x / (1 + |x|).
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return x / (1.0 + std::abs(x)); });
+}
+
+}  // namespace
+
+const OpDef& op_softsign() {
+  static const OpDef def{.name = "Softsign", .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,20 @@
+#include <cmath>
+
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Sqrt-13: NaN below zero.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return map_reals(call, [](double x) { return std::sqrt(x); });
+}
+
+}  // namespace
+
+const OpDef& op_sqrt() {
+  static const OpDef def{.name = "Sqrt", .first_opset = 6, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

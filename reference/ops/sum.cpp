@@ -1,0 +1,18 @@
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Sum-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return variadic(call, [](auto a, auto b) { return plus(a, b); });
+}
+
+}  // namespace
+
+const OpDef& op_sum() {
+  static const OpDef def{.name = "Sum", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

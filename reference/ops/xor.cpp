@@ -1,0 +1,18 @@
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Xor-7.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return logical(call, [](auto a, auto b) { return (a != 0) != (b != 0); });
+}
+
+}  // namespace
+
+const OpDef& op_xor() {
+  static const OpDef def{.name = "Xor", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference
