@@ -153,10 +153,12 @@ Result<Outputs> enclose_selection(const Call& call) {
   }
   std::shared_ptr<const core::QuantParams> codes;
   std::size_t real_inputs = 0;
+  bool accumulator = false;
   for (const Enclosure* input : call.inputs) {
     if (input != nullptr && input->centre->is_real()) {
       ++real_inputs;
       codes = input->codes;
+      accumulator = input->accumulator;
     }
   }
   for (Enclosure& output : *outputs) {
@@ -164,6 +166,7 @@ Result<Outputs> enclose_selection(const Call& call) {
     if (real_inputs == 1 && codes != nullptr && !codes->axis) {
       output.codes = codes;
     }
+    output.accumulator = real_inputs == 1 && accumulator;
   }
   return outputs;
 }
@@ -209,7 +212,7 @@ Result<Outputs> enclose_piecewise_linear(const Call& call) {
       r *= std::max(1.0, std::fabs(leaky ? lowest : steepest));
     }
     widen(output, radius);
-    output.relative = call.arithmetic.float_unit + (leaky ? kFloatUnit * 0 : call.inputs[1]->relative);
+    output.relative = call.arithmetic.float_unit + (leaky ? 0 : call.inputs[1]->relative);
     return Outputs{output};
   }
   Result<Outputs> outputs = at_ends(call);
@@ -456,8 +459,8 @@ Result<Outputs> enclose_power(const Call& call) {
   const Enclosure& base = *inputs[0];
   const Enclosure& exponent = *inputs[1];
   const std::vector<double> exponents = exponent.centre->to_reals();
-  const bool square = exponent.is_point() && std::all_of(exponents.begin(), exponents.end(),
-                                                         [](double value) { return value == 2.0; });
+  const bool square =
+      exponent.is_point() && std::all_of(exponents.begin(), exponents.end(), [](double value) { return value == 2.0; });
   const std::vector<double> lowest = base.low_or_centre().to_reals();
   const bool positive = std::all_of(lowest.begin(), lowest.end(), [](double value) { return value > 0; });
   if (!square && !positive && !base.is_point()) {
@@ -483,7 +486,8 @@ Result<Outputs> enclose_power(const Call& call) {
   return outputs;
 }
 
-/// Softmax moves by a factor within e^(±2r) when its logits move by at most r: numerator and denominator by e^(±r) each.
+/// Softmax moves by a factor within e^(±2r) when its logits move by at most r: numerator and denominator by e^(±r)
+/// each.
 Result<Outputs> enclose_softmax(const Call& call) {
   const Enclosure& x = *call.inputs[0];
   Result<std::vector<Tensor>> centre = run(call, pick_each(call, centre_of));
@@ -680,6 +684,7 @@ Result<Outputs> enclose_bilinear(const Call& call) {
       }
     }
     output.relative = arithmetic.multiplier_error;
+    output.accumulator = true;
   }
   widen(output, radius);
   return Outputs{output};

@@ -28,6 +28,7 @@ struct Enclosure {
   /// Set where every value is (code - zero_point) * scale of one quantized tensor: a sum of products of two such
   /// tensors is an integer times a constant, and integer engines compute it without error.
   std::shared_ptr<const core::QuantParams> codes;
+  bool accumulator = false;  ///< such a sum itself: what divides it by the output's scale is not a float32 division
 
   [[nodiscard]] bool is_point() const { return low == nullptr; }
   [[nodiscard]] bool is_exact() const { return is_point() && relative == 0; }
@@ -45,9 +46,9 @@ struct Enclosure {
 
 /// The rounding errors that an executor is granted. All zero: exact arithmetic.
 struct Arithmetic {
-  double float_unit = 0;        ///< of one float operation
-  double accumulator_unit = 0;  ///< of one operation in a sum of products of dequantized codes
-  double multiplier_error = 0;  ///< relative error of the factor that such a sum is multiplied with afterwards
+  double float_unit = 0;             ///< of one float operation
+  double accumulator_unit = 0;       ///< of one operation in a sum of products of dequantized codes
+  double multiplier_error = 0;       ///< relative error of the factor that such a sum is multiplied with afterwards
   bool integer_accumulator = false;  ///< such sums run over the codes; the bias is a code of scale s_x·s_w
   bool rounds_accumulator = false;   ///< the scaled sum is rounded to an integer before it is shifted (double rounding)
 };

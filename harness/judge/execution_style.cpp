@@ -1,0 +1,261 @@
+#include "harness/judge/execution_style.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "harness/judge/artifact_view.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+using core::Result;
+using core::Tensor;
+
+constexpr Arithmetic kExact{};
+
+/// Integer sums; everything between DequantizeLinear and QuantizeLinear that is not one is computed in float32.
+constexpr Arithmetic integer_sums(double multiplier_error, bool rounds_accumulator = false) {
+  return {.float_unit = kFloatUnit,
+          .accumulator_unit = kDoubleUnit,
+          .multiplier_error = multiplier_error,
+          .integer_accumulator = true,
+          .rounds_accumulator = rounds_accumulator};
+}
+
+constexpr Arithmetic kFloatGraph{.float_unit = kFloatUnit};
+
+// Roundings of acc·M in float32: the product s_x·s_w, its division by s_y, acc itself, the multiplication.
+constexpr double kFloatMultiplier = 4 * kFloatUnit;
+// The reciprocal of s_y is rounded on its own, and multiplied in a step of its own.
+constexpr double kReciprocal = 6 * kFloatUnit;
+// A 31-bit mantissa of M, rounded, M itself being made of float32 scales in double precision.
+constexpr double kFixed31 = 0x1p-31;
+constexpr double kDoubleMultiplier = 4 * kDoubleUnit;
+
+constexpr Style pure(std::string_view name, Ties ties, InputDivision input) {
+  return {.name = name, .ties = ties, .input = input, .arithmetic = kExact};
+}
+constexpr Style integer(std::string_view name, Ties ties, InputDivision input, double multiplier_error,
+                        bool rounds_accumulator = false) {
+  return {.name = name,
+          .ties = ties,
+          .input = input,
+          .arithmetic = integer_sums(multiplier_error, rounds_accumulator),
+          .dequantize_error = kFloatUnit,
+          .divide_error = kDoubleUnit};
+}
+constexpr Style floating(InputDivision input) {
+  return {.name = "float32",
+          .ties = Ties::either,
+          .input = input,
+          .arithmetic = kFloatGraph,
+          .dequantize_error = kFloatUnit,
+          .divide_error = kFloatUnit};
+}
+
+// The first rows are the second ones without a single allowance: one plain run settles most artifacts.
+constexpr std::array kIntegerStyles = {
+    pure("half_even", Ties::even, InputDivision::exact),
+    pure("half_even", Ties::even, InputDivision::float32),
+    pure("half_away", Ties::away, InputDivision::exact),
+    pure("half_away", Ties::away, InputDivision::float32),
+    pure("half_up", Ties::up, InputDivision::exact),
+    pure("half_even_after_zero_point", Ties::even_after_zero_point, InputDivision::exact),
+    integer("half_even", Ties::even, InputDivision::exact, kDoubleMultiplier),
+    integer("half_even", Ties::even, InputDivision::float32, kDoubleMultiplier),
+    integer("half_away", Ties::away, InputDivision::exact, kDoubleMultiplier),
+    integer("half_away", Ties::away, InputDivision::float32, kDoubleMultiplier),
+    integer("half_up", Ties::up, InputDivision::exact, kDoubleMultiplier),
+    integer("half_even_after_zero_point", Ties::even_after_zero_point, InputDivision::exact, kDoubleMultiplier),
+    integer("fixed_31", Ties::either, InputDivision::exact, kFixed31),
+    integer("fixed_31", Ties::either, InputDivision::float32, kFixed31),
+    integer("fixed_31", Ties::either, InputDivision::reciprocal, kFixed31),
+    integer("float_multiply", Ties::either, InputDivision::exact, kFloatMultiplier),
+    integer("float_multiply", Ties::either, InputDivision::float32, kFloatMultiplier),
+    integer("reciprocal", Ties::either, InputDivision::exact, kReciprocal),
+    integer("reciprocal", Ties::either, InputDivision::float32, kReciprocal),
+    integer("reciprocal", Ties::either, InputDivision::reciprocal, kReciprocal),
+    integer("double_rounding", Ties::either, InputDivision::exact, kFixed31, true),
+    integer("double_rounding", Ties::either, InputDivision::float32, kFixed31, true),
+    integer("double_rounding", Ties::either, InputDivision::any, kFixed31, true),
+    integer("reciprocal", Ties::either, InputDivision::any, kReciprocal),
+    floating(InputDivision::float32),
+    floating(InputDivision::reciprocal),
+    floating(InputDivision::any),
+};
+constexpr std::size_t kFloatCount = 3;
+
+constexpr std::array kFloatStyles = {
+    pure("half_even", Ties::even, InputDivision::exact),
+    pure("half_even", Ties::even, InputDivision::float32),
+    floating(InputDivision::float32),
+    floating(InputDivision::reciprocal),
+    floating(InputDivision::any),
+};
+
+/// The quotient a graph input's code is rounded from.
+double input_quotient(InputDivision division, double x, double scale) {
+  const auto x32 = static_cast<float>(x);
+  const auto scale32 = static_cast<float>(scale);
+  switch (division) {
+    case InputDivision::float32:
+      return static_cast<double>(x32 / scale32);
+    case InputDivision::reciprocal:
+      return static_cast<double>(x32 * (1.0F / scale32));
+    default:
+      return x / scale;
+  }
+}
+
+struct CodeRange {
+  std::int64_t low, centre, high;
+};
+
+class Quantizing {
+ public:
+  Quantizing(const QuantParams& params, const Style& style) : params_(params), style_(style) {}
+
+  [[nodiscard]] CodeRange codes(double low, double centre, double high, double error, std::size_t channel) const {
+    const std::int64_t zero_point = params_.zero_point[channel];
+    const double rounded = round_by(style_.ties, centre, zero_point);
+    CodeRange range{saturate(rounded, zero_point), saturate(rounded, zero_point), saturate(rounded, zero_point)};
+    const double from = low - error * std::fabs(low);
+    const double to = high + error * std::fabs(high);
+    const bool exact_tie = centre - std::floor(centre) == 0.5;
+    if (from == to && (style_.ties != Ties::either || !exact_tie)) {
+      return range;
+    }
+    if (exact_tie && style_.ties != Ties::either && to - from < kSettledTie) {
+      return range;
+    }
+    // A code q is admissible where [q − ½, q + ½] meets [from, to].
+    range.low = std::min(range.low, saturate(std::ceil(from - 0.5), zero_point));
+    range.high = std::max(range.high, saturate(std::floor(to + 0.5), zero_point));
+    return range;
+  }
+
+ private:
+  // float64 computed the tie exactly, with only rounding slack around it: the rule decides.
+  static constexpr double kSettledTie = 0x1p-40;
+
+  [[nodiscard]] std::int64_t saturate(double rounded, std::int64_t zero_point) const {
+    return reference::saturate(rounded + static_cast<double>(zero_point), params_.type);
+  }
+
+  const QuantParams& params_;
+  const Style& style_;
+};
+
+}  // namespace
+
+std::span<const Style> styles_for(const converters::Policy& policy) {
+  if (policy.arithmetic == "float") {
+    return kFloatStyles;
+  }
+  const std::span<const Style> all(kIntegerStyles);
+  return policy.arithmetic == "integer" ? all.first(all.size() - kFloatCount) : all;
+}
+
+double round_by(Ties ties, double value, std::int64_t zero_point) {
+  switch (ties) {
+    case Ties::away:
+      return std::round(value);
+    case Ties::up:
+      return std::floor(value + 0.5);
+    case Ties::even_after_zero_point: {
+      const auto shift = static_cast<double>(zero_point % 2);
+      return reference::round_half_even(value + shift) - shift;
+    }
+    default:
+      return reference::round_half_even(value);
+  }
+}
+
+Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& params, const Style& style, bool is_input) {
+  const Result<ChannelIndex> index = ChannelIndex::make(x.centre->shape(), params);
+  if (!index) {
+    return index.error();
+  }
+  const Quantizing quantizing(params, style);
+  const std::size_t count = static_cast<std::size_t>(x.centre->size());
+  const std::span<const double> centre = x.centre->reals();
+  const std::span<const double> low = x.low_or_centre().reals();
+  const std::span<const double> high = x.high_or_centre().reals();
+  const bool input = is_input && x.is_exact();
+  // A division that rounds is a relative error of the quotient; together with those of x, to second order.
+  const double divide_error =
+      x.accumulator ? style.divide_error : std::max(style.divide_error, style.arithmetic.float_unit);
+  double error = (x.relative + divide_error) * (1 + x.relative + divide_error);
+  if (input) {
+    error = style.input == InputDivision::any ? gamma(3, kFloatUnit) : 0;
+  }
+  std::vector<std::int64_t> codes(count), codes_low(count), codes_high(count);
+  bool certain = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::isnan(centre[i])) {
+      return core::Error{
+          .kind = core::ErrorKind::invalid_data, .message = "NaN has no code", .node = {}, .op = {}, .tensor = {}};
+    }
+    const std::size_t channel = index->channel(i);
+    const double scale = params.scale[channel];
+    CodeRange range{};
+    if (input) {
+      const double quotient = input_quotient(style.input, centre[i], scale);
+      Style ruled = style;
+      if (style.ties == Ties::either && style.input != InputDivision::any) {
+        ruled.ties = Ties::even;  // QuantizeLinear's own rule; engines differ in their requantization
+      }
+      range = Quantizing(params, ruled).codes(quotient, quotient, quotient, error, channel);
+    } else {
+      double extra = 0;
+      // Codes that only move to another scale pass through the same two roundings: half a unit, of at most 2·M steps.
+      if (style.arithmetic.rounds_accumulator && x.codes != nullptr && x.codes->scale[0] < scale / 2) {
+        extra = x.codes->scale[0] / scale;
+      }
+      range = quantizing.codes(low[i] / scale - extra, centre[i] / scale, high[i] / scale + extra, error, channel);
+    }
+    codes[i] = range.centre;
+    codes_low[i] = range.low;
+    codes_high[i] = range.high;
+    certain = certain && range.low == range.high;
+  }
+  const auto tensor = [&](std::vector<std::int64_t> values) {
+    return std::make_shared<const Tensor>(params.type, x.centre->shape(), std::move(values));
+  };
+  Enclosure result = exact_enclosure(tensor(std::move(codes)));
+  if (!certain) {
+    result.low = tensor(std::move(codes_low));
+    result.high = tensor(std::move(codes_high));
+  }
+  return result;
+}
+
+Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const QuantParams& params, const Style& style) {
+  const Result<ChannelIndex> index = ChannelIndex::make(codes.centre->shape(), params);
+  if (!index) {
+    return index.error();
+  }
+  const auto reals = [&](const Tensor& tensor) {
+    const std::span<const std::int64_t> integers = tensor.integers();
+    std::vector<double> values(integers.size());
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      const std::size_t channel = index->channel(i);
+      values[i] = reference::dequantize(integers[i], params.scale[channel], params.zero_point[channel]);
+    }
+    return std::make_shared<const Tensor>(core::DType::float32, tensor.shape(), std::move(values));
+  };
+  Enclosure result = exact_enclosure(reals(*codes.centre));
+  if (!codes.is_point()) {
+    result.low = reals(*codes.low);
+    result.high = reals(*codes.high);
+  }
+  result.relative = style.dequantize_error;
+  result.codes = std::make_shared<const QuantParams>(params);
+  return result;
+}
+
+}  // namespace assay::judge

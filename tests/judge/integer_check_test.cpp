@@ -1,0 +1,288 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "numeric_fixture.hpp"
+
+namespace assay::judge::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// 1x1 convolution of one channel: y = (3·x + 4) with s_x = 0.5, s_w = 0.25, s_y = 1: M = 1/8.
+/// Accumulators are 3·q + 4.
+ConvLayer hand_layer() {
+  ConvLayer layer;
+  layer.size = 2;
+  layer.weights = {0.75};
+  layer.bias = {0.5};
+  layer.input_scale = 0.5;
+  layer.weight_scale = {0.25};
+  layer.weight_codes = {3};
+  layer.bias_codes = {4};
+  layer.output_scale = 1;
+  return layer;
+}
+
+// Codes 0, 4, 8, -5: accumulators 4, 16, 28, -11; times 1/8: 0.5, 2, 3.5, -1.375. Two ties.
+const std::vector<double> kHandInputs{0, 2, 4, -2.5};
+
+std::vector<Finding> judge_codes(const ConvLayer& layer, const Tensor& x, const std::vector<std::int64_t>& y,
+                                 Judgement* judgement = nullptr) {
+  Judged judged(layer.original(), layer.artifact());
+  judged.add("typical", {{"x", x}}, {{"y", layer.dequantized(y)}});
+  auto findings = judged.integers();
+  if (judgement != nullptr) {
+    *judgement = judged.judgement;
+  }
+  return findings;
+}
+
+TEST(IntegerCheck, AcceptsHandWorkedCodes) {
+  const ConvLayer layer = hand_layer();
+  Judgement judgement;
+  EXPECT_THAT(judge_codes(layer, reals({1, 1, 2, 2}, kHandInputs), {0, 2, 4, -1}, &judgement), ::testing::IsEmpty());
+  EXPECT_EQ(judgement.style, "half_even");
+  EXPECT_THAT(judgement.layers, ::testing::ElementsAre("L1"));
+}
+
+TEST(IntegerCheck, AcceptsBothNeighboursOfATie) {
+  const ConvLayer layer = hand_layer();
+  Judgement judgement;
+  EXPECT_THAT(judge_codes(layer, reals({1, 1, 2, 2}, kHandInputs), {1, 2, 4, -1}, &judgement), ::testing::IsEmpty());
+  EXPECT_EQ(judgement.style, "half_away");
+  EXPECT_THAT(judge_codes(layer, reals({1, 1, 2, 2}, kHandInputs), {0, 2, 3, -1}), ::testing::IsEmpty());
+}
+
+TEST(IntegerCheck, RejectsOneStepWhereThereIsNoTie) {
+  const ConvLayer layer = hand_layer();
+  const auto findings = judge_codes(layer, reals({1, 1, 2, 2}, kHandInputs), {0, 3, 4, -1});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].facet, Facet::integers);
+  EXPECT_EQ(findings[0].layer, "L1");
+  EXPECT_EQ(findings[0].node, "c");
+  EXPECT_EQ(findings[0].margin, 1);
+  EXPECT_THAT(findings[0].message, HasSubstr("y[0,0,0,1]: expected 2, actual 3"));
+  EXPECT_THAT(findings[0].message, HasSubstr("1 of 4 elements differ, worst 1 steps"));
+}
+
+TEST(IntegerCheck, RejectsValuesBetweenTwoCodes) {
+  const ConvLayer layer = hand_layer();
+  Judged judged(layer.original(), layer.artifact());
+  judged.add("typical", {{"x", reals({1, 1, 2, 2}, kHandInputs)}}, {{"y", reals({1, 1, 2, 2}, {0.5, 2, 4, -1})}});
+  EXPECT_EQ(judged.integers().size(), 1U);  // 0 and 1 are admissible on the tie, half a step is not
+}
+
+TEST(IntegerCheck, ReportsNotANumber) {
+  const ConvLayer layer = hand_layer();
+  Judged judged(layer.original(), layer.artifact());
+  judged.add("typical", {{"x", reals({1, 1, 2, 2}, kHandInputs)}}, {{"y", reals({1, 1, 2, 2}, {0, NAN, 4, -1})}});
+  const auto findings = judged.integers();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].facet, Facet::nan);
+}
+
+TEST(IntegerCheck, OneStyleMustExplainEveryElement) {
+  ConvLayer layer = hand_layer();
+  layer.input_zero = 3;
+  layer.output_zero = 5;
+  const Tensor x = reals({1, 1, 2, 2}, kHandInputs);
+  Judgement judgement;
+  // 0.5 -> 1 and 3.5 -> 3: no rule of one integer engine, but float32 execution admits either side of a tie.
+  EXPECT_THAT(judge_codes(layer, x, {6, 7, 8, 4}, &judgement), ::testing::IsEmpty());
+  EXPECT_EQ(judgement.style, "half_even_after_zero_point");
+}
+
+TEST(IntegerCheck, CatchesRawZeroAsPadding) {
+  ConvLayer layer = hand_layer();
+  layer.kernel = 3;
+  layer.pad = 1;
+  layer.weight_codes = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  layer.weights = std::vector<double>(9, 0.25);
+  layer.input_zero = -20;
+  layer.output_scale = 2;
+  const Tensor x = reals({1, 1, 2, 2}, {1, 2, 3, 4});
+  const auto right = [&](std::int64_t sum, std::int64_t j) {
+    return std::nearbyint(static_cast<double>(sum) * layer.multiplier(j));
+  };
+  EXPECT_THAT(judge_codes(layer, x, layer.run(layer.input_codes(x), right)), ::testing::IsEmpty());
+  EXPECT_EQ(judge_codes(layer, x, layer.run(layer.input_codes(x), right, 20)).size(), 1U);
+}
+
+TEST(IntegerCheck, ReluCutsAtTheZeroPoint) {
+  ConvLayer layer = hand_layer();
+  layer.relu = true;
+  layer.output_zero = 10;
+  const Tensor x = reals({1, 1, 2, 2}, kHandInputs);
+  EXPECT_THAT(judge_codes(layer, x, {10, 12, 14, 10}), ::testing::IsEmpty());
+  EXPECT_EQ(judge_codes(layer, x, {10, 12, 14, 9}).size(), 1U);
+}
+
+TEST(IntegerCheck, NamesTheFirstWrongNodeFromATrace) {
+  const std::string text =
+      "g (float[1,4] x) => (float[1,4] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+      " a = Relu(xd) aq = QuantizeLinear(a, s, z) ad = DequantizeLinear(aq, s, z)"
+      " b = Relu(ad) bq = QuantizeLinear(b, s, z) y = DequantizeLinear(bq, s, z) }";
+  const std::map<std::string, Tensor> parameters{{"s", Tensor::scalar(DType::float32, 0.5)},
+                                                 {"z", codes(DType::int8, {}, {0})}};
+  Judged judged(parse("g (float[1,4] x) => (float[1,4] y) { a = Relu(x) y = Relu(a) }", {}), parse(text, parameters));
+  const Shape shape{1, 4};
+  judged.add("typical", {{"x", reals(shape, {1, -1, 2, 3})}}, {{"y", reals(shape, {1, 0, 2.5, 3})}},
+             {{"xq", codes(DType::int8, shape, {2, -2, 4, 6})},
+              {"aq", codes(DType::int8, shape, {2, 0, 5, 6})},
+              {"bq", codes(DType::int8, shape, {2, 0, 5, 6})}});
+  const auto findings = judged.integers();
+  ASSERT_EQ(findings.size(), 1U);  // everything after it follows from its actual codes
+  EXPECT_EQ(findings[0].node, "a");
+  EXPECT_THAT(findings[0].message, HasSubstr("aq[0,2]: expected 4, actual 5"));
+  EXPECT_THAT(findings[0].message, HasSubstr("first wrong node"));
+}
+
+// What correct engines do: each row is one deterministic way from accumulator to code.
+struct Engine {
+  const char* name;
+  std::function<double(const ConvLayer&, std::int64_t sum, std::int64_t channel)> requantize;
+};
+
+double fixed_point(double multiplier, std::int64_t sum, bool twice) {
+  int exponent = 0;
+  const double mantissa = std::frexp(multiplier, &exponent);  // 0.5 <= mantissa < 1
+  const auto m = static_cast<std::int64_t>(std::llround(std::ldexp(mantissa, 31)));
+  if (!twice) {
+    return std::floor(static_cast<double>(sum * m) / std::ldexp(1.0, 31 - exponent) + 0.5);
+  }
+  const double high = std::round(static_cast<double>(sum) * static_cast<double>(m) / std::ldexp(1.0, 31));
+  return std::round(std::ldexp(high, exponent));
+}
+
+const std::vector<Engine>& engines() {
+  static const std::vector<Engine> kEngines{
+      {"half_even", [](const ConvLayer& l, std::int64_t sum,
+                       std::int64_t j) { return std::nearbyint(static_cast<double>(sum) * l.multiplier(j)); }},
+      {"half_away", [](const ConvLayer& l, std::int64_t sum,
+                       std::int64_t j) { return std::round(static_cast<double>(sum) * l.multiplier(j)); }},
+      {"float_multiply",
+       [](const ConvLayer& l, std::int64_t sum, std::int64_t j) {
+         const float m =
+             static_cast<float>(l.input_scale) * static_cast<float>(l.scale_of(j)) / static_cast<float>(l.output_scale);
+         return std::nearbyint(static_cast<double>(static_cast<float>(sum) * m));
+       }},
+      {"reciprocal",
+       [](const ConvLayer& l, std::int64_t sum, std::int64_t j) {
+         const float m = static_cast<float>(l.input_scale) * static_cast<float>(l.scale_of(j));
+         const float inverse = 1.0F / static_cast<float>(l.output_scale);
+         return std::nearbyint(static_cast<double>(static_cast<float>(sum) * m * inverse));
+       }},
+      {"fixed_31",
+       [](const ConvLayer& l, std::int64_t sum, std::int64_t j) { return fixed_point(l.multiplier(j), sum, false); }},
+      {"double_rounding",
+       [](const ConvLayer& l, std::int64_t sum, std::int64_t j) { return fixed_point(l.multiplier(j), sum, true); }},
+      {"float32",
+       [](const ConvLayer& l, std::int64_t sum, std::int64_t j) {
+         // A sum in float32 that is as wrong as its bound allows for a few terms.
+         const float real =
+             static_cast<float>(sum) * (static_cast<float>(l.input_scale) * static_cast<float>(l.scale_of(j)));
+         return std::nearbyint(static_cast<double>(std::nextafter(real, 0.0F) / static_cast<float>(l.output_scale)));
+       }},
+  };
+  return kEngines;
+}
+
+TEST(IntegerCheck, RaisesNoAlarmOnCorrectEngines) {
+  constexpr int kLayers = 1050;
+  core::Rng rng(20261121);
+  int alarms = 0;
+  std::map<std::string, int> recognized;
+  for (int i = 0; i < kLayers; ++i) {
+    const RandomLayer random = random_layer(rng, rng.integer(0, 1) == 1);
+    const Engine& engine = engines()[static_cast<std::size_t>(i) % engines().size()];
+    const ConvLayer& layer = random.layer;
+    const auto y = layer.run(layer.input_codes(random.x),
+                             [&](std::int64_t sum, std::int64_t j) { return engine.requantize(layer, sum, j); });
+    Judgement judgement;
+    const auto findings = judge_codes(layer, random.x, y, &judgement);
+    ++recognized[judgement.style];
+    if (!findings.empty() || judgement.style.empty()) {
+      ++alarms;
+      ADD_FAILURE() << "layer " << i << " of seed 20261121, engine " << engine.name << ": "
+                    << (findings.empty() ? "did not apply" : findings[0].message);
+    }
+  }
+  EXPECT_EQ(alarms, 0);
+  for (const auto& [style, count] : recognized) {
+    std::printf("  recognized as %s: %d\n", style.c_str(), count);
+  }
+}
+
+TEST(IntegerCheck, CatchesSeededDefects) {
+  struct Defect {
+    const char* name;
+    std::function<std::vector<std::int64_t>(const ConvLayer&, const std::vector<std::int64_t>&)> run;
+  };
+  const auto nearest = [](const ConvLayer& l) {
+    return
+        [&l](std::int64_t sum, std::int64_t j) { return std::nearbyint(static_cast<double>(sum) * l.multiplier(j)); };
+  };
+  const std::vector<Defect> defects{
+      {"truncates",
+       [](const ConvLayer& l, const std::vector<std::int64_t>& x) {
+         return l.run(
+             x, [&l](std::int64_t s, std::int64_t j) { return std::trunc(static_cast<double>(s) * l.multiplier(j)); });
+       }},
+      {"drops the bias",
+       [&](const ConvLayer& l, const std::vector<std::int64_t>& x) {
+         ConvLayer wrong = l;
+         wrong.bias_codes.assign(wrong.bias_codes.size(), 0);
+         return wrong.run(x, nearest(wrong));
+       }},
+      {"first channel's scale for all",
+       [&](const ConvLayer& l, const std::vector<std::int64_t>& x) {
+         return l.run(x, [&l](std::int64_t s, std::int64_t) {
+           return std::nearbyint(static_cast<double>(s) * l.multiplier(0));
+         });
+       }},
+      {"scales rolled",
+       [&](const ConvLayer& l, const std::vector<std::int64_t>& x) {
+         return l.run(x, [&l](std::int64_t s, std::int64_t j) {
+           return std::nearbyint(static_cast<double>(s) * l.multiplier((j + 1) % l.out));
+         });
+       }},
+      {"scale of one channel doubled",
+       [&](const ConvLayer& l, const std::vector<std::int64_t>& x) {
+         return l.run(x, [&l](std::int64_t s, std::int64_t j) {
+           return std::nearbyint(static_cast<double>(s) * l.multiplier(j) * (j == 0 ? 2 : 1));
+         });
+       }},
+      {"input zero point off by one",
+       [&](const ConvLayer& l, const std::vector<std::int64_t>& x) {
+         ConvLayer wrong = l;
+         wrong.input_zero += 1;
+         return wrong.run(x, nearest(wrong));
+       }},
+      {"pads with the code zero",
+       [&](const ConvLayer& l, const std::vector<std::int64_t>& x) { return l.run(x, nearest(l), -l.input_zero); }},
+  };
+  for (const Defect& defect : defects) {
+    core::Rng rng(7);
+    int visible = 0, caught = 0;
+    for (int i = 0; i < 150; ++i) {
+      const RandomLayer random = random_layer(rng);
+      const ConvLayer& layer = random.layer;
+      const auto x = layer.input_codes(random.x);
+      const auto right = layer.run(x, nearest(layer));
+      const auto wrong = defect.run(layer, x);
+      if (wrong == right) {
+        continue;
+      }
+      ++visible;
+      caught += judge_codes(layer, random.x, wrong).empty() ? 0 : 1;
+    }
+    std::printf("  %s: caught %d of %d that change a code\n", defect.name, caught, visible);
+    EXPECT_GT(visible, 20) << defect.name;
+    EXPECT_GE(caught, visible * 95 / 100) << defect.name;
+  }
+}
+
+}  // namespace
+}  // namespace assay::judge::testing
