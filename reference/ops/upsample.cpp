@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reference/arguments.hpp"
+#include "reference/resample.hpp"
+
+namespace assay::reference {
+namespace {
+
+constexpr std::int64_t kScalesAreInput = 9;
+
+Result<std::vector<double>> scales_of(const OpCall& call) {
+  if (call.opset < kScalesAreInput) return call.node.floats_or("scales");
+  if (!call.has_input(1)) return op_error("scales are missing");
+  return call.in(1).to_reals();
+}
+
+// ONNX Upsample-9 (until opset 9, then Resize): output coordinate / scale, rounded down for nearest.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const Tensor& x = call.in(0);
+  const std::string mode = call.node.string_or("mode", "nearest");
+  if (mode != "nearest" && mode != "linear") {
+    return op_error(fmt::format("mode is \"{}\", expected nearest or linear", mode));
+  }
+  const auto scales = scales_of(call);
+  if (!scales) return scales.error();
+  if (scales->size() != x.shape().size()) {
+    return op_error(fmt::format("{} scales for {}, expected one for each axis", scales->size(), tensor_text(x)));
+  }
+  std::vector<AxisResample> axes;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    const double scale = (*scales)[at(axis)];
+    const double exact = static_cast<double>(x.shape()[at(axis)]) * scale;
+    if (!(scale >= 1.0) || !(exact < static_cast<double>(kElementLimit))) {
+      return op_error(fmt::format("scale {} of axis {} of {} is below 1 or too large", scale, axis, tensor_text(x)));
+    }
+    axes.push_back({.axis = axis, .extent = static_cast<std::int64_t>(std::floor(exact)), .scale_output = scale});
+  }
+  const ResampleRules rules{.mode = mode == "nearest" ? Interpolation::nearest : Interpolation::linear,
+                            .coordinates = Coordinates::asymmetric,
+                            .rounding = Rounding::floor};
+  return single_output(resample(x, rules, axes));
+}
+
+}  // namespace
+
+const OpDef& op_upsample() {
+  static const OpDef def{.name = "Upsample", .first_opset = 7, .last_opset = 9, .max_inputs = 2, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference
