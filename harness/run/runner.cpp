@@ -68,10 +68,10 @@ Subject describe(const RunConfig& config, const ConverterSpec& spec) {
 
 Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
   Plan plan;
-  for (const corpus::Case& test_case : config.cases) {
+  for (const RunItem& item : config.items) {
     for (const Subject& subject : subjects) {
-      for (const corpus::OptionSet& set : config.option_sets) {
-        JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
+      for (const corpus::OptionSet& set : item.option_sets) {
+        JobKey key{item.test_case.name, set.label, subject.description.name, subject.description.version};
         if (plan.index.emplace(key, plan.jobs.size()).second) {
           plan.jobs.push_back(std::move(key));
         }
@@ -196,12 +196,13 @@ class Recorder {
 };
 
 /// Runs one case with every option set on every converter, as far as it is not recorded yet.
-void run_case(const RunConfig& config, const corpus::Case& test_case, const std::vector<Subject>& subjects,
+void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects,
               std::vector<std::unique_ptr<protocol::Client>>& clients, double judged_elements, Recorder& recorder) {
+  const corpus::Case& test_case = item.test_case;
   std::unique_ptr<CaseBench> bench;
   for (std::size_t s = 0; s < subjects.size(); ++s) {
     const Subject& subject = subjects[s];
-    for (const corpus::OptionSet& set : config.option_sets) {
+    for (const corpus::OptionSet& set : item.option_sets) {
       const JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
       if (recorder.has(key) || recorder.failed()) {
         continue;
@@ -247,13 +248,13 @@ core::Status take_over(results::Store& store, const std::string& run, const RunC
     }
   }
   for (const JobKey& key : progress->started) {
-    const auto test_case = std::find_if(config.cases.begin(), config.cases.end(),
-                                        [&](const corpus::Case& each) { return each.name == key.case_name; });
-    if (test_case != config.cases.end() && plan.index.contains(key)) {
+    const auto item = std::find_if(config.items.begin(), config.items.end(),
+                                   [&](const RunItem& each) { return each.test_case.name == key.case_name; });
+    if (item != config.items.end() && plan.index.contains(key)) {
       Evaluation evaluation;
       evaluation.judgement =
           plain_judgement(Verdict::crash, "the run was killed while it held this case; it was resumed afterwards");
-      recorder.record(key, *test_case, std::move(evaluation));
+      recorder.record(key, item->test_case, std::move(evaluation));
     }
   }
   return core::success();
@@ -272,16 +273,16 @@ std::map<std::string, std::size_t> RunReport::counts() const {
 core::Result<RunReport> run(const RunConfig& original) {
   RunConfig config = original;
   if (config.shards > 1) {
-    std::vector<corpus::Case> mine;
-    for (std::size_t index = 0; index < config.cases.size(); ++index) {
+    std::vector<RunItem> mine;
+    for (std::size_t index = 0; index < config.items.size(); ++index) {
       if (index % static_cast<std::size_t>(config.shards) == static_cast<std::size_t>(config.shard - 1)) {
-        mine.push_back(std::move(config.cases[index]));
+        mine.push_back(std::move(config.items[index]));
       }
     }
-    config.cases = std::move(mine);
+    config.items = std::move(mine);
     config.suite += fmt::format(" shard {}/{}", config.shard, config.shards);
   }
-  if (config.cases.empty() || config.converters.empty() || config.option_sets.empty()) {
+  if (config.items.empty() || config.converters.empty()) {
     return core::Error{
         core::ErrorKind::usage, "nothing is selected: no case, converter or option set matches", {}, {}, {}};
   }
@@ -336,13 +337,13 @@ core::Result<RunReport> run(const RunConfig& original) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     std::vector<std::unique_ptr<protocol::Client>> clients(subjects.size());
-    for (std::size_t index = next++; index < config.cases.size(); index = next++) {
-      run_case(config, config.cases[index], subjects, clients, judged_elements, recorder);
+    for (std::size_t index = next++; index < config.items.size(); index = next++) {
+      run_item(config, config.items[index], subjects, clients, judged_elements, recorder);
     }
   };
   {
     std::vector<std::jthread> pool;
-    for (std::size_t i = 1; i < std::min(threads, config.cases.size()); ++i) {
+    for (std::size_t i = 1; i < std::min(threads, config.items.size()); ++i) {
       pool.emplace_back(work);
     }
     work();

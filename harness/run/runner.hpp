@@ -17,11 +17,16 @@
 
 namespace assay::run {
 
-struct RunConfig {
-  std::string suite;                ///< what was selected, as text: resuming looks for the same
-  std::string command;              ///< the command line, for the record
-  std::vector<corpus::Case> cases;  ///< in stable order
+/// A case with the option sets it is run under.
+struct RunItem {
+  corpus::Case test_case;
   std::vector<corpus::OptionSet> option_sets;
+};
+
+struct RunConfig {
+  std::string suite;           ///< what was selected, as text: resuming looks for the same
+  std::string command;         ///< the command line, for the record
+  std::vector<RunItem> items;  ///< in stable order
   std::vector<ConverterSpec> converters;
   std::vector<corpus::ExpectedFailure> expected_failures;
   std::filesystem::path database;

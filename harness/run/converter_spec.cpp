@@ -1,0 +1,150 @@
+#include "harness/run/converter_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "converters/protocol/client.hpp"
+#include "harness/core/files.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/suite.hpp"
+
+namespace assay::run {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kEmbedded = "embedded";
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find(separator); end != std::string::npos; end = text.find(separator, begin)) {
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+/// "1.9" before "1.10": numbers inside are compared as numbers.
+bool version_less(const std::string& a, const std::string& b) {
+  const std::vector<std::string> left = split(a, '.');
+  const std::vector<std::string> right = split(b, '.');
+  return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
+                                      [](const std::string& x, const std::string& y) {
+                                        const long m = std::strtol(x.c_str(), nullptr, 10);
+                                        const long n = std::strtol(y.c_str(), nullptr, 10);
+                                        return m != n ? m < n : x < y;
+                                      });
+}
+
+fs::path python_of(const Adapter& adapter, const std::string& version) {
+  return environments_folder() / fmt::format("{}-{}", adapter.name, version) / "bin" / "python";
+}
+
+}  // namespace
+
+fs::path environments_folder() {
+  const char* folder = std::getenv("ASSAY_VENVS");
+  return folder != nullptr && *folder != '\0' ? fs::path(folder) : corpus::home() / ".assay" / "venvs";
+}
+
+std::vector<Adapter> list_adapters() {
+  std::vector<Adapter> adapters;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(corpus::home() / "converters" / "adapters", code)) {
+    const core::Result<std::string> text = core::read_file(entry.path() / "adapter.json");
+    if (!text) {
+      continue;
+    }
+    const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+    if (!json.is_object()) {
+      continue;
+    }
+    Adapter adapter;
+    adapter.name = json.value("name", entry.path().filename().string());
+    adapter.notes = json.value("notes", "");
+    adapter.folder = entry.path();
+    const std::string prefix = adapter.name + "-";
+    for (const fs::directory_entry& environment : fs::directory_iterator(environments_folder(), code)) {
+      const std::string name = environment.path().filename().string();
+      if (name.starts_with(prefix) && fs::exists(environment.path() / "installed.json", code)) {
+        adapter.installed.push_back(name.substr(prefix.size()));
+      }
+    }
+    std::sort(adapter.installed.begin(), adapter.installed.end(), version_less);
+    adapters.push_back(std::move(adapter));
+  }
+  std::sort(adapters.begin(), adapters.end(), [](const Adapter& a, const Adapter& b) { return a.name < b.name; });
+  return adapters;
+}
+
+core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text, const fs::path& program,
+                                                         const std::vector<std::string>& faults,
+                                                         const std::string& variant) {
+  const std::size_t at = text.find('@');
+  const std::string name = text.substr(0, at);
+  const std::vector<std::string> versions =
+      at == std::string::npos ? std::vector<std::string>() : split(text.substr(at + 1), ',');
+  if (name == kEmbedded) {
+    ConverterSpec spec;
+    spec.name = name;
+    spec.command = {program.string(), "worker"};
+    for (const std::string& fault : faults) {
+      spec.command.insert(spec.command.end(), {"--fault", fault});
+    }
+    if (!variant.empty()) {
+      spec.command.insert(spec.command.end(), {"--variant", variant});
+    }
+    return std::vector{spec};
+  }
+  const std::vector<Adapter> adapters = list_adapters();
+  const auto adapter =
+      std::find_if(adapters.begin(), adapters.end(), [&](const Adapter& each) { return each.name == name; });
+  if (adapter == adapters.end()) {
+    std::vector<std::string> names{std::string(kEmbedded)};
+    for (const Adapter& each : adapters) {
+      names.push_back(each.name);
+    }
+    return usage(fmt::format("there is no converter \"{}\"; there are: {}", name,
+                             core::join(core::nearest(name, names, names.size()), ", ")));
+  }
+  std::vector<std::string> wanted = versions;
+  if (wanted.empty()) {
+    wanted.push_back(adapter->installed.empty() ? "" : adapter->installed.back());
+  }
+  std::vector<ConverterSpec> specs;
+  for (const std::string& version : wanted) {
+    ConverterSpec spec;
+    spec.name = name;
+    spec.version = version;
+    const bool installed =
+        std::find(adapter->installed.begin(), adapter->installed.end(), version) != adapter->installed.end();
+    if (installed) {
+      spec.command = {python_of(*adapter, version).string(), (adapter->folder / "adapter.py").string()};
+    } else {
+      const std::string pinned = version.empty() ? name : name + "==" + version;
+      spec.unavailable = fmt::format("{} is not installed; run ./assay converters install {}", pinned, pinned);
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+core::Result<ConverterSpec> parse_converter_command(const std::string& text) {
+  core::Result<std::vector<std::string>> words = protocol::split_command(text);
+  if (!words) {
+    return words.error();
+  }
+  ConverterSpec spec;
+  spec.name = fs::path(words->front()).filename().string();
+  spec.command = *std::move(words);
+  return spec;
+}
+
+}  // namespace assay::run

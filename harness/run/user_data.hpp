@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::run {
+
+/// Reads calibration batches or inputs of the user's for `model`, bound by name.
+///
+/// A folder of `0000/input_0.pb …` is one batch per sub-folder, a folder of `input_0.pb …` one batch. An `.npz`'s keys
+/// are input names and its first axis is the batch index; an `.npy` serves a model with one input in the same way.
+/// Errors   invalid_data, naming tensor and batch: unknown or missing inputs, another type or shape than declared, NaN
+///          or infinities, arrays that disagree in the number of batches.
+[[nodiscard]] core::Result<std::vector<core::TensorMap>> load_user_data(const std::filesystem::path& path,
+                                                                        const model::Model& model);
+
+}  // namespace assay::run
