@@ -4,33 +4,31 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.hpp"
-#include "harness/core/tensor.hpp"
-#include "harness/model/graph.hpp"
+#include "reference/op.hpp"
 
 namespace assay::reference {
 
 /// A tensor of float32 (of `type`) with these values; the shape is a list of their number where it is left out.
-[[nodiscard]] core::Tensor reals(std::vector<double> values);
-[[nodiscard]] core::Tensor reals(core::Shape shape, std::vector<double> values);
-[[nodiscard]] core::Tensor codes(core::DType type, core::Shape shape, std::vector<std::int64_t> values);
-[[nodiscard]] core::Tensor scalar(double value);
-[[nodiscard]] core::Tensor scalar(core::DType type, std::int64_t value);
+[[nodiscard]] Tensor reals(std::vector<double> values);
+[[nodiscard]] Tensor reals(Shape shape, std::vector<double> values);
+[[nodiscard]] Tensor codes(DType type, Shape shape, std::vector<std::int64_t> values);
+[[nodiscard]] Tensor scalar(double value);
+[[nodiscard]] Tensor scalar(DType type, std::int64_t value);
 /// first, first + step, … for a shape of float32.
-[[nodiscard]] core::Tensor counting(core::Shape shape, double first = 0.0, double step = 1.0);
+[[nodiscard]] Tensor counting(Shape shape, double first = 0.0, double step = 1.0);
 
 using Attributes = std::map<std::string, model::Attribute>;
 
 /// Runs one operator on inputs in order (null where left out) and gives all its outputs.
-[[nodiscard]] core::Result<std::vector<core::Tensor>> run_op(const std::string& op_type,
-                                                             const std::vector<const core::Tensor*>& inputs,
+[[nodiscard]] Result<std::vector<Tensor>> run_op(const std::string& op_type,
+                                                             const std::vector<const Tensor*>& inputs,
                                                              const Attributes& attributes = {},
                                                              std::int64_t opset = 17);
 /// ... for operators whose inputs are all there; the first output. Fails the test on an error.
-[[nodiscard]] core::Tensor first_output(const std::string& op_type, const std::vector<core::Tensor>& inputs,
+[[nodiscard]] Tensor first_output(const std::string& op_type, const std::vector<Tensor>& inputs,
                                         const Attributes& attributes = {}, std::int64_t opset = 17);
 /// The message of an operator that must fail; "" (and a failed test) when it doesn't.
-[[nodiscard]] std::string error_of(const std::string& op_type, const std::vector<core::Tensor>& inputs,
+[[nodiscard]] std::string error_of(const std::string& op_type, const std::vector<Tensor>& inputs,
                                    const Attributes& attributes = {}, std::int64_t opset = 17);
 
 }  // namespace assay::reference
