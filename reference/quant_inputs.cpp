@@ -42,6 +42,9 @@ Result<QuantInputs> read_quant_inputs(const OpCall& call, std::size_t scale, std
     return status.error();
   }
   QuantInputs result{.scale = call.in(scale).to_reals(), .zero_point = {}};
+  for (double& value : result.scale) {
+    value = core::round_to_type(value, call.in(scale).type());
+  }
   const auto bad = std::find_if(result.scale.begin(), result.scale.end(),
                                 [](double value) { return !(value > 0.0 && std::isfinite(value)); });
   if (bad != result.scale.end()) {

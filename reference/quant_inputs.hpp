@@ -21,6 +21,7 @@ struct QuantInputs {
 };
 
 /// Reads input `scale` and, where it is there, input `zero_point`. Both have one element or `extent`.
+/// A scale is a parameter and counts as its type stores it: one that the graph computed is rounded to float32 here.
 /// Errors   another count; a scale that is not finite or not above zero.
 [[nodiscard]] Result<QuantInputs> read_quant_inputs(const OpCall& call, std::size_t scale, std::size_t zero_point,
                                                     std::int64_t extent);

@@ -12,6 +12,7 @@ constexpr std::array kInputTypes{DType::float32};
 constexpr double kCodes = 255.0;
 
 /// ONNX DynamicQuantizeLinear-11: the range of x, widened to hold 0, over uint8. Outputs y, y_scale, y_zero_point.
+/// The scale is rounded to the float32 that the output holds before anything is divided by it.
 /// The range of an empty or zero tensor gives no scale by the standard's formula; scale 1 stands in for it.
 Result<std::vector<Tensor>> run(const OpCall& call) {
   if (const core::Status status = require_type(call, 0, kInputTypes); !status) {
@@ -27,7 +28,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  const double scale = high > low ? (high - low) / kCodes : 1.0;
+  const double scale = high > low ? core::round_to_type((high - low) / kCodes, DType::float32) : 1.0;
   const std::int64_t zero_point = quantize(-low, scale, 0, DType::uint8);
   std::vector<std::int64_t> codes(x.size());
   std::transform(x.begin(), x.end(), codes.begin(),

@@ -15,9 +15,12 @@ constexpr std::array kCodeTypes{DType::int8, DType::uint8, DType::int16, DType::
 
 /// The output's type: that of y_zero_point, else attribute output_dtype (opset 21), else uint8.
 Result<DType> output_type(const OpCall& call) {
-  Result<DType> wanted = type_argument(call, "output_dtype", DType::undefined);
-  if (!wanted) {
-    return wanted;
+  Result<DType> wanted = DType::undefined;
+  if (call.node.int_or("output_dtype", 0) != 0) {
+    wanted = type_argument(call, "output_dtype", DType::undefined);
+    if (!wanted) {
+      return wanted;
+    }
   }
   if (!call.has_input(2)) {
     *wanted = *wanted == DType::undefined ? DType::uint8 : *wanted;
