@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "harness/core/quant_params.hpp"
 #include "harness/core/result.hpp"
+#include "results/machine.hpp"
 
 namespace assay::results {
 
@@ -18,16 +19,41 @@ struct JobKey {
   friend auto operator<=>(const JobKey&, const JobKey&) = default;
 };
 
-struct MetricRow { std::string tensor, data_set, name; double value = 0; };
-struct ParameterRow { std::string tensor; core::QuantParams params; };
-struct PrecisionRow { std::string node, op, got; };
-struct FindingRow { std::string stage, facet, node, op, tensor, data_set, layer, message; double margin = 0; };
+struct MetricRow {
+  std::string tensor, data_set, name;
+  double value = 0;
+};
+struct ParameterRow {
+  std::string tensor;
+  core::QuantParams params;
+};
+struct PrecisionRow {
+  std::string node, op, got;
+};
+/// One try of a request; two where the first timed out.
+struct AttemptRow {
+  std::string request;  ///< "describe", "convert", "execute"
+  int number = 1;
+  std::string outcome, reason;
+  double seconds = 0;
+};
+/// The expected failure that a verdict was held against (DESIGN section 3).
+struct ExpectationRow {
+  std::string case_pattern, options, converter, versions, stage, facet, reason, url, until;
+  std::optional<double> margin;
+};
+struct FindingRow {
+  std::string stage, facet, node, op, tensor, data_set, layer, message;
+  double margin = 0;
+};
 
 /// One verdict as it is stored. Plain words, so that results depends on nothing of the judge.
 struct ResultRow {
   JobKey key;
   std::string family, case_hash, converter_hash;
   std::string verdict, gate, stage, facet, node, op, reason, signature, style, layers, artifact_kind;
+  std::string artifact_hash;  ///< SHA-256, or empty
+  std::size_t artifact_bytes = 0;
   std::optional<double> margin, sqnr_db;
   double seconds = 0;
   int attempt = 1;
@@ -36,15 +62,24 @@ struct ResultRow {
   std::vector<MetricRow> metrics;
   std::vector<ParameterRow> parameters;
   std::vector<PrecisionRow> precision;
+  std::vector<AttemptRow> attempts;
+  std::optional<ExpectationRow> expectation;
 };
 
 struct RunInfo {
-  std::string id;  ///< UUID
-  std::string command, suite, started_at, finished_at, assay_version;
-  std::size_t planned = 0;
+  std::string id;  ///< UUID; begin_run makes one where it is empty
+  std::string command, suite;
+  std::string started_at, finished_at;  ///< UTC, ISO 8601; begin_run and finish_run fill in the time
+  std::string assay_version;
+  std::size_t planned = 0;  ///< jobs; begin_run counts them
+  Machine machine;          ///< begin_run fills in this one
 };
 
-/// The results database (DESIGN section 7). One writer: the parent process. Every call is its own transaction.
+/// Now, as "2026-01-31T12:00:00.123Z".
+[[nodiscard]] std::string utc_now();
+
+/// The results database (DESIGN section 7). One writer: the parent process; calls from its threads take turns. Every
+/// call is its own transaction, so that a kill at any moment loses nothing that a call has returned from.
 class Store {
  public:
   /// Opens or creates; migrates older schemas; refuses newer ones and files that are no database of Assay's, untouched.
@@ -56,19 +91,33 @@ class Store {
   [[nodiscard]] core::Result<std::string> begin_run(const RunInfo& info, const std::vector<JobKey>& planned);
   /// Marks a job as started, so that a killed run knows which one it held.
   [[nodiscard]] core::Status job_started(const std::string& run, const JobKey& key);
+  /// Stores a verdict with all that belongs to it and marks its job as done.
+  /// Errors   internal, for a job that was not planned or is recorded already; nothing is written then.
   [[nodiscard]] core::Status record(const std::string& run, const ResultRow& row);
   [[nodiscard]] core::Status finish_run(const std::string& run);
 
   /// The newest unfinished run of the same command, for --resume.
   [[nodiscard]] core::Result<std::optional<RunInfo>> unfinished_run(const std::string& suite);
   /// Planned jobs of a run by state: done, started but never recorded (killed), not started.
-  struct Progress { std::vector<JobKey> done, started, waiting; };
+  struct Progress {
+    std::vector<JobKey> done, started, waiting;
+  };
   [[nodiscard]] core::Result<Progress> progress(const std::string& run);
+  /// Verdicts of a run in the order of its plan.
   [[nodiscard]] core::Result<std::vector<ResultRow>> results(const std::string& run);
+  /// All runs, oldest first.
   [[nodiscard]] core::Result<std::vector<RunInfo>> runs();
-  struct HistoryRow { RunInfo run; ResultRow result; };
-  /// A case's series, oldest first.
+  struct HistoryRow {
+    RunInfo run;
+    ResultRow result;
+  };
+  /// The series of the cases whose name matches (`*` and `?`), oldest first.
   [[nodiscard]] core::Result<std::vector<HistoryRow>> history(const std::string& case_pattern);
+
+  /// Adds a run from elsewhere with its jobs and verdicts. What is here already stays; a run that was unfinished here
+  /// takes the end it has there. Returns how many verdicts were new.
+  [[nodiscard]] core::Result<std::size_t> merge(const RunInfo& run, const Progress& jobs,
+                                                const std::vector<ResultRow>& results);
 
  private:
   struct State;

@@ -1,0 +1,114 @@
+#include "results/database.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace assay::results {
+namespace {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using core::Status;
+
+/// How long a write waits for another process's.
+constexpr int kBusyTimeoutMs = 30'000;
+constexpr std::string_view kNotANumber = "NaN";
+
+}  // namespace
+
+std::string Row::text(int column) const {
+  const unsigned char* bytes = sqlite3_column_text(statement_, column);
+  if (bytes == nullptr) return {};
+  const auto count = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  return {bytes, bytes + count};
+}
+std::int64_t Row::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+double Row::real(int column) const {
+  if (sqlite3_column_type(statement_, column) == SQLITE_TEXT) return std::numeric_limits<double>::quiet_NaN();
+  return sqlite3_column_double(statement_, column);
+}
+std::optional<double> Row::optional_real(int column) const {
+  return null(column) ? std::nullopt : std::optional(real(column));
+}
+bool Row::null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+struct Database::State {
+  std::filesystem::path file;
+  sqlite3* connection = nullptr;
+  std::unordered_map<std::string_view, sqlite3_stmt*> statements;  ///< keys are string literals
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    for (const auto& [sql, statement] : statements) sqlite3_finalize(statement);
+    sqlite3_close(connection);
+  }
+  [[nodiscard]] Error error() const {
+    return {ErrorKind::io, fmt::format("results database {}: {}", file.string(), sqlite3_errmsg(connection)), "", "",
+            ""};
+  }
+};
+
+Database::Database(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Database::Database(Database&&) noexcept = default;
+Database& Database::operator=(Database&&) noexcept = default;
+Database::~Database() = default;
+
+Result<Database> Database::open(const std::filesystem::path& file, Mode mode) {
+  auto state = std::make_unique<State>();
+  state->file = file;
+  const int flags = mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (sqlite3_open_v2(file.c_str(), &state->connection, flags, nullptr) != SQLITE_OK) return state->error();
+  sqlite3_busy_timeout(state->connection, kBusyTimeoutMs);
+  return Database(std::move(state));
+}
+
+Status Database::execute(const char* sql) {
+  if (sqlite3_exec(state_->connection, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return state_->error();
+  return core::success();
+}
+
+Status Database::run_statement(const char* sql, std::initializer_list<Bound> values,
+                               const std::function<void(const Row&)>& on_row) {
+  sqlite3_stmt*& statement = state_->statements[sql];
+  if (statement == nullptr &&
+      sqlite3_prepare_v3(state_->connection, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK) {
+    return state_->error();
+  }
+  int position = 0;
+  for (const Bound& value : values) {
+    const bool nan = value.kind == Bound::Kind::real && std::isnan(value.fraction);
+    const std::string_view words = nan ? kNotANumber : value.words;
+    ++position;
+    if (value.kind == Bound::Kind::text || nan) {
+      // The text outlives the statement's run, which ends in this function. A null pointer would bind NULL.
+      const char* bytes = words.empty() ? "" : words.data();
+      sqlite3_bind_text64(statement, position, bytes, words.size(), SQLITE_STATIC, SQLITE_UTF8);
+    } else if (value.kind == Bound::Kind::integer) {
+      sqlite3_bind_int64(statement, position, value.whole);
+    } else if (value.kind == Bound::Kind::real) {
+      sqlite3_bind_double(statement, position, value.fraction);
+    } else {
+      sqlite3_bind_null(statement, position);
+    }
+  }
+  int code = sqlite3_step(statement);
+  for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
+    if (on_row) on_row(Row(statement));
+  }
+  Status status = code == SQLITE_DONE ? core::success() : Status(state_->error());
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  return status;
+}
+
+std::int64_t Database::changes() const { return sqlite3_changes64(state_->connection); }
+std::int64_t Database::last_row() const { return sqlite3_last_insert_rowid(state_->connection); }
+
+}  // namespace assay::results

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "harness/core/result.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace assay::results {
+
+/// One row of an answer. Columns count from 0. A NaN is kept as the text "NaN", since SQLite knows none.
+class Row {
+ public:
+  explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
+  [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] double real(int column) const;
+  [[nodiscard]] std::optional<double> optional_real(int column) const;
+  [[nodiscard]] bool null(int column) const;
+
+ private:
+  sqlite3_stmt* statement_;
+};
+
+/// A SQLite connection that keeps its statements prepared. Errors carry SQLite's message and the file.
+class Database {
+ public:
+  enum class Mode { read_only, read_write };
+  [[nodiscard]] static core::Result<Database> open(const std::filesystem::path& file, Mode mode);
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();
+
+  /// Runs statements without parameters, one or several.
+  [[nodiscard]] core::Status execute(const char* sql);
+  /// Runs one statement with `values` bound in order, and hands each row of its answer to `on_row`.
+  template <typename OnRow, typename... Values>
+  [[nodiscard]] core::Status query(const char* sql, OnRow on_row, const Values&... values) {
+    return run_statement(sql, {Bound(values)...}, on_row);
+  }
+  template <typename... Values>
+  [[nodiscard]] core::Status run(const char* sql, const Values&... values) {
+    return run_statement(sql, {Bound(values)...}, nullptr);
+  }
+  /// The one number that `sql` answers with, or nothing when it answers with no row.
+  template <typename... Values>
+  [[nodiscard]] core::Result<std::optional<std::int64_t>> number(const char* sql, const Values&... values) {
+    std::optional<std::int64_t> found;
+    auto status = query(
+        sql, [&](const Row& row) { found = row.integer(0); }, values...);
+    if (!status) return status.error();
+    return found;
+  }
+  /// Rows that the newest run() changed.
+  [[nodiscard]] std::int64_t changes() const;
+  [[nodiscard]] std::int64_t last_row() const;
+
+ private:
+  struct Bound {
+    enum class Kind { text, integer, real, null } kind = Kind::null;
+    std::string_view words;
+    std::int64_t whole = 0;
+    double fraction = 0;
+    explicit Bound(std::string_view value) : kind(Kind::text), words(value) {}
+    explicit Bound(const std::string& value) : kind(Kind::text), words(value) {}
+    explicit Bound(const char* value) : kind(Kind::text), words(value) {}
+    explicit Bound(double value) : kind(Kind::real), fraction(value) {}
+    explicit Bound(std::int64_t value) : kind(Kind::integer), whole(value) {}
+    explicit Bound(std::size_t value) : kind(Kind::integer), whole(static_cast<std::int64_t>(value)) {}
+    explicit Bound(int value) : kind(Kind::integer), whole(value) {}
+    template <typename T>
+    explicit Bound(const std::optional<T>& value) {
+      if (value) *this = Bound(*value);
+    }
+  };
+  struct State;
+  explicit Database(std::unique_ptr<State> state);
+  core::Status run_statement(const char* sql, std::initializer_list<Bound> values,
+                             const std::function<void(const Row&)>& on_row);
+
+  std::unique_ptr<State> state_;
+};
+
+/// Writes of one scope, all or none: rolled back unless committed. Waits for other writers when it begins.
+class Transaction {
+ public:
+  explicit Transaction(Database& database) : database_(&database), begun_(database.execute("BEGIN IMMEDIATE")) {}
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction() {
+    if (begun_.ok() && !done_) (void)database_->execute("ROLLBACK");
+  }
+  [[nodiscard]] const core::Status& begun() const { return begun_; }
+  [[nodiscard]] core::Status commit() {
+    auto status = database_->execute("COMMIT");
+    done_ = status.ok();
+    return status;
+  }
+
+ private:
+  Database* database_;
+  core::Status begun_;
+  bool done_ = false;
+};
+
+}  // namespace assay::results

@@ -1,0 +1,149 @@
+#include "results/migrations.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+namespace assay::results {
+namespace {
+
+using core::Error;
+using core::ErrorKind;
+using core::Status;
+
+/// Marks a SQLite file as ours: "Asay" in ASCII.
+constexpr std::int64_t kApplicationId = 0x41736179;
+constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
+
+// A step is never edited once released: a change of the schema is a new step at the end.
+constexpr std::array kSteps{
+    // 1: runs, their planned jobs, verdicts with what belongs to each, and what drift is judged against.
+    R"sql(
+CREATE TABLE machine (
+  id INTEGER PRIMARY KEY, cpu TEXT NOT NULL, features TEXT NOT NULL, cores INTEGER NOT NULL, system TEXT NOT NULL,
+  UNIQUE (cpu, features, cores, system));
+CREATE TABLE converter (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE converter_version (
+  id INTEGER PRIMARY KEY, converter_id INTEGER NOT NULL REFERENCES converter, version TEXT NOT NULL,
+  hash TEXT NOT NULL, UNIQUE (converter_id, version, hash));
+CREATE TABLE case_version (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, family TEXT NOT NULL, hash TEXT NOT NULL, UNIQUE (name, hash));
+CREATE TABLE run (
+  id TEXT PRIMARY KEY, command TEXT NOT NULL, suite TEXT NOT NULL, started_at TEXT NOT NULL,
+  finished_at TEXT NOT NULL, assay_version TEXT NOT NULL, planned INTEGER NOT NULL,
+  machine_id INTEGER NOT NULL REFERENCES machine);
+CREATE TABLE job (
+  run_id TEXT NOT NULL REFERENCES run, case_name TEXT NOT NULL, options TEXT NOT NULL, converter TEXT NOT NULL,
+  version TEXT NOT NULL, position INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('waiting', 'started', 'done')),
+  PRIMARY KEY (run_id, case_name, options, converter, version)) WITHOUT ROWID;
+CREATE TABLE result (
+  id INTEGER PRIMARY KEY, run_id TEXT NOT NULL REFERENCES run, case_version_id INTEGER NOT NULL REFERENCES case_version,
+  converter_version_id INTEGER NOT NULL REFERENCES converter_version, options TEXT NOT NULL, verdict TEXT NOT NULL,
+  gate TEXT NOT NULL, stage TEXT NOT NULL, facet TEXT NOT NULL, node TEXT NOT NULL, op TEXT NOT NULL,
+  reason TEXT NOT NULL, signature TEXT NOT NULL, style TEXT NOT NULL, layers TEXT NOT NULL, margin REAL, sqnr_db REAL,
+  seconds REAL NOT NULL, attempt INTEGER NOT NULL, started_at TEXT NOT NULL,
+  UNIQUE (run_id, case_version_id, options, converter_version_id));
+CREATE INDEX result_by_case ON result (case_version_id);
+CREATE TABLE finding (
+  result_id INTEGER NOT NULL REFERENCES result, position INTEGER NOT NULL, stage TEXT NOT NULL, facet TEXT NOT NULL,
+  node TEXT NOT NULL, op TEXT NOT NULL, tensor TEXT NOT NULL, data_set TEXT NOT NULL, layer TEXT NOT NULL,
+  message TEXT NOT NULL, margin REAL NOT NULL, PRIMARY KEY (result_id, position)) WITHOUT ROWID;
+CREATE TABLE metric (
+  result_id INTEGER NOT NULL REFERENCES result, position INTEGER NOT NULL, tensor TEXT NOT NULL,
+  data_set TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (result_id, position)) WITHOUT ROWID;
+CREATE TABLE parameter (
+  result_id INTEGER NOT NULL REFERENCES result, position INTEGER NOT NULL, tensor TEXT NOT NULL, scale TEXT NOT NULL,
+  zero_point TEXT NOT NULL, type TEXT NOT NULL, axis INTEGER, PRIMARY KEY (result_id, position)) WITHOUT ROWID;
+CREATE TABLE precision (
+  result_id INTEGER NOT NULL REFERENCES result, position INTEGER NOT NULL, node TEXT NOT NULL, op TEXT NOT NULL,
+  got TEXT NOT NULL, PRIMARY KEY (result_id, position)) WITHOUT ROWID;
+CREATE TABLE artifact (
+  result_id INTEGER PRIMARY KEY REFERENCES result, kind TEXT NOT NULL, hash TEXT NOT NULL, size_bytes INTEGER NOT NULL);
+CREATE TABLE expectation (
+  id INTEGER PRIMARY KEY, case_pattern TEXT NOT NULL, options TEXT NOT NULL, converter TEXT NOT NULL,
+  versions TEXT NOT NULL, stage TEXT NOT NULL, facet TEXT NOT NULL, reason TEXT NOT NULL, url TEXT NOT NULL,
+  until TEXT NOT NULL, margin REAL,
+  UNIQUE (case_pattern, options, converter, versions, stage, facet, reason, url, until));
+CREATE TABLE anchor (
+  id INTEGER PRIMARY KEY, result_id INTEGER NOT NULL UNIQUE REFERENCES result, accepted_at TEXT NOT NULL,
+  reason TEXT NOT NULL);
+CREATE TABLE change (
+  id INTEGER PRIMARY KEY, anchor_id INTEGER NOT NULL REFERENCES anchor, result_id INTEGER NOT NULL REFERENCES result,
+  kind TEXT NOT NULL, delta REAL, accepted_at TEXT NOT NULL, reason TEXT NOT NULL);
+)sql",
+    // 2: every try of a request, since a time-out is tried again and both are recorded; and which verdicts used which
+    // expected failure.
+    R"sql(
+CREATE TABLE attempt (
+  result_id INTEGER NOT NULL REFERENCES result, position INTEGER NOT NULL, request TEXT NOT NULL,
+  number INTEGER NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, seconds REAL NOT NULL,
+  PRIMARY KEY (result_id, position)) WITHOUT ROWID;
+ALTER TABLE result ADD COLUMN expectation_id INTEGER REFERENCES expectation;
+CREATE INDEX result_by_signature ON result (signature);
+)sql",
+};
+
+Error refused(const std::filesystem::path& file, std::string_view why) {
+  return {ErrorKind::usage,
+          fmt::format("{} {}; it was left as it is. choose another file with --db", file.string(), why), "", "", ""};
+}
+
+core::Result<std::int64_t> pragma(Database& database, const char* sql) {
+  auto value = database.number(sql);
+  if (!value) return value.error();
+  return value->value_or(0);
+}
+
+}  // namespace
+
+std::int64_t newest_schema() { return static_cast<std::int64_t>(kSteps.size()); }
+
+Status check_file(const std::filesystem::path& file) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(file, failed)) return refused(file, "is a folder");
+  const auto size_bytes = std::filesystem::file_size(file, failed);
+  if (failed || size_bytes == 0) return core::success();
+  std::string magic(kSqliteMagic.size(), '\0');
+  std::ifstream(file, std::ios::binary).read(magic.data(), static_cast<std::streamsize>(magic.size()));
+  if (magic != kSqliteMagic) return refused(file, "is no SQLite database");
+
+  auto database = Database::open(file, Database::Mode::read_only);
+  if (!database) return database.error();
+  const auto application = pragma(*database, "PRAGMA application_id");
+  const auto tables = pragma(*database, "SELECT count(*) FROM sqlite_schema");
+  const auto schema = pragma(*database, "PRAGMA user_version");
+  if (!application || !tables || !schema) {
+    const Error& cause = !application ? application.error() : !tables ? tables.error() : schema.error();
+    return refused(file, fmt::format("can't be read ({})", cause.message));
+  }
+  if (*application != kApplicationId && (*tables > 0 || *schema > 0)) {
+    return refused(file, "is another program's database");
+  }
+  if (*schema > newest_schema()) {
+    return refused(file, fmt::format("has schema {}, this program knows up to {}: a newer Assay wrote it", *schema,
+                                     newest_schema()));
+  }
+  return core::success();
+}
+
+Status migrate(Database& database) {
+  while (true) {
+    // The version is read inside the transaction: another process may be migrating the same file.
+    Transaction transaction(database);
+    if (!transaction.begun()) return transaction.begun();
+    const auto schema = pragma(database, "PRAGMA user_version");
+    if (!schema) return schema.error();
+    if (*schema >= newest_schema()) return core::success();
+    if (auto status = database.execute(kSteps[static_cast<std::size_t>(*schema)]); !status) return status;
+    const std::string mark =
+        fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}", *schema + 1, kApplicationId);
+    if (auto status = database.execute(mark.c_str()); !status) return status;
+    if (auto status = transaction.commit(); !status) return status;
+  }
+}
+
+}  // namespace assay::results

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/result.hpp"
+#include "results/database.hpp"
+#include "results/store.hpp"
+
+namespace assay::results {
+
+/// Writes one verdict and all its children; inside the caller's transaction.
+[[nodiscard]] core::Status insert_result(Database& database, const std::string& run, const ResultRow& row);
+
+/// A run's verdicts in the order of its plan, those whose case name matches `case_pattern`.
+[[nodiscard]] core::Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
+                                                                const std::string& case_pattern = "*");
+
+}  // namespace assay::results
