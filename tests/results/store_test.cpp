@@ -1,0 +1,430 @@
+#include "results/store.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "harness/core/files.hpp"
+#include "harness/core/process.hpp"
+
+namespace assay::results {
+namespace {
+
+using core::ErrorKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class StoreFile : public testing::Test {
+ protected:
+  StoreFile() : folder_(core::TemporaryFolder::create().value()) {}
+  [[nodiscard]] std::filesystem::path file() const { return folder_.path() / "deep" / "history.db"; }
+  [[nodiscard]] Store open() const {
+    auto store = Store::open(file());
+    EXPECT_TRUE(store.ok()) << (store.ok() ? "" : store.error().message);
+    return std::move(store).value();
+  }
+  /// Runs SQL behind the store's back.
+  void sql(const std::string& text) const {
+    std::filesystem::create_directories(file().parent_path());
+    sqlite3* connection = nullptr;
+    ASSERT_EQ(sqlite3_open(file().c_str(), &connection), SQLITE_OK);
+    char* message = nullptr;
+    EXPECT_EQ(sqlite3_exec(connection, text.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
+    sqlite3_close(connection);
+  }
+  /// First column of the first row.
+  [[nodiscard]] std::string answer(const std::string& text) const {
+    sqlite3* connection = nullptr;
+    std::string value;
+    sqlite3_open_v2(file().c_str(), &connection, SQLITE_OPEN_READONLY, nullptr);
+    sqlite3_exec(
+        connection, text.c_str(),
+        [](void* out, int, char** values, char**) {
+          *static_cast<std::string*>(out) = values[0] != nullptr ? values[0] : "NULL";
+          return 1;
+        },
+        &value, nullptr);
+    sqlite3_close(connection);
+    return value;
+  }
+
+ private:
+  core::TemporaryFolder folder_;
+};
+using StoreOpen = StoreFile;
+using StoreRuns = StoreFile;
+using StoreKilled = StoreFile;
+
+JobKey job(const std::string& name, const std::string& options = "default") {
+  return {name, options, "embedded", "0.1.0"};
+}
+
+RunInfo run_info(const std::string& suite = "seeds") {
+  RunInfo info;
+  info.command = "assay run " + suite;
+  info.suite = suite;
+  info.assay_version = "0.1.0";
+  return info;
+}
+
+ResultRow full_row(const JobKey& key) {
+  ResultRow row;
+  row.key = key;
+  row.family = "conv";
+  row.case_hash = "aa11";
+  row.converter_hash = "c0ffee";
+  row.verdict = "fail";
+  row.gate = "red";
+  row.stage = "judge";
+  row.facet = "scale";
+  row.node = "c1";
+  row.op = "Conv";
+  row.reason = "scale of \"x\": 0.0236, not 0.0472\nsecond line";
+  row.signature = "fail|judge|scale|Conv|…";
+  row.style = "float";
+  row.layers = "L0,L1";
+  row.artifact_kind = "qdq";
+  row.artifact_hash = "beef";
+  row.artifact_bytes = 1234;
+  row.margin = 1.5;
+  row.seconds = 0.25;
+  row.attempt = 2;
+  row.started_at = "2026-01-02T03:04:06.000Z";
+  row.findings = {{"judge", "scale", "c1", "Conv", "x", "typical", "L0", "off", 1.5},
+                  {"judge", "nan", "", "", "y", "ties", "", "", std::nan("")}};
+  row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"y", "zeros", "sqnr_db", HUGE_VAL}};
+  row.parameters = {{"x", {{static_cast<double>(0.0236F)}, {-3}, core::DType::int8, std::nullopt}},
+                    {"w", {{0.5, std::nan(""), 1e-45}, {0, 0, 0}, core::DType::uint8, 1}}};
+  row.precision = {{"c1", "Conv", "int8"}};
+  row.attempts = {{"convert", 1, "timeout", "no answer", 20.5}, {"convert", 2, "ok", "", 0.5}};
+  row.expectation =
+      ExpectationRow{"conv/*", "", "embedded", "<2", "judge", "scale", "off", "https://a.b", "2027-01-01", 1.25};
+  return row;
+}
+
+void expect_same(const ResultRow& a, const ResultRow& b) {
+  EXPECT_EQ(a.key, b.key);
+  const auto words = [](const ResultRow& r) {
+    return std::vector<std::string>{
+        r.family, r.case_hash, r.converter_hash, r.verdict, r.gate,   r.stage,         r.facet,         r.node,
+        r.op,     r.reason,    r.signature,      r.style,   r.layers, r.artifact_kind, r.artifact_hash, r.started_at};
+  };
+  EXPECT_EQ(words(a), words(b));
+  EXPECT_EQ(a.artifact_bytes, b.artifact_bytes);
+  EXPECT_EQ(a.margin, b.margin);
+  EXPECT_EQ(a.sqnr_db, b.sqnr_db);
+  EXPECT_EQ(a.seconds, b.seconds);
+  EXPECT_EQ(a.attempt, b.attempt);
+  ASSERT_EQ(a.findings.size(), b.findings.size());
+  EXPECT_EQ(a.findings[0].message, b.findings[0].message);
+  EXPECT_TRUE(std::isnan(b.findings[1].margin));
+  ASSERT_EQ(a.metrics.size(), b.metrics.size());
+  EXPECT_EQ(a.metrics[1].value, b.metrics[1].value);
+  ASSERT_EQ(a.parameters.size(), b.parameters.size());
+  EXPECT_EQ(a.parameters[0].params, b.parameters[0].params);
+  EXPECT_EQ(a.parameters[1].params.axis, b.parameters[1].params.axis);
+  EXPECT_EQ(a.parameters[1].params.type, b.parameters[1].params.type);
+  EXPECT_EQ(a.parameters[1].params.scale[2], b.parameters[1].params.scale[2]);
+  EXPECT_TRUE(std::isnan(b.parameters[1].params.scale[1]));
+  ASSERT_EQ(a.precision.size(), b.precision.size());
+  EXPECT_EQ(a.precision[0].got, b.precision[0].got);
+  ASSERT_EQ(a.attempts.size(), b.attempts.size());
+  EXPECT_EQ(a.attempts[0].outcome, b.attempts[0].outcome);
+  ASSERT_TRUE(b.expectation.has_value());
+  EXPECT_EQ(a.expectation->url, b.expectation->url);
+  EXPECT_EQ(a.expectation->margin, b.expectation->margin);
+}
+
+TEST_F(StoreRuns, AVerdictComesBackAsItWasStored) {
+  const ResultRow row = full_row(job("conv/groups=2"));
+  std::string run;
+  {
+    Store store = open();
+    run = store.begin_run(run_info(), {row.key}).value();
+    ASSERT_TRUE(store.job_started(run, row.key).ok());
+    ASSERT_TRUE(store.record(run, row).ok());
+    ASSERT_TRUE(store.finish_run(run).ok());
+  }
+  Store store = open();
+  const auto rows = store.results(run);
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 1U);
+  expect_same(row, rows->front());
+}
+
+TEST_F(StoreRuns, ARunKnowsItsMachineAndItsTimes) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")});
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->size(), 36U);
+  ASSERT_TRUE(store.finish_run(*run).ok());
+  const auto runs = store.runs();
+  ASSERT_TRUE(runs.ok());
+  ASSERT_EQ(runs->size(), 1U);
+  const RunInfo& info = runs->front();
+  EXPECT_EQ(info.id, *run);
+  EXPECT_EQ(info.planned, 1U);
+  EXPECT_THAT(info.started_at, testing::MatchesRegex("20..-..-..T..:..:..\\....Z"));
+  EXPECT_GE(info.finished_at, info.started_at);
+  EXPECT_GT(info.machine.cores, 0);
+  EXPECT_FALSE(info.machine.system.empty());
+}
+
+TEST_F(StoreRuns, ProgressTellsDoneStartedAndWaitingInPlannedOrder) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("b"), job("a"), job("c"), job("a", "entropy")}).value();
+  ASSERT_TRUE(store.job_started(run, job("b")).ok());
+  ASSERT_TRUE(store.job_started(run, job("a")).ok());
+  ASSERT_TRUE(store.record(run, full_row(job("b"))).ok());
+  const auto progress = store.progress(run);
+  ASSERT_TRUE(progress.ok());
+  EXPECT_THAT(progress->done, ElementsAre(job("b")));
+  EXPECT_THAT(progress->started, ElementsAre(job("a")));
+  EXPECT_THAT(progress->waiting, ElementsAre(job("c"), job("a", "entropy")));
+}
+
+TEST_F(StoreRuns, TheNewestUnfinishedRunOfTheSuiteIsResumed) {
+  Store store = open();
+  const auto old = store.begin_run(run_info(), {job("a")}).value();
+  const auto newest = store.begin_run(run_info(), {job("a")}).value();
+  const auto finished = store.begin_run(run_info(), {job("a")}).value();
+  const auto other = store.begin_run(run_info("real"), {job("a")}).value();
+  ASSERT_TRUE(store.finish_run(finished).ok());
+  EXPECT_EQ(store.unfinished_run("seeds").value()->id, newest);
+  ASSERT_TRUE(store.finish_run(newest).ok());
+  EXPECT_EQ(store.unfinished_run("seeds").value()->id, old);
+  EXPECT_EQ(store.unfinished_run("real").value()->id, other);
+  EXPECT_FALSE(store.unfinished_run("none").value().has_value());
+}
+
+TEST_F(StoreRuns, AVerdictThatWasNotPlannedOrIsThereAlreadyIsRefused) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  const auto unplanned = store.record(run, full_row(job("b")));
+  ASSERT_FALSE(unplanned.ok());
+  EXPECT_THAT(unplanned.error().message, HasSubstr("b with options default"));
+  ASSERT_TRUE(store.record(run, full_row(job("a"))).ok());
+  EXPECT_FALSE(store.record(run, full_row(job("a"))).ok());
+  EXPECT_EQ(store.results(run)->size(), 1U);
+  EXPECT_EQ(answer("SELECT count(*) FROM metric"), "2");
+}
+
+TEST_F(StoreRuns, AJobPlannedTwiceIsRefused) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a"), job("a")});
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, HasSubstr("planned twice"));
+  EXPECT_TRUE(store.runs()->empty());
+}
+
+TEST_F(StoreRuns, AnEditedCaseStartsANewSeries) {
+  Store store = open();
+  for (const char* hash : {"aa11", "aa11", "bb22"}) {
+    const auto run = store.begin_run(run_info(), {job("conv/a")}).value();
+    ResultRow row = full_row(job("conv/a"));
+    row.case_hash = hash;
+    ASSERT_TRUE(store.record(run, row).ok());
+  }
+  EXPECT_EQ(answer("SELECT count(*) FROM case_version"), "2");
+}
+
+TEST_F(StoreRuns, HistoryGoesByPatternOldestFirst) {
+  Store store = open();
+  std::vector<std::string> runs;
+  for (int i = 0; i < 3; ++i) {
+    runs.push_back(store.begin_run(run_info(), {job("conv/k=1"), job("concat/k=1")}).value());
+    ASSERT_TRUE(store.record(runs.back(), full_row(job("conv/k=1"))).ok());
+    ASSERT_TRUE(store.record(runs.back(), full_row(job("concat/k=1"))).ok());
+  }
+  const auto rows = store.history("conv/*");
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ((*rows)[i].run.id, runs[i]);
+    EXPECT_EQ((*rows)[i].result.key.case_name, "conv/k=1");
+  }
+  EXPECT_EQ(store.history("*")->size(), 6U);
+}
+
+TEST_F(StoreRuns, SeveralThreadsRecordAtOnce) {
+  Store store = open();
+  std::vector<JobKey> keys;
+  for (int i = 0; i < 200; ++i) keys.push_back(job("case" + std::to_string(i)));
+  const auto run = store.begin_run(run_info(), keys).value();
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = t; i < keys.size(); i += 4) EXPECT_TRUE(store.record(run, full_row(keys[i])).ok());
+      });
+    }
+  }
+  EXPECT_EQ(store.results(run)->size(), keys.size());
+}
+
+TEST_F(StoreRuns, AReaderSeesWholeVerdictsWhileWeWrite) {
+  Store store = open();
+  std::vector<JobKey> keys;
+  for (int i = 0; i < 200; ++i) keys.push_back(job("case" + std::to_string(i)));
+  const auto run = store.begin_run(run_info(), keys).value();
+  std::jthread writer([&] {
+    for (const JobKey& key : keys) EXPECT_TRUE(store.record(run, full_row(key)).ok());
+  });
+  Store reader = open();
+  std::size_t seen = 0;
+  std::size_t looks = 0;
+  while (seen < keys.size()) {
+    const auto rows = reader.results(run);
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    EXPECT_GE(rows->size(), seen);
+    seen = rows->size();
+    for (const ResultRow& row : *rows) ASSERT_EQ(row.metrics.size(), 2U);
+    ++looks;
+  }
+  EXPECT_GT(looks, 0U);
+}
+
+TEST_F(StoreRuns, AThousandVerdictsASecondAreEasy) {
+  Store store = open();
+  std::vector<JobKey> keys;
+  for (int i = 0; i < 1000; ++i) keys.push_back(job("case" + std::to_string(i)));
+  const auto run = store.begin_run(run_info(), keys).value();
+  ResultRow row = full_row(keys[0]);
+  row.metrics.assign(40, {"y", "typical", "sqnr_db", 33.25});
+  row.parameters.assign(8, row.parameters[0]);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const JobKey& key : keys) {
+    row.key = key;
+    ASSERT_TRUE(store.job_started(run, key).ok());
+    ASSERT_TRUE(store.record(run, row).ok());
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  RecordProperty("verdicts_per_second", std::to_string(1000 / seconds));
+  EXPECT_LT(seconds, 20);  // a machine under load; alone it takes a fraction of a second
+}
+
+TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
+  sql(core::read_file(std::filesystem::path(ASSAY_TEST_DATA) / "results" / "schema_1.sql").value());
+  {
+    Store store = open();
+    const auto rows = store.results("run-1");
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    ASSERT_EQ(rows->size(), 1U);
+    const ResultRow& row = rows->front();
+    EXPECT_EQ(row.key, job("conv/groups=2"));
+    EXPECT_EQ(row.reason, "scale is off");
+    EXPECT_EQ(row.margin, 1.5);
+    EXPECT_EQ(row.parameters.front().params.scale, (std::vector<double>{0.5, 0.25}));
+    EXPECT_EQ(row.artifact_bytes, 1234U);
+    EXPECT_FALSE(row.expectation.has_value());
+    EXPECT_EQ(store.unfinished_run("seeds").value()->id, "run-1");
+    EXPECT_THAT(store.progress("run-1")->started, ElementsAre(job("conv/groups=4")));
+    EXPECT_TRUE(store.record("run-1", full_row(job("conv/groups=4"))).ok());
+  }
+  EXPECT_EQ(answer("PRAGMA user_version"), "2");
+  EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
+  EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
+}
+
+TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
+  { const Store store = open(); }
+  EXPECT_EQ(answer("PRAGMA user_version"), "2");
+  EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
+  EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
+  for (const char* table : {"machine", "converter", "converter_version", "case_version", "run", "result", "metric",
+                            "parameter", "precision", "artifact", "expectation", "anchor", "change"}) {
+    EXPECT_EQ(answer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '" + std::string(table) + "'"),
+              "1")
+        << table;
+  }
+}
+
+TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
+  { const Store store = open(); }
+  sql("PRAGMA user_version = 99");
+  const auto before = core::read_file(file()).value();
+  const auto store = Store::open(file());
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.error().kind, ErrorKind::usage);
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 2"));
+  EXPECT_EQ(core::read_file(file()).value(), before);
+}
+
+TEST_F(StoreOpen, AnotherProgramsDatabaseIsRefusedUntouched) {
+  sql("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)");
+  const auto before = core::read_file(file()).value();
+  const auto store = Store::open(file());
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.error().message, HasSubstr("another program's database"));
+  EXPECT_EQ(core::read_file(file()).value(), before);
+}
+
+TEST_F(StoreOpen, AFileThatIsNoDatabaseIsRefusedUntouched) {
+  std::filesystem::create_directories(file().parent_path());
+  ASSERT_TRUE(core::write_file(file(), "{\"not\": \"a database\"}").ok());
+  const auto store = Store::open(file());
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.error().message, HasSubstr("is no SQLite database"));
+  EXPECT_EQ(core::read_file(file()).value(), "{\"not\": \"a database\"}");
+}
+
+TEST_F(StoreOpen, ACorruptDatabaseIsRefused) {
+  { const Store store = open(); }
+  auto bytes = core::read_file(file()).value();
+  std::fill(bytes.begin() + 100, bytes.end(), '\xee');
+  ASSERT_TRUE(core::write_file(file(), bytes).ok());
+  const auto store = Store::open(file());
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.error().message, HasSubstr("can't be read"));
+}
+
+TEST_F(StoreOpen, AFolderIsRefused) {
+  std::filesystem::create_directories(file());
+  const auto store = Store::open(file());
+  ASSERT_FALSE(store.ok());
+  EXPECT_THAT(store.error().message, HasSubstr("is a folder"));
+}
+
+TEST_F(StoreKilled, NothingThatWasRecordedIsLost) {
+  const std::string run = "11111111-2222-4333-8444-555555555555";
+  core::SpawnOptions options;
+  options.arguments = {ASSAY_TEST_STORE_WRITER, file().string(), run};
+  auto writer = core::Process::spawn(options);
+  ASSERT_TRUE(writer.ok());
+  const auto deadline = core::Process::Clock::now() + std::chrono::seconds(60);
+  std::set<std::string> said;
+  while (said.size() < 500) {
+    const auto line = writer->read_line(deadline);
+    ASSERT_EQ(line.end, core::Process::ReadEnd::line);
+    said.insert(line.text);
+  }
+  EXPECT_EQ(exit_text(writer->kill_group()), "signal 9 (SIGKILL)");
+  for (auto line = writer->read_line(deadline); line.end == core::Process::ReadEnd::line;
+       line = writer->read_line(deadline)) {
+    said.insert(line.text);
+  }
+
+  Store store = open();
+  const auto progress = store.progress(run);
+  ASSERT_TRUE(progress.ok());
+  std::set<std::string> done;
+  for (const JobKey& key : progress->done) done.insert(key.case_name);
+  EXPECT_TRUE(std::ranges::includes(done, said));
+  EXPECT_LE(progress->started.size(), 1U);
+  EXPECT_EQ(progress->done.size() + progress->started.size() + progress->waiting.size(), 100000U);
+  const auto rows = store.results(run);
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ(rows->size(), done.size());
+  for (const ResultRow& row : *rows) ASSERT_EQ(row.metrics.size(), 20U);
+  EXPECT_EQ(answer("PRAGMA integrity_check"), "ok");
+}
+
+}  // namespace
+}  // namespace assay::results
