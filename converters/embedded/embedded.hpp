@@ -41,6 +41,12 @@ struct Conversion {
   std::string cache_json;
 };
 
+/// Converts without files. A refusal or error is in the reply; only an unknown fault is an Error.
+[[nodiscard]] core::Result<Conversion> convert_in_memory(const model::Model& original,
+                                                         const std::vector<core::TensorMap>& batches,
+                                                         const converters::Options& options,
+                                                         const std::vector<std::string>& faults = {});
+
 /// Runs an artifact (any Q/DQ model that the engine understands) in integers.
 /// `trace`, when given, receives the codes of every quantized intermediate tensor by its QuantizeLinear output name.
 [[nodiscard]] core::Result<core::TensorMap> run_artifact(const model::Model& artifact, const core::TensorMap& inputs,

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/upgrade.hpp"
+#include "harness/core/text.hpp"
+
+namespace assay::embedded {
+
+Error refusal(const model::Node& node, std::string reason) {
+  return failure_at(node, ErrorKind::unsupported, std::move(reason));
+}
+
+Error failure_at(const model::Node& node, ErrorKind kind, std::string reason) {
+  Error error{kind, "", node.name, node.op_type, ""};
+  error.message = fmt::format("node \"{}\" ({}): {}", node.name, node.op_type, reason);
+  return error;
+}
+
+namespace {
+
+Status check_options(const converters::Options& options) {
+  if (options.activation != DType::int8 && options.activation != DType::uint8) {
+    return Error{
+        ErrorKind::unsupported,
+        fmt::format("activations in {} are not supported; choose int8 or uint8", core::dtype_name(options.activation)),
+        "", "", ""};
+  }
+  if (options.weight != DType::int8) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("weights in {} are not supported; choose int8", core::dtype_name(options.weight)), "", "",
+                 ""};
+  }
+  for (const auto& [name, wanted] : options.precision) {
+    if (wanted == "fp16") {
+      return Error{ErrorKind::unsupported,
+                   fmt::format("precision fp16 (asked for \"{}\") is not supported; choose fp32", name), "", "", ""};
+    }
+  }
+  return core::success();
+}
+
+Status check_nodes(const model::Graph& graph) {
+  for (const auto& node : graph.nodes) {
+    if (!node.domain.empty()) {
+      return refusal(node, fmt::format("operators of the custom domain \"{}\" have no kernel here", node.domain));
+    }
+    if (node.op_type == "DynamicQuantizeLinear") {
+      return refusal(node, "dynamic quantization is not supported; calibrate the float model instead");
+    }
+  }
+  return core::success();
+}
+
+Status check_inputs(const model::Graph& graph) {
+  for (const auto& input : graph.inputs) {
+    if (input.type == DType::float16 || input.type == DType::bfloat16 || input.type == DType::float64) {
+      return Error{ErrorKind::unsupported,
+                   fmt::format("input \"{}\" is {}; the converter takes float32 models", input.name,
+                               core::dtype_name(input.type)),
+                   "", "", input.name};
+    }
+  }
+  return core::success();
+}
+
+}  // namespace
+
+Status check_and_upgrade(State& state) {
+  if (auto checked = check_options(state.options); !checked) return checked;
+  if (auto checked = check_nodes(state.original.graph); !checked) return checked;
+  if (auto checked = check_inputs(state.original.graph); !checked) return checked;
+  state.model = state.original;
+  return upgrade_opset(state.model);
+}
+
+}  // namespace assay::embedded

@@ -1,0 +1,60 @@
+#include "converters/embedded/edit.hpp"
+
+#include <algorithm>
+
+namespace assay::embedded {
+
+Names::Names(const model::Graph& graph) {
+  for (const auto& input : graph.inputs) taken_.insert(input.name);
+  for (const auto& output : graph.outputs) taken_.insert(output.name);
+  for (const auto& [name, tensor] : graph.initializers) taken_.insert(name);
+  for (const auto& node : graph.nodes) {
+    taken_.insert(node.name);
+    taken_.insert(node.outputs.begin(), node.outputs.end());
+    for (const auto& name : model::captured_names(node)) taken_.insert(name);
+  }
+}
+
+std::string Names::fresh(const std::string& stem) {
+  std::string name = stem;
+  for (int suffix = 1; !taken_.insert(name).second; ++suffix) name = stem + "_" + std::to_string(suffix);
+  return name;
+}
+
+void redirect_readers(model::Graph& graph, std::string_view from, const std::string& to) {
+  for (auto& node : graph.nodes) {
+    for (auto& input : node.inputs) {
+      if (input == from) input = to;
+    }
+  }
+}
+
+void remove_dead(model::Graph& graph) {
+  std::set<std::string, std::less<>> live;
+  for (const auto& output : graph.outputs) live.insert(output.name);
+  std::vector<model::Node> kept;
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool used = std::ranges::any_of(node->outputs, [&](const auto& name) { return live.contains(name); });
+    if (!used) continue;
+    for (const auto& input : node->inputs) live.insert(input);
+    for (const auto& name : model::captured_names(*node)) live.insert(name);
+    kept.push_back(std::move(*node));
+  }
+  std::ranges::reverse(kept);
+  graph.nodes = std::move(kept);
+  std::erase_if(graph.initializers, [&](const auto& entry) { return !live.contains(entry.first); });
+}
+
+std::size_t reads(const model::Node& node, std::string_view tensor) {
+  return static_cast<std::size_t>(std::ranges::count(node.inputs, tensor));
+}
+
+std::optional<std::size_t> only_reader(const model::Graph& graph, const model::Wiring& wiring,
+                                       std::string_view tensor) {
+  if (wiring.is_output(tensor)) return std::nullopt;
+  const auto& readers = wiring.consumers(tensor);
+  if (readers.size() != 1 || reads(graph.nodes[readers.front()], tensor) != 1) return std::nullopt;
+  return readers.front();
+}
+
+}  // namespace assay::embedded

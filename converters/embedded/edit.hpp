@@ -1,0 +1,35 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "harness/model/graph.hpp"
+
+namespace assay::embedded {
+
+/// Names in use, so that new tensors and nodes get names of their own.
+class Names {
+ public:
+  explicit Names(const model::Graph& graph);
+  /// `stem`, or `stem`_1, `stem`_2 … where it is taken; taken from now on.
+  [[nodiscard]] std::string fresh(const std::string& stem);
+
+ private:
+  std::set<std::string, std::less<>> taken_;
+};
+
+/// Makes every reader of `from` (graph outputs not included) read `to`.
+void redirect_readers(model::Graph& graph, std::string_view from, const std::string& to);
+
+/// Removes nodes whose outputs nobody reads and initializers that nobody uses.
+void remove_dead(model::Graph& graph);
+
+/// The only node that reads `tensor`, where exactly one does, once, and `tensor` is no graph output.
+[[nodiscard]] std::optional<std::size_t> only_reader(const model::Graph& graph, const model::Wiring& wiring,
+                                                     std::string_view tensor);
+
+/// How often `tensor` stands among `node`'s inputs.
+[[nodiscard]] std::size_t reads(const model::Node& node, std::string_view tensor);
+
+}  // namespace assay::embedded

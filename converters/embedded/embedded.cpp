@@ -1,0 +1,191 @@
+#include "converters/embedded/embedded.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "converters/embedded/engine/engine.hpp"
+#include "converters/embedded/faults.hpp"
+#include "converters/embedded/feed.hpp"
+#include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/support.hpp"
+#include "harness/core/files.hpp"
+#include "harness/model/onnx_io.hpp"
+
+namespace assay::embedded {
+namespace {
+
+using converters::ConvertReply;
+using converters::ConvertRequest;
+using converters::Description;
+using converters::ExecuteReply;
+using converters::ExecuteRequest;
+using converters::Outcome;
+
+constexpr std::string_view kVersion = "1.0.0";
+constexpr std::uintmax_t kLargestCache = std::uintmax_t{64} << 20U;
+
+/// What is well formed but not to be had is refused; everything else is an error.
+template <typename Reply>
+Reply reply_with(const Error& error) {
+  Reply reply;
+  reply.outcome = error.kind == ErrorKind::unsupported ? Outcome::refused : Outcome::error;
+  reply.node = error.node;
+  reply.op = error.op;
+  reply.reason = error.message;
+  return reply;
+}
+
+/// The program of the artifact that was executed last, as long as its file does not change.
+class LastProgram {
+ public:
+  Result<const engine::Program*> get(const std::filesystem::path& path, const engine::ArithmeticPolicy& policy) {
+    std::error_code code;
+    const auto written = std::filesystem::last_write_time(path, code);
+    const auto size = code ? 0 : std::filesystem::file_size(path, code);
+    if (program_ && !code && path == path_ && written == written_ && size == size_) return &*program_;
+    program_.reset();
+    auto artifact = model::load_model(path);
+    if (!artifact) return artifact.error();
+    auto program = engine::Program::compile(*artifact, policy);
+    if (!program) return program.error();
+    program_.emplace(std::move(*program));
+    path_ = path;
+    written_ = written;
+    size_ = size;
+    return &*program_;
+  }
+  void forget() { program_.reset(); }
+
+ private:
+  std::optional<engine::Program> program_;
+  std::filesystem::path path_;
+  std::filesystem::file_time_type written_;
+  std::uintmax_t size_ = 0;
+};
+
+class Embedded final : public converters::Converter {
+ public:
+  explicit Embedded(Machine machine) : machine_(std::move(machine)) {}
+
+  Result<Description> describe() override;
+  ConvertReply convert(const ConvertRequest& request) override;
+  ExecuteReply execute(const ExecuteRequest& request) override;
+
+ private:
+  Machine machine_;
+  LastProgram last_;
+};
+
+Result<Description> Embedded::describe() {
+  Description description;
+  description.name = "embedded";
+  description.version = kVersion;
+  auto& supports = description.supports;
+  supports.activation = {"int8", "uint8"};
+  supports.symmetric = {false, true};
+  supports.per_axis = {true, false};
+  supports.method = {"minmax", "entropy", "percentile", "mse"};
+  supports.operators = engine::float_operators();
+  supports.reports = {"tensors", "precision", "cache"};
+  auto& policy = description.policy;
+  policy.arithmetic = "integer";
+  policy.folds_bn = true;
+  policy.shares.emplace();
+  policy.fusions.emplace();
+  for (const auto& row : support_table()) {
+    if (row.handling == Handling::moves) policy.shares->emplace_back(row.op);
+    if (!row.takes_activation) continue;
+    for (const auto* activation : {"Relu", "Clip"}) policy.fusions->push_back(fmt::format("{}+{}", row.op, activation));
+  }
+  return description;
+}
+
+ConvertReply Embedded::convert(const ConvertRequest& request) {
+  last_.forget();
+  auto original = model::load_model(request.model);
+  if (!original) return reply_with<ConvertReply>(original.error().within("load"));
+  State state;
+  state.options = request.options;
+  state.output = request.output;
+  state.original = std::move(*original);
+  auto feed = read_feed(request.calibration);
+  state.feed = std::move(feed.batches);
+  state.feed_order = std::move(feed.order);
+  state.feed_problem = std::move(feed.problem);
+  if (!request.options.cache.empty()) {
+    auto text = core::read_file(request.options.cache, kLargestCache);
+    if (!text) return reply_with<ConvertReply>(text.error().within("calibrate: calibration cache"));
+    state.cache_text = std::move(*text);
+  }
+  if (auto done = run_passes(machine_.passes, state); !done) {
+    auto reply = reply_with<ConvertReply>(done.error());
+    reply.diagnostics = std::move(state.diagnostics);
+    return reply;
+  }
+  ConvertReply reply;
+  reply.outcome = Outcome::ok;
+  reply.artifact = request.output / kArtifactFile;
+  reply.cache = request.output / kCacheFile;
+  reply.tensors = std::move(state.tensors);
+  reply.precision = std::move(state.precision);
+  reply.diagnostics = std::move(state.diagnostics);
+  return reply;
+}
+
+ExecuteReply Embedded::execute(const ExecuteRequest& request) {
+  const auto program = last_.get(request.artifact, machine_.policy);
+  if (!program) return reply_with<ExecuteReply>(program.error());
+  const auto inputs = model::load_tensors(request.inputs, "input");
+  if (!inputs) return reply_with<ExecuteReply>(inputs.error());
+  const auto outputs = (*program)->run(*inputs);
+  if (!outputs) return reply_with<ExecuteReply>(outputs.error());
+  if (auto saved = model::save_tensors(*outputs, request.output, "output"); !saved) {
+    return reply_with<ExecuteReply>(saved.error());
+  }
+  ExecuteReply reply;
+  reply.outcome = Outcome::ok;
+  return reply;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<converters::Converter>> make_embedded(const std::vector<std::string>& faults,
+                                                             const std::string& variant) {
+  auto machine = build_machine(faults, variant);
+  if (!machine) return machine.error();
+  return std::unique_ptr<converters::Converter>(std::make_unique<Embedded>(std::move(*machine)));
+}
+
+Result<Conversion> convert_in_memory(const model::Model& original, const std::vector<TensorMap>& batches,
+                                     const converters::Options& options, const std::vector<std::string>& faults) {
+  auto machine = build_machine(faults, "");
+  if (!machine) return machine.error();
+  State state;
+  state.original = original;
+  state.feed = batches;
+  state.options = options;
+  Conversion conversion;
+  if (auto done = run_passes(machine->passes, state); !done) {
+    conversion.reply = reply_with<ConvertReply>(done.error());
+  } else {
+    conversion.reply.outcome = Outcome::ok;
+    conversion.reply.tensors = std::move(state.tensors);
+    conversion.reply.precision = std::move(state.precision);
+    conversion.artifact = std::move(state.artifact);
+    conversion.cache_json = std::move(state.cache_json);
+  }
+  conversion.reply.diagnostics = std::move(state.diagnostics);
+  return conversion;
+}
+
+Result<TensorMap> run_artifact(const model::Model& artifact, const TensorMap& inputs, const std::string& variant,
+                               TensorMap* trace) {
+  const auto machine = build_machine({}, variant);
+  if (!machine) return machine.error();
+  return engine::run_quantized(artifact, inputs, machine->policy, trace);
+}
+
+}  // namespace assay::embedded

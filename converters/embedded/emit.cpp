@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "converters/embedded/edit.hpp"
+#include "converters/embedded/pipeline.hpp"
+
+namespace assay::embedded {
+namespace {
+
+using model::Node;
+
+/// Builds the Q/DQ graph next to the float one, node by node, so that it comes out in topological order.
+class Emitter {
+ public:
+  explicit Emitter(State& state) : state_(state), names_(state.model.graph), wiring_(state.model.graph) {
+    state.artifact = state.model;
+    state.artifact.graph.nodes.clear();
+    state.artifact.graph.value_info.clear();
+    state.tensors.clear();
+  }
+
+  Status run() {
+    const auto& graph = state_.model.graph;
+    for (const auto& input : graph.inputs) {
+      if (state_.plan.quantized.contains(input.name)) {
+        if (auto done = quantize(input.name, input.name, dequantized_name(input.name)); !done) return done;
+      }
+    }
+    for (const auto& [name, codes] : state_.constant_codes) {
+      const auto params = params_of(name);
+      if (!params) return params.error();
+      read_as_[name] = put_constant(name, Coded{*params, codes});
+      list(name, *params);
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (auto done = add_node(i); !done) return done;
+    }
+    finish();
+    return core::success();
+  }
+
+ private:
+  [[nodiscard]] Result<QuantParams> params_of(const std::string& tensor) const {
+    if (const auto found = state_.params.find(tensor); found != state_.params.end()) return found->second;
+    return Error{ErrorKind::internal, fmt::format("missing scale and zero_point for tensor \"{}\"", tensor), "", "",
+                 tensor};
+  }
+
+  void list(const std::string& tensor, const QuantParams& params) { state_.tensors.push_back({tensor, params}); }
+
+  std::string dequantized_name(const std::string& tensor) { return names_.fresh(tensor + "_dequantized"); }
+
+  std::string initializer(const std::string& stem, Tensor value) {
+    auto name = names_.fresh(stem);
+    state_.artifact.graph.initializers[name] = std::make_shared<const Tensor>(std::move(value));
+    return name;
+  }
+
+  struct ParamNames {
+    std::string scale, zero_point;
+  };
+  ParamNames put_params(const std::string& tensor, const QuantParams& params) {
+    const auto count = static_cast<std::int64_t>(params.scale.size());
+    const core::Shape shape = params.axis ? core::Shape{count} : core::Shape{};
+    return {initializer(tensor + "_scale", Tensor(DType::float32, shape, params.scale)),
+            initializer(tensor + "_zero_point", Tensor(params.type, shape, params.zero_point))};
+  }
+
+  Node make_node(const std::string& op, const std::string& tensor, std::vector<std::string> inputs,
+                 const std::string& output, const QuantParams& params) {
+    Node node{names_.fresh(tensor + "_" + op), op, "", std::move(inputs), {output}, {}};
+    if (params.axis) node.attributes["axis"] = *params.axis;
+    return node;
+  }
+
+  /// source → QuantizeLinear → DequantizeLinear → `target`; readers of codes read `target` from now on.
+  Status quantize(const std::string& tensor, const std::string& source, const std::string& target) {
+    const auto params = params_of(tensor);
+    if (!params) return params.error();
+    const auto names = put_params(tensor, *params);
+    const auto codes = names_.fresh(tensor + "_quantized");
+    auto& nodes = state_.artifact.graph.nodes;
+    nodes.push_back(make_node("QuantizeLinear", tensor, {source, names.scale, names.zero_point}, codes, *params));
+    nodes.push_back(make_node("DequantizeLinear", tensor, {codes, names.scale, names.zero_point}, target, *params));
+    read_as_[tensor] = target;
+    list(tensor, *params);
+    return core::success();
+  }
+
+  std::string put_constant(const std::string& tensor, const Coded& coded) {
+    const auto names = put_params(tensor, coded.params);
+    const auto codes = initializer(tensor + "_quantized", coded.codes);
+    auto target = dequantized_name(tensor);
+    state_.artifact.graph.nodes.push_back(
+        make_node("DequantizeLinear", tensor, {codes, names.scale, names.zero_point}, target, coded.params));
+    return target;
+  }
+
+  /// A constant of a node; nodes that share a constant and its parameters share its codes.
+  std::string put_shared(const std::string& tensor, const Coded& coded) {
+    for (const auto& [params, target] : constants_[tensor]) {
+      if (params == coded.params) return target;
+    }
+    auto target = put_constant(tensor, coded);
+    constants_[tensor].emplace_back(coded.params, target);
+    list(tensor, coded.params);
+    return target;
+  }
+
+  /// True where `tensor` exists as codes only: whoever reads it reads the dequantized form.
+  [[nodiscard]] bool only_codes(const std::string& tensor) const {
+    const auto producer = wiring_.producer(tensor);
+    return producer && state_.plan.nodes[*producer].form == Form::int8;
+  }
+
+  Status add_node(std::size_t index) {
+    const auto& plan = state_.plan.nodes[index];
+    Node node = state_.model.graph.nodes[index];
+    const auto original = node.inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto found = read_as_.find(original[i]);
+      if (found == read_as_.end()) continue;
+      const bool operand = std::ranges::find(plan.operands, i) != plan.operands.end();
+      if (operand || only_codes(original[i])) node.inputs[i] = found->second;
+    }
+    const auto& codes = state_.codes[index];
+    if (codes.weight) node.inputs[*plan.weight] = put_shared(original[*plan.weight], *codes.weight);
+    if (codes.bias) node.inputs[*plan.bias] = put_shared(original[*plan.bias], *codes.bias);
+
+    std::vector<std::pair<std::string, std::string>> quantized;  // tensor, and what the node makes in its place
+    for (auto& output : node.outputs) {
+      if (!state_.plan.quantized.contains(output)) continue;
+      const auto tensor = output;
+      if (plan.form == Form::int8 && wiring_.is_output(tensor)) output = names_.fresh(tensor + "_float");
+      quantized.emplace_back(tensor, output);
+    }
+    state_.artifact.graph.nodes.push_back(std::move(node));
+    for (const auto& [tensor, source] : quantized) {
+      const auto target = source == tensor ? dequantized_name(tensor) : tensor;
+      if (auto done = quantize(tensor, source, target); !done) return done;
+    }
+    return core::success();
+  }
+
+  void finish() {
+    auto& artifact = state_.artifact;
+    remove_dead(artifact.graph);
+    constexpr std::int64_t kIrVersion = 8;  // the first that knows every opset up to 18
+    artifact.ir_version = std::max(artifact.ir_version, kIrVersion);
+    artifact.producer = "assay embedded";
+  }
+
+  State& state_;
+  Names names_;
+  model::Wiring wiring_;
+  std::map<std::string, std::string> read_as_;  ///< quantized tensor → its dequantized form
+  std::map<std::string, std::vector<std::pair<QuantParams, std::string>>> constants_;
+};
+
+}  // namespace
+
+Status emit(State& state) { return Emitter(state).run(); }
+
+}  // namespace assay::embedded

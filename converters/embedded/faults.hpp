@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "converters/embedded/embedded.hpp"
+#include "converters/embedded/engine/policy.hpp"
+#include "converters/embedded/pipeline.hpp"
+
+namespace assay::embedded {
+
+/// What a fault may change: the list of passes, and the engine's arithmetic. Passes and kernels know nothing of it.
+struct Machine {
+  Passes passes = standard_passes();
+  engine::ArithmeticPolicy policy;
+};
+
+/// The machine with the named faults and the variant built in.
+/// Errors   usage, for an unknown name, listing the nearest.
+[[nodiscard]] Result<Machine> build_machine(const std::vector<std::string>& faults, const std::string& variant);
+
+}  // namespace assay::embedded

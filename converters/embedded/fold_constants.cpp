@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "converters/embedded/edit.hpp"
+#include "converters/embedded/engine/engine.hpp"
+#include "converters/embedded/simplify.hpp"
+
+namespace assay::embedded {
+namespace {
+
+/// DequantizeLinear keeps codes as codes; the others give another result every time.
+constexpr std::array<std::string_view, 7> kNeverFolded{"DequantizeLinear", "RandomNormal",      "RandomUniform",
+                                                       "RandomNormalLike", "RandomUniformLike", "Bernoulli",
+                                                       "Multinomial"};
+/// A folded constant lies in the artifact: a graph that blows one up keeps its node.
+constexpr std::int64_t kLargestFolded = std::int64_t{1} << 22U;
+
+bool foldable(const model::Graph& graph, const model::Node& node) {
+  if (!node.domain.empty() || std::ranges::find(kNeverFolded, node.op_type) != kNeverFolded.end()) return false;
+  if (std::ranges::any_of(node.attributes, [](const auto& attribute) {
+        return std::holds_alternative<model::GraphPtr>(attribute.second);
+      })) {
+    return false;
+  }
+  return std::ranges::all_of(node.inputs,
+                             [&](const auto& input) { return input.empty() || graph.initializers.contains(input); });
+}
+
+}  // namespace
+
+Status fold_constants(State& state) {
+  auto& graph = state.model.graph;
+  std::vector<model::Node> kept;
+  for (auto& node : graph.nodes) {
+    const bool shows = std::ranges::any_of(node.outputs, [&](const auto& output) {
+      return graph.find_output(output) != nullptr;  // a constant output stays a node's output
+    });
+    if (shows || !foldable(graph, node)) {
+      kept.push_back(std::move(node));
+      continue;
+    }
+    std::vector<const Tensor*> inputs;
+    for (const auto& input : node.inputs) inputs.push_back(graph.initializer(input));
+    auto values = engine::evaluate_node(node, state.model.opset(), inputs);
+    const bool fits =
+        values && std::ranges::all_of(*values, [](const Tensor& value) { return value.size() <= kLargestFolded; });
+    if (!fits) {
+      kept.push_back(std::move(node));
+      continue;
+    }
+    for (std::size_t i = 0; i < node.outputs.size() && i < values->size(); ++i) {
+      if (node.outputs[i].empty()) continue;
+      graph.initializers[node.outputs[i]] = std::make_shared<const Tensor>(std::move((*values)[i]));
+    }
+    state.computed_by.erase(node.name);
+  }
+  graph.nodes = std::move(kept);
+  return core::success();
+}
+
+}  // namespace assay::embedded

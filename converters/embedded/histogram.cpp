@@ -1,0 +1,146 @@
+#include "converters/embedded/histogram.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace assay::embedded {
+namespace {
+
+/// Entropy keeps at least this many bins, each a level of a signed 8-bit magnitude.
+constexpr std::size_t kLevels = 128;
+/// Candidates for the entropy cut lie this many bins apart.
+constexpr std::size_t kEntropyStride = 8;
+/// Candidates for the MSE factor: 1.00, 0.99 … 0.30.
+constexpr int kMseCandidates = 71;
+constexpr double kMseStep = 0.01;
+
+/// KL divergence of the first `bins` bins, everything beyond counted in the last, from the same merged into kLevels.
+double divergence(const std::vector<std::uint64_t>& counts, std::size_t bins) {
+  double beyond = 0;
+  for (std::size_t i = bins; i < counts.size(); ++i) beyond += static_cast<double>(counts[i]);
+  double total = beyond;
+  for (std::size_t i = 0; i < bins; ++i) total += static_cast<double>(counts[i]);
+  if (total == 0) return std::numeric_limits<double>::infinity();
+  double result = 0;
+  double merged_total = total - beyond;
+  if (merged_total == 0) return std::numeric_limits<double>::infinity();
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const std::size_t begin = level * bins / kLevels;
+    const std::size_t end = (level + 1) * bins / kLevels;
+    double sum = 0;
+    std::size_t occupied = 0;
+    for (auto i = begin; i < end; ++i) {
+      sum += static_cast<double>(counts[i]);
+      occupied += counts[i] > 0 ? 1U : 0U;
+    }
+    for (auto i = begin; i < end; ++i) {
+      double p = static_cast<double>(counts[i]);
+      if (i + 1 == bins) p += beyond;
+      if (p == 0) continue;
+      // A last bin that holds nothing but what lies beyond has no counterpart: as good as the smallest count.
+      const double q = counts[i] > 0 ? sum / static_cast<double>(occupied) : 1e-9;
+      result += p / total * std::log(p / total / (q / merged_total));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void Histogram::add(std::span<const float> values) {
+  const double scale = width() > 0 ? 1.0 / width() : 0.0;
+  for (const float value : values) {
+    if (value == 0.0F) ++zeros_;
+    const double position =
+        std::clamp((static_cast<double>(value) - range_.low) * scale, 0.0, static_cast<double>(kBins - 1));
+    ++counts_[static_cast<std::size_t>(position)];
+  }
+  total_ += values.size();
+}
+
+Histogram Histogram::magnitudes() const {
+  Histogram result(Range{0, std::max(std::fabs(range_.low), std::fabs(range_.high))});
+  const double scale = result.width() > 0 ? 1.0 / result.width() : 0.0;
+  for (std::size_t bin = 0; bin < kBins; ++bin) {
+    const double position = std::min(std::fabs(middle(bin)) * scale, static_cast<double>(kBins - 1));
+    result.counts_[static_cast<std::size_t>(position)] += counts_[bin];
+  }
+  result.total_ = total_;
+  result.zeros_ = zeros_;
+  return result;
+}
+
+Range entropy_range(const Histogram& histogram) {
+  const auto magnitudes = histogram.magnitudes();
+  auto counts = magnitudes.counts();
+  counts[0] -= std::min(counts[0], magnitudes.zeros());
+  std::size_t best = Histogram::kBins;
+  double least = divergence(counts, best);
+  for (auto bins = kLevels; bins < Histogram::kBins; bins += kEntropyStride) {
+    const double candidate = divergence(counts, bins);
+    if (candidate < least) {
+      least = candidate;
+      best = bins;
+    }
+  }
+  const double limit =
+      best == Histogram::kBins ? magnitudes.range().high : static_cast<double>(best) * magnitudes.width();
+  const auto& range = histogram.range();
+  return {std::max(range.low, -limit), std::min(range.high, limit)};
+}
+
+Range percentile_range(const Histogram& histogram, double percent, bool symmetric) {
+  const auto& range = histogram.range();
+  const double outside = static_cast<double>(histogram.total()) * (100.0 - percent) / 100.0;
+  if (symmetric) {
+    const auto magnitudes = histogram.magnitudes();
+    double left = outside;
+    std::size_t top = Histogram::kBins;
+    while (top > 1 && left >= static_cast<double>(magnitudes.counts()[top - 1])) {
+      left -= static_cast<double>(magnitudes.counts()[--top]);
+    }
+    const double limit = static_cast<double>(top) * magnitudes.width();
+    return {std::max(range.low, -limit), std::min(range.high, limit)};
+  }
+  const auto& counts = histogram.counts();
+  std::size_t bottom = 0;
+  for (double left = outside / 2; bottom + 1 < counts.size() && left >= static_cast<double>(counts[bottom]); ++bottom) {
+    left -= static_cast<double>(counts[bottom]);
+  }
+  std::size_t top = counts.size();
+  for (double left = outside / 2; top > bottom + 1 && left >= static_cast<double>(counts[top - 1]); --top) {
+    left -= static_cast<double>(counts[top - 1]);
+  }
+  return {range.low + static_cast<double>(bottom) * histogram.width(),
+          top == counts.size() ? range.high : range.low + static_cast<double>(top) * histogram.width()};
+}
+
+Range mse_range(const Histogram& histogram, bool symmetric, double levels) {
+  const auto& range = histogram.range();
+  Range full{std::min(range.low, 0.0), std::max(range.high, 0.0)};
+  if (symmetric) {
+    const double limit = std::max(-full.low, full.high);
+    full = {-limit, limit};
+  }
+  double best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kMseCandidates; ++i) {
+    const double factor = 1 - kMseStep * i;
+    const Range cut{full.low * factor, full.high * factor};
+    const double step = (cut.high - cut.low) / levels;
+    double error = static_cast<double>(histogram.total() - histogram.zeros()) * step * step / 12;
+    for (std::size_t bin = 0; bin < Histogram::kBins; ++bin) {
+      const double value = histogram.middle(bin);
+      const double clipped = value - std::clamp(value, cut.low, cut.high);
+      error += static_cast<double>(histogram.counts()[bin]) * clipped * clipped;
+    }
+    if (error < least) {
+      least = error;
+      best = factor;
+    }
+  }
+  return {std::max(range.low, full.low * best), std::min(range.high, full.high * best)};
+}
+
+}  // namespace assay::embedded

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "converters/embedded/edit.hpp"
+#include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/support.hpp"
+
+namespace assay::embedded {
+namespace {
+
+using model::Node;
+using model::Wiring;
+
+/// What the options say about a node: its name wins over its operator type, that over "*"; "" where they are silent.
+/// A name of an original node that was folded into this one counts as well.
+std::string wanted_precision(const State& state, const Node& node) {
+  const auto& precision = state.options.precision;
+  if (const auto found = precision.find(node.name); found != precision.end()) return found->second;
+  for (const auto& [original, computer] : state.computed_by) {
+    if (computer != node.name) continue;
+    if (const auto found = precision.find(original); found != precision.end()) return found->second;
+  }
+  if (const auto found = precision.find(node.op_type); found != precision.end()) return found->second;
+  if (const auto found = precision.find("*"); found != precision.end()) return found->second;
+  return "";
+}
+
+bool computes_real_data(const State& state, const Node& node) {
+  if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") return false;
+  return std::ranges::any_of(node.outputs, [&](const auto& output) {
+    const auto facts = state.facts.find(output);
+    return facts != state.facts.end() && core::is_real(facts->second.type);
+  });
+}
+
+Result<NodePlan> plan_node(const State& state, const Node& node) {
+  NodePlan plan;
+  if (!computes_real_data(state, node)) return plan;
+  const auto wanted = wanted_precision(state, node);
+  plan.form = Form::fp32;
+  plan.required = wanted == "int8";
+  if (wanted == "fp32") {
+    plan.reason = "the options ask for fp32";
+    return plan;
+  }
+  if (state.imported && !plan.required) {
+    plan.reason = "the model's own Q/DQ nodes decide";
+    return plan;
+  }
+  NodePlan fitted = plan;
+  fitted.form = Form::int8;
+  fitted.reason = fit_node(state, node, fitted);
+  if (fitted.reason.empty()) return fitted;
+  if (plan.required) {
+    return refusal(node, fitted.reason + ", and the options demand int8; allow float with \"int8?\" or \"fp32\"");
+  }
+  plan.reason = fitted.reason;
+  return plan;
+}
+
+/// Relu or Clip behind a node with products or sums: the pair is one step, and the tensor between them needs no
+/// parameters. Only where nobody else reads that tensor.
+void join_activations(State& state, const Wiring& wiring) {
+  auto& graph = state.model.graph;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    auto& plan = state.plan.nodes[i];
+    const auto* support = find_support(graph.nodes[i]);
+    if (plan.form != Form::int8 || support == nullptr || !support->takes_activation) continue;
+    const auto reader = only_reader(graph, wiring, graph.nodes[i].outputs.front());
+    if (!reader) continue;
+    const auto& op = graph.nodes[*reader].op_type;
+    auto& next = state.plan.nodes[*reader];
+    if ((op != "Relu" && op != "Clip") || next.form != Form::int8) continue;
+    plan.feeds_activation = true;
+    next.operands.clear();
+  }
+}
+
+bool made_by(const State& state, const Wiring& wiring, std::string_view tensor, std::string_view op) {
+  const auto producer = wiring.producer(tensor);
+  return producer && state.model.graph.nodes[*producer].op_type == op;
+}
+
+bool goes_into_quantize(const State& state, const Wiring& wiring, std::string_view tensor) {
+  const auto& readers = wiring.consumers(tensor);
+  return !readers.empty() && !wiring.is_output(tensor) && std::ranges::all_of(readers, [&](std::size_t reader) {
+    return state.model.graph.nodes[reader].op_type == "QuantizeLinear";
+  });
+}
+
+void mark_tensors(State& state, const Wiring& wiring) {
+  auto& plan = state.plan;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const auto& node = state.model.graph.nodes[i];
+    const auto& node_plan = plan.nodes[i];
+    if (node_plan.form != Form::int8) continue;
+    const auto* support = find_support(node);
+    for (const auto operand : node_plan.operands) {
+      if (!made_by(state, wiring, node.inputs[operand], "DequantizeLinear"))
+        plan.quantized.insert(node.inputs[operand]);
+    }
+    if (node_plan.feeds_activation) continue;
+    for (const auto& output : node.outputs) {
+      if (output.empty() || goes_into_quantize(state, wiring, output)) continue;
+      plan.quantized.insert(output);
+      const auto& first = node.inputs[0];
+      if (handling_of(state, node, *support) == Handling::moves && plan.quantized.contains(first)) {
+        plan.shares[output] = first;
+      }
+      if (node.op_type == "Concat") plan.covers[output] = node.inputs;
+    }
+  }
+}
+
+/// The model's own Q/DQ nodes stand around `node`: it is int8 as it is, only a float bias is still to be encoded.
+void recognize_authored(State& state, const Wiring& wiring) {
+  const auto& graph = state.model.graph;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    auto& plan = state.plan.nodes[i];
+    if (plan.form != Form::fp32 || find_support(node) == nullptr || node.outputs.size() != 1) continue;
+    if (wanted_precision(state, node) == "fp32") continue;
+    const bool weighted = node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm";
+    if (!weighted || !made_by(state, wiring, node.input(0), "DequantizeLinear") ||
+        !made_by(state, wiring, node.input(1), "DequantizeLinear")) {
+      continue;
+    }
+    auto end = node.outputs.front();
+    if (const auto reader = only_reader(graph, wiring, end); reader && !goes_into_quantize(state, wiring, end)) {
+      const auto& next = graph.nodes[*reader];
+      if (next.op_type == "Relu" || next.op_type == "Clip") end = next.outputs.front();
+    }
+    if (!goes_into_quantize(state, wiring, end)) continue;
+    plan.authored = true;
+    if (const auto* bias = graph.initializer(node.input(2)); bias != nullptr && bias->is_real()) plan.bias = 2;
+  }
+}
+
+}  // namespace
+
+Status make_plan(State& state) {
+  const auto& graph = state.model.graph;
+  state.plan = {};
+  for (const auto& node : graph.nodes) {
+    auto plan = plan_node(state, node);
+    if (!plan) return plan.error();
+    state.plan.nodes.push_back(std::move(*plan));
+  }
+  const Wiring wiring(graph);
+  join_activations(state, wiring);
+  if (state.imported) recognize_authored(state, wiring);
+  mark_tensors(state, wiring);
+  return core::success();
+}
+
+}  // namespace assay::embedded

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "converters/embedded/state.hpp"
+
+namespace assay::embedded {
+
+/// Rewrites of the float graph, each on its own. `computed_by` of State is kept up to date: who computes the original
+/// node now. A rewrite that finds nothing changes nothing.
+
+/// Identity, and Dropout outside training, disappear; a graph output keeps its name.
+void remove_identities(State& state);
+/// Nodes with constant inputs become initializers; DequantizeLinear stays, so that weights stay codes.
+[[nodiscard]] Status fold_constants(State& state);
+/// Gemm's alpha goes into a constant B, its beta into a constant C.
+void fold_gemm_factors(State& state);
+/// BatchNormalization goes into the Conv, ConvTranspose or Gemm before it, where nobody else reads that; also into
+/// the scales of weights that are already quantized.
+void fold_batch_normalization(State& state);
+/// x * HardSigmoid(x) and x * Clip(x + 3, 0, 6) / 6 become HardSwish.
+void recognize_hard_swish(State& state);
+
+}  // namespace assay::embedded

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "converters/embedded/engine/policy.hpp"
+#include "harness/core/quant_params.hpp"
+#include "harness/core/result.hpp"
+#include "harness/core/tensor.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::embedded {
+
+using core::DType;
+using core::Error;
+using core::ErrorKind;
+using core::QuantParams;
+using core::Result;
+using core::Status;
+using core::Tensor;
+using core::TensorMap;
+
+/// What the float runs showed of a tensor.
+struct TensorFacts {
+  DType type = DType::undefined;
+  std::int64_t rank = 0;
+};
+
+/// Values that a tensor takes, as the calibration method sees them.
+struct Range {
+  double low = 0;
+  double high = 0;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+/// How a node will run.
+enum class Form {
+  int8,     ///< on codes
+  fp32,     ///< in float
+  no_data,  ///< computes no real tensor (shapes, indices, masks): never quantized
+};
+
+struct NodePlan {
+  Form form = Form::no_data;
+  bool required = false;              ///< the options demand INT8
+  std::string reason;                 ///< why it stays in float
+  std::vector<std::size_t> operands;  ///< inputs that are read as codes of activations
+  std::optional<std::size_t> weight;  ///< input that is a constant weight
+  std::optional<std::size_t> bias;    ///< input that becomes an int32 bias
+  std::optional<std::int64_t> axis;   ///< of the weight's scales; none is per-tensor
+  bool feeds_activation = false;      ///< its output goes straight into a Relu or Clip and is not quantized itself
+  bool authored = false;              ///< int8 by the model's own Q/DQ nodes, which stay as they are
+};
+
+struct Plan {
+  std::vector<NodePlan> nodes;                ///< one per node of State::model
+  std::set<std::string> quantized;            ///< tensors that get a QuantizeLinear (constants: codes)
+  std::map<std::string, std::string> shares;  ///< tensor → the tensor whose parameters it carries
+  /// Tensor → tensors that its range must cover as well (Concat's output its branches).
+  std::map<std::string, std::vector<std::string>> covers;
+};
+
+/// A constant as codes.
+struct Coded {
+  QuantParams params;
+  Tensor codes;  ///< set by the encode pass
+};
+struct NodeCodes {
+  std::optional<Coded> weight;
+  std::optional<Coded> bias;
+};
+
+/// Everything a conversion knows. Passes read and write it in the order of pipeline.hpp; each field says who sets it.
+struct State {
+  // Given.
+  converters::Options options;
+  std::filesystem::path output;  ///< folder for the files, or empty
+  model::Model original;
+  std::vector<TensorMap> feed;          ///< calibration batches
+  std::vector<std::string> feed_order;  ///< names of the first batch in the order of its files
+  std::optional<Error> feed_problem;    ///< what ended the feed early, where it broke off
+  std::string cache_text;               ///< content of the cache to reuse, where options.cache names one
+
+  // simplify: the graph that is quantized, and who computes each original node now (absent: folded into a constant).
+  model::Model model;
+  std::map<std::string, std::string> computed_by;
+  bool imported = false;  ///< the original holds Q/DQ nodes
+
+  std::map<std::string, TensorFacts> facts;      ///< float
+  Plan plan;                                     ///< plan
+  std::map<std::string, Range> ranges;           ///< calibrate, or the cache
+  std::map<std::string, QuantParams> params;     ///< assign: by tensor
+  std::vector<NodeCodes> codes;                  ///< assign (params) and encode (codes): one per node
+  std::map<std::string, Tensor> constant_codes;  ///< encode: constants that are operands, by tensor
+
+  // emit.
+  model::Model artifact;
+  std::vector<converters::TensorScale> tensors;
+  std::vector<converters::NodePrecision> precision;
+  std::string cache_json;
+  std::vector<std::string> diagnostics;
+};
+
+/// A refusal: well formed, but not to be had in the form that was asked for.
+[[nodiscard]] Error refusal(const model::Node& node, std::string reason);
+/// A mistake in model or data, at `node`.
+[[nodiscard]] Error failure_at(const model::Node& node, ErrorKind kind, std::string reason);
+
+}  // namespace assay::embedded

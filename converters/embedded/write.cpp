@@ -1,0 +1,57 @@
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "converters/embedded/cache.hpp"
+#include "converters/embedded/pipeline.hpp"
+#include "harness/core/files.hpp"
+#include "harness/model/onnx_io.hpp"
+
+namespace assay::embedded {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& value) { return value.dump(1, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+json scales_json(const State& state) {
+  json out = json::array();
+  for (const auto& tensor : state.tensors) {
+    const auto& params = tensor.params;
+    out.push_back({{"name", tensor.name},
+                   {"scale", params.scale},
+                   {"zero_point", params.zero_point},
+                   {"type", core::dtype_name(params.type)},
+                   {"axis", params.axis ? json(*params.axis) : json()}});
+  }
+  return out;
+}
+
+json precision_json(const State& state) {
+  json out = json::array();
+  for (const auto& node : state.precision) out.push_back({{"node", node.node}, {"op", node.op}, {"got", node.got}});
+  return out;
+}
+
+}  // namespace
+
+Status write_files(State& state) {
+  if (state.output.empty()) return core::success();
+  const std::array<std::pair<std::string_view, std::string>, 5> files{
+      {{kArtifactFile, model::serialize_model(state.artifact)},
+       {"scales.json", text_of(scales_json(state))},
+       {"precision.json", text_of(precision_json(state))},
+       {kCacheFile, state.cache_json},
+       {"calibration.trt.cache", cache_to_tensorrt({std::nullopt, state.ranges})}}};
+  for (const auto& [name, bytes] : files) {
+    auto written = core::write_file(state.output / name, bytes);
+    if (written) continue;
+    std::error_code ignored;
+    for (const auto& file : files) std::filesystem::remove(state.output / file.first, ignored);
+    return written.error();
+  }
+  return core::success();
+}
+
+}  // namespace assay::embedded
