@@ -142,15 +142,14 @@ Result<Tensor> interpolate(const Tensor& x, const ResampleRules& rules, const st
 double original_coordinate(std::int64_t index, std::int64_t extent, const AxisResample& to, Coordinates mode) {
   const auto i = static_cast<double>(index);
   const auto length_original = static_cast<double>(extent);
-  const auto length_resized = static_cast<double>(to.extent);
+  // Before it is made whole for the result: the stored expectations of ONNX's node cases hold only with this one.
+  const double length_resized = length_original * to.scale_output / to.scale_input;
   const auto unscaled = [&](double position) { return position * to.scale_input / to.scale_output; };
   switch (mode) {
     case Coordinates::half_pixel:
       return unscaled(i + 0.5) - 0.5;
     case Coordinates::half_pixel_symmetric: {
-      // The extent before it was made whole, and how far the whole one differs from it.
-      const double exact_length = length_original * to.scale_output / to.scale_input;
-      const double adjustment = length_resized / exact_length;
+      const double adjustment = static_cast<double>(to.extent) / length_resized;
       return length_original / 2.0 * (1.0 - adjustment) + unscaled(i + 0.5) - 0.5;
     }
     case Coordinates::pytorch_half_pixel:

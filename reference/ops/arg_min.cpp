@@ -1,0 +1,18 @@
+#include "reference/arg_best.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX ArgMin-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  return arg_best(call, [](auto a, auto b) { return a < b; });
+}
+
+}  // namespace
+
+const OpDef& op_arg_min() {
+  static const OpDef def{.name = "ArgMin", .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include "reference/arguments.hpp"
+#include "reference/axis_map.hpp"
+#include "reference/subgraph.hpp"
+
+namespace assay::reference {
+namespace {
+
+/// A trip count that would keep us for hours is refused.
+constexpr std::int64_t kIterationLimit = std::int64_t{1} << 24U;
+
+/// Loop's inputs: trip count, condition (each may be left out), then the carried values.
+constexpr std::size_t kFirstCarried = 2;
+
+// ONNX Loop-16: body(iteration, condition, carried…) → (condition, carried…, scanned…), while the condition holds.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const auto body = call.node.graph("body");
+  if (!body || call.run_subgraph == nullptr) return op_error("body is missing");
+  const std::size_t carried_count = call.inputs.size() > kFirstCarried ? call.inputs.size() - kFirstCarried : 0;
+  if (body->inputs.size() != carried_count + 2 || body->outputs.size() < carried_count + 1) {
+    return op_error(fmt::format("body has {} inputs and {} outputs for {} carried values", body->inputs.size(),
+                                body->outputs.size(), carried_count));
+  }
+  auto trips = call.has_input(0) ? integer_scalar(call, 0) : Result<std::int64_t>(kIterationLimit + 1);
+  if (!trips) return trips.error();
+  auto condition = call.has_input(1) ? integer_scalar(call, 1) : Result<std::int64_t>(std::int64_t{1});
+  if (!condition) return condition.error();
+
+  std::vector<Tensor> carried;
+  for (std::size_t i = 0; i < carried_count; ++i) {
+    if (!call.has_input(kFirstCarried + i)) return op_error(input_text(call, kFirstCarried + i) + " is left out");
+    carried.push_back(call.in(kFirstCarried + i));
+  }
+  std::vector<Stack> scanned(body->outputs.size() - carried_count - 1);
+  for (std::int64_t iteration = 0; iteration < *trips && *condition != 0; ++iteration) {
+    if (iteration == kIterationLimit) return op_error(fmt::format("runs longer than {} iterations", kIterationLimit));
+    TensorMap bound;
+    bound.emplace(body->inputs[0].name, Tensor(DType::int64, {}, std::vector<std::int64_t>{iteration}));
+    bound.emplace(body->inputs[1].name, Tensor(DType::boolean, {}, std::vector<std::int64_t>{*condition}));
+    for (std::size_t i = 0; i < carried_count; ++i) bound.emplace(body->inputs[i + 2].name, std::move(carried[i]));
+    auto outputs = (*call.run_subgraph)(*body, bound);
+    if (!outputs) return outputs.error().within(fmt::format("iteration {}", iteration));
+    const Tensor& goes_on = outputs->front();
+    if (goes_on.type() != DType::boolean || goes_on.size() != 1) {
+      return op_error(fmt::format("body's condition is {}, expected one bool", tensor_text(goes_on)));
+    }
+    condition = goes_on.integers()[0];
+    for (std::size_t i = 0; i < carried_count; ++i) carried[i] = std::move((*outputs)[i + 1]);
+    for (std::size_t i = 0; i < scanned.size(); ++i) {
+      const core::Status added = scanned[i].add(std::move((*outputs)[carried_count + 1 + i]));
+      if (!added) return added.error().within(fmt::format("iteration {}", iteration));
+    }
+  }
+  std::vector<Tensor> results = std::move(carried);
+  for (std::size_t i = 0; i < scanned.size(); ++i) {
+    auto stacked = scanned[i].joined(0, body->outputs[carried_count + 1 + i]);
+    if (!stacked) return stacked.error();
+    results.push_back(std::move(*stacked));
+  }
+  return results;
+}
+
+}  // namespace
+
+const OpDef& op_loop() {
+  static const OpDef def{.name = "Loop", .min_inputs = 0, .max_inputs = kAnyNumber, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

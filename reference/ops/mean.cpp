@@ -1,0 +1,22 @@
+#include "reference/elementwise.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX Mean-13.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  if (const auto real = require_real(call, 0); !real) return real.error();
+  auto sum = variadic(call, [](auto a, auto b) { return plus(a, b); });
+  if (!sum) return sum.error();
+  for (double& value : sum->front().reals()) value /= static_cast<double>(call.inputs.size());
+  return sum;
+}
+
+}  // namespace
+
+const OpDef& op_mean() {
+  static const OpDef def{.name = "Mean", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "reference/arguments.hpp"
+#include "reference/cast.hpp"
+
+namespace assay::reference {
+namespace {
+
+// ONNX OneHot-11: a new axis of extent depth that holds values[1] where the index says, values[0] elsewhere. Negative
+// indices count from the end; one outside of [-depth, depth) marks nothing.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const Tensor& values = call.in(2);
+  const auto given_depth = real_scalar(call, 1);
+  if (!given_depth) return given_depth.error();
+  if (!(*given_depth >= 1.0 && *given_depth <= static_cast<double>(kElementLimit))) {
+    return op_error(fmt::format("depth {} is not a possible extent", *given_depth));
+  }
+  if (values.size() != 2) return op_error(fmt::format("values are {}, expected [off, on]", tensor_text(values)));
+  const auto depth = static_cast<std::int64_t>(*given_depth);
+  const auto axis = checked_axis(call.node.int_or("axis", -1), call.in(0).rank() + 1);
+  if (!axis) return axis.error();
+  Shape shape = call.in(0).shape();
+  shape.insert(shape.begin() + *axis, depth);
+  const auto count = checked_count(shape);
+  if (!count) return count.error();
+
+  const std::vector<std::int64_t> indices = cast(call.in(0), DType::int64).to_integers();
+  const AxisSplit split = split_at_axis(shape, *axis);
+  std::vector<std::int64_t> marked(at(*count), 0);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::int64_t index = indices[i];
+    if (index < -depth || index >= depth) continue;
+    const auto position = static_cast<std::int64_t>(i);
+    const std::int64_t outer = position / split.inner;
+    const std::int64_t code = index < 0 ? index + depth : index;
+    marked[at((outer * depth + code) * split.inner + position % split.inner)] = 1;
+  }
+  if (!values.is_real()) {
+    for (std::int64_t& mark : marked) mark = values.integers()[at(mark)];
+    return single_output(Tensor(values.type(), shape, std::move(marked)));
+  }
+  std::vector<double> result(marked.size());
+  for (std::size_t i = 0; i < marked.size(); ++i) result[i] = values.reals()[at(marked[i])];
+  return single_output(Tensor(values.type(), shape, std::move(result)));
+}
+
+}  // namespace
+
+const OpDef& op_one_hot() {
+  static const OpDef def{.name = "OneHot", .first_opset = 9, .min_inputs = 3, .max_inputs = 3, .run = &run};
+  return def;
+}
+
+}  // namespace assay::reference
