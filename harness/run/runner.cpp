@@ -15,6 +15,7 @@
 #include "harness/core/text.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/expected.hpp"
+#include "harness/run/reference_executor.hpp"
 #include "results/signature.hpp"
 
 namespace assay::run {
@@ -37,6 +38,7 @@ std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime
 /// One converter as a run sees it: described once, before anything is planned.
 struct Subject {
   ConverterSpec spec;
+  std::shared_ptr<converters::Converter> executor;  ///< of a ready artifact, instead of a converter
   converters::Description description;
   std::string broken;  ///< why it could not be described: every case is a crash with this reason
 };
@@ -50,7 +52,7 @@ protocol::ClientOptions client_options(const RunConfig& config, const ConverterS
 }
 
 Subject describe(const RunConfig& config, const ConverterSpec& spec) {
-  Subject subject{spec, {}, {}};
+  Subject subject{spec, nullptr, {}, {}};
   subject.description.name = spec.name;
   subject.description.version = spec.version.empty() ? "unknown" : spec.version;
   if (!spec.unavailable.empty()) {
@@ -63,6 +65,18 @@ Subject describe(const RunConfig& config, const ConverterSpec& spec) {
   } else {
     subject.broken = description.error().message;
   }
+  return subject;
+}
+
+/// A ready artifact, run by the reference executor.
+core::Result<Subject> artifact_subject() {
+  Subject subject;
+  subject.executor = make_reference_executor();
+  core::Result<converters::Description> description = subject.executor->describe();
+  if (!description) {
+    return description.error();
+  }
+  subject.description = *std::move(description);
   return subject;
 }
 
@@ -216,7 +230,7 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
         evaluation.judgement = plain_judgement(Verdict::crash, subject.broken);
       } else {
         if (bench == nullptr) {
-          core::Result<std::unique_ptr<CaseBench>> made = CaseBench::create(test_case);
+          core::Result<std::unique_ptr<CaseBench>> made = CaseBench::create(test_case, item.data);
           if (!made) {
             evaluation.judgement = plain_judgement(Verdict::harness_error, made.error().message);
             recorder.record(key, test_case, std::move(evaluation));
@@ -224,10 +238,15 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
           }
           bench = *std::move(made);
         }
-        if (clients[s] == nullptr) {
-          clients[s] = protocol::make_client(client_options(config, subject.spec));
+        if (subject.executor != nullptr) {
+          evaluation = bench->evaluate_artifact(*subject.executor, subject.description, config.artifact,
+                                                set.options_json, judged_elements);
+        } else {
+          if (clients[s] == nullptr) {
+            clients[s] = protocol::make_client(client_options(config, subject.spec));
+          }
+          evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, judged_elements);
         }
-        evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, judged_elements);
       }
       recorder.record(key, test_case, std::move(evaluation));
     }
@@ -282,7 +301,7 @@ core::Result<RunReport> run(const RunConfig& original) {
     config.items = std::move(mine);
     config.suite += fmt::format(" shard {}/{}", config.shard, config.shards);
   }
-  if (config.items.empty() || config.converters.empty()) {
+  if (config.items.empty() || (config.converters.empty() && config.artifact.empty())) {
     return core::Error{
         core::ErrorKind::usage, "nothing is selected: no case, converter or option set matches", {}, {}, {}};
   }
@@ -293,6 +312,13 @@ core::Result<RunReport> run(const RunConfig& original) {
   std::vector<Subject> subjects;
   for (const ConverterSpec& spec : config.converters) {
     subjects.push_back(describe(config, spec));
+  }
+  if (!config.artifact.empty()) {
+    core::Result<Subject> subject = artifact_subject();
+    if (!subject) {
+      return subject.error();
+    }
+    subjects.push_back(*std::move(subject));
   }
   const Plan plan = make_plan(config, subjects);
 

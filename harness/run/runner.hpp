@@ -13,6 +13,7 @@
 #include "harness/corpus/suite.hpp"
 #include "harness/judge/verdict.hpp"
 #include "harness/run/converter_spec.hpp"
+#include "harness/run/evaluate.hpp"
 #include "results/store.hpp"
 
 namespace assay::run {
@@ -21,6 +22,7 @@ namespace assay::run {
 struct RunItem {
   corpus::Case test_case;
   std::vector<corpus::OptionSet> option_sets;
+  std::optional<CaseBench::UserData> data;  ///< replaces the case's generated data
 };
 
 struct RunConfig {
@@ -29,6 +31,7 @@ struct RunConfig {
   std::vector<RunItem> items;  ///< in stable order
   std::vector<ConverterSpec> converters;
   std::vector<corpus::ExpectedFailure> expected_failures;
+  std::filesystem::path artifact;  ///< judge this Q/DQ model against each item, with no converter; empty: convert
   std::filesystem::path database;
   int jobs = 0;                          ///< worker threads, each with its own converter processes; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter

@@ -1,0 +1,123 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
+#include "harness/core/files.hpp"
+#include "harness/run/runner.hpp"
+#include "harness/run/user_case.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string model, artifact, calibration, inputs, database;
+  std::string options = "{}";
+  ConverterOptions converters;
+  double timeout_s = 600;
+  bool json = false;
+};
+
+std::string repeat_command(const Arguments& arguments) {
+  std::string command = "./assay check " + shell_quoted(arguments.model);
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) {
+      command += fmt::format(" {} {}", option, shell_quoted(value));
+    }
+  };
+  add("--artifact", arguments.artifact);
+  add("--calibration", arguments.calibration);
+  add("--inputs", arguments.inputs);
+  add("--options", arguments.options == "{}" ? "" : arguments.options);
+  for (const std::string& name : arguments.converters.names) {
+    add("--converter", name);
+  }
+  for (const std::string& program : arguments.converters.commands) {
+    add("--converter-cmd", program);
+  }
+  for (const std::string& fault : arguments.converters.faults) {
+    add("--fault", fault);
+  }
+  add("--variant", arguments.converters.variant);
+  return command;
+}
+
+core::Result<run::RunReport> check(const Arguments& arguments) {
+  core::Result<run::UserCase> user = run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  if (!user) {
+    return user.error();
+  }
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  if (!options) {
+    return options.error();
+  }
+  run::RunConfig config;
+  config.suite = "check " + user->test_case.name;
+  config.command = config.suite;
+  config.items.push_back(
+      {std::move(user->test_case), {{converters::options_label(*options), arguments.options}}, std::move(user->data)});
+  config.timeout_s = arguments.timeout_s;
+  config.jobs = 1;
+  if (arguments.artifact.empty()) {
+    core::Result<std::vector<run::ConverterSpec>> converters = resolve_converters(arguments.converters, {"embedded"});
+    if (!converters) {
+      return converters.error();
+    }
+    config.converters = *std::move(converters);
+  } else {
+    if (!std::filesystem::is_regular_file(arguments.artifact)) {
+      return core::Error{
+          core::ErrorKind::io, fmt::format("artifact \"{}\" is not a readable file", arguments.artifact), {}, {}, {}};
+    }
+    config.artifact = arguments.artifact;
+  }
+  // Recorded only where the user names a database: a model under work is not part of a history.
+  core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
+  if (!folder) {
+    return folder.error();
+  }
+  config.database =
+      arguments.database.empty() ? folder->path() / "check.db" : std::filesystem::path(arguments.database);
+  return run::run(config);
+}
+
+int check_command(const Arguments& arguments) {
+  const core::Result<run::RunReport> report = check(arguments);
+  if (!report) {
+    return report_error(report.error());
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", report_json(*report));
+    return run::exit_code(*report);
+  }
+  for (const results::ResultRow& row : report->rows) {
+    fmt::print("{}\n", verdict_line(row));
+    if (row.gate != "green") {
+      fmt::print("\n{}", failure_text(row, repeat_command(arguments)));
+    }
+  }
+  return run::exit_code(*report);
+}
+
+}  // namespace
+
+void register_check(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("check", "Judge one model of yours, without a case file");
+  command->add_option("model", arguments->model, "Float ONNX model")->required();
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
+      ->excludes("--converter", "--converter-cmd");
+  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command->add_option("--options", arguments->options, "Converter options as JSON");
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--db", arguments->database, "Record the verdict in this database");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return check_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

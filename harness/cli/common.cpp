@@ -1,0 +1,70 @@
+#include "harness/cli/common.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace assay::cli {
+
+int report_error(const core::Error& error) {
+  std::string where;
+  if (!error.node.empty() && error.message.find(error.node) == std::string::npos) {
+    where = fmt::format("node \"{}\"{}: ", error.node, error.op.empty() ? "" : " (" + error.op + ")");
+  } else if (!error.tensor.empty() && error.message.find(error.tensor) == std::string::npos) {
+    where = fmt::format("tensor \"{}\": ", error.tensor);
+  }
+  fmt::print(stderr, "assay: {}{}\n", where, error.message);
+  return error.kind == core::ErrorKind::internal ? kExitOwnFault : kExitUsage;
+}
+
+void add_converter_options(CLI::App& command, ConverterOptions& options) {
+  command.add_option("--converter", options.names, "Converter, NAME[@VERSION,…]; may be repeated")->expected(1);
+  command.add_option("--converter-cmd", options.commands, "Program that speaks protocol 1, with its arguments")
+      ->expected(1);
+  command.add_option("--fault", options.faults, "Switch a fault of the embedded converter on; may be repeated")
+      ->expected(1);
+  command.add_option("--variant", options.variant, "Run the embedded converter as one of its correct variants");
+}
+
+core::Result<std::vector<run::ConverterSpec>> resolve_converters(const ConverterOptions& options,
+                                                                 const std::vector<std::string>& fallback) {
+  std::vector<run::ConverterSpec> specs;
+  const std::vector<std::string>& names = options.names.empty() && options.commands.empty() ? fallback : options.names;
+  for (const std::string& name : names) {
+    core::Result<std::vector<run::ConverterSpec>> parsed =
+        run::parse_converter(name, own_program(), options.faults, options.variant);
+    if (!parsed) {
+      return parsed.error();
+    }
+    specs.insert(specs.end(), parsed->begin(), parsed->end());
+  }
+  for (const std::string& command : options.commands) {
+    core::Result<run::ConverterSpec> parsed = run::parse_converter_command(command);
+    if (!parsed) {
+      return parsed.error();
+    }
+    specs.push_back(*std::move(parsed));
+  }
+  return specs;
+}
+
+std::filesystem::path own_program() {
+  std::error_code code;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", code);
+  return code ? std::filesystem::path("assay") : path;
+}
+
+std::string shell_quoted(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/core/result.hpp"
+#include "harness/run/converter_spec.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace assay::cli {
+
+/// What a chosen command does; its return value is the program's exit code.
+using Action = std::function<int()>;
+
+/// Exit codes of DESIGN section 5 that commands use directly.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitRed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitOwnFault = 3;
+inline constexpr int kExitIncomplete = 5;
+
+/// One command: adds its subcommand to `app` and, when chosen, sets `action`.
+using Register = void (*)(CLI::App& app, Action& action);
+
+void register_check(CLI::App& app, Action& action);
+void register_compare(CLI::App& app, Action& action);
+void register_convert(CLI::App& app, Action& action);
+void register_converters(CLI::App& app, Action& action);
+void register_doctor(CLI::App& app, Action& action);
+void register_exec(CLI::App& app, Action& action);
+void register_fetch(CLI::App& app, Action& action);
+void register_history(CLI::App& app, Action& action);
+void register_list(CLI::App& app, Action& action);
+void register_run(CLI::App& app, Action& action);
+void register_worker(CLI::App& app, Action& action);
+
+/// Prints `assay: message` to standard error; returns the exit code of the error's kind.
+int report_error(const core::Error& error);
+
+/// The options that name converters, shared by run, check and convert.
+struct ConverterOptions {
+  std::vector<std::string> names;     ///< --converter
+  std::vector<std::string> commands;  ///< --converter-cmd
+  std::vector<std::string> faults;    ///< --fault, for the embedded converter
+  std::string variant;                ///< --variant, likewise
+};
+void add_converter_options(CLI::App& command, ConverterOptions& options);
+/// Errors   usage, for unknown names. `fallback` serves where nothing is named.
+[[nodiscard]] core::Result<std::vector<run::ConverterSpec>> resolve_converters(
+    const ConverterOptions& options, const std::vector<std::string>& fallback);
+
+/// This program's own file.
+[[nodiscard]] std::filesystem::path own_program();
+
+/// `text` in single quotes where a shell would need them.
+[[nodiscard]] std::string shell_quoted(const std::string& text);
+
+}  // namespace assay::cli

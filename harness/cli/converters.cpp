@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/cli/script.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/suite.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string name;
+  bool json = false;
+};
+
+int list_converters(const Arguments& arguments) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  json.push_back({{"name", "embedded"}, {"installed", {"built in"}}, {"notes", "Assay's own INT8 converter"}});
+  for (const run::Adapter& adapter : run::list_adapters()) {
+    json.push_back({{"name", adapter.name}, {"installed", adapter.installed}, {"notes", adapter.notes}});
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"converters", json}}.dump());
+    return kExitOk;
+  }
+  for (const auto& entry : json) {
+    const auto installed = entry["installed"].get<std::vector<std::string>>();
+    fmt::print("{:<16} {:<24} {}\n", entry["name"].get<std::string>(),
+               installed.empty() ? "not installed" : core::join(installed, ", "), entry["notes"].get<std::string>());
+  }
+  return kExitOk;
+}
+
+int install(const Arguments& arguments) {
+  return run_script({"python3", (corpus::home() / "converters" / "adapters" / "install.py").string(), arguments.name,
+                     "--root", run::environments_folder().string()});
+}
+
+int remove_converter(const Arguments& arguments) {
+  const std::size_t at = arguments.name.find("==");
+  const std::string name = arguments.name.substr(0, at);
+  std::size_t removed = 0;
+  for (const run::Adapter& adapter : run::list_adapters()) {
+    for (const std::string& version : adapter.installed) {
+      if (adapter.name == name && (at == std::string::npos || version == arguments.name.substr(at + 2))) {
+        std::error_code code;
+        std::filesystem::remove_all(run::environments_folder() / (name + "-" + version), code);
+        fmt::print("removed {}=={}\n", name, version);
+        ++removed;
+      }
+    }
+  }
+  if (removed == 0) {
+    return report_error({core::ErrorKind::usage,
+                         fmt::format("\"{}\" is not installed; nothing to remove", arguments.name),
+                         {},
+                         {},
+                         {}});
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_converters(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("converters", "List, install and remove outside converters");
+  command->require_subcommand(1);
+  CLI::App* list = command->add_subcommand("list", "What exists and which versions are installed");
+  list->add_flag("--json", arguments->json, "Print one JSON object");
+  list->callback([arguments, &action] { action = [arguments] { return list_converters(*arguments); }; });
+  CLI::App* add = command->add_subcommand("install", "Install a converter into a virtual environment of its own");
+  add->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
+  add->callback([arguments, &action] { action = [arguments] { return install(*arguments); }; });
+  CLI::App* remove = command->add_subcommand("remove", "Remove a converter's virtual environments");
+  remove->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
+  remove->callback([arguments, &action] { action = [arguments] { return remove_converter(*arguments); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "results/store.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string pattern = "*";
+  std::string database = ".assay/history.db";
+  bool json = false;
+};
+
+nlohmann::ordered_json row_json(const results::Store::HistoryRow& row) {
+  nlohmann::ordered_json json;
+  json["started_at"] = row.run.started_at;
+  json["run"] = row.run.id;
+  json["case"] = row.result.key.case_name;
+  json["case_hash"] = row.result.case_hash;
+  json["options"] = row.result.key.options;
+  json["converter"] = row.result.key.converter;
+  json["version"] = row.result.key.version;
+  json["verdict"] = row.result.verdict;
+  json["facet"] = row.result.facet;
+  json["sqnr_db"] = row.result.sqnr_db ? nlohmann::ordered_json(*row.result.sqnr_db) : nullptr;
+  json["margin"] = row.result.margin ? nlohmann::ordered_json(*row.result.margin) : nullptr;
+  return json;
+}
+
+std::string row_text(const results::Store::HistoryRow& row) {
+  std::string text =
+      fmt::format("{}  {:<13} {}  {}  {}@{}", row.run.started_at, row.result.verdict, row.result.key.case_name,
+                  row.result.key.options, row.result.key.converter, row.result.key.version);
+  if (row.result.sqnr_db) {
+    text += fmt::format("  {:.2f} dB", *row.result.sqnr_db);
+  }
+  if (row.result.margin) {
+    text += fmt::format("  margin {:.3f}", *row.result.margin);
+  }
+  return text;
+}
+
+int history_command(const Arguments& arguments) {
+  if (!std::filesystem::exists(arguments.database)) {
+    return report_error(
+        {core::ErrorKind::io,
+         fmt::format("there is no database \"{}\"; `assay run` makes one, --db names another", arguments.database),
+         {},
+         {},
+         {}});
+  }
+  core::Result<results::Store> store = results::Store::open(arguments.database);
+  if (!store) {
+    return report_error(store.error());
+  }
+  const core::Result<std::vector<results::Store::HistoryRow>> rows = store->history(arguments.pattern);
+  if (!rows) {
+    return report_error(rows.error());
+  }
+  if (rows->empty()) {
+    return report_error(
+        {core::ErrorKind::usage, fmt::format("no recorded case matches \"{}\"", arguments.pattern), {}, {}, {}});
+  }
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const results::Store::HistoryRow& row : *rows) {
+    if (arguments.json) {
+      json.push_back(row_json(row));
+    } else {
+      fmt::print("{}\n", row_text(row));
+    }
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_history(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("history", "Show the recorded series of cases, oldest first");
+  command->add_option("pattern", arguments->pattern, "Pattern on case names");
+  command->add_option("--db", arguments->database, "Results database");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return history_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

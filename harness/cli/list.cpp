@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/cli/selection.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> words;
+  bool json = false;
+};
+
+std::string list_json(const Selection& selection) {
+  nlohmann::ordered_json json;
+  json["cases"] = nlohmann::ordered_json::array();
+  for (const run::RunItem& item : selection.items) {
+    const corpus::Case& test_case = item.test_case;
+    nlohmann::ordered_json entry;
+    entry["case"] = test_case.name;
+    entry["family"] = test_case.family;
+    entry["title"] = test_case.title;
+    entry["tags"] = test_case.tags;
+    entry["origin"] = nlohmann::ordered_json::array();
+    for (const corpus::Origin& origin : test_case.origins) {
+      entry["origin"].push_back(
+          {{"url", origin.url}, {"reported_against", origin.reported_against}, {"defect", origin.defect}});
+    }
+    entry["kills"] = test_case.kills;
+    json["cases"].push_back(std::move(entry));
+  }
+  return json.dump();
+}
+
+int list_command(const Arguments& arguments) {
+  const core::Result<Selection> selection = select(arguments.words, "");
+  if (!selection) {
+    return report_error(selection.error());
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", list_json(*selection));
+    return kExitOk;
+  }
+  for (const run::RunItem& item : selection->items) {
+    fmt::print("{}\n", item.test_case.name);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_list(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("list", "List the cases of suites or patterns");
+  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
+  command->add_flag("--json", arguments->json, "Print one JSON object with families, tags and origins");
+  command->callback([arguments, &action] { action = [arguments] { return list_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <exception>
+
+#include "harness/cli/common.hpp"
+
+namespace {
+
+using namespace assay::cli;
+
+constexpr std::array kCommands = {register_run,   register_check,   register_list,    register_convert,
+                                  register_exec,  register_compare, register_history, register_converters,
+                                  register_fetch, register_doctor,  register_worker};
+
+int run_program(int count, char** arguments) {
+  CLI::App app{"Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",
+               "assay"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "assay 0.1.0");
+  app.option_defaults()->always_capture_default();
+  Action action;
+  for (const Register add : kCommands) {
+    add(app, action);
+  }
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  return action();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    return run_program(count, arguments);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "assay: failed itself: {}\n", error.what());
+    return kExitOwnFault;
+  }
+}

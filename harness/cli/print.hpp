@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "harness/run/runner.hpp"
+#include "results/store.hpp"
+
+namespace assay::cli {
+
+/// The object of DESIGN section 8, as one line of JSON.
+[[nodiscard]] std::string report_json(const run::RunReport& report);
+
+/// One verdict in one line: verdict, case, options, converter, layers, SQNR, margin.
+[[nodiscard]] std::string verdict_line(const results::ResultRow& row);
+
+/// A verdict that is not green, in full, with the command that repeats it.
+[[nodiscard]] std::string failure_text(const results::ResultRow& row, const std::string& repeat_command);
+
+/// "520 planned: 518 pass, 2 fail".
+[[nodiscard]] std::string counts_line(const run::RunReport& report);
+
+}  // namespace assay::cli

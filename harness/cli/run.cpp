@@ -1,0 +1,153 @@
+#include "harness/run/runner.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
+#include "harness/cli/selection.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> words;
+  ConverterOptions converters;
+  std::string database = ".assay/history.db";
+  std::string options;
+  int jobs = 0;
+  double timeout_s = 60;
+  double memory_gib = 0;
+  std::string shard;
+  bool resume = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+bool parse_shard(const std::string& text, run::RunConfig& config) {
+  int length = 0;
+  return text.empty() ||
+         (std::sscanf(text.c_str(), "%d/%d%n", &config.shard, &config.shards, &length) == 2 &&
+          static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
+}
+
+std::string repeat_command(const Arguments& arguments, const results::ResultRow& row) {
+  std::string command = "./assay run " + shell_quoted(row.key.case_name);
+  if (row.key.options != "default") {
+    command += " --options " + shell_quoted(row.key.options);
+  }
+  for (const std::string& program : arguments.converters.commands) {
+    command += " --converter-cmd " + shell_quoted(program);
+  }
+  if (arguments.converters.commands.empty() && row.key.converter != "embedded") {
+    command += " --converter " + shell_quoted(row.key.converter + "@" + row.key.version);
+  }
+  for (const std::string& fault : arguments.converters.faults) {
+    command += " --fault " + fault;
+  }
+  if (!arguments.converters.variant.empty()) {
+    command += " --variant " + arguments.converters.variant;
+  }
+  return command;
+}
+
+void print_report(const Arguments& arguments, const run::RunReport& report) {
+  if (arguments.json) {
+    fmt::print("{}\n", report_json(report));
+    return;
+  }
+  for (const results::ResultRow& row : report.rows) {
+    if (!arguments.quiet || row.gate != "green") {
+      fmt::print("{}\n", verdict_line(row));
+    }
+  }
+  for (const results::ResultRow& row : report.rows) {
+    if (row.gate == "red" || row.gate == "amber") {
+      fmt::print("\n{}", failure_text(row, repeat_command(arguments, row)));
+    }
+  }
+  for (const std::string& line : report.unused_expectations) {
+    fmt::print("{}\n", line);
+  }
+  fmt::print("{}\n", counts_line(report));
+}
+
+int run_command(const Arguments& arguments) {
+  core::Result<Selection> selection = select(arguments.words, arguments.options);
+  if (!selection) {
+    report_error(selection.error());
+    // A filter that matches nothing is an empty selection, which has an exit code of its own.
+    return selection.error().message.find("matches no case") != std::string::npos ||
+                   selection.error().message.find("selects no case") != std::string::npos
+               ? kExitIncomplete
+               : kExitUsage;
+  }
+  core::Result<std::vector<run::ConverterSpec>> converters =
+      resolve_converters(arguments.converters,
+                         selection->converters.empty() ? std::vector<std::string>{"embedded"} : selection->converters);
+  if (!converters) {
+    return report_error(converters.error());
+  }
+  run::RunConfig config;
+  config.suite = selection->text;
+  config.command = "run " + selection->text;
+  config.items = std::move(selection->items);
+  config.expected_failures = std::move(selection->expected_failures);
+  config.converters = *std::move(converters);
+  config.database = arguments.database;
+  config.jobs = arguments.jobs;
+  config.timeout_s = arguments.timeout_s;
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
+  config.resume = arguments.resume;
+  if (!parse_shard(arguments.shard, config)) {
+    return report_error({core::ErrorKind::usage,
+                         fmt::format("--shard takes i/n with 1 <= i <= n, not \"{}\"", arguments.shard),
+                         {},
+                         {},
+                         {}});
+  }
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (terminal) {
+    config.on_result = [](const results::ResultRow& row, std::size_t done, std::size_t planned) {
+      fmt::print(stderr, "\r\x1b[K[{}/{}] {} {}", done, planned, row.verdict, row.key.case_name);
+    };
+  }
+  core::Result<run::RunReport> report = run::run(config);
+  if (terminal) {
+    fmt::print(stderr, "\r\x1b[K");
+  }
+  if (!report) {
+    report_error(report.error());
+    return report.error().kind == core::ErrorKind::usage ? kExitIncomplete : kExitOwnFault;
+  }
+  print_report(arguments, *report);
+  return run::exit_code(*report);
+}
+
+}  // namespace
+
+void register_run(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("run", "Run cases through converters, judge and record every verdict");
+  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--db", arguments->database, "Results database");
+  command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
+  command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--shard", arguments->shard, "Only part i of n, as i/n");
+  command->add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->add_flag("--quiet", arguments->quiet, "Leave green verdicts out of the text");
+  command->callback([arguments, &action] { action = [arguments] { return run_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

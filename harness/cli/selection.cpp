@@ -1,0 +1,136 @@
+#include "harness/cli/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/core/text.hpp"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::string_view kDefaultSuite = "default";
+
+core::Error nothing(const std::string& word, const std::vector<corpus::Case>& cases) {
+  std::set<std::string> names;
+  for (const corpus::Case& each : cases) {
+    names.insert(each.family);
+  }
+  for (const std::string& suite : corpus::suite_names()) {
+    names.insert(suite);
+  }
+  const std::vector<std::string> all(names.begin(), names.end());
+  return {core::ErrorKind::usage,
+          fmt::format("\"{}\" is no suite and matches no case; near it: {}. `assay list` shows all", word,
+                      core::join(core::nearest(word, all), ", ")),
+          {},
+          {},
+          {}};
+}
+
+bool matches(const corpus::Case& test_case, const std::string& word) {
+  return test_case.name == word || test_case.family == word || core::glob_match(word, test_case.name);
+}
+
+core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::OptionSet>& sets,
+                                                      const std::string& options) {
+  if (options.empty()) {
+    return sets;
+  }
+  if (options.starts_with("{")) {
+    core::Result<converters::Options> parsed = converters::options_from_json(options);
+    if (!parsed) {
+      return parsed.error();
+    }
+    return std::vector{corpus::OptionSet{converters::options_label(*parsed), options}};
+  }
+  std::vector<std::string> labels;
+  for (const corpus::OptionSet& set : sets) {
+    if (set.label == options) {
+      return std::vector{set};
+    }
+    labels.push_back(set.label);
+  }
+  return core::Error{core::ErrorKind::usage,
+                     fmt::format("there is no option set \"{}\"; there are: {} (or give JSON)", options,
+                                 core::join(core::nearest(options, labels, labels.size()), ", ")),
+                     {},
+                     {},
+                     {}};
+}
+
+}  // namespace
+
+core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options) {
+  const core::Result<std::vector<corpus::Case>> cases = corpus::load_corpus();
+  if (!cases) {
+    return cases.error();
+  }
+  const std::vector<std::string> suites = corpus::suite_names();
+  const std::vector<std::string> wanted = words.empty() ? std::vector{std::string(kDefaultSuite)} : words;
+
+  Selection selection;
+  selection.text = core::join(wanted, " ");
+  std::map<std::string, std::size_t> index;
+  const auto add = [&](const corpus::Case& test_case, const std::vector<corpus::OptionSet>& sets) {
+    const auto [entry, added] = index.emplace(test_case.name, selection.items.size());
+    if (added) {
+      selection.items.push_back({test_case, {}, std::nullopt});
+    }
+    std::vector<corpus::OptionSet>& have = selection.items[entry->second].option_sets;
+    for (const corpus::OptionSet& set : sets) {
+      if (std::none_of(have.begin(), have.end(), [&](const auto& each) { return each.label == set.label; })) {
+        have.push_back(set);
+      }
+    }
+  };
+
+  for (const std::string& word : wanted) {
+    const bool is_suite = std::find(suites.begin(), suites.end(), word) != suites.end();
+    core::Result<corpus::Suite> suite = corpus::load_suite(is_suite ? word : std::string(kDefaultSuite));
+    if (!suite) {
+      return suite.error();
+    }
+    core::Result<std::vector<corpus::OptionSet>> sets = filtered(suite->option_sets, options);
+    if (!sets) {
+      return sets.error();
+    }
+    const std::size_t before = selection.items.size();
+    if (is_suite) {
+      core::Result<std::vector<corpus::Case>> selected = corpus::select_cases(*suite, *cases);
+      if (!selected) {
+        return selected.error();
+      }
+      for (const corpus::Case& test_case : *selected) {
+        add(test_case, *sets);
+      }
+      selection.converters.insert(selection.converters.end(), suite->converters.begin(), suite->converters.end());
+      selection.expected_failures.insert(selection.expected_failures.end(), suite->expected_failures.begin(),
+                                         suite->expected_failures.end());
+    } else {
+      bool any = false;
+      for (const corpus::Case& test_case : *cases) {
+        if (matches(test_case, word)) {
+          add(test_case, *sets);
+          any = true;
+        }
+      }
+      if (!any) {
+        return nothing(word, *cases);
+      }
+    }
+    if (is_suite && selection.items.size() == before) {
+      return core::Error{core::ErrorKind::usage, fmt::format("suite \"{}\" selects no case", word), {}, {}, {}};
+    }
+  }
+  for (run::RunItem& item : selection.items) {
+    if (core::Status status = corpus::load_remote(item.test_case); !status) {
+      return status.error();
+    }
+  }
+  return selection;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,35 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "converters/embedded/embedded.hpp"
+#include "converters/protocol/server.hpp"
+#include "harness/cli/common.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> faults;
+  std::string variant;
+};
+
+int worker_command(const Arguments& arguments) {
+  core::Result<std::unique_ptr<converters::Converter>> converter =
+      embedded::make_embedded(arguments.faults, arguments.variant);
+  if (!converter) {
+    return report_error(converter.error());
+  }
+  return protocol::serve(**converter);
+}
+
+}  // namespace
+
+void register_worker(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("worker", "Serve the embedded converter over protocol 1 (internal)");
+  command->add_option("--fault", arguments->faults, "Switch a fault on; may be repeated")->expected(1);
+  command->add_option("--variant", arguments->variant, "Run as one of the correct variants");
+  command->callback([arguments, &action] { action = [arguments] { return worker_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "harness/core/result.hpp"
+#include "harness/corpus/case.hpp"
+#include "harness/run/evaluate.hpp"
+
+namespace assay::run {
+
+/// A model of the user's as a case of its own, with the general expectations.
+struct UserCase {
+  corpus::Case test_case;
+  std::optional<CaseBench::UserData> data;  ///< what the user gave; generated data serve where it is empty
+};
+
+/// Loads `model` and the data. Where only one of calibration and inputs is given, it serves as the other too (at most
+/// the first four batches as inputs). Without either, data is generated; a symbolic extent is then 1 on the first axis
+/// and 32 elsewhere.
+/// Errors   as model::load_model and load_user_data.
+[[nodiscard]] core::Result<UserCase> make_user_case(const std::filesystem::path& model, const std::string& calibration,
+                                                    const std::string& inputs);
+
+}  // namespace assay::run
