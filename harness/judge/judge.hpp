@@ -37,6 +37,9 @@ struct Evidence {
   std::string artifact_error;                    ///< why a qdq artifact can't be read: `fail` at stage artifact
   std::filesystem::path output_folder;  ///< given to the conversion; after a refusal or error nothing may lie in it
   std::vector<Execution> executions;
+  /// What the runner found by itself (facets determinism and resources: outputs that change between two executions, a
+  /// file left behind by a refusal …). They take part in the verdict like the judge's own.
+  std::vector<Finding> recorded;
 };
 
 /// Results of the float reference that option sets of a case share: keyed by what was fed. Thread-compatible.
@@ -49,6 +52,12 @@ class ReferenceCache;
 
 /// Why the case is outside what the converter declared before the run (options, operators), or nothing.
 [[nodiscard]] std::optional<std::string> unsupported_reason(const converters::Description& description,
+                                                            const corpus::Case& test_case,
+                                                            const converters::Options& options);
+
+/// Why `test_case` under `options` lies outside what the converter declares in `supports`, or nothing: the case then
+/// is `unsupported` without having been run. An operator whose refusal the case expects doesn't count.
+[[nodiscard]] std::optional<std::string> unsupported_reason(const converters::Description& converter,
                                                             const corpus::Case& test_case,
                                                             const converters::Options& options);
 

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/audited_params.hpp"
+#include "harness/judge/layers.hpp"
+
+namespace assay::judge {
+
+/// L0: everything the artifact declares against what the harness computes from the same calibration data. `values` are
+/// the calibration values where the method needs them. Findings carry layer "L0".
+[[nodiscard]] std::vector<Finding> audit_parameters(const LayerContext& context, const CalibrationRanges& calibration,
+                                                    Judgement& out);
+
+/// Its parts, each about one bullet of DESIGN's L0.
+
+/// Scale and zero_point of every quantized activation, in the artifact or as reported.
+[[nodiscard]] std::vector<Finding> audit_activations(const LayerContext& context, const CalibrationRanges& calibration);
+/// Axis, count, scale and codes of weights, and the bias with them.
+[[nodiscard]] std::vector<Finding> audit_weights(const LayerContext& context, Judgement& out);
+/// Positive finite scales, Q/DQ pairs that agree, nothing quantized twice, given quantizers kept, Concat covered.
+[[nodiscard]] std::vector<Finding> audit_structure(const LayerContext& context);
+/// What the case expects of named tensors, and the converter's own table against its artifact.
+[[nodiscard]] std::vector<Finding> audit_declared(const LayerContext& context);
+
+/// Ranges that are legal for a tensor: its own, those it may share, those a fused activation or the policy gives.
+class LegalRanges {
+ public:
+  LegalRanges(const LayerContext& context, const CalibrationRanges& calibration);
+  /// Own range first. Empty where the tensor has none (an integer tensor, values that aren't finite).
+  [[nodiscard]] std::vector<AllowedRange> of(const std::string& tensor) const;
+  /// The shortest distance of `params` from what is legal for `tensor`; nothing where they fit, or nothing is known.
+  [[nodiscard]] std::optional<ParamFault> check(const std::string& tensor, const core::QuantParams& params,
+                                                bool constant) const;
+
+ private:
+  void connect();
+  [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor) const;
+  [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor) const;
+  /// The output of the Relu or Clip that alone reads `tensor`, or "".
+  [[nodiscard]] std::string sole_activation(const std::string& tensor) const;
+
+  const LayerContext& context_;
+  const CalibrationRanges& calibration_;
+  const model::Graph& graph_;
+  model::Wiring wiring_;
+  std::map<std::string, std::vector<std::string>> shared_;
+};
+
+/// Shorthand for a finding of this layer.
+[[nodiscard]] Finding audit_finding(Facet facet, std::string tensor, std::string message, double margin = 0);
+
+}  // namespace assay::judge

@@ -1,0 +1,179 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/audit.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+
+std::string range_text(const AllowedRange& range) {
+  const auto end = [](const Interval& interval) {
+    if (interval.low == interval.high) return core::exact_text64(interval.low);
+    return fmt::format("{} … {}", core::exact_text64(interval.low), core::exact_text64(interval.high));
+  };
+  return fmt::format("{}[{}, {}]", range.fixed ? "fixed " : "", end(range.low), end(range.high));
+}
+
+std::string params_text(const QuantParams& params) {
+  if (params.scale.empty()) return "no scale";
+  return fmt::format("scale {}, zero_point {}, {}", core::exact_text(static_cast<float>(params.scale.front())),
+                     params.zero_point.empty() ? 0 : params.zero_point.front(), core::dtype_name(params.type));
+}
+
+/// Parameters that the original model gives its tensors itself: they are to be kept, not derived.
+class GivenParams {
+ public:
+  explicit GivenParams(const LayerContext& context) {
+    const model::Model& original = *context.evidence.model;
+    const bool quantized = std::ranges::any_of(
+        original.graph.nodes, [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
+    if (!quantized) return;
+    // Its own view beside itself names every quantizer's tensor.
+    auto view = ArtifactView::build(std::make_shared<const model::Model>(original), original);
+    if (!view) return;
+    for (const Quantizer& quantizer : view->quantizers()) {
+      if (!quantizer.constant) given_[quantizer.original].push_back(quantizer.params);
+    }
+  }
+  [[nodiscard]] const std::map<std::string, std::vector<QuantParams>>& all() const { return given_; }
+  [[nodiscard]] bool any() const { return !given_.empty(); }
+
+ private:
+  std::map<std::string, std::vector<QuantParams>> given_;
+};
+
+class ActivationAudit {
+ public:
+  ActivationAudit(const LayerContext& context, const CalibrationRanges& calibration)
+      : context_(context), legal_(context, calibration), given_(context) {}
+
+  std::vector<Finding> run() {
+    if (context_.artifact != nullptr) {
+      for (const Quantizer& quantizer : context_.artifact->quantizers()) check_quantizer(quantizer);
+      check_given_kept();
+    } else {
+      check_reported();
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  void check_quantizer(const Quantizer& quantizer) {
+    if (quantizer.original.empty() || quantizer.params.scale.empty()) return;
+    if (is_weight(quantizer)) return;
+    check(quantizer.original, quantizer.params, quantizer.constant);
+  }
+
+  /// Constants that a weighted operator multiplies with have rules of their own.
+  bool is_weight(const Quantizer& quantizer) const {
+    if (!quantizer.constant) return false;
+    return std::ranges::any_of(context_.artifact->nodes(), [&](const ArtifactNode& node) {
+      const bool weighted = node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm" || node.op == "MatMul";
+      return weighted &&
+             std::ranges::any_of(node.inputs, [&](const Operand& input) { return input.codes == quantizer.codes; });
+    });
+  }
+
+  void check_reported() {
+    const model::Graph& graph = context_.evidence.model->graph;
+    for (const converters::TensorScale& tensor : context_.evidence.conversion.tensors) {
+      if (graph.initializer(tensor.name) == nullptr && !tensor.params.scale.empty()) {
+        check(tensor.name, tensor.params, false);
+      }
+    }
+  }
+
+  bool is_given(const std::string& tensor, const QuantParams& params) const {
+    const auto found = given_.all().find(tensor);
+    return found != given_.all().end() && std::ranges::find(found->second, params) != found->second.end();
+  }
+
+  void check(const std::string& tensor, const QuantParams& params, bool constant) {
+    const Evidence& evidence = context_.evidence;
+    if (given_.any()) {
+      if (is_given(tensor, params)) return;
+      if (const auto found = given_.all().find(tensor); found != given_.all().end()) {
+        add(Facet::scale, tensor, 0,
+            fmt::format("tensor \"{}\": expected the given {}, actual {}", tensor, params_text(found->second.front()),
+                        params_text(params)));
+        return;
+      }
+      // What shares with a given tensor takes its parameters.
+      if (std::ranges::any_of(given_.all(), [&](const auto& entry) { return is_given(entry.first, params); })) return;
+    }
+    if (params.scale.size() > 1) {
+      add(Facet::count, tensor, 0,
+          fmt::format("activation \"{}\": expected one scale, actual {} along axis {}", tensor, params.scale.size(),
+                      params.axis.value_or(0)));
+      return;
+    }
+    const bool type_fits = params.type == evidence.options.activation || constant || given_.any() ||
+                           (params.type != core::DType::int8 && params.type != core::DType::uint8);
+    if (!type_fits) {
+      add(Facet::dtype, tensor, 0,
+          fmt::format("activation \"{}\": expected codes of type {}, actual {}", tensor,
+                      core::dtype_name(evidence.options.activation), core::dtype_name(params.type)));
+    }
+    const auto fault = legal_.check(tensor, params, constant);
+    if (!fault) return;
+    const auto ranges = legal_.of(tensor);
+    add(fault->facet, tensor, fault->margin,
+        fmt::format("tensor \"{}\": expected {} {}, actual {}\n"
+                    "  the calibration data range over {} (method {}, {}); declared: {}",
+                    tensor, facet_name(fault->facet), fault->expected, fault->actual,
+                    ranges.empty() ? "nothing" : range_text(ranges.front()),
+                    converters::method_name(evidence.options.method),
+                    evidence.options.symmetric ? "symmetric" : "asymmetric", params_text(params)));
+  }
+
+  /// Every quantizer that the original has stands in the artifact too.
+  void check_given_kept() {
+    for (const auto& [tensor, params] : given_.all()) {
+      if (tensor.empty() || !context_.artifact->quantizers_of(tensor).empty()) continue;
+      add(Facet::scale, tensor, 0,
+          fmt::format("tensor \"{}\": the model gives it {}, but the artifact doesn't quantize it", tensor,
+                      params_text(params.front())));
+    }
+  }
+
+  void add(Facet facet, const std::string& tensor, double margin, std::string message) {
+    if (!seen_.insert({facet, tensor}).second) return;
+    Finding finding = audit_finding(facet, tensor, std::move(message), margin);
+    const model::Wiring wiring(context_.evidence.model->graph);
+    if (const auto producer = wiring.producer(tensor)) {
+      finding.node = context_.evidence.model->graph.nodes[*producer].name;
+      finding.op = context_.evidence.model->graph.nodes[*producer].op_type;
+    }
+    findings_.push_back(std::move(finding));
+  }
+
+  const LayerContext& context_;
+  LegalRanges legal_;
+  GivenParams given_;
+  std::set<std::pair<Facet, std::string>> seen_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Finding audit_finding(Facet facet, std::string tensor, std::string message, double margin) {
+  Finding finding;
+  finding.stage = Stage::artifact;
+  finding.facet = facet;
+  finding.tensor = std::move(tensor);
+  finding.layer = "L0";
+  finding.message = std::move(message);
+  finding.margin = margin;
+  return finding;
+}
+
+std::vector<Finding> audit_activations(const LayerContext& context, const CalibrationRanges& calibration) {
+  return ActivationAudit(context, calibration).run();
+}
+
+}  // namespace assay::judge

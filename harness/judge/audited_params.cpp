@@ -1,0 +1,203 @@
+#include "harness/judge/audited_params.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/core/text.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::DType;
+using core::QuantParams;
+
+constexpr double kLeastNormal = std::numeric_limits<float>::min();
+/// Histogram bins of the entropy and percentile methods, as TensorRT and ONNX Runtime have them; the code range that
+/// entropy can't go below is 128 of them.
+constexpr double kBins = 2048, kEntropyLeastBins = 128;
+/// Two roundings of float32: the range's difference and the division.
+constexpr double kScaleUlps = 2;
+/// Relative error of lo'/s in float32.
+constexpr double kQuotientError = 0x1p-22;
+
+std::string text(double value) { return core::exact_text(static_cast<float>(value)); }
+
+double quantile(const std::vector<double>& sorted, double share, bool higher) {
+  const double position = std::clamp(share, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
+  return sorted[static_cast<std::size_t>(higher ? std::ceil(position) : std::floor(position))];
+}
+
+/// Ends by percentile. One-sided counts the whole tail share on each side, two-sided halves it, and a symmetric method
+/// takes the quantile of the magnitudes: all are in use, so the interval spans them.
+void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, double percent) {
+  const double tail = 1 - percent / 100;
+  const double bin = (sorted.back() - sorted.front()) / kBins;
+  std::vector<double> magnitudes(sorted.size());
+  std::ranges::transform(sorted, magnitudes.begin(), [](double v) { return std::abs(v); });
+  std::ranges::sort(magnitudes);
+  const double symmetric = quantile(magnitudes, 1 - tail, false) - magnitudes.back() / kBins;
+  allowed.high.high = std::max(0.0, quantile(sorted, 1 - tail / 2, true) + bin);
+  allowed.high.low = std::clamp(std::min(quantile(sorted, 1 - tail, false) - bin, symmetric), 0.0, allowed.high.high);
+  allowed.low.low = std::min(0.0, quantile(sorted, tail / 2, false) - bin);
+  allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -symmetric), allowed.low.low, 0.0);
+}
+
+struct Span {
+  double low = 0, high = 0;
+};
+
+/// The scales that the allowed ranges lead to, before floor and powers of two.
+Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double divisor) {
+  if (symmetric) {
+    return {std::max(-allowed.low.high, allowed.high.low) / divisor,
+            std::max(-allowed.low.low, allowed.high.high) / divisor};
+  }
+  const auto limits = core::integer_limits(type);
+  const auto steps = static_cast<double>(limits.high - limits.low);
+  return {(allowed.high.low - allowed.low.high) / steps, (allowed.high.high - allowed.low.low) / steps};
+}
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return std::frexp(value, &exponent) == 0.5;
+}
+
+std::string span_text(const Span& span) {
+  return span.low == span.high ? text(span.low) : fmt::format("{} … {}", text(span.low), text(span.high));
+}
+
+/// Divisors of a symmetric range: the policy's, and for unsigned codes also half of the 255 steps.
+std::vector<double> divisors(DType type, const converters::Policy& policy) {
+  const auto limits = core::integer_limits(type);
+  if (limits.low == 0 && policy.divisor == 127 && type == DType::uint8) return {127, 127.5};
+  return {policy.divisor};
+}
+
+std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed, DType type, bool symmetric,
+                                      double divisor, const converters::Policy& policy) {
+  Span span = scale_span(allowed, type, symmetric, divisor);
+  if (span.high < kLeastNormal) return std::nullopt;
+  const auto limits = core::integer_limits(type);
+  const double steps = symmetric ? divisor : static_cast<double>(limits.high - limits.low) / 2;
+  double tolerance = kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
+  if (policy.scale_floor > 0) {
+    span = {std::max(span.low, policy.scale_floor), std::max(span.high, policy.scale_floor)};
+  }
+  if (policy.power_of_two) {
+    if (!is_power_of_two(scale)) {
+      return ParamFault{Facet::scale, "a power of two (stated policy)", text(scale),
+                        std::numeric_limits<double>::infinity()};
+    }
+    // Which neighbour a converter takes isn't stated: either is a power of two next to an allowed scale.
+    span = {std::exp2(std::floor(std::log2(std::max(span.low - tolerance, kLeastNormal)))),
+            std::exp2(std::ceil(std::log2(span.high + tolerance)))};
+  }
+  const double distance = std::max({0.0, span.low - scale, scale - span.high});
+  if (distance <= tolerance) return std::nullopt;
+  return ParamFault{Facet::scale, span_text(span), text(scale), distance / tolerance};
+}
+
+std::optional<ParamFault> check_zero_point(const QuantParams& params, const AllowedRange& allowed, bool symmetric) {
+  const auto limits = core::integer_limits(params.type);
+  const std::int64_t actual = params.zero_point.front();
+  const double scale = params.scale.front();
+  if (symmetric) {
+    const std::int64_t expected = limits.low == 0 ? (limits.high + 1) / 2 : 0;
+    if (actual == expected) return std::nullopt;
+    return ParamFault{Facet::zero_point, std::to_string(expected), std::to_string(actual),
+                      static_cast<double>(std::abs(actual - expected))};
+  }
+  const double error = allowed.slack / scale + kQuotientError * std::abs(allowed.low.low) / scale;
+  const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
+  const double least = low - allowed.low.high / scale - error - 0.5;
+  const double most = low - allowed.low.low / scale + error + 0.5;
+  const auto z = static_cast<double>(actual);
+  if (z >= std::min(least, high) && z <= std::max(most, low) && z >= low && z <= high) return std::nullopt;
+  const double first = std::clamp(reference::round_half_even(low - allowed.low.high / scale), low, high);
+  const double last = std::clamp(reference::round_half_even(low - allowed.low.low / scale), low, high);
+  return ParamFault{Facet::zero_point, first == last ? fmt::format("{}", first) : fmt::format("{} … {}", first, last),
+                    std::to_string(actual), std::max(first - z, z - last)};
+}
+
+}  // namespace
+
+double float32_ulp(double value) {
+  const auto single = static_cast<float>(std::abs(value));
+  return static_cast<double>(std::nextafter(single, std::numeric_limits<float>::infinity())) -
+         static_cast<double>(single);
+}
+
+AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
+                           const std::vector<double>* sorted_values, const converters::Options& options,
+                           const converters::Policy& policy) {
+  AllowedRange allowed;
+  allowed.tensor = tensor;
+  allowed.slack = range.is_input ? 0 : range.slack;
+  const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0);
+  allowed.low = {low, low};
+  allowed.high = {high, high};
+  using converters::Method;
+  const double largest = std::max(-low, high);
+  if (options.method == Method::percentile && sorted_values != nullptr && !sorted_values->empty()) {
+    set_percentile(allowed, *sorted_values, options.percentile);
+  } else if (options.method == Method::entropy) {
+    // The histogram is of magnitudes for symmetric methods and of values otherwise; neither end exceeds its extreme by
+    // more than a bin, and the larger end keeps at least the bins that 8-bit codes need.
+    const double bin = std::max(largest, high - low) / kBins;
+    const double least = largest * kEntropyLeastBins / kBins;
+    allowed.low = {low - bin, std::min(0.0, std::max(low, -least) + bin)};
+    allowed.high = {std::max(0.0, std::min(high, least) - bin), high + bin};
+  } else if (options.method == Method::mse) {
+    allowed.low.high = 0;
+    allowed.high.low = 0;
+  }
+  if (policy.averaging != "none") {
+    allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));
+    allowed.high.low = std::min(allowed.high.low, std::max(range.inner_high, 0.0));
+  }
+  return allowed;
+}
+
+QuantParams derive_params(double low, double high, DType type, bool symmetric, const converters::Policy& policy) {
+  const double lo = std::min(low, 0.0), hi = std::max(high, 0.0);
+  const auto limits = core::integer_limits(type);
+  const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
+  double scale = symmetric ? std::max(-lo, hi) / policy.divisor : (hi - lo) / (qmax - qmin);
+  scale = std::max(scale, policy.scale_floor);
+  if (policy.power_of_two && scale > 0) scale = std::exp2(std::ceil(std::log2(scale)));
+  if (!(scale >= kLeastNormal)) scale = 1;
+  scale = core::round_to_type(scale, DType::float32);
+  QuantParams params;
+  params.type = type;
+  params.scale = {scale};
+  const double z = symmetric ? (limits.low == 0 ? (qmax + 1) / 2 : 0)
+                             : std::clamp(reference::round_half_even(qmin - lo / scale), qmin, qmax);
+  params.zero_point = {static_cast<std::int64_t>(z)};
+  return params;
+}
+
+std::optional<ParamFault> check_params(const QuantParams& params, const AllowedRange& allowed, bool symmetric,
+                                       const converters::Policy& policy) {
+  if (params.scale.size() != 1 || params.zero_point.size() != 1) {
+    return ParamFault{Facet::count, "1 scale", fmt::format("{} scales", params.scale.size()), 0};
+  }
+  const double scale = params.scale.front();
+  if (!std::isfinite(scale) || !(scale > 0)) {
+    return ParamFault{Facet::scale, "a positive finite scale", core::exact_text64(scale), 0};
+  }
+  std::optional<ParamFault> fault;
+  for (const double divisor : divisors(params.type, policy)) {
+    fault = check_scale(scale, allowed, params.type, symmetric, divisor, policy);
+    if (!fault) break;
+  }
+  if (fault) return fault;
+  // A range without extent fixes no zero_point: zero has a code wherever it lies.
+  const bool empty = std::max(-allowed.low.low, allowed.high.high) < kLeastNormal;
+  return empty && !symmetric ? std::nullopt : check_zero_point(params, allowed, symmetric);
+}
+
+}  // namespace assay::judge

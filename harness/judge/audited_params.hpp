@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/reference_cache.hpp"
+
+namespace assay::judge {
+
+/// The values that one end of a tensor's range may have; a single value for min-max without averaging.
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// What a correct converter may take as a tensor's range, with zero included: low.high <= 0 <= high.low.
+struct AllowedRange {
+  Interval low, high;
+  double slack = 0;    ///< float32 forward error of an end
+  std::string tensor;  ///< whose range it is
+  bool fixed = false;  ///< stated by the policy rather than calibrated
+};
+
+/// The allowed range of one tensor from its calibration values.
+///
+/// Formula  min-max: lo' = min(lo, 0), hi' = max(hi, 0), one value each; averaging per sample or over batches: between
+///          the mildest sample's end and the extreme; percentile: between the lower and higher quantile of either tail
+///          convention, one bin of 2048 wider; entropy: between amax·128/2048 and amax plus one bin; mse: up to the
+///          extreme.
+[[nodiscard]] AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
+                                         const std::vector<double>* sorted_values, const converters::Options& options,
+                                         const converters::Policy& policy);
+
+/// Exact parameters for the range [low, high] (zero is included first) under options and policy: DESIGN's s* and z*.
+[[nodiscard]] core::QuantParams derive_params(double low, double high, core::DType type, bool symmetric,
+                                              const converters::Policy& policy);
+
+/// How far declared parameters lie outside what `allowed` permits.
+struct ParamFault {
+  Facet facet = Facet::scale;
+  std::string expected;  ///< "0.0236" or "0.0236 … 0.0312"
+  std::string actual;
+  double margin = 0;  ///< distance ÷ allowance
+};
+/// Nothing where one per-tensor scale and zero_point fit `allowed`.
+///
+/// Limits   scale: 2 ulp of float32 and the slack's share; zero_point: nearest to qmin − lo'/s for the declared s, one
+///          step off only where that lies within the slack of a half. A range without extent, or below float32's least
+///          normal, takes any positive finite scale.
+[[nodiscard]] std::optional<ParamFault> check_params(const core::QuantParams& params, const AllowedRange& allowed,
+                                                     bool symmetric, const converters::Policy& policy);
+
+/// Spacing of float32 numbers at `value`.
+[[nodiscard]] double float32_ulp(double value);
+
+}  // namespace assay::judge

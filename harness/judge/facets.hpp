@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/layers.hpp"
+
+namespace assay::judge {
+
+/// The verdict where the way requests ended settles it: everything but a conversion that succeeded as expected.
+[[nodiscard]] std::optional<Judgement> settle_status(const Evidence& evidence);
+
+/// One `diagnostics` finding for each pattern of the case that no line of the converter's matches, and for what the
+/// converter's `reports` promises and its reply lacks.
+[[nodiscard]] std::vector<Finding> check_diagnostics(const Evidence& evidence);
+
+/// Names, count, shape, type and finiteness of the outputs against the reference and the case's expectation.
+[[nodiscard]] std::vector<Finding> check_outputs(const LayerContext& context);
+
+struct PrecisionFindings {
+  std::vector<Finding> findings;
+  bool ran_in_float = false;  ///< the first finding is a float operator where INT8 was asked: `not-quantized`
+};
+/// Who ran in INT8, by the converter's precision map, by the artifact's structure, or by the evidence of the noise.
+[[nodiscard]] PrecisionFindings check_precision(const LayerContext& context);
+
+/// SQNR, cosine and largest error of every output and every traced tensor.
+[[nodiscard]] std::vector<Metric> measure(const LayerContext& context);
+
+/// Why the case's data sets prove nothing, or nothing (DESIGN section 5, trust check).
+[[nodiscard]] std::optional<std::string> distrust(const LayerContext& context);
+
+/// What is asked of one node of the original: the word ("int8", "int8?", "fp16", "fp32") and who asks.
+struct Demand {
+  std::string precision;
+  bool stated = false;  ///< by the case or the options; otherwise the default for weighted operators
+};
+[[nodiscard]] std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node);
+
+/// True where `pattern` (ECMAScript, ignoring case) is found in `text`; nothing for a malformed pattern.
+[[nodiscard]] std::optional<bool> matches(const std::string& pattern, const std::string& text);
+
+}  // namespace assay::judge

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/judge/facets.hpp"
+
+namespace assay::judge {
+namespace {
+
+using model::Node;
+
+/// Below this share of the predicted quantization noise an output carries none (DESIGN section 5: a first guess that
+/// measurements over the correct variants replace).
+constexpr double kFloatNoiseRatio = 0.05;
+
+bool is_weighted(const Node& node) {
+  static constexpr std::array<std::string_view, 4> kWeighted{"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  return node.domain.empty() && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
+}
+
+std::string missing_scales(const ArtifactNode& node) {
+  std::vector<std::string> missing;
+  const std::size_t data = data_input_count(node.op, node.inputs.size());
+  for (std::size_t i = 0; i < data; ++i) {
+    const Operand& input = node.inputs[i];
+    if (input.name.empty() || input.quantized()) continue;
+    missing.push_back(fmt::format("input {} \"{}\"", i, input.original.empty() ? input.name : input.original));
+  }
+  return missing.empty() ? "every input is quantized" : fmt::format("{} isn't quantized", fmt::join(missing, ", "));
+}
+
+class PrecisionCheck {
+ public:
+  explicit PrecisionCheck(const LayerContext& context)
+      : context_(context), evidence_(context.evidence), constants_(constants_of(evidence_.model->graph)) {
+    // A model that is quantized already says itself what runs in INT8.
+    given_ = std::ranges::any_of(evidence_.model->graph.nodes,
+                                 [](const Node& node) { return node.op_type == "QuantizeLinear"; });
+  }
+
+  PrecisionFindings run() {
+    const auto& nodes = evidence_.model->graph.nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto demand = demand_of(nodes[i]);
+      if (demand) check_node(i, nodes[i], *demand);
+    }
+    if (out_.findings.empty()) check_noise();
+    return std::move(out_);
+  }
+
+ private:
+  std::optional<Demand> demand_of(const Node& node) const {
+    auto demand = demanded_precision(evidence_, node);
+    if (!demand || demand->stated) return demand;
+    const bool weights =
+        constants_.contains(node.input(1)) || (node.op_type == "MatMul" && constants_.contains(node.input(0)));
+    if (given_ || !weights) return std::nullopt;
+    return demand;
+  }
+
+  const converters::NodePrecision* reported(const Node& node) const {
+    const auto& map = evidence_.conversion.precision;
+    const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
+    return found == map.end() ? nullptr : &*found;
+  }
+
+  void add(const Node& node, bool amber, std::string message) {
+    Finding finding;
+    finding.stage = Stage::convert;
+    finding.facet = Facet::precision;
+    finding.node = node.name;
+    finding.op = node.op_type;
+    finding.layer = context_.artifact != nullptr ? "L0" : "";
+    finding.amber = amber;
+    finding.message = std::move(message);
+    out_.findings.push_back(std::move(finding));
+  }
+
+  void check_node(std::size_t index, const Node& node, const Demand& demand) {
+    const ArtifactNode* made = context_.artifact == nullptr ? nullptr : context_.artifact->find_original(index);
+    const converters::NodePrecision* map = reported(node);
+    const bool allowed = demand.precision == "int8?";
+    if (demand.precision == "int8" || allowed) {
+      const auto in_float = [&](std::string message) {
+        if (out_.findings.empty()) out_.ran_in_float = true;
+        add(node, allowed, std::move(message));
+      };
+      if (map != nullptr && map->got != "int8") {
+        in_float(fmt::format("node \"{}\" ({}): expected int8{}, actual {} by the converter's precision map", node.name,
+                             node.op_type, allowed ? " (allowed)" : "", map->got));
+      } else if (made != nullptr && !made->qoperator && !made->quantized_inputs && !made->fused) {
+        in_float(fmt::format("node \"{}\" ({}): expected int8, but {} in the artifact{}", node.name, node.op_type,
+                             missing_scales(*made), map != nullptr ? ", though the precision map says int8" : ""));
+      }
+      demanded_ = true;
+      required_ = required_ || !allowed;
+      return;
+    }
+    // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
+    const bool weight = made != nullptr && is_weighted(node) && made->inputs.size() > 1 &&
+                        made->inputs[1].quantized() && made->inputs[1].constant_codes != nullptr;
+    if (map != nullptr ? map->got == "int8" : weight) {
+      add(node, false,
+          fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type, demand.precision,
+                      map == nullptr ? " (its weight is quantized)" : ""));
+    }
+  }
+
+  /// Without a map and a graph to look at, only the noise tells.
+  void check_noise() {
+    if (!demanded_ || context_.artifact != nullptr || !evidence_.conversion.precision.empty()) return;
+    const auto ratio = noise_ratio(context_);
+    if (!ratio || *ratio >= kFloatNoiseRatio) return;
+    out_.ran_in_float = true;
+    Finding finding;
+    finding.stage = Stage::execute;
+    finding.facet = Facet::precision;
+    finding.amber = !required_;
+    finding.layer = "L2";
+    finding.margin = *ratio;
+    finding.message = fmt::format(
+        "the outputs carry {:.3g} of the noise that INT8 must leave (threshold {}): they were computed in float",
+        *ratio, kFloatNoiseRatio);
+    out_.findings.push_back(std::move(finding));
+  }
+
+  const LayerContext& context_;
+  const Evidence& evidence_;
+  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  PrecisionFindings out_;
+  bool given_ = false, demanded_ = false, required_ = false;
+};
+
+}  // namespace
+
+std::optional<Demand> demanded_precision(const Evidence& evidence, const Node& node) {
+  const auto& stated = evidence.test_case->expect.precision;
+  const auto& asked = evidence.options.precision;
+  for (const std::string& key : {node.name, node.op_type}) {
+    for (const auto* map : {&stated, &asked}) {
+      if (const auto found = map->find(key); found != map->end()) return Demand{found->second, true};
+    }
+  }
+  if (is_weighted(node)) return Demand{"int8", false};
+  return std::nullopt;
+}
+
+PrecisionFindings check_precision(const LayerContext& context) { return PrecisionCheck(context).run(); }
+
+}  // namespace assay::judge

@@ -1,0 +1,218 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "harness/judge/facets.hpp"
+
+namespace assay::judge {
+namespace {
+
+using converters::Outcome;
+
+Judgement settled(Verdict verdict, Stage stage, Facet facet, std::string node, std::string op, std::string message) {
+  Judgement out;
+  out.verdict = verdict;
+  out.gate = default_gate(verdict);
+  out.stage = stage;
+  out.facet = facet;
+  out.node = node;
+  out.op = op;
+  out.reason = message;
+  Finding finding;
+  finding.stage = stage;
+  finding.facet = facet;
+  finding.node = std::move(node);
+  finding.op = std::move(op);
+  finding.message = std::move(message);
+  out.findings.push_back(std::move(finding));
+  return out;
+}
+
+Judgement passed() {
+  Judgement out;
+  out.verdict = Verdict::pass;
+  out.gate = Gate::green;
+  out.stage = Stage::judge;
+  return out;
+}
+
+std::optional<Verdict> death(Outcome outcome) {
+  if (outcome == Outcome::crash) return Verdict::crash;
+  if (outcome == Outcome::timeout) return Verdict::timeout;
+  if (outcome == Outcome::oom) return Verdict::oom;
+  return std::nullopt;
+}
+
+std::string where(const std::string& node, const std::string& op) {
+  if (node.empty() && op.empty()) return "";
+  if (node.empty()) return fmt::format("operator {}: ", op);
+  return op.empty() ? fmt::format("node \"{}\": ", node) : fmt::format("node \"{}\" ({}): ", node, op);
+}
+
+/// Does the reason speak of any node, tensor or input of the model?
+bool names_something(const Evidence& evidence) {
+  const converters::ConvertReply& reply = evidence.conversion;
+  if (!reply.node.empty()) return true;
+  if (evidence.model == nullptr) return false;
+  const auto mentioned = [&](const std::string& name) {
+    return !name.empty() && reply.reason.find(name) != std::string::npos;
+  };
+  const model::Graph& graph = evidence.model->graph;
+  const auto named = [&](const auto& list) {
+    return std::ranges::any_of(list, [&](const auto& x) { return mentioned(x.name); });
+  };
+  if (named(graph.inputs) || named(graph.outputs) || named(graph.nodes)) return true;
+  return std::ranges::any_of(graph.nodes,
+                             [&](const model::Node& node) { return std::ranges::any_of(node.outputs, mentioned); });
+}
+
+/// What an expected refusal leaves out or says wrongly; empty when it is as expected.
+std::vector<std::string> refusal_faults(const Evidence& evidence) {
+  const converters::ConvertReply& reply = evidence.conversion;
+  const corpus::Expectation& expect = evidence.test_case->expect;
+  std::vector<std::string> faults;
+  if (reply.reason.empty()) faults.emplace_back("no reason given");
+  if (expect.refused_node && *expect.refused_node != reply.node) {
+    faults.push_back(fmt::format("expected node \"{}\", actual \"{}\"", *expect.refused_node, reply.node));
+  }
+  if (expect.refused_op && *expect.refused_op != reply.op) {
+    faults.push_back(fmt::format("expected operator {}, actual \"{}\"", *expect.refused_op, reply.op));
+  }
+  if (!expect.refused_node && !names_something(evidence)) {
+    faults.emplace_back("neither a node nor a tensor of the model is named");
+  }
+  if (expect.refused_reason && !matches(*expect.refused_reason, reply.reason).value_or(false)) {
+    faults.push_back(fmt::format("reason doesn't match /{}/", *expect.refused_reason));
+  }
+  return faults;
+}
+
+Judgement settle_refusal(const Evidence& evidence) {
+  const converters::ConvertReply& reply = evidence.conversion;
+  const std::string said =
+      fmt::format("{}{}", where(reply.node, reply.op), reply.reason.empty() ? "(no reason)" : reply.reason);
+  if (reply.outcome == Outcome::ok) {
+    const corpus::Expectation& expect = evidence.test_case->expect;
+    return settled(Verdict::fail, Stage::convert, Facet::status, expect.refused_node.value_or(""),
+                   expect.refused_op.value_or(""),
+                   fmt::format("expected a refusal{}{}, but the conversion succeeded",
+                               expect.refused_node ? fmt::format(" of node \"{}\"", *expect.refused_node) : "",
+                               expect.refused_op ? fmt::format(" ({})", *expect.refused_op) : ""));
+  }
+  const std::vector<std::string> faults = refusal_faults(evidence);
+  if (!faults.empty()) {
+    // A program's own dying message is an error, not a refusal; both lack what the user needs.
+    const Verdict verdict = reply.outcome == Outcome::refused ? Verdict::refused : Verdict::fail;
+    return settled(verdict, Stage::convert, Facet::diagnostics, reply.node, reply.op,
+                   fmt::format("{} as expected, but {}\n  it said: {}", converters::outcome_name(reply.outcome),
+                               fmt::join(faults, "; "), said));
+  }
+  if (!reply.artifact.empty()) {
+    return settled(Verdict::fail, Stage::convert, Facet::status, reply.node, reply.op,
+                   fmt::format("refused as expected, but left a partial artifact behind: \"{}\"",
+                               reply.artifact.filename().string()));
+  }
+  std::vector<Finding> missing = check_diagnostics(evidence);
+  if (!missing.empty()) {
+    Judgement out =
+        settled(Verdict::fail, Stage::convert, Facet::diagnostics, reply.node, reply.op, missing.front().message);
+    out.findings = std::move(missing);
+    return out;
+  }
+  Judgement out = passed();
+  out.node = reply.node;
+  out.op = reply.op;
+  out.reason = fmt::format("refused as expected: {}", said);
+  return out;
+}
+
+std::optional<Judgement> settle_executions(const Evidence& evidence) {
+  for (const Execution& execution : evidence.executions) {
+    const converters::ExecuteReply& reply = execution.reply;
+    if (reply.outcome == Outcome::ok) continue;
+    const Verdict verdict = death(reply.outcome).value_or(Verdict::fail);
+    Judgement out =
+        settled(verdict, Stage::execute, Facet::status, reply.node, reply.op,
+                fmt::format("data set \"{}\": execution ended with {}: {}{}", execution.data_set,
+                            converters::outcome_name(reply.outcome), where(reply.node, reply.op), reply.reason));
+    out.findings.front().data_set = execution.data_set;
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<bool> matches(const std::string& pattern, const std::string& text) {
+  try {
+    return std::regex_search(text, std::regex(pattern, std::regex::ECMAScript | std::regex::icase));
+  } catch (const std::regex_error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Judgement> settle_status(const Evidence& evidence) {
+  const converters::ConvertReply& reply = evidence.conversion;
+  const corpus::Expectation& expect = evidence.test_case->expect;
+  std::vector<std::string> patterns = expect.diagnostics;
+  if (expect.refused_reason) patterns.push_back(*expect.refused_reason);
+  for (const std::string& pattern : patterns) {
+    if (matches(pattern, "")) continue;
+    return settled(Verdict::invalid_case, Stage::judge, Facet::status, "", "",
+                   fmt::format("expect: \"{}\" isn't a regular expression", pattern));
+  }
+  if (const auto verdict = death(reply.outcome)) {
+    return settled(
+        *verdict, Stage::convert, Facet::status, reply.node, reply.op,
+        fmt::format("the conversion ended with {}: {}", converters::outcome_name(reply.outcome), reply.reason));
+  }
+  if (expect.status == "refused") return settle_refusal(evidence);
+  if (reply.outcome == Outcome::refused) {
+    const bool complete = !reply.node.empty() && !reply.op.empty() && !reply.reason.empty();
+    return settled(Verdict::refused, Stage::convert, Facet::status, reply.node, reply.op,
+                   fmt::format("expected a conversion, but it was refused{}\n  {}{}",
+                               complete ? "" : " without naming node, operator and reason", where(reply.node, reply.op),
+                               reply.reason.empty() ? "(no reason)" : reply.reason));
+  }
+  if (reply.outcome == Outcome::error) {
+    return settled(Verdict::fail, Stage::convert, Facet::status, reply.node, reply.op,
+                   fmt::format("expected a conversion, but it ended with an error\n  {}{}", where(reply.node, reply.op),
+                               reply.reason.empty() ? "(no message)" : reply.reason));
+  }
+  if (evidence.converter.supports.artifact == "qdq" && evidence.artifact == nullptr) {
+    return settled(Verdict::fail, Stage::artifact, Facet::status, "", "",
+                   fmt::format("the converter reported success, but its Q/DQ artifact can't be read: {}",
+                               reply.reason.empty() ? "no file" : reply.reason));
+  }
+  return settle_executions(evidence);
+}
+
+std::vector<Finding> check_diagnostics(const Evidence& evidence) {
+  const converters::ConvertReply& reply = evidence.conversion;
+  std::vector<Finding> findings;
+  const auto add = [&](std::string message) {
+    Finding finding;
+    finding.stage = Stage::convert;
+    finding.facet = Facet::diagnostics;
+    finding.message = std::move(message);
+    findings.push_back(std::move(finding));
+  };
+  for (const std::string& pattern : evidence.test_case->expect.diagnostics) {
+    const auto found = [&](const std::string& line) { return matches(pattern, line).value_or(false); };
+    if (found(reply.reason) || std::ranges::any_of(reply.diagnostics, found)) continue;
+    add(fmt::format("expected a diagnostic that matches /{}/, none of {} lines does", pattern,
+                    reply.diagnostics.size()));
+  }
+  if (reply.outcome != Outcome::ok) return findings;
+  const converters::Supports& supports = evidence.converter.supports;
+  if (supports.says("tensors") && reply.tensors.empty()) {
+    add("supports.reports lists \"tensors\", but the reply has none");
+  }
+  if (supports.says("precision") && reply.precision.empty() && !evidence.model->graph.nodes.empty()) {
+    add("supports.reports lists \"precision\", but the reply has none");
+  }
+  return findings;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,205 @@
+#include "harness/judge/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "harness/judge/audit.hpp"
+#include "harness/judge/facets.hpp"
+#include "harness/judge/layers.hpp"
+#include "harness/judge/reference_cache.hpp"
+
+namespace assay::judge {
+namespace {
+
+Judgement harness_error(Stage stage, std::string reason, const core::Error& error) {
+  Judgement out;
+  out.verdict = Verdict::harness_error;
+  out.gate = default_gate(out.verdict);
+  out.stage = stage;
+  out.node = error.node;
+  out.op = error.op;
+  out.reason = std::move(reason);
+  return out;
+}
+
+void append(std::vector<Finding>& all, std::vector<Finding> more) { std::ranges::move(more, std::back_inserter(all)); }
+
+/// Is the case somebody else's (real models, stored data)? Then data that can't discriminate are amber.
+bool is_imported(const corpus::Case& test_case) {
+  return test_case.stored_data.has_value() || std::ranges::find(test_case.tags, "imported") != test_case.tags.end();
+}
+
+class Judge {
+ public:
+  Judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements)
+      : evidence_(evidence), cache_(cache), context_{evidence, nullptr, {}, nullptr, {}, judged_elements} {}
+
+  Judgement run() {
+    if (auto settled = settle_status(evidence_)) return std::move(*settled);
+    if (auto failed = prepare()) return std::move(*failed);
+    out_.findings = evidence_.recorded;
+    if (unreadable_) out_.findings.push_back(std::move(*unreadable_));
+    std::vector<Finding> structure = check_outputs(context_);
+    const bool comparable = structure.empty();
+    append(out_.findings, std::move(structure));
+    append(out_.findings, check_diagnostics(evidence_));
+    PrecisionFindings precision = check_precision(context_);
+    append(out_.findings, std::move(precision.findings));
+    append(out_.findings, audit_parameters(context_, *calibration_, out_));
+    // Numbers are only compared where names, shapes and types agree.
+    if (comparable && !evidence_.executions.empty()) {
+      append(out_.findings, check_integers(context_, out_));
+      append(out_.findings, check_bounds(context_, out_));
+    }
+    std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
+    decide(precision.ran_in_float);
+    summarize();
+    return std::move(out_);
+  }
+
+ private:
+  /// Runs the reference on everything that was fed, and reads the artifact.
+  std::optional<Judgement> prepare() {
+    const std::string key = model_key(*evidence_.model, evidence_.test_case->content_hash);
+    static const std::vector<core::TensorMap> kNothing;
+    const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
+    const bool keep_values = evidence_.options.method == converters::Method::percentile;
+    auto calibration = cache_.ranges(*evidence_.model, key, batches, keep_values);
+    if (!calibration) {
+      return harness_error(Stage::float_run,
+                           fmt::format("the reference can't run the calibration data: {}", calibration.error().message),
+                           calibration.error());
+    }
+    calibration_ = std::move(*calibration);
+    context_.ranges = &calibration_->ranges;
+    for (const Execution& execution : evidence_.executions) {
+      auto tensors = cache_.run(*evidence_.model, key, execution.inputs);
+      if (!tensors) {
+        return harness_error(
+            Stage::float_run,
+            fmt::format("the reference can't run data set \"{}\": {}", execution.data_set, tensors.error().message),
+            tensors.error());
+      }
+      context_.reference.push_back(std::move(*tensors));
+    }
+    derive_audited();
+    if (evidence_.artifact != nullptr) {
+      auto view = ArtifactView::build(evidence_.artifact, *evidence_.model);
+      if (view) {
+        view_ = std::move(*view);
+        context_.artifact = &*view_;
+      } else {
+        Finding finding;
+        finding.stage = Stage::artifact;
+        finding.facet = Facet::scale;
+        finding.node = view.error().node;
+        finding.op = view.error().op;
+        finding.layer = "L0";
+        finding.message = fmt::format("node \"{}\" ({}): {}", view.error().node, view.error().op, view.error().message);
+        unreadable_ = std::move(finding);
+      }
+    }
+    return std::nullopt;
+  }
+
+  void derive_audited() {
+    const converters::Policy& policy = evidence_.converter.policy;
+    const model::Wiring wiring(evidence_.model->graph);
+    for (const auto& [name, range] : calibration_->ranges) {
+      if (!range.finite || range.samples == 0) continue;
+      double low = range.low, high = range.high;
+      if (const auto producer = wiring.producer(name)) {
+        const auto fixed = policy.fixed_ranges.find(evidence_.model->graph.nodes[*producer].op_type);
+        if (fixed != policy.fixed_ranges.end()) std::tie(low, high) = fixed->second;
+      }
+      context_.audited.emplace(
+          name, derive_params(low, high, evidence_.options.activation, evidence_.options.symmetric, policy));
+    }
+  }
+
+  /// The first red facet is the headline; amber ones only colour a pass.
+  void decide(bool ran_in_float) {
+    std::ranges::stable_sort(out_.findings, {},
+                             [](const Finding& finding) { return std::pair(finding.amber, finding.facet); });
+    const bool any = !out_.findings.empty();
+    const bool red = any && !out_.findings.front().amber;
+    if (any) {
+      const Finding& headline = out_.findings.front();
+      out_.stage = headline.stage;
+      out_.facet = headline.facet;
+      out_.node = headline.node;
+      out_.op = headline.op;
+      out_.reason = headline.message;
+      const bool in_float = ran_in_float && headline.facet == Facet::precision;
+      out_.verdict = in_float ? Verdict::not_quantized : red ? Verdict::fail : Verdict::pass;
+      out_.gate = red ? Gate::red : Gate::amber;
+      return;
+    }
+    out_.stage = Stage::judge;
+    out_.verdict = Verdict::pass;
+    out_.gate = Gate::green;
+    if (auto reason = distrust(context_)) {
+      out_.verdict = Verdict::mistrusted;
+      out_.gate = is_imported(*evidence_.test_case) ? Gate::amber : Gate::red;
+      out_.reason = std::move(*reason);
+    }
+  }
+
+  /// The smallest SQNR of an output on `typical` data, or on any where there is none.
+  void summarize() {
+    std::optional<double> typical, any;
+    for (const Metric& metric : out_.metrics) {
+      if (metric.name != "sqnr_db" || evidence_.model->graph.find_output(metric.tensor) == nullptr) continue;
+      any = std::min(any.value_or(metric.value), metric.value);
+      if (metric.data_set == "typical") typical = std::min(typical.value_or(metric.value), metric.value);
+    }
+    out_.sqnr_db = typical ? typical : any;
+  }
+
+  const Evidence& evidence_;
+  ReferenceCache& cache_;
+  LayerContext context_;
+  std::shared_ptr<const CalibrationRanges> calibration_;
+  std::optional<ArtifactView> view_;
+  std::optional<Finding> unreadable_;
+  Judgement out_;
+};
+
+}  // namespace
+
+double LayerContext::threshold() const {
+  return std::sqrt(2 * std::log(2 * std::max(judged_elements, 1.0) / kFalseAlarmRate));
+}
+
+Judgement judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements) {
+  return Judge(evidence, cache, judged_elements).run();
+}
+
+std::map<std::string, core::QuantParams> audited_input_params(const Evidence& evidence) {
+  std::map<std::string, core::QuantParams> params;
+  if (evidence.calibration == nullptr || evidence.model == nullptr) return params;
+  for (const model::ValueInfo& input : evidence.model->graph.inputs) {
+    double low = 0, high = 0;
+    bool seen = false, finite = true;
+    for (const core::TensorMap& batch : *evidence.calibration) {
+      const auto found = batch.find(input.name);
+      if (found == batch.end() || !found->second.is_real()) continue;
+      seen = true;
+      for (const double value : found->second.reals()) {
+        finite = finite && std::isfinite(value);
+        low = std::min(low, value);
+        high = std::max(high, value);
+      }
+    }
+    if (!seen || !finite) continue;
+    params.emplace(input.name, derive_params(low, high, evidence.options.activation, evidence.options.symmetric,
+                                             evidence.converter.policy));
+  }
+  return params;
+}
+
+}  // namespace assay::judge

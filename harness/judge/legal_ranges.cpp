@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "harness/judge/audit.hpp"
+
+namespace assay::judge {
+namespace {
+
+using model::Node;
+
+/// Operators whose output holds values of their input: it may keep the input's parameters, and a group of such tensors
+/// may have one range. Concat is one for what goes in: an operand may be quantized like the result.
+constexpr std::array<std::string_view, 19> kCarriers{"Identity",  "Dropout", "MaxPool",      "GlobalMaxPool", "Reshape",
+                                                     "Transpose", "Flatten", "Squeeze",      "Unsqueeze",     "Slice",
+                                                     "Split",     "Gather",  "Resize",       "Pad",           "Expand",
+                                                     "Tile",      "Concat",  "DepthToSpace", "SpaceToDepth"};
+
+bool may_carry(const Node& node, const converters::Policy& policy) {
+  if (!node.domain.empty()) return false;
+  const auto is = [&](std::string_view op) { return node.op_type == op; };
+  // Nothing needs to be said about operators that are usually removed.
+  if (is("Identity") || is("Dropout")) return true;
+  if (policy.shares) return std::ranges::any_of(*policy.shares, is);
+  return std::ranges::any_of(kCarriers, is);
+}
+
+}  // namespace
+
+LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration)
+    : context_(context), calibration_(calibration), graph_(context.evidence.model->graph), wiring_(graph_) {
+  connect();
+}
+
+void LegalRanges::connect() {
+  const converters::Policy& policy = context_.evidence.converter.policy;
+  for (const Node& node : graph_.nodes) {
+    if (!may_carry(node, policy)) continue;
+    const std::size_t inputs = data_input_count(node.op_type, node.inputs.size());
+    for (std::size_t i = 0; i < inputs; ++i) {
+      for (const std::string& output : node.outputs) {
+        if (node.inputs[i].empty() || output.empty()) continue;
+        shared_[node.inputs[i]].push_back(output);
+        shared_[output].push_back(node.inputs[i]);
+      }
+    }
+  }
+}
+
+std::vector<std::string> LegalRanges::group_of(const std::string& tensor) const {
+  std::vector<std::string> group{tensor};
+  std::set<std::string> seen{tensor};
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const auto found = shared_.find(group[i]);
+    if (found == shared_.end()) continue;
+    for (const std::string& next : found->second) {
+      if (seen.insert(next).second) group.push_back(next);
+    }
+  }
+  return group;
+}
+
+std::string LegalRanges::sole_activation(const std::string& tensor) const {
+  const auto& consumers = wiring_.consumers(tensor);
+  if (wiring_.is_output(tensor) || consumers.size() != 1) return "";
+  const Node& node = graph_.nodes[consumers.front()];
+  if ((node.op_type != "Relu" && node.op_type != "Clip") || node.outputs.empty()) return "";
+  return node.outputs.front();
+}
+
+std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
+  const auto found = calibration_.ranges.find(tensor);
+  if (found == calibration_.ranges.end() || !found->second.finite || found->second.samples == 0) return std::nullopt;
+  const Evidence& evidence = context_.evidence;
+  if (const auto producer = wiring_.producer(tensor)) {
+    const auto& fixed_ranges = evidence.converter.policy.fixed_ranges;
+    const auto fixed = fixed_ranges.find(graph_.nodes[*producer].op_type);
+    if (fixed != fixed_ranges.end()) {
+      const double low = std::min(fixed->second.first, 0.0), high = std::max(fixed->second.second, 0.0);
+      return AllowedRange{{low, low}, {high, high}, 0, tensor, true};
+    }
+  }
+  const auto values = calibration_.sorted_values.find(tensor);
+  return allowed_range(tensor, found->second, values == calibration_.sorted_values.end() ? nullptr : &values->second,
+                       evidence.options, evidence.converter.policy);
+}
+
+std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
+  std::vector<AllowedRange> legal;
+  auto first = own(tensor);
+  if (!first) return legal;
+  legal.push_back(*first);
+  // A shared range covers the tensor's own: each end may come from any member that reaches as far.
+  std::vector<AllowedRange> members{*first};
+  for (const std::string& member : group_of(tensor)) {
+    if (member == tensor) continue;
+    if (auto range = own(member)) members.push_back(std::move(*range));
+  }
+  const auto reaches = [&](const AllowedRange& a, const AllowedRange& b) {
+    return a.low.low <= first->low.high && b.high.high >= first->high.low;
+  };
+  for (const AllowedRange& a : members) {
+    for (const AllowedRange& b : members) {
+      if (!reaches(a, b) || (&a == &members.front() && &b == &members.front())) continue;
+      const bool same = &a == &b;
+      legal.push_back({a.low, b.high, std::max(a.slack, b.slack), same ? a.tensor : a.tensor + "\" and \"" + b.tensor,
+                       a.fixed && b.fixed});
+    }
+  }
+  // What only a Relu or Clip reads may be clipped to that operator's range at once: nothing is lost.
+  for (std::string next = sole_activation(tensor); !next.empty(); next = sole_activation(next)) {
+    if (auto range = own(next)) legal.push_back(std::move(*range));
+    for (const std::string& member : group_of(next)) {
+      if (auto range = member == next ? std::nullopt : own(member)) legal.push_back(std::move(*range));
+    }
+  }
+  return legal;
+}
+
+std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params,
+                                             bool constant) const {
+  const Evidence& evidence = context_.evidence;
+  std::optional<ParamFault> first;
+  for (const AllowedRange& range : of(tensor)) {
+    auto fault = check_params(params, range, evidence.options.symmetric, evidence.converter.policy);
+    // A constant operand may be quantized like a weight: symmetric whatever the activations are.
+    if (fault && constant) fault = check_params(params, range, !evidence.options.symmetric, evidence.converter.policy);
+    if (!fault) return std::nullopt;
+    // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
+    if (!first) first = std::move(fault);
+  }
+  return first;
+}
+
+}  // namespace assay::judge
