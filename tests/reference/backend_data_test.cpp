@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iostream>
 #include <map>
+#include <numbers>
 
 namespace assay::reference {
 namespace {
@@ -34,6 +36,18 @@ TEST(BackendData, TheDynamicQuantizationTieIsWithinOneRoundingOfFloat32) {
   EXPECT_EQ(0.5F / (5.0F / 255.0F), 25.5F);
 }
 
+/// Windows whose stored expectation was computed with 3.1415 for pi, while the model itself holds pi in float32: off by
+/// up to 6e-5, far beyond any rounding.
+bool has_wrong_expectation(const std::string& name) {
+  return name.ends_with("window_expanded") || name.ends_with("window_symmetric_expanded");
+}
+
+TEST(BackendData, TheStoredWindowsTakeThirtyOneFourHundredFifteenForPi) {
+  const double stored = 0.09548607468605042;  // element 1 of test_hannwindow_expanded: sin^2(pi / 10)
+  EXPECT_NEAR(std::pow(std::sin(3.1415 / 10.0), 2), stored, 0x1p-24);
+  EXPECT_GT(std::abs(std::pow(std::sin(std::numbers::pi / 10.0), 2) - stored), 5e-6);
+}
+
 bool is_refused_by_decision(const std::string& name) {
   for (const auto& [prefix, reason] : kRefusedForms) {
     if (name.rfind(prefix, 0) == 0) {
@@ -50,11 +64,16 @@ TEST_P(BackendDataGroup, EveryCoveredCaseGivesTheStoredOutputs) {
   }
   std::map<BackendOutcome, std::size_t> counts;
   std::size_t ties = 0;
+  std::size_t wrong_expectations = 0;
   std::map<std::string, std::size_t> reasons;
   for (const BackendCase& backend_case : cases) {
     const BackendResult result = run_backend_case(backend_case);
     if (result.outcome == BackendOutcome::failed && differs_by_tie_of_float32(backend_case.name, result)) {
       ++ties;
+      continue;
+    }
+    if (result.outcome == BackendOutcome::failed && has_wrong_expectation(backend_case.name)) {
+      ++wrong_expectations;
       continue;
     }
     ++counts[result.outcome];
@@ -66,10 +85,13 @@ TEST_P(BackendDataGroup, EveryCoveredCaseGivesTheStoredOutputs) {
     }
   }
   const std::size_t passed = counts[BackendOutcome::passed];
-  const std::size_t covered = passed + ties + counts[BackendOutcome::failed] + counts[BackendOutcome::refused];
+  const std::size_t covered =
+      passed + ties + wrong_expectations + counts[BackendOutcome::failed] + counts[BackendOutcome::refused];
   std::cout << fmt::format(
-      "{}: {} cases, {} covered, {} passed, {} off by a tie of float32, {} refused by decision, {} not covered\n",
-      GetParam(), cases.size(), covered, passed, ties, counts[BackendOutcome::refused],
+      "{}: {} cases, {} covered, {} passed, {} off by a tie of float32, {} with a wrong expectation, {} refused by "
+      "decision, {} not "
+      "covered\n",
+      GetParam(), cases.size(), covered, passed, ties, wrong_expectations, counts[BackendOutcome::refused],
       counts[BackendOutcome::not_covered]);
   for (const auto& [reason, count] : reasons) {
     std::cout << fmt::format("  not covered, {}: {}\n", reason, count);
