@@ -1,0 +1,117 @@
+#include "reference/executor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/model/onnx_io.hpp"
+#include "tests/reference/op_case.hpp"
+
+namespace assay::reference {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+model::Model parse(const std::string& text, std::map<std::string, std::int64_t> opsets = {{"", 13}}) {
+  core::Result<model::Model> model = model::parse_graph_text(text, opsets);
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  return model ? std::move(*model) : model::Model{};
+}
+
+core::Error failure(const model::Model& model, const TensorMap& inputs) {
+  const Result<TensorMap> result = execute(model, inputs);
+  EXPECT_FALSE(result.ok());
+  return result ? core::Error{} : result.error();
+}
+
+TEST(Execute, BindsInputsAndOutputsByName) {
+  const model::Model model =
+      parse("g (float[2] b, float[2] a) => (float[2] d, float[2] s) { d = Sub(a, b) s = Add(a, b) }");
+  const Result<TensorMap> result = execute(model, {{"a", reals({5, 7})}, {"b", reals({1, 10})}});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->at("d").reals(), ElementsAre(4, -3));
+  EXPECT_THAT(result->at("s").reals(), ElementsAre(6, 17));
+}
+
+TEST(Execute, ComputesInFloat64UnderAFloat32Label) {
+  // 1 + 2^-40 needs more bits than float32 has.
+  const model::Model model = parse("g (float[1] a, float[1] b) => (float[1] y) { y = Add(a, b) }");
+  const Result<TensorMap> result = execute(model, {{"a", reals({1.0})}, {"b", reals({0x1p-40})}});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->at("y").reals()[0], 1.0 + 0x1p-40);
+  EXPECT_EQ(result->at("y").type(), DType::float32);
+}
+
+TEST(Execute, RefusesMissingUnknownAndMisshapenInputs) {
+  const model::Model model = parse("g (float[2,3] image) => (float[2,3] y) { y = Relu(image) }");
+  EXPECT_THAT(failure(model, {}).message, HasSubstr("no data for input \"image\""));
+  EXPECT_THAT(failure(model, {{"imgae", counting({2, 3})}}).message, HasSubstr("has no input \"imgae\"; it has image"));
+  EXPECT_THAT(failure(model, {{"image", counting({3, 2})}}).message, HasSubstr("extent 2 at axis 0"));
+  EXPECT_THAT(failure(model, {{"image", counting({6})}}).message, HasSubstr("rank 2"));
+  EXPECT_THAT(failure(model, {{"image", codes(DType::int8, {2, 3}, {0, 0, 0, 0, 0, 0})}}).message,
+              HasSubstr("is declared float, the data is int8"));
+  EXPECT_EQ(failure(model, {}).kind, core::ErrorKind::invalid_data);
+}
+
+TEST(Execute, DemandsThatASymbolMeansTheSameSizeEverywhere) {
+  const model::Model model = parse("g (float[N] a, float[N] b) => (float[N] y) { y = Concat <axis=0> (a, b) }");
+  EXPECT_TRUE(execute(model, {{"a", counting({3})}, {"b", counting({3})}}).ok());
+  EXPECT_THAT(failure(model, {{"a", counting({3})}, {"b", counting({4})}}).message, HasSubstr("\"N\" is 3"));
+}
+
+TEST(Execute, NamesTheNodeOfAnUnknownOperatorAndItsDomain) {
+  const model::Model model =
+      parse("g (float[2] x) => (float[2] y) { m = Relu(x) y = my.own.Twist(m) }", {{"", 13}, {"my.own", 1}});
+  const core::Error error = failure(model, {{"x", reals({1, 2})}});
+  EXPECT_EQ(error.kind, core::ErrorKind::unsupported);
+  EXPECT_EQ(error.node, "y");
+  EXPECT_EQ(error.op, "Twist");
+  EXPECT_THAT(error.message, HasSubstr("node \"y\" (my.own.Twist)"));
+}
+
+TEST(Execute, RefusesAnOpsetBeforeTheOperatorsFirst) {
+  const model::Model model = parse("g (float[2] x) => (float[2] y) { y = HardSwish(x) }", {{"", 13}});
+  const core::Error error = failure(model, {{"x", reals({1, 2})}});
+  EXPECT_EQ(error.kind, core::ErrorKind::unsupported);
+  EXPECT_THAT(error.message, HasSubstr("HardSwish at opset 14"));
+}
+
+TEST(Execute, NamesNodeAndShapesOfABrokenRule) {
+  const model::Model model = parse("g (float[2,3] a, float[2,3] b) => (float[2,3] y) { y = MatMul(a, b) }");
+  const core::Error error = failure(model, {{"a", counting({2, 3})}, {"b", counting({2, 3})}});
+  EXPECT_EQ(error.kind, core::ErrorKind::invalid_model);
+  EXPECT_EQ(error.node, "y");
+  EXPECT_THAT(error.message, HasSubstr("[2,3] and [2,3]"));
+}
+
+TEST(Execute, RefusesAResultBeyondTheElementLimitBeforeAllocating) {
+  const model::Model model = parse("g (float[N,1] a, float[1,N] b) => (float[N,N] y) { y = MatMul(a, b) }");
+  const core::Error error = failure(model, {{"a", counting({40000, 1})}, {"b", counting({1, 40000})}});
+  EXPECT_THAT(error.message, HasSubstr("would exceed the limit"));
+}
+
+TEST(Execute, ShowsEveryTensorOnce) {
+  const model::Model model =
+      parse("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { t = Add(x, w) u = Mul(t, t) y = Sub(u, x) }");
+  std::map<std::string, int> seen;
+  const Result<TensorMap> result = execute(model, {{"x", reals({1, 1})}},
+                                           {.observe = [&](const std::string& name, const Tensor&) { ++seen[name]; }});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(
+      seen, ElementsAre(std::pair("t", 1), std::pair("u", 1), std::pair("w", 1), std::pair("x", 1), std::pair("y", 1)));
+}
+
+TEST(Execute, GivesAnInputThatIsAlsoAnOutput) {
+  const model::Model model = parse("g (float[1] x) => (float[1] y, float[1] x) { y = Relu(x) }");
+  const Result<TensorMap> result = execute(model, {{"x", reals({-1})}});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->at("x").reals(), ElementsAre(-1));
+}
+
+TEST(ExecuteNode, RefusesTooFewAndTooManyInputs) {
+  EXPECT_THAT(error_of("Conv", {counting({1, 1, 3})}), HasSubstr("input 1 is missing"));
+  EXPECT_THAT(error_of("Relu", {counting({1}), counting({1})}), HasSubstr("has 2 inputs, expected at most 1"));
+}
+
+}  // namespace
+}  // namespace assay::reference

@@ -1,0 +1,57 @@
+#include "reference/matmul_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "harness/core/rng.hpp"
+
+namespace assay::reference {
+namespace {
+
+std::vector<double> random_values(std::int64_t count, std::uint64_t seed) {
+  core::Rng rng(seed);
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (double& value : values) {
+    value = rng.normal();
+  }
+  return values;
+}
+
+TEST(MultiplyAdd, GivesAHandWorkedProduct) {
+  const std::vector<double> a{1, 2, 3, 4, 5, 6};     // 2 × 3
+  const std::vector<double> b{7, 8, 9, 10, 11, 12};  // 3 × 2
+  std::vector<double> c{100, 0, 0, 0};
+  multiply_add(2, 2, 3, {a.data(), 3}, {b.data(), 2}, {c.data(), 2});
+  EXPECT_EQ(c, (std::vector<double>{158, 64, 139, 154}));
+}
+
+TEST(MultiplyAdd, EqualsThePlainLoopsToTheLastBit) {
+  // Sizes around the tile of 4 × 8, the depth block of 256 and the column block of 512.
+  const std::vector<std::array<std::int64_t, 3>> sizes{{1, 600, 300}, {2, 17, 200},  {3, 513, 7},   {4, 8, 256},
+                                                       {5, 9, 257},   {7, 1025, 33}, {64, 31, 600}, {13, 512, 513}};
+  for (const auto& [rows, columns, depth] : sizes) {
+    const std::vector<double> a = random_values(rows * depth, 1);
+    const std::vector<double> b = random_values(depth * columns, 2);
+    std::vector<double> plain = random_values(rows * columns, 3);
+    std::vector<double> blocked = plain;
+    multiply_add_plain(rows, columns, depth, {a.data(), depth}, {b.data(), columns}, {plain.data(), columns});
+    multiply_add(rows, columns, depth, {a.data(), depth}, {b.data(), columns}, {blocked.data(), columns});
+    EXPECT_EQ(plain, blocked) << rows << " × " << columns << " × " << depth;
+  }
+}
+
+TEST(MultiplyAdd, LeavesElementsOutsideAStridedResultAlone) {
+  const std::vector<double> a = random_values(8 * 40, 1);
+  const std::vector<double> b = random_values(40 * 30, 2);
+  std::vector<double> c(8 * 20, -1.0);
+  multiply_add(8, 18, 40, {a.data(), 40}, {b.data(), 30}, {c.data(), 20});
+  for (std::size_t row = 0; row < 8; ++row) {
+    EXPECT_EQ(c[row * 20 + 18], -1.0);
+    EXPECT_EQ(c[row * 20 + 19], -1.0);
+  }
+}
+
+}  // namespace
+}  // namespace assay::reference

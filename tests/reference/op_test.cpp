@@ -1,0 +1,62 @@
+#include "reference/op.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/reference/backend_data.hpp"
+
+namespace assay::reference {
+namespace {
+
+std::set<std::string> test_suites() {
+  std::set<std::string> names;
+  const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < tests.total_test_suite_count(); ++i) {
+    names.insert(tests.GetTestSuite(i)->name());
+  }
+  return names;
+}
+
+/// Operators of the ONNX node cases that pass.
+std::set<std::string> operators_of_node_cases() {
+  std::set<std::string> names;
+  for (const BackendCase& backend_case : backend_cases("node")) {
+    const BackendResult result = run_backend_case(backend_case);
+    if (result.outcome == BackendOutcome::passed) {
+      names.insert(result.operators.begin(), result.operators.end());
+    }
+  }
+  return names;
+}
+
+TEST(AllOperators, EachHasATestSuiteOfItsNameOrAnOnnxNodeCase) {
+  std::set<std::string> tested = test_suites();
+  tested.merge(operators_of_node_cases());
+  for (const OpDef* op : all_operators()) {
+    EXPECT_TRUE(tested.contains(std::string(op->name))) << op->name << " has neither a test suite nor a node case";
+  }
+}
+
+TEST(AllOperators, AreCompleteSortedAndUnique) {
+  const std::span<const OpDef* const> operators = all_operators();
+  ASSERT_GT(operators.size(), 30U);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const OpDef& op = *operators[i];
+    EXPECT_NE(op.run, nullptr) << op.name;
+    EXPECT_LE(op.min_inputs, op.max_inputs) << op.name;
+    EXPECT_LE(op.first_opset, op.last_opset) << op.name;
+    EXPECT_EQ(find_operator(op.domain, op.name), &op);
+    if (i > 0) {
+      EXPECT_LT(std::pair(operators[i - 1]->domain, operators[i - 1]->name), std::pair(op.domain, op.name));
+    }
+  }
+}
+
+TEST(FindOperator, KnowsNamesOfItsDomainOnly) {
+  EXPECT_NE(find_operator("", "Conv"), nullptr);
+  EXPECT_EQ(find_operator("my.own", "Conv"), nullptr);
+  EXPECT_EQ(find_operator("", "conv"), nullptr);
+  EXPECT_EQ(find_operator("", ""), nullptr);
+}
+
+}  // namespace
+}  // namespace assay::reference
