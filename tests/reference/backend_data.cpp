@@ -52,20 +52,23 @@ std::string missing_operator(const model::Model& model, const model::Graph& grap
 
 struct LoadedModel {
   model::Model model;
-  bool was_opset_6 = false;
+  bool was_older = false;  ///< than opset 7
 };
 
-/// Reads the model. Those exported at opset 6 are read as opset 7 (and IR 4, which needs no initializers among the
-/// inputs). What changed in between are attributes that ONNX's checker refuses at opset 7, and how PRelu broadcasts.
+/// Reads the model. Those exported at opsets 1 to 6 are read as opset 7 (and IR 4, which needs no initializers among
+/// the inputs). What changed in between are attributes that ONNX's checker refuses at opset 7, and how PRelu
+/// broadcasts.
 core::Result<LoadedModel> load(const std::filesystem::path& path) {
   core::Result<std::string> bytes = core::read_file(path);
   if (!bytes) {
     return bytes.error();
   }
   // opset_import {version: 6} and {domain: "", version: 6} as protobuf writes them at the end of a model.
-  const bool is_opset_6 = bytes->ends_with(std::string_view("\x42\x02\x10\x06", 4)) ||
-                          bytes->ends_with(std::string_view("\x42\x04\x0a\x00\x10\x06", 6));
-  if (is_opset_6) {
+  const std::string_view all_but_version = std::string_view(*bytes).substr(0, bytes->empty() ? 0 : bytes->size() - 1);
+  const bool is_older = !bytes->empty() && bytes->back() >= 1 && bytes->back() <= 6 &&
+                        (all_but_version.ends_with(std::string_view("\x42\x02\x10", 3)) ||
+                         all_but_version.ends_with(std::string_view("\x42\x04\x0a\x00\x10", 5)));
+  if (is_older) {
     bytes->back() = 7;
     if (bytes->starts_with("\x08\x03")) {  // ir_version: 3
       (*bytes)[1] = 4;
@@ -75,7 +78,7 @@ core::Result<LoadedModel> load(const std::filesystem::path& path) {
   if (!model) {
     return model.error();
   }
-  return LoadedModel{std::move(*model), is_opset_6};
+  return LoadedModel{std::move(*model), is_older};
 }
 
 /// The tensors stem_0.pb, stem_1.pb, … under the names of `declared`: old files carry no name, so place decides.
@@ -158,8 +161,8 @@ BackendResult run_backend_case(const BackendCase& backend_case) {
   }
   const model::Model& model = loaded->model;
   result.detail = missing_operator(model, model.graph, result.operators);
-  if (loaded->was_opset_6 && result.operators.contains("PRelu")) {
-    result.detail = "operator PRelu as of opset 6";
+  if (loaded->was_older && result.operators.contains("PRelu")) {
+    result.detail = "operator PRelu before opset 7";
   }
   if (!result.detail.empty()) {
     return result;
