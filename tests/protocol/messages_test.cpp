@@ -1,0 +1,191 @@
+#include "converters/protocol/messages.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace assay::protocol {
+namespace {
+
+using converters::ConvertReply;
+using converters::Description;
+using converters::Outcome;
+using testing::HasSubstr;
+
+TEST(Request, ConvertReadsBackAsWritten) {
+  Request request;
+  request.id = 7;
+  request.verb = Verb::convert;
+  request.convert.model = "/job/a \"b\"/model.onnx";
+  request.convert.calibration = "/job/calibration";
+  request.convert.output = "/job/out";
+  request.convert.options.symmetric = true;
+  request.convert.options.method = converters::Method::percentile;
+  request.convert.options.percentile = 99.9;
+  request.convert.options.precision = {{"Concat", "fp32"}, {"c1", "int8?"}};
+  request.convert.options.cache = "/job/cache.json";
+  const auto read = read_request(write_request(request));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->id, 7);
+  EXPECT_EQ(read->verb, Verb::convert);
+  EXPECT_EQ(read->convert.model, request.convert.model);
+  EXPECT_EQ(read->convert.output, request.convert.output);
+  EXPECT_EQ(read->convert.options, request.convert.options);
+}
+
+TEST(Request, EveryVerbReadsBack) {
+  for (const Verb verb : {Verb::describe, Verb::execute, Verb::quit}) {
+    Request request;
+    request.verb = verb;
+    request.execute = {"a", "b", "c"};
+    const auto read = read_request(write_request(request));
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read->verb, verb);
+  }
+}
+
+TEST(Request, UnknownKeysAreIgnoredAndMissingOnesNamed) {
+  EXPECT_TRUE(read_request(R"({"protocol":1,"id":1,"do":"describe","mood":"cheerful"})").ok());
+  const auto options = read_request(
+      R"({"protocol":1,"id":1,"do":"convert","model":"m","calibration":"c","output":"o","options":{"new":1,"symmetric":true}})");
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_TRUE(options->convert.options.symmetric);
+  EXPECT_THAT(read_request(R"({"protocol":1,"id":1,"do":"convert","model":"m"})").error().message,
+              HasSubstr("convert needs \"calibration\""));
+  EXPECT_THAT(read_request(R"({"protocol":2,"id":1,"do":"quit"})").error().message, HasSubstr("protocol 1"));
+  EXPECT_THAT(read_request(R"({"protocol":1,"id":1,"do":"sing"})").error().message, HasSubstr("\"sing\""));
+  EXPECT_THAT(read_request(R"({"protocol":1,"do":"quit"})").error().message, HasSubstr("id"));
+}
+
+TEST(Description, ReadsBackAsWritten) {
+  Description d;
+  d.name = "n";
+  d.version = "1.2";
+  d.supports.activation = {"int8"};
+  d.supports.symmetric = {true, false};
+  d.supports.operators = std::vector<std::string>{};
+  d.supports.execute = false;
+  d.supports.artifact = "scales";
+  d.supports.reports = {"tensors"};
+  d.policy.weights = "adapted";
+  d.policy.divisor = 127.5;
+  d.policy.fixed_ranges = {{"Softmax", {0, 1}}, {"Odd", {-HUGE_VAL, HUGE_VAL}}};
+  d.policy.shares = {"MaxPool"};
+  d.policy.folds_bn = true;
+  d.policy.deterministic = false;
+  const auto read = read_description(3, write_description(3, d));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->supports.activation, d.supports.activation);
+  EXPECT_EQ(read->supports.symmetric, d.supports.symmetric);
+  EXPECT_EQ(read->supports.operators, d.supports.operators);
+  EXPECT_FALSE(read->supports.per_axis.has_value());
+  EXPECT_FALSE(read->supports.execute);
+  EXPECT_EQ(read->supports.artifact, "scales");
+  EXPECT_EQ(read->policy.weights, "adapted");
+  EXPECT_EQ(read->policy.divisor, 127.5);
+  EXPECT_EQ(read->policy.fixed_ranges, d.policy.fixed_ranges);
+  EXPECT_EQ(read->policy.shares, d.policy.shares);
+  EXPECT_FALSE(read->policy.fusions.has_value());
+  EXPECT_EQ(read->policy.folds_bn, true);
+  EXPECT_FALSE(read->policy.deterministic);
+}
+
+Description described(const std::string& supports, const std::string& policy = "{}") {
+  const auto read = read_description(
+      1, R"({"id":1,"status":"ok","name":"n","version":"1","supports":)" + supports + R"(,"policy":)" + policy + "}");
+  EXPECT_TRUE(read.ok()) << read.error().message;
+  return read.ok() ? *read : Description{};
+}
+
+TEST(Description, ABareTrueStandsForBoth) {
+  const auto both = described(R"({"symmetric":true,"per_axis":false,"operators":true,"mood":1})");
+  EXPECT_EQ(both.supports.symmetric, (std::vector<bool>{true, false}));
+  EXPECT_EQ(both.supports.per_axis, (std::vector<bool>{false}));
+  EXPECT_FALSE(both.supports.operators.has_value());
+}
+
+TEST(Description, DefaultsAreThePolicyOfDesign) {
+  const auto bare = described("{}");
+  EXPECT_EQ(bare.policy.weights, "nearest");
+  EXPECT_EQ(bare.policy.bias, "nearest");
+  EXPECT_EQ(bare.policy.divisor, 127);
+  EXPECT_EQ(bare.policy.averaging, "none");
+  EXPECT_EQ(bare.policy.arithmetic, "unknown");
+  EXPECT_TRUE(bare.policy.deterministic);
+  EXPECT_FALSE(bare.supports.activation.has_value());
+}
+
+TEST(Description, WrongKindsAreNamed) {
+  const auto message = [](const std::string& rest) {
+    const auto read = read_description(1, R"({"id":1,"status":"ok","name":"n","version":"1",)" + rest + "}");
+    return read.ok() ? std::string("accepted") : read.error().message;
+  };
+  EXPECT_THAT(message(R"("supports":{"activation":"int8"})"), HasSubstr("protocol: \"activation\" must be a list"));
+  EXPECT_THAT(message(R"("supports":{"symmetric":[1]})"), HasSubstr("\"symmetric\""));
+  EXPECT_THAT(message(R"("supports":{"artifact":"engine"})"), HasSubstr("\"engine\"; choose one of"));
+  EXPECT_THAT(message(R"("supports":[])"), HasSubstr("\"supports\" must be an object"));
+  EXPECT_THAT(message(R"("policy":{"weights":"random"})"), HasSubstr("choose one of"));
+  EXPECT_THAT(message(R"("policy":{"fixed_ranges":{"Softmax":[0]}})"), HasSubstr("fixed_ranges.Softmax"));
+  EXPECT_THAT(message(R"("policy":{"divisor":"many"})"), HasSubstr("\"divisor\" must be a number"));
+}
+
+TEST(Reply, Float32ReadsBackExactly) {
+  ConvertReply reply;
+  reply.outcome = Outcome::ok;
+  reply.artifact = "/";
+  reply.precision = {{"c1", "Conv", "int8"}};
+  reply.diagnostics = {"a warning"};
+  for (const float scale : {0.0236F, 1.17549435e-38F, 1e-45F, 3.4028235e38F, 0.1F}) {
+    reply.tensors.push_back({"t", {{static_cast<double>(scale)}, {-128}, core::DType::uint8, 1}});
+  }
+  reply.tensors.push_back({"odd", {{std::nan(""), -HUGE_VAL}, {0, 0}, core::DType::int8, std::nullopt}});
+  const std::string line = write_reply(5, reply, {});
+  EXPECT_THAT(line, HasSubstr(R"(["NaN","-Infinity"])"));
+  const auto read = read_convert_reply(5, line, {}, "/");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(read->tensors[i].params, reply.tensors[i].params);
+  EXPECT_TRUE(std::isnan(read->tensors[5].params.scale[0]));
+  EXPECT_EQ(read->precision[0].got, "int8");
+  EXPECT_EQ(read->diagnostics, reply.diagnostics);
+}
+
+TEST(Reply, WhatReportsListsIsWrittenEvenWhenEmpty) {
+  ConvertReply reply;
+  reply.outcome = Outcome::ok;
+  reply.artifact = "/";
+  converters::Supports supports;
+  supports.reports = {"tensors", "precision"};
+  EXPECT_TRUE(read_convert_reply(1, write_reply(1, reply, supports), supports, "/").ok());
+  EXPECT_FALSE(read_convert_reply(1, write_reply(1, reply, {}), supports, "/").ok());
+}
+
+TEST(Reply, CountsOfScalesAndZeroPointsMustAgree) {
+  const auto message = [](const std::string& tensor) {
+    const auto read =
+        read_convert_reply(1, R"({"id":1,"status":"ok","artifact":"/","tensors":[)" + tensor + "]}", {}, "/");
+    return read.ok() ? std::string("accepted") : read.error().message;
+  };
+  EXPECT_EQ(message(R"({"name":"x","scale":0.5,"zero_point":3.0})"), "accepted");
+  EXPECT_EQ(message(R"({"name":"x","scale":[0.5,1]})"), "accepted");
+  EXPECT_THAT(message(R"({"name":"x","scale":[0.5,1],"zero_point":[0]})"), HasSubstr("2 scales and 1 zero points"));
+  EXPECT_THAT(message(R"({"name":"x","scale":[]})"), HasSubstr("0 scales"));
+  EXPECT_THAT(message(R"({"name":"x","scale":["wide"]})"), HasSubstr("x.scale"));
+  EXPECT_THAT(message(R"({"name":"x","scale":[1],"zero_point":[0.5]})"), HasSubstr("x.zero_point"));
+  EXPECT_THAT(message(R"({"name":"x","scale":[1],"type":"int3"})"), HasSubstr("\"int3\""));
+  EXPECT_THAT(message(R"({"name":"x","scale":[1],"axis":"last"})"), HasSubstr("x.axis"));
+  EXPECT_THAT(message(R"({"scale":[1]})"), HasSubstr("has no name"));
+  EXPECT_THAT(message("3"), HasSubstr("list of objects"));
+}
+
+TEST(Reply, DeepAndHugeLinesAreOnlyErrors) {
+  EXPECT_FALSE(read_execute_reply(1, std::string(1'000'000, '[')).ok());
+  EXPECT_FALSE(read_execute_reply(1, R"({"id":1e400,"status":"ok"})").ok());
+  EXPECT_FALSE(read_execute_reply(1, "").ok());
+  EXPECT_FALSE(read_execute_reply(1, R"({"id":18446744073709551615,"status":"ok"})").ok());
+  EXPECT_FALSE(read_execute_reply(1, "{\"id\":1,\"status\":NaN}").ok());
+}
+
+}  // namespace
+}  // namespace assay::protocol
