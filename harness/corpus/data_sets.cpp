@@ -205,7 +205,8 @@ core::Result<core::Shape> input_shape(const Case& test_case, const model::ValueI
   }
   core::Shape shape;
   for (std::size_t d = 0; d < input.shape->size(); ++d) {
-    const model::Dimension& dimension = (*input.shape)[d];
+    model::Dimension dimension = (*input.shape)[d];
+    if (dimension.value && *dimension.value < 0) dimension.value.reset();  // some exporters write -1 for "any"
     if (!dimension.value && !own) return error("axis " + std::to_string(d) + " is not a number; give \"shape\"");
     if (dimension.value && own && *dimension.value != (*own)[d]) {
       return error("declared extent " + std::to_string(*dimension.value) + " on axis " + std::to_string(d) +

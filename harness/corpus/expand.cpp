@@ -81,7 +81,9 @@ std::string name_text(const ordered_json& value) {
 
 std::string case_name(const std::string& family, const Row& row) {
   std::string name = family;
-  for (const auto& [key, value] : row) name += (name == family ? "/" : ",") + key + "=" + name_text(value);
+  for (const auto& [key, value] : row) {
+    if (!key.starts_with('_')) name += (name == family ? "/" : ",") + key + "=" + name_text(value);
+  }
   return name;
 }
 

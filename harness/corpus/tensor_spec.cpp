@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace assay::corpus {
 namespace {
@@ -124,7 +125,11 @@ core::Tensor make_tensor(core::DType type, core::Shape shape, std::vector<double
   if (!core::is_integer(type)) return core::Tensor(type, std::move(shape), std::move(values));
   std::vector<std::int64_t> integers;
   integers.reserve(values.size());
-  for (const double value : values) integers.push_back(static_cast<std::int64_t>(value));
+  constexpr double kBeyondInt64 = 9223372036854775808.0;  // int64's largest is no double: it arrives as its neighbour
+  for (const double value : values) {
+    integers.push_back(value >= kBeyondInt64 ? std::numeric_limits<std::int64_t>::max()
+                                             : static_cast<std::int64_t>(value));
+  }
   return core::Tensor(type, std::move(shape), std::move(integers));
 }
 
