@@ -87,6 +87,7 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
   if (policy.scale_floor > 0) {
     span = {std::max(span.low, policy.scale_floor), std::max(span.high, policy.scale_floor)};
   }
+  span = {core::round_to_type(span.low, DType::float32), core::round_to_type(span.high, DType::float32)};
   if (policy.power_of_two) {
     if (!is_power_of_two(scale)) {
       return ParamFault{Facet::scale, "a power of two (stated policy)", text(scale),

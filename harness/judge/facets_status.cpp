@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <regex>
+#include <system_error>
 
 #include "harness/judge/facets.hpp"
 
@@ -88,6 +90,17 @@ std::vector<std::string> refusal_faults(const Evidence& evidence) {
   return faults;
 }
 
+/// A file that a refusal left in its output folder: somebody may take it for a result.
+std::string leftover(const Evidence& evidence) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(evidence.output_folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names.empty() ? "" : names.front();
+}
+
 Judgement settle_refusal(const Evidence& evidence) {
   const converters::ConvertReply& reply = evidence.conversion;
   const std::string said =
@@ -108,10 +121,9 @@ Judgement settle_refusal(const Evidence& evidence) {
                    fmt::format("{} as expected, but {}\n  it said: {}", converters::outcome_name(reply.outcome),
                                fmt::join(faults, "; "), said));
   }
-  if (!reply.artifact.empty()) {
+  if (const std::string left = leftover(evidence); !left.empty()) {
     return settled(Verdict::fail, Stage::convert, Facet::status, reply.node, reply.op,
-                   fmt::format("refused as expected, but left a partial artifact behind: \"{}\"",
-                               reply.artifact.filename().string()));
+                   fmt::format("refused as expected, but left \"{}\" behind in the output folder", left));
   }
   std::vector<Finding> missing = check_diagnostics(evidence);
   if (!missing.empty()) {
@@ -183,7 +195,7 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
   if (evidence.converter.supports.artifact == "qdq" && evidence.artifact == nullptr) {
     return settled(Verdict::fail, Stage::artifact, Facet::status, "", "",
                    fmt::format("the converter reported success, but its Q/DQ artifact can't be read: {}",
-                               reply.reason.empty() ? "no file" : reply.reason));
+                               evidence.artifact_error.empty() ? "no file" : evidence.artifact_error));
   }
   return settle_executions(evidence);
 }

@@ -1,0 +1,199 @@
+#include "harness/judge/artifact_view.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/judge/numeric_fixture.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::DType;
+using testing::codes;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::parse;
+using testing::reals;
+using testing::Tensor;
+
+Tensor scalar(double value) { return Tensor::scalar(DType::float32, value); }
+Tensor zero(std::int64_t value = 0) { return codes(DType::int8, {}, {value}); }
+
+core::Result<ArtifactView> view(const std::string& artifact, const std::map<std::string, Tensor>& constants,
+                                const model::Model& original) {
+  return ArtifactView::build(std::make_shared<const model::Model>(parse(artifact, constants)), original);
+}
+
+const std::map<std::string, Tensor> kConvConstants{{"s1", scalar(0.5)},
+                                                   {"s2", scalar(0.25)},
+                                                   {"z", zero()},
+                                                   {"ws", reals({2}, {1, 2})},
+                                                   {"wz", codes(DType::int8, {2}, {0, 0})},
+                                                   {"wq", codes(DType::int8, {2, 1, 1, 1}, {3, 4})}};
+
+TEST(ArtifactView, NamesWhatEachQuantizerStandsFor) {
+  const model::Model original =
+      parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w) }", {{"w", reals({2, 1, 1, 1}, {3, 8})}});
+  auto read = view(
+      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s1, z) xd = DequantizeLinear(xq, s1, z)"
+      " wd = DequantizeLinear<axis=0>(wq, ws, wz) c = Conv(xd, wd)"
+      " yq = QuantizeLinear(c, s2, z) y = DequantizeLinear(yq, s2, z) }",
+      kConvConstants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->quantizers().size(), 2U);
+  EXPECT_EQ(read->quantizers()[0].original, "x");
+  EXPECT_EQ(read->quantizers()[1].original, "y");
+  EXPECT_EQ(read->original_tensor("xd"), "x");
+  EXPECT_EQ(read->original_tensor("c"), "y");
+  const ArtifactNode* conv = read->find_original(0);
+  ASSERT_NE(conv, nullptr);
+  EXPECT_TRUE(conv->integer());
+  EXPECT_EQ(conv->inputs[1].original, "w");
+  EXPECT_EQ(conv->inputs[1].params->axis, 0);
+  EXPECT_THAT(conv->inputs[1].constant_codes->to_integers(), ElementsAre(3, 4));
+  EXPECT_EQ(conv->outputs[0]->scale.front(), 0.25);
+}
+
+TEST(ArtifactView, ReadsScalesBehindConstantAndIdentityNodes) {
+  const model::Model original = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
+  auto read = view(
+      "a (float[2] x) => (float[2] y) { c = Constant<value_float=0.5>() s = Identity(c)"
+      " q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Relu(d) }",
+      {{"z", zero(3)}}, original);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->quantizers()[0].params.scale.front(), 0.5);
+  EXPECT_EQ(read->quantizers()[0].params.zero_point.front(), 3);
+}
+
+TEST(ArtifactView, AFusedReluIsFoundThroughItsReader) {
+  const model::Model original =
+      parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w) r = Relu(c) y = Conv(r, v) }",
+            {{"w", reals({2, 1, 1, 1}, {3, 8})}, {"v", reals({2, 2, 1, 1}, {1, 1, 1, 1})}});
+  std::map<std::string, Tensor> constants = kConvConstants;
+  constants["vq"] = codes(DType::int8, {2, 2, 1, 1}, {1, 1, 1, 1});
+  // The Relu is gone: the QuantizeLinear clips. Its scale is that of r, not of c.
+  auto read = view(
+      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s1, z) xd = DequantizeLinear(xq, s1, z)"
+      " wd = DequantizeLinear<axis=0>(wq, ws, wz) c = Conv(xd, wd)"
+      " cq = QuantizeLinear(c, s2, z) cd = DequantizeLinear(cq, s2, z)"
+      " vd = DequantizeLinear<axis=0>(vq, ws, wz) y = Conv(cd, vd) }",
+      constants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->quantizers()[1].original, "r");
+  EXPECT_EQ(read->find_original(1), nullptr);
+  EXPECT_TRUE(read->find_original(0)->integer());
+  EXPECT_FALSE(read->find_original(2)->quantized_outputs);
+}
+
+TEST(ArtifactView, AReluThatStaysBetweenConvAndQuantizeIsFused) {
+  const model::Model original = parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w) y = Relu(c) }",
+                                      {{"w", reals({2, 1, 1, 1}, {3, 8})}});
+  auto read = view(
+      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s1, z) xd = DequantizeLinear(xq, s1, z)"
+      " wd = DequantizeLinear<axis=0>(wq, ws, wz) c = Conv(xd, wd) r = Relu(c)"
+      " yq = QuantizeLinear(r, s2, z) y = DequantizeLinear(yq, s2, z) }",
+      kConvConstants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->find_original(0)->integer());
+  EXPECT_TRUE(read->find_original(1)->integer());
+  EXPECT_EQ(read->quantizers()[1].original, "y");
+}
+
+TEST(ArtifactView, NodesAreMatchedByFusedOutputAndByPosition) {
+  const model::Model original =
+      parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w) y = BatchNormalization(c, g, g, g, g) }",
+            {{"w", reals({2, 1, 1, 1}, {3, 8})}, {"g", reals({2}, {1, 1})}});
+  auto fused = view("a (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w2) }",
+                    {{"w2", reals({2, 1, 1, 1}, {3, 8})}}, original);
+  ASSERT_TRUE(fused);
+  EXPECT_NE(fused->find_original(0), nullptr);
+  auto renamed = view("a (float[1,1,2,2] x) => (float[1,2,2,2] z) { z = Conv(x, w2) }",
+                      {{"w2", reals({2, 1, 1, 1}, {3, 8})}}, original);
+  ASSERT_TRUE(renamed);
+  EXPECT_NE(renamed->find_original(0), nullptr) << "the only Conv on both sides";
+}
+
+TEST(ArtifactView, ExchangedOperandsOfAddKeepTheirNames) {
+  const model::Model original =
+      parse("g (float[2] a, float[2] b) => (float[2] y) { p = Relu(a) q = Relu(b) y = Add(p, q) }", {});
+  auto read = view(
+      "a (float[2] a, float[2] b) => (float[2] y) { p = Relu(a) q = Relu(b)"
+      " pq = QuantizeLinear(p, s, z) pd = DequantizeLinear(pq, s, z)"
+      " qq = QuantizeLinear(q, s, z) qd = DequantizeLinear(qq, s, z) y = Add(qd, pd) }",
+      {{"s", scalar(1)}, {"z", zero()}}, original);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->original_tensor("pd"), "p");
+  EXPECT_EQ(read->original_tensor("qd"), "q");
+}
+
+TEST(ArtifactView, QOperatorsAreIntegerByDefinition) {
+  const model::Model original =
+      parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w) }", {{"w", reals({2, 1, 1, 1}, {3, 8})}});
+  auto read = view(
+      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s1, z)"
+      " yq = QLinearConv(xq, s1, z, wq, ws, wz, s2, z) y = DequantizeLinear(yq, s2, z) }",
+      kConvConstants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  const ArtifactNode* conv = read->find_original(0);
+  ASSERT_NE(conv, nullptr);
+  EXPECT_TRUE(conv->integer());
+  EXPECT_EQ(conv->op, "Conv");
+  EXPECT_EQ(conv->inputs[0].original, "x");
+  EXPECT_EQ(conv->inputs[1].params->axis, 0);
+  ASSERT_EQ(read->quantizers_of("y").size(), 1U);
+  EXPECT_EQ(read->quantizers_of("y")[0]->params.scale.front(), 0.25);
+}
+
+TEST(ArtifactView, AFloatConstantBehindQuantizeHasItsCodesComputed) {
+  const model::Model original =
+      parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w) }", {{"w", reals({2, 1, 1, 1}, {3, 8})}});
+  std::map<std::string, Tensor> constants = kConvConstants;
+  constants["w"] = reals({2, 1, 1, 1}, {3, 8});
+  auto read = view(
+      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { q = QuantizeLinear<axis=0>(w, ws, wz)"
+      " wd = DequantizeLinear<axis=0>(q, ws, wz) y = Conv(x, wd) }",
+      constants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(read->find_original(0)->inputs[1].constant_codes->to_integers(), ElementsAre(3, 4));
+}
+
+TEST(ArtifactView, AScaleThatIsComputedIsAnErrorByNode) {
+  const model::Model original = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
+  auto read = view(
+      "a (float[2] x) => (float[2] y) { s = ReduceMax<keepdims=0>(x) q = QuantizeLinear(x, s, z)"
+      " d = DequantizeLinear(q, s, z) y = Relu(d) }",
+      {{"z", zero()}}, original);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().node, "q");
+  EXPECT_THAT(read.error().message, HasSubstr("isn't a float constant"));
+}
+
+TEST(ArtifactView, CountsOfScalesAndZeroPointsMustAgree) {
+  const model::Model original = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
+  auto read = view(
+      "a (float[2] x) => (float[2] y) { q = QuantizeLinear<axis=0>(x, s, z) d = DequantizeLinear<axis=0>(q, s, z) y = "
+      "Relu(d) }",
+      {{"s", reals({2}, {1, 1})}, {"z", codes(DType::int8, {3}, {0, 0, 0})}}, original);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("2 scales"));
+}
+
+TEST(ChannelIndex, FindsTheChannelAlongTheAxis) {
+  const core::QuantParams params{{1, 2, 3}, {0, 0, 0}, DType::int8, 1};
+  const auto index = ChannelIndex::make({2, 3, 2}, params);
+  ASSERT_TRUE(index);
+  std::vector<std::size_t> channels;
+  for (std::size_t i = 0; i < 12; ++i) channels.push_back(index->channel(i));
+  EXPECT_THAT(channels, ElementsAre(0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2));
+}
+
+TEST(ChannelIndex, RefusesAWrongCountAndAWrongRank) {
+  EXPECT_FALSE(ChannelIndex::make({2, 4}, {{1, 2, 3}, {0, 0, 0}, DType::int8, 1}));
+  EXPECT_FALSE(ChannelIndex::make({2}, {{1, 2, 3}, {0, 0, 0}, DType::int8, 1}));
+  EXPECT_FALSE(ChannelIndex::make({}, {{1, 2}, {0, 0}, DType::int8, 0}));
+  EXPECT_TRUE(ChannelIndex::make({}, {{1}, {0}, DType::int8, {}}));
+  EXPECT_TRUE(ChannelIndex::make({0, 3}, {{1, 2, 3}, {0, 0, 0}, DType::int8, -1}));
+}
+
+}  // namespace
+}  // namespace assay::judge

@@ -1,0 +1,170 @@
+#include "harness/judge/audited_params.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/judge/forward_error.hpp"
+
+namespace assay::judge {
+namespace {
+
+using converters::Method;
+using converters::Options;
+using converters::Policy;
+using core::DType;
+using core::QuantParams;
+
+QuantParams params(double scale, std::int64_t zero_point, DType type = DType::int8) {
+  return {{static_cast<double>(static_cast<float>(scale))}, {zero_point}, type, {}};
+}
+AllowedRange range(double low, double high, double slack = 0) { return {{low, low}, {high, high}, slack, "t", false}; }
+std::string fault(const QuantParams& declared, const AllowedRange& allowed, bool symmetric = false,
+                  const Policy& policy = {}) {
+  const auto found = check_params(declared, allowed, symmetric, policy);
+  return found ? std::string(facet_name(found->facet)) : "";
+}
+
+TEST(DeriveParams, FollowsTheFormulasOfMinMax) {
+  EXPECT_EQ(derive_params(-1, 3, DType::int8, false, {}), params(4.0 / 255, -64));
+  EXPECT_EQ(derive_params(-1, 3, DType::uint8, false, {}), params(4.0 / 255, 64, DType::uint8));
+  EXPECT_EQ(derive_params(-1, 3, DType::int8, true, {}), params(3.0 / 127, 0));
+  EXPECT_EQ(derive_params(-1, 3, DType::uint8, true, {}), params(3.0 / 127, 128, DType::uint8));
+}
+
+TEST(DeriveParams, IncludesZeroInTheRange) {
+  EXPECT_EQ(derive_params(2, 4, DType::int8, false, {}), params(4.0 / 255, -128));
+  EXPECT_EQ(derive_params(-4, -2, DType::int8, false, {}), params(4.0 / 255, 127));
+}
+
+TEST(DeriveParams, GivesAUsableScaleForARangeWithoutExtent) {
+  EXPECT_EQ(derive_params(0, 0, DType::int8, false, {}).scale.front(), 1);
+  EXPECT_EQ(derive_params(-1e-41, 1e-41, DType::int8, true, {}).scale.front(), 1);
+}
+
+TEST(DeriveParams, AppliesFloorAndPowerOfTwo) {
+  Policy floored;
+  floored.scale_floor = 0.5;
+  EXPECT_EQ(derive_params(-1, 1, DType::int8, true, floored).scale.front(), 0.5);
+  Policy binary;
+  binary.power_of_two = true;
+  EXPECT_EQ(derive_params(-1, 1, DType::int8, true, binary).scale.front(), 1.0 / 64);
+}
+
+TEST(CheckParams, TheExactParametersFit) {
+  EXPECT_EQ(fault(params(4.0 / 255, -64), range(-1, 3)), "");
+  EXPECT_EQ(fault(params(3.0 / 127, 0), range(-1, 3), true), "");
+  EXPECT_EQ(fault(params(3.0 / 127, 128, DType::uint8), range(-1, 3), true), "");
+}
+
+TEST(CheckParams, UnsignedSymmetricCodesMayUseHalfOfTheirSteps) {
+  EXPECT_EQ(fault(params(3.0 / 127.5, 128, DType::uint8), range(-1, 3), true), "");
+  EXPECT_EQ(fault(params(3.0 / 127.5, 0), range(-1, 3), true), "scale");
+}
+
+TEST(CheckParams, TheScaleMayLieTwoUlpAwayButNotThree) {
+  const double exact = static_cast<double>(static_cast<float>(4.0 / 255));
+  EXPECT_EQ(fault(params(exact + 2 * float32_ulp(exact), -64), range(-1, 3)), "");
+  EXPECT_EQ(fault(params(exact - 2 * float32_ulp(exact), -64), range(-1, 3)), "");
+  EXPECT_EQ(fault(params(exact + 3 * float32_ulp(exact), -64), range(-1, 3)), "scale");
+  EXPECT_EQ(fault(params(exact - 3 * float32_ulp(exact), -64), range(-1, 3)), "scale");
+}
+
+TEST(CheckParams, SlackWidensTheScaleByItsShare) {
+  EXPECT_EQ(fault(params((4 + 0.0019) / 255, -64), range(-1, 3, 0.001)), "");
+  EXPECT_EQ(fault(params((4 + 0.0022) / 255, -64), range(-1, 3, 0.001)), "scale");
+}
+
+TEST(CheckParams, AZeroPointMayFallEitherWayOnlyAtAHalf) {
+  // qmin - lo/s = -128 + 0.5/(255/255)… : lo = -63.5, s = 1, so -64.5.
+  for (const std::int64_t z : {-65, -64}) EXPECT_EQ(fault(params(1, z), range(-63.5, 191.5)), "") << z;
+  for (const std::int64_t z : {-66, -63}) EXPECT_EQ(fault(params(1, z), range(-63.5, 191.5)), "zero_point") << z;
+  EXPECT_EQ(fault(params(1, -65), range(-63.4, 191.6)), "zero_point");
+  EXPECT_EQ(fault(params(1, -65), range(-63.4, 191.6, 0.11)), "") << "the slack reaches the half";
+}
+
+TEST(CheckParams, AnEmptyRangeTakesAnyPositiveFiniteScale) {
+  for (const double scale : {1e-30, 1.0, 1e30}) EXPECT_EQ(fault(params(scale, 5), range(0, 0)), "") << scale;
+  EXPECT_EQ(fault(params(1, 0), range(-1e-37, 1e-37)), "") << "the scale would be denormal";
+  EXPECT_EQ(fault(params(1, 0), range(-1e-35, 1e-35)), "scale") << "the scale is normal";
+}
+
+TEST(CheckParams, ZeroNegativeAndNonFiniteScalesNeverFit) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double scale : {0.0, -1.0, infinity, -infinity, std::nan("")}) {
+    EXPECT_EQ(fault({{scale}, {0}, DType::int8, {}}, range(0, 0)), "scale") << scale;
+  }
+}
+
+TEST(CheckParams, SeveralOrNoScalesAreACountFault) {
+  EXPECT_EQ(fault({{1, 1}, {0, 0}, DType::int8, 0}, range(-1, 1)), "count");
+  EXPECT_EQ(fault({{}, {}, DType::int8, {}}, range(-1, 1)), "count");
+}
+
+TEST(CheckParams, AStatedPowerOfTwoIsHeldToIt) {
+  Policy binary;
+  binary.power_of_two = true;
+  EXPECT_EQ(fault(params(1.0 / 64, 0), range(-1, 1), true, binary), "");
+  EXPECT_EQ(fault(params(1.0 / 128, 0), range(-1, 1), true, binary), "") << "either neighbour";
+  EXPECT_EQ(fault(params(1.0 / 32, 0), range(-1, 1), true, binary), "scale");
+  EXPECT_EQ(fault(params(1.0 / 127, 0), range(-1, 1), true, binary), "scale") << "its own artifact contradicts it";
+}
+
+TEST(CheckParams, AStatedFloorRaisesTheExpectedScale) {
+  Policy floored;
+  floored.scale_floor = 0.25;
+  EXPECT_EQ(fault(params(0.25, 0), range(-1, 1), true, floored), "");
+  EXPECT_EQ(fault(params(1.0 / 127, 0), range(-1, 1), true, floored), "scale");
+}
+
+TensorRange observed(double low, double high) {
+  TensorRange seen;
+  seen.low = seen.inner_low = low;
+  seen.high = seen.inner_high = high;
+  seen.samples = 100;
+  return seen;
+}
+
+TEST(AllowedRange, EntropyKeepsAtLeastItsBinsAndAtMostTheExtreme) {
+  Options options;
+  options.method = Method::entropy;
+  options.symmetric = true;
+  const AllowedRange allowed = allowed_range("t", observed(-2, 2), nullptr, options, {});
+  EXPECT_EQ(fault(params(2.0 / 127, 0), allowed, true), "");
+  EXPECT_EQ(fault(params(2.0 * 128 / 2048 / 127, 0), allowed, true), "");
+  EXPECT_EQ(fault(params(2.0 * 110 / 2048 / 127, 0), allowed, true), "scale");
+  EXPECT_EQ(fault(params(2.01 / 127, 0), allowed, true), "scale");
+}
+
+TEST(AllowedRange, MseReachesAtMostTheExtreme) {
+  Options options;
+  options.method = Method::mse;
+  const AllowedRange allowed = allowed_range("t", observed(-1, 3), nullptr, options, {});
+  EXPECT_EQ(fault(params(2.0 / 255, -128), allowed), "");
+  EXPECT_EQ(fault(params(4.0 / 255, -64), allowed), "");
+  EXPECT_EQ(fault(params(4.1 / 255, -64), allowed), "scale");
+}
+
+TEST(AllowedRange, PercentileLiesBetweenTheNeighbouringValues) {
+  Options options;
+  options.method = Method::percentile;
+  options.percentile = 90;
+  std::vector<double> values;
+  for (int i = 0; i <= 100; ++i) values.push_back(i);
+  const AllowedRange allowed = allowed_range("t", observed(0, 100), &values, options, {});
+  EXPECT_EQ(fault(params(90.0 / 255, -128), allowed), "");
+  EXPECT_EQ(fault(params(95.0 / 255, -128), allowed), "");
+  EXPECT_EQ(fault(params(100.0 / 255, -128), allowed), "scale") << "that is min-max";
+  EXPECT_EQ(fault(params(80.0 / 255, -128), allowed), "scale");
+}
+
+TEST(ForwardError, GammaGrowsWithTheRoundings) {
+  EXPECT_DOUBLE_EQ(rounding_gamma(0), 0);
+  EXPECT_GT(rounding_gamma(1), 0x1p-24);
+  EXPECT_LT(rounding_gamma(1), 0x1.000002p-24);
+  EXPECT_TRUE(std::isinf(rounding_gamma(0x1p24)));
+}
+
+}  // namespace
+}  // namespace assay::judge
