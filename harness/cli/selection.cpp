@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -61,10 +62,24 @@ core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::
                      {}};
 }
 
+/// The whole corpus, or one family's cases where the only word is a case's full name: a test runs one case in a
+/// process of its own and need not read the others.
+core::Result<std::vector<corpus::Case>> load_cases(const std::vector<std::string>& words) {
+  if (words.size() == 1 && words.front().find('/') != std::string::npos) {
+    const std::string family = words.front().substr(0, words.front().find('/'));
+    const std::filesystem::path file = corpus::home() / "cases" / (family + ".json");
+    std::error_code code;
+    if (std::filesystem::is_regular_file(file, code)) {
+      return corpus::load_family(file);
+    }
+  }
+  return corpus::load_corpus();
+}
+
 }  // namespace
 
 core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options) {
-  const core::Result<std::vector<corpus::Case>> cases = corpus::load_corpus();
+  const core::Result<std::vector<corpus::Case>> cases = load_cases(words);
   if (!cases) {
     return cases.error();
   }

@@ -1,0 +1,111 @@
+// The gate: one run, one exit code (DESIGN section 5), and nothing unreported.
+#include <gmock/gmock.h>
+
+#include "tests/cli/home.hpp"
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+using Gate = HomeTest;
+
+constexpr const char* kOneCase = "mini/stride=1";
+
+TEST_F(Gate, IsZeroWhenEveryVerdictIsGreen) {
+  const Call call = run({"run"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("2 planned: 2 pass"));
+}
+
+TEST_F(Gate, IsOneWhenAVerdictIsRed) {
+  const Call call = run({"run", kOneCase, "--fault", "bias_dropped"});
+  EXPECT_EQ(call.code, 1) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("reproduce: ./assay run mini/stride=1 --fault bias_dropped"));
+}
+
+TEST_F(Gate, IsTwoForAWrongOption) {
+  EXPECT_EQ(run({"run", "--no-such-option"}).code, 2);
+  EXPECT_EQ(run({"no-such-command"}).code, 2);
+  const Call call = run({"run", "--converter", "embeded"});
+  EXPECT_EQ(call.code, 2);
+  EXPECT_THAT(call.err, HasSubstr("embedded"));
+}
+
+TEST_F(Gate, IsTwoForAnInvalidCase) {
+  write("cases/broken.json", R"({"family": "broken", "grpah": []})");
+  const Call call = run({"run"});
+  EXPECT_EQ(call.code, 2);
+  EXPECT_THAT(call.err, HasSubstr("broken.json"));
+  EXPECT_THAT(call.err, HasSubstr("grpah"));
+}
+
+TEST_F(Gate, IsThreeWhenAssayItselfFails) {
+  const Call call = run({"run", kOneCase}, {{"TMPDIR", "/nonexistent"}});
+  EXPECT_EQ(call.code, 3) << call.out << call.err;
+}
+
+TEST_F(Gate, IsFiveForAnEmptySelection) {
+  const Call call = run({"run", "nothing_of_that_name"});
+  EXPECT_EQ(call.code, 5);
+  EXPECT_THAT(call.err, HasSubstr("mini"));
+}
+
+TEST_F(Gate, IsSixForAnExpectationThatNothingMet) {
+  write("suites/expecting.json", R"({"title": "t", "select": ["*"], "converters": ["embedded"],
+        "option_sets": [{"label": "default", "options": {}}],
+        "expected_failures": [{"case": "mini/stride=9", "converter": "embedded", "stage": "judge", "facet": "bias",
+                               "reason": ".", "url": "https://example.org/1"}]})");
+  const Call call = run({"run", "expecting"});
+  EXPECT_EQ(call.code, 6) << call.out << call.err;
+}
+
+TEST_F(Gate, IsRedForAnExpectedFailureThatPasses) {
+  write("suites/expecting.json", R"({"title": "t", "select": ["*"], "converters": ["embedded"],
+        "option_sets": [{"label": "default", "options": {}}],
+        "expected_failures": [{"case": "mini/stride=1", "converter": "embedded", "stage": "judge", "facet": "bias",
+                               "reason": ".", "url": "https://example.org/1"}]})");
+  const Call call = run({"run", "expecting", "--json"});
+  EXPECT_EQ(call.code, 1) << call.out << call.err;
+  EXPECT_EQ(call.json()["verdicts"]["xpass"], 1);
+}
+
+TEST_F(Gate, SkipsOneUnsupportedCase) {
+  write("cases/mini16.json", R"({
+    "family": "mini16", "title": "INT16 is out of scope", "tags": ["Relu"],
+    "graph": ["agraph (float[2,3] x) => (float[2,3] y) { y = Relu(x) }"], "opset": 13,
+    "inputs": { "x": { "data": ["typical"], "range": [-3, 2] } },
+    "options": { "method": "mse" }, "kills": ["zero_point_ignored"] })");
+  write("only_minmax.sh",
+        "#!/bin/sh\nread line\n"
+        "echo '{\"id\":1,\"status\":\"ok\",\"name\":\"m\",\"version\":\"1\",\"supports\":{\"method\":[\"minmax\"]}}'\n"
+        "read line\n");
+  const Call call = run({"run", "mini16", "--converter-cmd", "sh " + path("only_minmax.sh").string(), "--json"});
+  EXPECT_EQ(call.code, 77) << call.out << call.err;
+  EXPECT_EQ(call.json()["results"][0]["gate"], "neutral");
+}
+
+TEST_F(Gate, ReportsAsManyVerdictsAsPlanned) {
+  const Call call = run({"run", "--json"});
+  const nlohmann::json json = call.json();
+  ASSERT_TRUE(json.is_object()) << call.out << call.err;
+  std::size_t total = 0;
+  for (const auto& [verdict, count] : json["verdicts"].items()) {
+    total += count.get<std::size_t>();
+  }
+  EXPECT_EQ(json["planned"], total);
+  EXPECT_EQ(json["results"].size(), total);
+}
+
+TEST_F(Gate, TakesShardsThatTogetherAreTheWhole) {
+  std::size_t total = 0;
+  for (const char* shard : {"1/2", "2/2"}) {
+    const Call call = run({"run", "--shard", shard, "--json"});
+    EXPECT_EQ(call.code, 0) << call.out << call.err;
+    total += call.json()["planned"].get<std::size_t>();
+  }
+  EXPECT_EQ(total, 2U);
+  EXPECT_EQ(run({"run", "--shard", "3/2"}).code, 2);
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,107 @@
+// A run survives what converters do to it, and a killed run is finished later.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "harness/core/process.hpp"
+#include "results/store.hpp"
+#include "tests/cli/home.hpp"
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Run : public HomeTest {
+ protected:
+  /// A converter in shell: describes itself, then does `body` for the next request.
+  [[nodiscard]] std::string converter(const std::string& body) const {
+    write("converter.sh",
+          "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nread line\n" + body + "\n");
+    return "sh " + path("converter.sh").string();
+  }
+  [[nodiscard]] nlohmann::json verdict_of(const std::string& body, const std::string& timeout = "20") const {
+    const Call call = run({"run", "mini/stride=1", "--converter-cmd", converter(body), "--timeout", timeout, "--json"});
+    EXPECT_EQ(call.code, 1) << call.out << call.err;
+    const nlohmann::json json = call.json();
+    return json.is_object() && !json["results"].empty() ? json["results"][0] : nlohmann::json::object();
+  }
+};
+
+TEST_F(Run, RecordsASignalAsCrash) {
+  const nlohmann::json result = verdict_of("kill -SEGV $$");
+  EXPECT_EQ(result["verdict"], "crash");
+  EXPECT_THAT(result["reason"].get<std::string>(), HasSubstr("SIGSEGV"));
+}
+
+TEST_F(Run, RecordsAHangAsTimeout) { EXPECT_EQ(verdict_of("sleep 60", "1")["verdict"], "timeout"); }
+
+TEST_F(Run, RecordsGarbageAsTheConvertersCrash) {
+  const nlohmann::json result = verdict_of("echo 'Loading weights… 100%'; read line");
+  EXPECT_EQ(result["verdict"], "crash");
+  EXPECT_THAT(result["reason"].get<std::string>(), HasSubstr("protocol:"));
+}
+
+TEST_F(Run, CallsARefusalWithoutANodeRefused) {
+  const nlohmann::json result = verdict_of("echo '{\"id\":2,\"status\":\"refused\",\"reason\":\"no\"}'; read line");
+  EXPECT_EQ(result["verdict"], "refused");
+  EXPECT_EQ(result["gate"], "red");
+}
+
+TEST_F(Run, FailsAnErrorWhereConversionIsDue) {
+  const nlohmann::json result =
+      verdict_of("echo '{\"id\":2,\"status\":\"error\",\"reason\":\"_Map_base::at\"}'; read line");
+  EXPECT_EQ(result["verdict"], "fail");
+  EXPECT_EQ(result["stage"], "convert");
+}
+
+TEST_F(Run, GoesOnAfterACrash) {
+  write("once.sh",
+        "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nread line\nkill -KILL $$\n");
+  const Call call = run({"run", "--converter-cmd", "sh " + path("once.sh").string(), "--json"});
+  EXPECT_EQ(call.json()["verdicts"]["crash"], 2) << call.out << call.err;
+}
+
+TEST_F(Run, KeepsEveryVerdictInTheDatabase) {
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  ASSERT_EQ(run({"run", "--db", "h.db", "--fault", "bias_dropped"}).code, 1);
+  const Call history = run({"history", "mini/stride=2", "--db", "h.db", "--json"});
+  ASSERT_EQ(history.code, 0) << history.err;
+  const nlohmann::json rows = history.json()["history"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["verdict"], "pass");
+  EXPECT_EQ(rows[1]["verdict"], "fail");
+}
+
+TEST_F(Run, IsFinishedAfterAKillAtAnyMoment) {
+  // Many cases, so that kills land in the middle.
+  std::string family = kMiniFamily;
+  family.replace(family.find("[1, 2]"), 6, "[1, 2], \"copy\": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]");
+  write("cases/mini.json", family);
+  std::size_t killed = 0;
+  for (const int delay_ms : {60, 120, 200, 300}) {
+    core::SpawnOptions options;
+    options.arguments = {ASSAY_PROGRAM, "run", "--db", "killed.db", "--resume", "--jobs", "2"};
+    options.working_folder = path("").string();
+    options.environment = {{"ASSAY_HOME", path("").string()}};
+    core::Result<core::Process> process = core::Process::spawn(options);
+    ASSERT_TRUE(process.ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+    killed += process->kill_group().signal ? 1U : 0U;
+  }
+  EXPECT_GT(killed, 0U);
+  const Call call = run({"run", "--db", "killed.db", "--resume", "--json"});
+  const nlohmann::json json = call.json();
+  ASSERT_TRUE(json.is_object()) << call.out << call.err;
+  EXPECT_EQ(json["planned"], 30);
+  EXPECT_EQ(json["results"].size(), 30U);
+  for (const auto& [verdict, count] : json["verdicts"].items()) {
+    EXPECT_TRUE(verdict == "pass" || verdict == "crash") << verdict;
+  }
+  core::Result<results::Store> store = results::Store::open(path("killed.db"));
+  ASSERT_TRUE(store.ok()) << store.error().message;
+}
+
+}  // namespace
+}  // namespace assay::test
