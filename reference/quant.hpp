@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "harness/core/dtype.hpp"
 
@@ -15,6 +16,10 @@ namespace assay::reference {
 
 /// ONNX QuantizeLinear: saturate(round_half_even(x / scale) + zero_point): divide, round, *then* add.
 [[nodiscard]] std::int64_t quantize(double x, double scale, std::int64_t zero_point, core::DType type);
+
+/// The same for each element of `x`, into `codes` of the same length.
+void quantize(std::span<const double> x, double scale, std::int64_t zero_point, core::DType type,
+              std::span<std::int64_t> codes);
 
 /// ONNX DequantizeLinear: (q - zero_point) * scale.
 [[nodiscard]] double dequantize(std::int64_t q, double scale, std::int64_t zero_point);

@@ -29,9 +29,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
     return quant.error();
   }
   std::vector<double> values(at(x.size()));
-  for (std::int64_t i = 0; i < x.size(); ++i) {
-    const std::int64_t index = i / split->inner % split->extent;
-    values[at(i)] = dequantize(x.integers()[at(i)], quant->scale_at(index), quant->zero_point_at(index));
+  for (std::int64_t block = 0; block < split->outer * split->extent; ++block) {
+    const double scale = quant->scale_at(block % split->extent);
+    const std::int64_t zero_point = quant->zero_point_at(block % split->extent);
+    for (std::int64_t i = block * split->inner; i < (block + 1) * split->inner; ++i) {
+      values[at(i)] = dequantize(x.integers()[at(i)], scale, zero_point);
+    }
   }
   return single_output(Tensor(call.in(1).type(), x.shape(), std::move(values)));
 }

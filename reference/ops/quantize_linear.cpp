@@ -59,14 +59,18 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   if (!quant) {
     return quant.error();
   }
-  std::vector<std::int64_t> codes(at(x.size()));
-  for (std::int64_t i = 0; i < x.size(); ++i) {
-    const double value = x.as_real(i);
-    if (std::isnan(value)) {
-      return op_error(fmt::format("{} holds NaN at element {}, which has no code", input_text(call, 0), i));
-    }
-    const std::int64_t index = i / split->inner % split->extent;
-    codes[at(i)] = quantize(value, quant->scale_at(index), quant->zero_point_at(index), *type);
+  const std::vector<double> values = x.to_reals();
+  const auto nan = std::find_if(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+  if (nan != values.end()) {
+    return op_error(
+        fmt::format("{} holds NaN at element {}, which has no code", input_text(call, 0), nan - values.begin()));
+  }
+  std::vector<std::int64_t> codes(values.size());
+  for (std::int64_t block = 0; block < split->outer * split->extent; ++block) {
+    const std::int64_t index = block % split->extent;
+    const std::size_t first = at(block * split->inner);
+    quantize(std::span(values).subspan(first, at(split->inner)), quant->scale_at(index), quant->zero_point_at(index),
+             *type, std::span(codes).subspan(first, at(split->inner)));
   }
   return single_output(Tensor(*type, x.shape(), std::move(codes)));
 }
