@@ -13,6 +13,11 @@
 namespace assay::reference {
 namespace {
 
+/// An axis that keeps its extent at scale 1 stays as it is, unless a region of interest moves it.
+bool unchanged(const AxisResample& to, std::int64_t extent, Coordinates mode) {
+  return to.extent == extent && to.scale_output == to.scale_input && mode != Coordinates::tf_crop_and_resize;
+}
+
 /// A coordinate that tf_crop_and_resize fills with extrapolation_value.
 bool outside(double coordinate, std::int64_t extent, Coordinates mode) {
   const bool inside = coordinate >= 0.0 && coordinate <= static_cast<double>(extent - 1);
@@ -38,6 +43,7 @@ double rounded(double coordinate, Rounding rounding, bool shrinking) {
 Result<Tensor> resample_nearest(const Tensor& x, const ResampleRules& rules, const std::vector<AxisResample>& axes) {
   AxisMap map = AxisMap::identity(x.shape());
   for (const AxisResample& to : axes) {
+    if (unchanged(to, x.shape()[at(to.axis)], rules.coordinates)) continue;
     const std::vector<std::int64_t> from = std::move(map.axes[at(to.axis)]);
     const auto extent = static_cast<std::int64_t>(from.size());
     std::vector<std::int64_t>& table = map.axes[at(to.axis)];
@@ -117,12 +123,6 @@ std::vector<double> resample_axis(const std::vector<double>& values, const Shape
   return result;
 }
 
-/// The axis stays as it is.
-bool unchanged(const AxisResample& to, std::int64_t extent, Coordinates mode) {
-  return to.extent == extent && to.scale_output == to.scale_input && mode != Coordinates::tf_crop_and_resize &&
-         mode != Coordinates::tf_half_pixel_for_nn;
-}
-
 Result<Tensor> interpolate(const Tensor& x, const ResampleRules& rules, const std::vector<AxisResample>& axes) {
   std::vector<double> values = x.to_reals();
   Shape shape = x.shape();
@@ -142,20 +142,22 @@ Result<Tensor> interpolate(const Tensor& x, const ResampleRules& rules, const st
 double original_coordinate(std::int64_t index, std::int64_t extent, const AxisResample& to, Coordinates mode) {
   const auto i = static_cast<double>(index);
   const auto length_original = static_cast<double>(extent);
-  // Before it is made whole for the result: the stored expectations of ONNX's node cases hold only with this one.
-  const double length_resized = length_original * to.scale_output / to.scale_input;
+  const auto length_resized = static_cast<double>(to.extent);
   const auto unscaled = [&](double position) { return position * to.scale_input / to.scale_output; };
   switch (mode) {
     case Coordinates::half_pixel:
       return unscaled(i + 0.5) - 0.5;
-    case Coordinates::half_pixel_symmetric: {
-      const double adjustment = static_cast<double>(to.extent) / length_resized;
-      return length_original / 2.0 * (1.0 - adjustment) + unscaled(i + 0.5) - 0.5;
-    }
+    case Coordinates::half_pixel_symmetric:
+      // center * (1 - adjustment) + (i + 0.5) / scale - 0.5 with adjustment = length_resized / (length_original *
+      // scale), put over one denominator, so that a coordinate that is whole comes out whole.
+      return (length_original - 1.0) / 2.0 + unscaled(2.0 * i + 1.0 - length_resized) / 2.0;
     case Coordinates::pytorch_half_pixel:
       return to.extent > 1 ? unscaled(i + 0.5) - 0.5 : 0.0;
-    case Coordinates::align_corners:
-      return to.extent > 1 ? i * (length_original - 1.0) / (length_resized - 1.0) : 0.0;
+    case Coordinates::align_corners: {
+      // Before it is made whole: the stored expectations of ONNX's node cases hold only with this length.
+      const double exact_length = length_original * to.scale_output / to.scale_input;
+      return to.extent > 1 ? i * (length_original - 1.0) / (exact_length - 1.0) : 0.0;
+    }
     case Coordinates::asymmetric:
       return unscaled(i);
     case Coordinates::tf_half_pixel_for_nn:

@@ -45,8 +45,9 @@ struct AxisResample {
 };
 
 /// Where output `index` of an axis of `extent` elements lies in the coordinates of the input.
-/// Formula   ONNX Resize-19, coordinate_transformation_mode, with length_resized = length_original * scale, which need
-///           not be whole. (ONNX Runtime takes the whole extent in align_corners and tf_crop_and_resize.)
+/// Formula   ONNX Resize-19, coordinate_transformation_mode. In align_corners length_resized is length_original *
+/// scale,
+///           which need not be whole: ONNX's stored node cases demand it, where ONNX Runtime takes the whole extent.
 [[nodiscard]] double original_coordinate(std::int64_t index, std::int64_t extent, const AxisResample& to,
                                          Coordinates mode);
 

@@ -42,7 +42,8 @@ std::int64_t clamped(std::int64_t position, std::int64_t extent, std::int64_t lo
   return std::clamp(position < 0 ? position + extent : position, low, high);
 }
 
-/// The positions start, start + step, … before end, of an axis of `extent`. Going backwards, the end may lie before 0.
+/// The positions start, start + step, … before end, of an axis of `extent`. Going backwards, the end may lie before 0,
+/// but the start is clamped to 0 as the text says (and not as in Python).
 std::vector<std::int64_t> positions(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
   std::vector<std::int64_t> result;
   if (extent == 0) return result;
@@ -53,7 +54,7 @@ std::vector<std::int64_t> positions(std::int64_t start, std::int64_t end, std::i
     for (std::int64_t i = clamped(start, extent, 0, extent); i < last; i += step) result.push_back(i);
   } else {
     const std::int64_t last = clamped(end, extent, -1, extent - 1);
-    for (std::int64_t i = clamped(start, extent, -1, extent - 1); i > last; i += step) result.push_back(i);
+    for (std::int64_t i = clamped(start, extent, 0, extent - 1); i > last; i += step) result.push_back(i);
   }
   return result;
 }
