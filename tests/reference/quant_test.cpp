@@ -106,6 +106,15 @@ TEST(Quantize, StaysWithinHalfAStepOfEveryValueInRange) {
   }
 }
 
+TEST(Quantize, GivesTheSameForARowAsForEachElement) {
+  const std::vector<double> x{-1e9, -2.5, -0.5, 0.0, 0.5, 1.5, 1e300, -kInfinity, kInfinity};
+  std::vector<std::int64_t> codes(x.size());
+  quantize(x, 1.0, 3, DType::int8, codes);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(codes[i], quantize(x[i], 1.0, 3, DType::int8)) << x[i];
+  }
+}
+
 TEST(Dequantize, SubtractsTheZeroPointBeforeScaling) {
   EXPECT_EQ(dequantize(200, 0.5, 128), 36.0);
   EXPECT_EQ(dequantize(-128, 0.25, 127), -63.75);

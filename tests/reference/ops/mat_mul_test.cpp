@@ -73,5 +73,37 @@ TEST(MatMul, RefusesDepthsThatDiffer) {
   EXPECT_THAT(error_of("MatMul", {kA, scalar(1)}), HasSubstr("a scalar has no matrix product"));
 }
 
+Tensor einsum(const std::string& equation, const std::vector<Tensor>& inputs) {
+  return first_output("Einsum", inputs, {{"equation", equation}});
+}
+
+TEST(Einsum, SumsOverWhatTheOutputLeavesOut) {
+  EXPECT_THAT(einsum("ij,jk->ik", {kA, kB}).reals(), ElementsAre(7, 8, 16, 17));
+  EXPECT_THAT(einsum("ij->j", {kA}).reals(), ElementsAre(5, 7, 9));
+  EXPECT_THAT(einsum("ij->", {kA}).reals(), ElementsAre(21));
+  EXPECT_THAT(einsum("ji", {kA}).reals(), ElementsAre(1, 4, 2, 5, 3, 6));  // letters in alphabetical order
+}
+
+TEST(Einsum, WalksTheDiagonalOfARepeatedIndex) {
+  EXPECT_THAT(einsum("ii->i", {reals({2, 2}, {1, 2, 3, 4})}).reals(), ElementsAre(1, 4));
+}
+
+TEST(Einsum, BroadcastsTheEllipsis) {
+  const Tensor y = einsum("...i, ...i -> ...", {reals({2, 1, 2}, {1, 2, 3, 4}), reals({3, 2}, {1, 1, 10, 1, 100, 1})});
+  EXPECT_EQ(y.shape(), (Shape{2, 3}));
+  EXPECT_THAT(y.reals(), ElementsAre(3, 12, 102, 7, 34, 304));
+}
+
+TEST(Einsum, RefusesEquationsThatDoNotFit) {
+  const auto error = [](const std::string& equation, const std::vector<Tensor>& inputs) {
+    return error_of("Einsum", inputs, {{"equation", equation}});
+  };
+  EXPECT_THAT(error("ij,jk->ik", {kA}), HasSubstr("one term for each of 1 inputs"));
+  EXPECT_THAT(error("ij,jk->ik", {kA, kA}), HasSubstr("3 long in one operand and 2 in another"));
+  EXPECT_THAT(error("ijk->i", {kA}), HasSubstr("does not fit a tensor of rank 2"));
+  EXPECT_THAT(error("ij->k", {kA}), HasSubstr("stands in no operand"));
+  EXPECT_THAT(error("i1->i", {kA}), HasSubstr("neither a letter"));
+}
+
 }  // namespace
 }  // namespace assay::reference

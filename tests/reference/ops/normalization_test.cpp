@@ -94,6 +94,13 @@ TEST(LRN, SumsSquaresOverTheChannelsAround) {
               Pointwise(DoubleNear(1e-15), {1 / 3.5, 2 / 7.5, 3 / 5.5}));
 }
 
+TEST(LpNormalization, DividesEachLineByItsNorm) {
+  const Tensor x = reals({2, 2}, {3, -4, 0, 0});
+  EXPECT_THAT(first_output("LpNormalization", {x}).reals(), ElementsAre(0.6, -0.8, 0, 0));
+  EXPECT_THAT(first_output("LpNormalization", {x}, {{"p", std::int64_t{1}}, {"axis", std::int64_t{0}}}).reals(),
+              ElementsAre(1, -1, 0, 0));
+}
+
 TEST(HardSigmoid, CutsALineAtZeroAndOne) {
   EXPECT_THAT(first_output("HardSigmoid", {reals({-9, -1, 1, 9})}, {{"alpha", 0.25}, {"beta", 0.5}}).reals(),
               ElementsAre(0, 0.25, 0.75, 1));
