@@ -1,0 +1,139 @@
+"""Protocol 1 of Assay for converters written in Python (DESIGN section 4).
+
+An adapter is an object with three methods, handed to `serve`:
+
+    describe() -> dict                                    name, version, supports, policy
+    convert(model, calibration, options, output) -> dict  artifact, and what `reports` lists
+    execute(artifact, inputs, output) -> None             writes output_0.pb … into the folder `output`
+
+Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message.
+Whatever is printed goes to standard error: standard output belongs to the protocol.
+"""
+
+import json
+import logging
+import math
+import os
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy
+import onnx
+from onnx import numpy_helper
+
+OUT_OF_MEMORY_STATUS = 137  # what Assay reads as `oom`
+
+
+class Refused(Exception):
+    """The converter declines, and says at which node and operator."""
+
+    def __init__(self, reason, node="", op=""):
+        super().__init__(reason)
+        self.node, self.op = node, op
+
+
+def read_tensors(folder, stem="input"):
+    """The TensorProto files STEM_0.pb, STEM_1.pb … of a folder as {name: array}."""
+    tensors = {}
+    for path in sorted(Path(folder).glob(f"{stem}_*.pb")):
+        proto = onnx.TensorProto.FromString(path.read_bytes())
+        tensors[proto.name] = numpy_helper.to_array(proto)
+    return tensors
+
+
+def write_tensors(tensors, folder, stem="output"):
+    """Writes {name: array} as TensorProto files that carry their names."""
+    for index, (name, array) in enumerate(tensors.items()):
+        proto = numpy_helper.from_array(numpy.ascontiguousarray(array).reshape(numpy.shape(array)), name)
+        Path(folder, f"{stem}_{index}.pb").write_bytes(proto.SerializeToString(deterministic=True))
+
+
+def calibration_batches(folder):
+    """The batches 0000, 0001 … of a calibration folder, in order, each as {name: array}."""
+    return [read_tensors(batch) for batch in sorted(Path(folder).iterdir()) if batch.is_dir()]
+
+
+def _plain(value):
+    """`value` as JSON can hold it: NaN and infinities become strings, arrays lists."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, numpy.ndarray)):
+        return [_plain(item) for item in (value.tolist() if isinstance(value, numpy.ndarray) else value)]
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return os.fspath(value) if isinstance(value, Path) else value
+
+
+class _Diagnostics(logging.Handler):
+    """Collects the warnings of one request, each once, in order."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.messages = []
+
+    def emit(self, record):
+        message = record.getMessage()
+        if message not in self.messages:
+            self.messages.append(message)
+
+
+def _answer(adapter, request):
+    verb = request.get("do")
+    if request.get("protocol") != 1:
+        raise ValueError(f"protocol: this adapter speaks protocol 1, the request says {request.get('protocol')}")
+    if verb == "describe":
+        return adapter.describe()
+    if verb == "execute":
+        adapter.execute(request["artifact"], request["inputs"], request["output"])
+        return {}
+    if verb == "convert":
+        diagnostics = _Diagnostics()
+        logging.getLogger().addHandler(diagnostics)
+        try:
+            reply = adapter.convert(
+                request["model"], request["calibration"], request.get("options", {}), request["output"])
+        finally:
+            logging.getLogger().removeHandler(diagnostics)
+        return {**reply, "diagnostics": diagnostics.messages}
+    raise ValueError(f"protocol: \"do\" is {verb!r}; describe, convert, execute and quit are known")
+
+
+def _respond(adapter, line):
+    """The reply to one line, or None after quit."""
+    request = {}
+    try:
+        request = json.loads(line)
+        if request.get("do") == "quit":
+            return None
+        reply = {"status": "ok", **_answer(adapter, request)}
+    except MemoryError:
+        print("MemoryError: out of memory", file=sys.stderr, flush=True)
+        os._exit(OUT_OF_MEMORY_STATUS)
+    except Refused as refusal:
+        reply = {"status": "refused", "reason": str(refusal), "node": refusal.node, "op": refusal.op}
+    except Exception as error:  # the converter's own message, whole
+        traceback.print_exc()
+        reply = {"status": "error", "reason": f"{type(error).__name__}: {error}"}
+    return {"id": request.get("id", 0) if isinstance(request, dict) else 0, **reply}
+
+
+def serve(adapter):
+    """Answers requests until quit or the end of input."""
+    lines = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # a native library that prints prints to standard error
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdout = sys.stderr
+    logging.captureWarnings(True)
+    warnings.simplefilter("always")
+    for line in lines:
+        reply = _respond(adapter, line)
+        if reply is None:
+            break
+        rest = memoryview(json.dumps(_plain(reply), allow_nan=False).encode() + b"\n")
+        while rest:
+            rest = rest[answers.write(rest):]

@@ -1,0 +1,128 @@
+"""What a Q/DQ model says about itself: the parameters of its tensors, and which nodes run in INT8."""
+
+import onnx
+from onnx import numpy_helper
+
+QUANTIZED_TYPES = {
+    onnx.TensorProto.INT8: "int8",
+    onnx.TensorProto.UINT8: "uint8",
+    onnx.TensorProto.INT32: "int32",
+    onnx.TensorProto.INT16: "int16",
+    onnx.TensorProto.UINT16: "uint16",
+}
+FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+# Activations that an executor folds into the node before them, between it and its QuantizeLinear.
+FUSED_ACTIVATIONS = ("Relu", "Clip", "LeakyRelu")
+
+
+def name_nodes(model):
+    """Names every unnamed node by its first output, as Assay does everywhere."""
+    for node in model.graph.node:
+        if not node.name:
+            node.name = next((name for name in node.output if name), "")
+
+
+def _constants(graph):
+    arrays = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value":
+            arrays[node.output[0]] = node.attribute[0].t
+    return arrays
+
+
+def tensor_scales(model, original_name):
+    """One entry per quantized tensor. `original_name` undoes the converter's renaming."""
+    graph = model.graph
+    constants = _constants(graph)
+    entries = {}
+    for node in graph.node:
+        if node.op_type not in ("QuantizeLinear", "DequantizeLinear") or node.input[1] not in constants:
+            continue
+        is_constant = node.input[0] in constants
+        if node.op_type == "DequantizeLinear" and not is_constant:
+            continue  # its QuantizeLinear speaks for the tensor
+        scale = numpy_helper.to_array(constants[node.input[1]])
+        zero_point = constants.get(node.input[2]) if len(node.input) > 2 else None
+        codes = zero_point if zero_point is not None else constants.get(node.input[0])
+        data_type = codes.data_type if codes is not None else onnx.TensorProto.UINT8
+        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)
+        scales = [float(value) for value in scale.reshape(-1)]
+        zeros = [0] * len(scales)
+        if zero_point is not None:
+            zeros = [int(value) for value in numpy_helper.to_array(zero_point).reshape(-1)]
+        name = original_name(node.input[0])
+        entries.setdefault(name, {
+            "name": name, "scale": scales, "zero_point": zeros,
+            "type": QUANTIZED_TYPES.get(data_type, "int8"), "axis": axis if scale.ndim else None})
+    return list(entries.values())
+
+
+class _Artifact:
+    """Which nodes of a Q/DQ model have quantized inputs and outputs."""
+
+    def __init__(self, model, original_name):
+        graph = model.graph
+        constants = _constants(graph)
+        self.fixed = set(constants)
+        self.types = {name: tensor.data_type for name, tensor in constants.items()}
+        inferred = onnx.shape_inference.infer_shapes(model).graph
+        for info in (*inferred.value_info, *inferred.input, *inferred.output):
+            self.types[info.name] = info.type.tensor_type.elem_type
+        self.dequantized = {node.output[0] for node in graph.node if node.op_type == "DequantizeLinear"}
+        self.readers, self.by_name, self.by_output = {}, {}, {}
+        for node in graph.node:
+            for name in node.input:
+                self.readers.setdefault(name, []).append(node)
+            if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
+                continue
+            self.by_name[node.name] = node
+            for name in node.output:
+                self.by_output[original_name(name)] = node
+
+    def is_float(self, name):
+        return self.types.get(name, onnx.TensorProto.FLOAT) in FLOAT_TYPES
+
+    def reaches_quantize(self, name):
+        return any(
+            reader.op_type == "QuantizeLinear"
+            or (reader.op_type in FUSED_ACTIVATIONS and self.reaches_quantize(reader.output[0]))
+            for reader in self.readers.get(name, []))
+
+    def precision(self, node):
+        """"int8", "fp32", or None for a node that computes no real numbers."""
+        if not any(self.is_float(name) for name in node.output if name):
+            return None
+        reals = [name for name in node.input if name and name not in self.fixed and self.is_float(name)]
+        quantized = bool(reals) and all(name in self.dequantized for name in reals)
+        if node.op_type in FUSED_ACTIVATIONS and reals and reals[0] in self.by_output:
+            quantized = quantized or self.precision(self.by_output[reals[0]]) == "int8"
+        return "int8" if quantized and any(self.reaches_quantize(name) for name in node.output) else "fp32"
+
+
+def node_precision(original, artifact_model, original_name, in_float=()):
+    """Where each node of the float model runs. A node that was fused or folded away has its host's precision.
+
+    `in_float` names the nodes that the quantizer was told to leave alone: pairs of their neighbours may stand around
+    them, but they compute in float.
+    """
+    artifact = _Artifact(artifact_model, original_name)
+    constant = {tensor.name for tensor in original.graph.initializer}
+    for node in original.graph.node:
+        if all(not name or name in constant for name in node.input):
+            constant.update(node.output)  # folded: it computes nothing at run time
+    got = {}  # by the name of an output
+    entries = []
+    for node in reversed(original.graph.node):
+        if node.output[0] in constant:
+            continue
+        host = artifact.by_name.get(node.name) or artifact.by_output.get(node.output[0])
+        precision = artifact.precision(host) if host is not None else None
+        if precision == "int8" and host.name in in_float:
+            precision = "fp32"
+        if host is None:
+            readers = [reader for reader in original.graph.node if node.output[0] in reader.input]
+            precision = next((got[r.output[0]] for r in readers if r.output[0] in got), None)
+        if precision is not None:
+            got[node.output[0]] = precision
+            entries.append({"node": node.name, "op": node.op_type, "got": precision})
+    return entries[::-1]

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Installs a released converter into a virtual environment of its own: install.py NAME[==VERSION] --root DIR
+
+The environment is DIR/NAME-VERSION. The default version and the packages beside it are pinned in the adapter's
+requirements.txt; another version takes the newest packages that fit it, or those that adapter.json lists as
+`companions` for versions before a given one. What was installed is written down in packages.txt. An environment that
+is there already is left as it is. Progress goes to standard error, one JSON object to standard output.
+"""
+
+import argparse
+import fcntl
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ADAPTERS = Path(__file__).resolve().parent
+DESCRIBE = b'{"protocol":1,"id":1,"do":"describe"}\n{"protocol":1,"id":2,"do":"quit"}\n'
+START_TIMEOUT_S = 300  # some converters compile at their first import
+
+
+class Failed(Exception):
+    pass
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def load_adapter(name):
+    """The adapter's adapter.json."""
+    file = ADAPTERS / name / "adapter.json"
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or not file.is_file():
+        known = ", ".join(sorted(path.parent.name for path in ADAPTERS.glob("*/adapter.json")))
+        raise Failed(f"there is no adapter \"{name}\"; there are: {known}")
+    return json.loads(file.read_text())
+
+
+def pinned_requirements(adapter):
+    lines = (ADAPTERS / adapter["name"] / adapter["requirements"]).read_text().splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def default_version(adapter):
+    prefix = adapter["package"] + "=="
+    return next(line.removeprefix(prefix) for line in pinned_requirements(adapter) if line.startswith(prefix))
+
+
+def numbers(version):
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def requirements(adapter, version):
+    """What pip is asked for."""
+    pinned = pinned_requirements(adapter)
+    if version == default_version(adapter):
+        return pinned
+    package = f"{adapter['package']}=={version}"
+    for companions in adapter.get("companions", []):
+        if numbers(version) < numbers(companions["before"]):
+            return [package, *companions["requirements"]]
+    names = [re.split(r"[=<>~!\s]", line)[0] for line in pinned]
+    return [package, *(name for name in names if name != adapter["package"])]
+
+
+def run(*command):
+    say("$ " + " ".join(str(word) for word in command[1:]))
+    if subprocess.run(command, stdout=sys.stderr).returncode != 0:
+        raise Failed(f"\"{' '.join(str(word) for word in command[1:])}\" failed; its messages are above")
+
+
+def describe(adapter, python):
+    """Asks the installed converter who it is: the proof that it works."""
+    folder = ADAPTERS / adapter["name"]
+    command = [word.replace("{python}", str(python)) for word in adapter["command"]]
+    try:
+        done = subprocess.run(command, cwd=folder, input=DESCRIBE, capture_output=True, timeout=START_TIMEOUT_S)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f"the installed converter doesn't describe itself within {START_TIMEOUT_S} s") from late
+    answer = done.stdout.splitlines()
+    described = json.loads(answer[0]) if answer else {}
+    if described.get("status") != "ok":
+        raise Failed("the installed converter doesn't describe itself; it says:\n" + done.stderr.decode()[-2000:])
+    return described
+
+
+def install(adapter, version, root):
+    """Builds the environment under another name and renames it: what has its name is complete."""
+    folder = root / f"{adapter['name']}-{version}"
+    python = folder / "bin" / "python"
+    if (folder / "packages.txt").is_file():
+        say(f"{folder.name} is there already")
+        return folder, True
+    shutil.rmtree(folder, ignore_errors=True)
+    partial = root / f".partial-{folder.name}"
+    shutil.rmtree(partial, ignore_errors=True)
+    say(f"installing {folder.name} …")
+    run(sys.executable, "-m", "venv", partial)
+    run(partial / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+        *requirements(adapter, version))
+    described = describe(adapter, partial / "bin" / "python")
+    if described["version"] != version:
+        raise Failed(f"{folder.name} describes itself as version {described['version']}")
+    frozen = subprocess.run([partial / "bin" / "python", "-m", "pip", "freeze"], capture_output=True, check=True)
+    (partial / "packages.txt").write_bytes(frozen.stdout)
+    partial.rename(folder)
+    assert python.exists()
+    return folder, False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("converter", metavar="NAME[==VERSION]")
+    parser.add_argument("--root", required=True, type=Path, metavar="DIR", help="folder of the environments")
+    arguments = parser.parse_args()
+    begin = time.monotonic()
+    name, _, version = arguments.converter.replace("@", "==").partition("==")
+    try:
+        adapter = load_adapter(name)
+        version = version or default_version(adapter)
+        root = arguments.root.resolve()
+        root.mkdir(parents=True, exist_ok=True)
+        with open(root / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one installation at a time
+            folder, cached = install(adapter, version, root)
+    except Failed as failure:
+        say(f"install: {failure}")
+        return 1
+    print(json.dumps({
+        "name": name,
+        "version": version,
+        "folder": str(folder),
+        "cached": cached,
+        "packages": (folder / "packages.txt").read_text().split(),
+        "seconds": round(time.monotonic() - begin, 1),
+    }))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
