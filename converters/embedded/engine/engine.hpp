@@ -24,6 +24,8 @@ struct TensorView {
 /// Sees every graph input and node output by name, in execution order.
 using Observer = std::function<void(std::string_view name, const TensorView& tensor)>;
 
+struct ProgramState;
+
 /// A model made ready for execution: attributes read, constants folded, weights packed. Immutable, so that one program
 /// serves any number of runs. Shapes are bound by the inputs of each run.
 ///
@@ -56,9 +58,8 @@ class Program {
   [[nodiscard]] const std::vector<std::string>& integer_nodes() const;
 
  private:
-  struct State;
-  explicit Program(std::unique_ptr<const State> state);
-  std::unique_ptr<const State> state_;
+  explicit Program(std::unique_ptr<const ProgramState> state);
+  std::unique_ptr<const ProgramState> state_;
 };
 
 /// Operators that run_float knows, sorted.

@@ -1,0 +1,157 @@
+// QuantizeLinear and DequantizeLinear as ONNX's text has them, per tensor and per axis.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "converters/embedded/engine/geometry.hpp"
+#include "converters/embedded/engine/requantize.hpp"
+
+namespace assay::embedded::engine {
+namespace {
+
+/// How elements find their scale: `outer` blocks of `channels` runs of `inner` elements.
+struct Channels {
+  std::int64_t outer = 1;
+  std::int64_t channels = 1;
+  std::int64_t inner = 1;
+};
+
+Result<Channels> channels_of(const Shape& shape, const Buffer& scale, std::int64_t axis) {
+  Channels split;
+  if (scale.rank() > 1) return unsupported("block quantization; give one scale per tensor or per axis");
+  if (scale.size() == 1) {
+    split.inner = core::element_count(shape);
+    return split;
+  }
+  const auto resolved = resolve_axis(axis, std::ssize(shape));
+  if (!resolved) return resolved.error();
+  const auto d = static_cast<std::size_t>(*resolved);
+  split.channels = shape[d];
+  if (split.channels != scale.size()) {
+    return invalid_data(fmt::format("{} scales along axis {} of {}", scale.size(), axis, core::shape_text(shape)));
+  }
+  for (std::size_t i = 0; i < d; ++i) split.outer *= shape[i];
+  for (std::size_t i = d + 1; i < shape.size(); ++i) split.inner *= shape[i];
+  return split;
+}
+
+template <typename Body>
+void for_each_channel(const Channels& split, Body&& body) {
+  for (std::int64_t o = 0; o < split.outer; ++o) {
+    for (std::int64_t c = 0; c < split.channels; ++c) body(c, (o * split.channels + c) * split.inner);
+  }
+}
+
+/// The usual arithmetic without a branch per element: divide in float32, round half to even, add, saturate.
+template <typename Code>
+void quantize_run(const float* x, std::int64_t count, float scale, const OutputCodes& out, Code* codes) {
+  constexpr double kRoundingShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds half to even
+  const auto low = static_cast<double>(out.low - out.zero_point);
+  const auto high = static_cast<double>(out.high - out.zero_point);
+  const auto zero_point = static_cast<double>(out.zero_point);
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto value = static_cast<double>(x[i] / scale);
+    value = value == value ? value : 0.0;  // a NaN counts as zero
+    value = value < low ? low : value;
+    value = value > high ? high : value;
+    value = (value + kRoundingShift) - kRoundingShift;
+    codes[i] = static_cast<Code>(static_cast<std::int32_t>(value + zero_point));
+  }
+}
+
+bool is_plain(const ArithmeticPolicy& policy) {
+  return policy.rounding == Rounding::half_even && policy.zero_point_order == ZeroPointOrder::after_rounding &&
+         policy.saturation == Saturation::clamp && policy.requantization != Requantization::reciprocal;
+}
+
+Status quantize(const Call& call, std::int64_t axis, DType declared, const ArithmeticPolicy& policy) {
+  if (const auto status = expect_inputs(call, 2, DType::float32); !status) return status;
+  const Buffer& x = call.input(0);
+  const Buffer& scale = call.input(1);
+  const Buffer* zero_point = call.has(2) ? &call.input(2) : nullptr;
+  const DType type = zero_point != nullptr ? zero_point->type() : declared;
+  if (type != DType::int8 && type != DType::uint8) {
+    return unsupported(fmt::format("codes of type {}; the engine quantizes to int8 and uint8", core::dtype_name(type)));
+  }
+  auto split = channels_of(x.shape(), scale, axis);
+  if (!split) return split.error();
+  const auto zero_points = zero_point != nullptr ? zero_point->to_integers() : std::vector<std::int64_t>{0};
+  call.outputs[0] = Buffer(type, x.shape());
+  for_each_channel(*split, [&](std::int64_t c, std::int64_t first) {
+    const float own = scale.data<float>()[c];
+    const auto out = output_codes(type, static_cast<double>(own),
+                                  zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
+    const float* values = x.data<float>() + first;
+    if (is_plain(policy)) {
+      with_code_type(type, [&](auto code) {
+        quantize_run(values, split->inner, own, out, call.outputs[0].data<decltype(code)>() + first);
+      });
+      return;
+    }
+    const bool reciprocal = policy.requantization == Requantization::reciprocal;
+    auto* codes = call.outputs[0].data<std::uint8_t>() + first;
+    for (std::int64_t i = 0; i < split->inner; ++i) {
+      const float value = reciprocal ? values[i] * (1.0F / own) : values[i] / own;
+      codes[i] = finish_code(static_cast<double>(value), out, policy);
+    }
+  });
+  return core::success();
+}
+
+Status dequantize(const Call& call, std::int64_t axis) {
+  if (!call.has(0) || !call.has(1)) return invalid_model("x and x_scale are required");
+  const Buffer& codes = call.input(0);
+  const Buffer& scale = call.input(1);
+  if (scale.type() != DType::float32 || !core::is_integer(codes.type())) {
+    return unsupported(fmt::format("codes of type {} with a scale of type {}", core::dtype_name(codes.type()),
+                                   core::dtype_name(scale.type())));
+  }
+  auto split = channels_of(codes.shape(), scale, axis);
+  if (!split) return split.error();
+  const auto zero_points = call.has(2) ? call.input(2).to_integers() : std::vector<std::int64_t>{0};
+  if (zero_points.size() != 1 && std::ssize(zero_points) != scale.size()) {
+    return invalid_data(fmt::format("{} zero_points for {} scales", zero_points.size(), scale.size()));
+  }
+  call.outputs[0] = Buffer(DType::float32, codes.shape());
+  auto* out = call.outputs[0].data<float>();
+  for_each_channel(*split, [&](std::int64_t c, std::int64_t first) {
+    const float own = scale.data<float>()[c];
+    const std::int64_t zero_point = zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(c)];
+    with_element_type(codes.type(), [&](auto element) {
+      const auto* in = codes.data<decltype(element)>() + first;
+      if constexpr (sizeof(element) == 1) {
+        const auto zero = static_cast<std::int32_t>(zero_point);
+        for (std::int64_t i = 0; i < split->inner; ++i) {
+          out[first + i] = static_cast<float>(static_cast<std::int32_t>(in[i]) - zero) * own;
+        }
+      } else {
+        for (std::int64_t i = 0; i < split->inner; ++i) {
+          out[first + i] = static_cast<float>(static_cast<std::int64_t>(in[i]) - zero_point) * own;
+        }
+      }
+    });
+  });
+  return core::success();
+}
+
+Result<Kernel> make_plain_quantize(const Binding& binding) { return make_quantize(binding, {}); }
+
+Result<Kernel> make_dequantize(const Binding& binding) {
+  return Kernel([axis = binding.node.int_or("axis", 1)](const Call& call) { return dequantize(call, axis); });
+}
+
+}  // namespace
+
+Result<Kernel> make_quantize(const Binding& binding, const ArithmeticPolicy& policy) {
+  const std::int64_t axis = binding.node.int_or("axis", 1);
+  const auto declared =
+      static_cast<DType>(binding.node.int_or("output_dtype", static_cast<std::int64_t>(DType::uint8)));
+  return Kernel([axis, declared, policy](const Call& call) { return quantize(call, axis, declared, policy); });
+}
+
+void add_quantize_makers(MakerTable& table) {
+  table["QuantizeLinear"] = &make_plain_quantize;
+  table["DequantizeLinear"] = &make_dequantize;
+}
+
+}  // namespace assay::embedded::engine
