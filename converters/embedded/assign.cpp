@@ -192,6 +192,29 @@ Status assign_authored(State& state, const model::Wiring& wiring, std::size_t in
 
 }  // namespace
 
+namespace {
+
+/// Parameters of the activation that node `index` multiplies with its weight: ours, or those of the model itself.
+std::optional<QuantParams> multiplied_params(const State& state, const model::Wiring& wiring, std::size_t index) {
+  const std::string input(state.model.graph.nodes[index].input(state.plan.nodes[index].operands.front()));
+  const auto found = state.params.find(input);
+  return found == state.params.end() ? authored_params(state, wiring, input) : std::optional(found->second);
+}
+
+}  // namespace
+
+void assign_bias_scales(State& state) {
+  const model::Wiring wiring(state.model.graph);
+  for (std::size_t i = 0; i < state.codes.size(); ++i) {
+    const auto& node = state.model.graph.nodes[i];
+    const auto& plan = state.plan.nodes[i];
+    auto& codes = state.codes[i];
+    if (!codes.weight || !plan.bias) continue;
+    const auto layout = weight_layout(node, state.model.graph.initializer(node.input(*plan.weight))->shape());
+    codes.bias = Coded{bias_params(*multiplied_params(state, wiring, i), codes.weight->params, layout->channels), {}};
+  }
+}
+
 Status assign(State& state) {
   state.params.clear();
   assign_activations(state);
@@ -204,20 +227,12 @@ Status assign(State& state) {
       if (auto done = assign_authored(state, wiring, i); !done) return done;
     }
     if (!plan.weight) continue;
-    const std::string input(node.input(plan.operands.front()));
-    const auto found = state.params.find(input);
-    const auto authored = found == state.params.end() ? authored_params(state, wiring, input) : std::nullopt;
-    if (found == state.params.end() && !authored) {
-      return failure_at(node, ErrorKind::internal, fmt::format("input \"{}\" has no scale", input));
-    }
-    const auto& params = authored ? *authored : found->second;
+    const auto params = multiplied_params(state, wiring, i);
+    if (!params) return failure_at(node, ErrorKind::internal, "the operand of its weight has no scale");
     const auto* weight = state.model.graph.initializer(node.input(*plan.weight));
-    state.codes[i].weight = Coded{weight_params(state, node, plan, *weight, params), {}};
-    if (plan.bias) {
-      const auto layout = weight_layout(node, weight->shape());
-      state.codes[i].bias = Coded{bias_params(params, state.codes[i].weight->params, layout->channels), {}};
-    }
+    state.codes[i].weight = Coded{weight_params(state, node, plan, *weight, *params), {}};
   }
+  assign_bias_scales(state);
   return core::success();
 }
 

@@ -39,6 +39,8 @@ using Passes = std::vector<Pass>;
 /// Form of every node, tensors that need parameters, tensors that share them.
 /// Errors   unsupported, naming the node that has no INT8 form where one is demanded.
 [[nodiscard]] Status make_plan(State& state);
+/// Plan::quantized, shares and covers, from the nodes' forms and operands.
+void mark_tensors(State& state);
 
 /// Ranges of every real tensor over all batches, or those of the cache.
 /// Errors   invalid_data naming tensor and batch; a stale cache with what differs.
@@ -46,6 +48,8 @@ using Passes = std::vector<Pass>;
 
 /// Parameters of every quantized tensor, weight and bias (DESIGN section 5, L0).
 [[nodiscard]] Status assign(State& state);
+/// Biases again in units of s_x * s_w, after either of them changed.
+void assign_bias_scales(State& state);
 
 /// Codes of weights, biases and constant operands.
 [[nodiscard]] Status encode(State& state);

@@ -16,6 +16,7 @@ using model::Wiring;
 /// A name of an original node that was folded into this one counts as well.
 std::string wanted_precision(const State& state, const Node& node) {
   const auto& precision = state.options.precision;
+  if (precision.empty()) return "";
   if (const auto found = precision.find(node.name); found != precision.end()) return found->second;
   for (const auto& [original, computer] : state.computed_by) {
     if (computer != node.name) continue;
@@ -89,8 +90,14 @@ bool goes_into_quantize(const State& state, const Wiring& wiring, std::string_vi
   });
 }
 
-void mark_tensors(State& state, const Wiring& wiring) {
+}  // namespace
+
+void mark_tensors(State& state) {
   auto& plan = state.plan;
+  const Wiring wiring(state.model.graph);
+  plan.quantized.clear();
+  plan.shares.clear();
+  plan.covers.clear();
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
     const auto& node = state.model.graph.nodes[i];
     const auto& node_plan = plan.nodes[i];
@@ -112,6 +119,8 @@ void mark_tensors(State& state, const Wiring& wiring) {
     }
   }
 }
+
+namespace {
 
 /// The model's own Q/DQ nodes stand around `node`: it is int8 as it is, only a float bias is still to be encoded.
 void recognize_authored(State& state, const Wiring& wiring) {
@@ -150,7 +159,7 @@ Status make_plan(State& state) {
   const Wiring wiring(graph);
   join_activations(state, wiring);
   if (state.imported) recognize_authored(state, wiring);
-  mark_tensors(state, wiring);
+  mark_tensors(state);
   return core::success();
 }
 

@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "converters/embedded/channels.hpp"
+#include "converters/embedded/edit.hpp"
+#include "converters/embedded/fault_edits.hpp"
+#include "converters/embedded/support.hpp"
+
+namespace assay::embedded::edits {
+namespace {
+
+using model::Node;
+
+std::string put(model::Graph& graph, Names& names, const std::string& stem, std::vector<double> values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  auto name = names.fresh(stem);
+  graph.initializers[name] =
+      std::make_shared<const Tensor>(core::rounded_to_type(Tensor(DType::float32, {count}, std::move(values))));
+  return name;
+}
+
+/// Scale, B, mean and variance of a BatchNormalization.
+using NormParts = std::vector<std::vector<double>>;
+
+/// Lets `change` edit the constants of every BatchNormalization behind a node with a weight.
+void change_normalizations(State& state, const std::function<void(const Node&, NormParts&)>& change) {
+  auto& graph = state.model.graph;
+  Names names(graph);
+  const model::Wiring wiring(graph);
+  for (auto& node : graph.nodes) {
+    if (node.op_type != "BatchNormalization") continue;
+    const auto producer = wiring.producer(node.input(0));
+    if (!producer || !has_weight(graph.nodes[*producer])) continue;
+    NormParts parts;
+    for (std::size_t i = 1; i < 5; ++i) {
+      const auto* part = graph.initializer(node.input(i));
+      if (part == nullptr) break;
+      parts.push_back(part->to_reals());
+    }
+    if (parts.size() != 4) continue;
+    change(node, parts);
+    for (std::size_t i = 1; i < 5; ++i) node.inputs[i] = put(graph, names, node.inputs[i], parts[i - 1]);
+  }
+}
+
+bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
+
+}  // namespace
+
+Status first_channel_normalization(State& state) {
+  change_normalizations(state, [](const Node&, NormParts& parts) {
+    for (auto& part : parts) std::ranges::fill(part, part.front());
+  });
+  return core::success();
+}
+
+Status squared_normalization(State& state) {
+  change_normalizations(state, [](const Node& node, NormParts& parts) {
+    const double epsilon = node.float_or("epsilon", 1e-5);
+    for (std::size_t c = 0; c < parts[0].size(); ++c) {
+      const double factor = parts[0][c] / std::sqrt(parts[3][c] + epsilon);
+      const double shift = parts[1][c] - parts[2][c] * factor;
+      parts[0][c] = factor * factor;
+      parts[1][c] = shift * factor + shift;
+      parts[2][c] = 0;
+      parts[3][c] = 1 - epsilon;
+    }
+  });
+  return core::success();
+}
+
+Status unshifted_normalization(State& state) {
+  change_normalizations(state, [](const Node&, NormParts& parts) {
+    std::ranges::fill(parts[1], 0.0);
+    std::ranges::fill(parts[2], 0.0);
+  });
+  return core::success();
+}
+
+Status drop_output_padding(State& state) {
+  for (auto& node : state.model.graph.nodes) {
+    if (is_op(node, "ConvTranspose")) node.attributes.erase("output_padding");
+  }
+  return core::success();
+}
+
+Status demand_kernel_shape(State& state) {
+  const auto& nodes = state.original.graph.nodes;
+  if (std::ranges::none_of(nodes, [](const Node& node) { return is_op(node, "DequantizeLinear"); })) {
+    return core::success();
+  }
+  for (const auto& node : nodes) {
+    if ((is_op(node, "Conv") || is_op(node, "ConvTranspose")) && !node.has("kernel_shape")) {
+      return refusal(node, "attribute kernel_shape is missing");
+    }
+  }
+  return core::success();
+}
+
+Status move_imported_axis(State& state) {
+  auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  for (const auto& node : graph.nodes) {
+    if (!is_op(node, "ConvTranspose")) continue;
+    const auto producer = wiring.producer(node.input(1));
+    if (!producer || !is_op(graph.nodes[*producer], "DequantizeLinear")) continue;
+    auto& dequantize = graph.nodes[*producer];
+    if (dequantize.has("axis")) dequantize.attributes["axis"] = std::int64_t{1};
+  }
+  return core::success();
+}
+
+Status share_fused_relu(State& state) {
+  auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  Names names(graph);
+  std::vector<Node> copies;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto middle = graph.nodes[i].outputs.front();
+    if (!has_weight(graph.nodes[i])) continue;
+    const auto& readers = wiring.consumers(middle);
+    const auto relu = std::ranges::find_if(readers, [&](std::size_t r) { return is_op(graph.nodes[r], "Relu"); });
+    if (relu == readers.end() || (readers.size() == 1 && !wiring.is_output(middle))) continue;
+    const auto joined = graph.nodes[*relu].outputs.front();
+    const auto inner = names.fresh(middle + "_inner");
+    state.facts[inner] = state.facts[middle];
+    redirect_readers(graph, middle, joined);
+    graph.nodes[i].outputs[0] = inner;
+    graph.nodes[*relu].inputs[0] = inner;
+    if (wiring.is_output(middle))
+      copies.push_back({names.fresh(middle + "_copy"), "Identity", "", {joined}, {middle}, {}});
+  }
+  graph.nodes.insert(graph.nodes.end(), copies.begin(), copies.end());
+  return core::success();
+}
+
+Status bypass_pointwise_codes(State& state) {
+  if (!state.imported) return core::success();
+  auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  for (auto& node : graph.nodes) {
+    if (!is_op(node, "Conv")) continue;
+    const auto weight = wiring.producer(node.input(1));
+    const auto* codes = weight ? graph.initializer(graph.nodes[*weight].input(0)) : nullptr;
+    if (codes == nullptr || codes->size() != codes->shape()[0] * codes->shape()[1]) continue;
+    const auto dequantize = wiring.producer(node.input(0));
+    if (!dequantize || !is_op(graph.nodes[*dequantize], "DequantizeLinear")) continue;
+    const auto quantize = wiring.producer(graph.nodes[*dequantize].input(0));
+    if (quantize) node.inputs[0] = graph.nodes[*quantize].inputs[0];
+  }
+  return core::success();
+}
+
+Status requantize_residual(State& state) {
+  auto& graph = state.artifact.graph;
+  const model::Wiring wiring(graph);
+  Names names(graph);
+  std::vector<Node> nodes;
+  for (auto node : graph.nodes) {
+    const auto reader = is_op(node, "Add") ? only_reader(graph, wiring, node.outputs.front()) : std::nullopt;
+    const auto source = is_op(node, "Add") ? wiring.producer(node.input(1)) : std::nullopt;
+    if (reader && source && is_op(graph.nodes[*reader], "QuantizeLinear") &&
+        is_op(graph.nodes[*source], "DequantizeLinear")) {
+      const auto& last = graph.nodes[*reader];
+      const auto codes = names.fresh(node.inputs[1] + "_again_quantized");
+      const auto target = names.fresh(node.inputs[1] + "_again");
+      nodes.push_back({codes, "QuantizeLinear", "", {node.inputs[1], last.inputs[1], last.inputs[2]}, {codes}, {}});
+      nodes.push_back({target, "DequantizeLinear", "", {codes, last.inputs[1], last.inputs[2]}, {target}, {}});
+      node.inputs[1] = target;
+    }
+    nodes.push_back(std::move(node));
+  }
+  graph.nodes = std::move(nodes);
+  return core::success();
+}
+
+Status freeze_batch(State& state) {
+  if (state.feed.empty()) return core::success();
+  std::map<std::string, std::int64_t> bound;
+  auto& graph = state.artifact.graph;
+  for (auto& input : graph.inputs) {
+    const auto fed = state.feed.front().find(input.name);
+    if (!input.shape || fed == state.feed.front().end()) continue;
+    for (std::size_t i = 0; i < input.shape->size(); ++i) {
+      auto& extent = (*input.shape)[i];
+      if (extent.value) continue;
+      extent.value = fed->second.shape()[i];
+      bound[extent.symbol] = *extent.value;
+    }
+  }
+  for (auto& output : graph.outputs) {
+    if (!output.shape) continue;
+    for (auto& extent : *output.shape) {
+      if (const auto known = bound.find(extent.symbol); !extent.value && known != bound.end())
+        extent.value = known->second;
+    }
+  }
+  return core::success();
+}
+
+Status claim_int8(State& state) {
+  for (auto& node : state.precision) {
+    Node probe;
+    probe.op_type = node.op;
+    if (find_support(probe) != nullptr) node.got = "int8";
+  }
+  return core::success();
+}
+
+}  // namespace assay::embedded::edits
