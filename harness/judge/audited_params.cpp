@@ -197,7 +197,7 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   }
   if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
-  const bool empty = std::max(-allowed.low.low, allowed.high.high) < kLeastNormal;
+  const bool empty = scale_span(allowed, params.type, symmetric, policy.divisor).high < kLeastNormal;
   return empty && !symmetric ? std::nullopt : check_zero_point(params, allowed, symmetric);
 }
 

@@ -80,8 +80,8 @@ TEST(CheckParams, AZeroPointMayFallEitherWayOnlyAtAHalf) {
   // qmin - lo/s = -128 + 0.5/(255/255)… : lo = -63.5, s = 1, so -64.5.
   for (const std::int64_t z : {-65, -64}) EXPECT_EQ(fault(params(1, z), range(-63.5, 191.5)), "") << z;
   for (const std::int64_t z : {-66, -63}) EXPECT_EQ(fault(params(1, z), range(-63.5, 191.5)), "zero_point") << z;
-  EXPECT_EQ(fault(params(1, -65), range(-63.4, 191.6)), "zero_point");
-  EXPECT_EQ(fault(params(1, -65), range(-63.4, 191.6, 0.11)), "") << "the slack reaches the half";
+  EXPECT_EQ(fault(params(1, -64), range(-63.4, 191.6)), "zero_point");
+  EXPECT_EQ(fault(params(1, -64), range(-63.4, 191.6, 0.11)), "") << "the slack reaches the half";
 }
 
 TEST(CheckParams, AnEmptyRangeTakesAnyPositiveFiniteScale) {
