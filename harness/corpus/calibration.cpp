@@ -57,9 +57,8 @@ core::Tensor draw_batch(const InputPlan& plan, const FeedSpec& feed, std::int64_
 core::Result<std::vector<core::TensorMap>> calibration_batches(const Case& test_case, const FeedSpec& feed) {
   auto plans = input_plans(test_case);
   if (!plans) return plans.error();
-  const int count = std::min(feed.batches, feed.stop_after.value_or(feed.batches));
   std::vector<core::TensorMap> batches;
-  for (int batch = 0; batch < count; ++batch) {
+  for (int batch = 0; batch < feed.batches; ++batch) {
     core::TensorMap tensors;
     for (InputPlan plan : *plans) {
       if (std::find(feed.drop.begin(), feed.drop.end(), plan.name) != feed.drop.end()) continue;

@@ -118,7 +118,8 @@ struct Case {
 /// Shape of a graph input's data: declared extents, the case's own for symbolic ones.
 [[nodiscard]] core::Result<core::Shape> input_shape(const Case& test_case, const model::ValueInfo& input);
 
-/// Calibration batches of a case: element i is batch i, every input by name, as the step's feed says.
+/// Calibration batches of a case: element i is batch i, every input by name, as the step's feed says. All of them: who
+/// writes the feed breaks it off after `stop_after`.
 [[nodiscard]] core::Result<std::vector<core::TensorMap>> calibration_batches(const Case& test_case,
                                                                              const FeedSpec& feed);
 
