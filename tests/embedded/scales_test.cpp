@@ -1,0 +1,83 @@
+#include "converters/embedded/scales.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/embedded/small_models.hpp"
+
+namespace assay::embedded {
+namespace {
+
+double f32(double value) { return static_cast<double>(static_cast<float>(value)); }
+
+TEST(ActivationParams, AsymmetricUint8CoversTheRangeAndZero) {
+  const auto params = activation_params({-1, 4.1}, DType::uint8, false);
+  EXPECT_EQ(params.scale[0], f32(5.1 / 255));  // 0.02
+  EXPECT_EQ(params.zero_point[0], 50);
+}
+
+TEST(ActivationParams, AsymmetricInt8ShiftsTheZeroPointBy128) {
+  const auto params = activation_params({-1, 4.1}, DType::int8, false);
+  EXPECT_EQ(params.zero_point[0], -78);
+}
+
+TEST(ActivationParams, ARangeAwayFromZeroIsWidenedToZero) {
+  EXPECT_EQ(activation_params({2, 5.1}, DType::uint8, false).scale[0], f32(5.1 / 255));
+  EXPECT_EQ(activation_params({2, 5.1}, DType::uint8, false).zero_point[0], 0);
+  EXPECT_EQ(activation_params({-5.1, -2}, DType::int8, false).zero_point[0], 127);
+}
+
+TEST(ActivationParams, SymmetricDividesBy127) {
+  const auto params = activation_params({-2.54, 1}, DType::int8, true);
+  EXPECT_EQ(params.scale[0], f32(0.02));
+  EXPECT_EQ(params.zero_point[0], 0);
+  EXPECT_EQ(activation_params({-2.54, 1}, DType::uint8, true).zero_point[0], 128);
+}
+
+TEST(ActivationParams, ARangeWithoutExtentGetsAUsableScale) {
+  for (const double tiny : {0.0, 1e-40, -1e-42}) {
+    const auto params = activation_params({std::min(tiny, 0.0), std::max(tiny, 0.0)}, DType::int8, false);
+    EXPECT_EQ(params.scale[0], 1.0) << tiny;
+  }
+}
+
+TEST(ActivationParams, AHugeRangeStaysFinite) {
+  const double most = std::numeric_limits<float>::max();
+  EXPECT_TRUE(std::isfinite(activation_params({-most, most}, DType::int8, false).scale[0]));
+}
+
+TEST(CodeOf, RoundsTiesToEvenBeforeAddingTheZeroPoint) {
+  EXPECT_EQ(code_of(2.5, 1, 1, DType::int8), 3);
+  EXPECT_EQ(code_of(3.5, 1, 1, DType::int8), 5);
+  EXPECT_EQ(code_of(-2.5, 1, 0, DType::int8), -2);
+}
+
+TEST(CodeOf, Saturates) {
+  EXPECT_EQ(code_of(1e9, 0.1, 0, DType::int8), 127);
+  EXPECT_EQ(code_of(-1e9, 0.1, 0, DType::uint8), 0);
+  EXPECT_EQ(code_of(INFINITY, 0.1, 0, DType::int8), 127);
+}
+
+TEST(CodesOf, UsesTheScaleOfEachIndexAlongTheAxis) {
+  QuantParams params{{1, 10}, {0, 0}, DType::int8, 1};
+  const auto codes = codes_of(floats({2, 2, 1}, {3, 30, -3, -30}), params);
+  EXPECT_EQ(codes.to_integers(), (std::vector<std::int64_t>{3, 3, -3, -3}));
+}
+
+TEST(MagnitudesAlong, LooksAtEveryIndexOfTheAxis) {
+  const auto tensor = floats({2, 3}, {1, -5, 2, -4, 3, 0});
+  EXPECT_EQ(magnitudes_along(tensor, 0), (std::vector<double>{5, 4}));
+  EXPECT_EQ(magnitudes_along(tensor, 1), (std::vector<double>{4, 5, 2}));
+  EXPECT_EQ(magnitudes_along(tensor, std::nullopt), (std::vector<double>{5}));
+}
+
+TEST(LargestCodeDistance, IsTheFartherEndOfTheType) {
+  EXPECT_EQ(largest_code_distance({{1}, {-128}, DType::int8, {}}), 255);
+  EXPECT_EQ(largest_code_distance({{1}, {0}, DType::int8, {}}), 128);
+  EXPECT_EQ(largest_code_distance({{1}, {200}, DType::uint8, {}}), 200);
+}
+
+}  // namespace
+}  // namespace assay::embedded
