@@ -41,7 +41,7 @@ Tensor counting(Shape shape, double first, double step) {
 }
 
 Result<std::vector<Tensor>> run_op(const std::string& op_type, const std::vector<const Tensor*>& inputs,
-                                   const Attributes& attributes, std::int64_t opset) {
+                                   const Attributes& attributes, std::int64_t opset, std::size_t outputs) {
   Node node;
   node.name = "n";
   node.op_type = op_type;
@@ -49,7 +49,9 @@ Result<std::vector<Tensor>> run_op(const std::string& op_type, const std::vector
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     node.inputs.push_back(inputs[i] == nullptr ? "" : "in" + std::to_string(i));
   }
-  node.outputs = {"out"};
+  for (std::size_t i = 0; i < outputs; ++i) {
+    node.outputs.push_back("out" + std::to_string(i));
+  }
   return execute_node(node, opset, inputs);
 }
 

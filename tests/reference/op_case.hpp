@@ -19,14 +19,14 @@ namespace assay::reference {
 
 using Attributes = std::map<std::string, model::Attribute>;
 
-/// Runs one operator on inputs in order (null where left out) and gives all its outputs.
-[[nodiscard]] Result<std::vector<Tensor>> run_op(const std::string& op_type,
-                                                             const std::vector<const Tensor*>& inputs,
-                                                             const Attributes& attributes = {},
-                                                             std::int64_t opset = 17);
+/// Runs one operator on inputs in order (null where left out) and gives all its outputs, of which the node
+/// names the first `outputs`.
+[[nodiscard]] Result<std::vector<Tensor>> run_op(const std::string& op_type, const std::vector<const Tensor*>& inputs,
+                                                 const Attributes& attributes = {}, std::int64_t opset = 17,
+                                                 std::size_t outputs = 1);
 /// ... for operators whose inputs are all there; the first output. Fails the test on an error.
 [[nodiscard]] Tensor first_output(const std::string& op_type, const std::vector<Tensor>& inputs,
-                                        const Attributes& attributes = {}, std::int64_t opset = 17);
+                                  const Attributes& attributes = {}, std::int64_t opset = 17);
 /// The message of an operator that must fail; "" (and a failed test) when it doesn't.
 [[nodiscard]] std::string error_of(const std::string& op_type, const std::vector<Tensor>& inputs,
                                    const Attributes& attributes = {}, std::int64_t opset = 17);
