@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <unordered_map>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/execution_style.hpp"
 #include "harness/judge/layers.hpp"
 
@@ -15,10 +15,8 @@
 namespace assay::judge {
 namespace {
 
-using core::QuantParams;
 using core::Result;
 using core::Tensor;
-using core::TensorPtr;
 using model::Node;
 
 /// An element outside what the style admits.
@@ -51,132 +49,20 @@ struct Comparison {
   }
 };
 
-enum class Action { constant, quantize, dequantize, qoperator, plain };
-
-/// One node of the artifact, ready to be walked many times.
-struct Step {
-  Action action = Action::plain;
-  QuantParams params;                 ///< of quantize and dequantize
-  const ArtifactNode* qop = nullptr;  ///< of qoperator
-  Node float_node;                    ///< of qoperator: the operator it stands for
-};
-
-/// The artifact with everything that does not depend on the inputs computed once.
-class PreparedArtifact {
+/// One data set walked through the artifact under one style and compared with what the executor gave.
+class Check {
  public:
-  static Result<PreparedArtifact> make(const ArtifactView& view) {
-    PreparedArtifact prepared(view);
-    const model::Graph& graph = view.artifact().graph;
-    const auto constants = constants_of(graph);
-    for (const auto& [name, tensor] : graph.initializers) {
-      prepared.constants_.emplace(name, exact_enclosure(tensor));
-    }
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      Result<Step> step = prepared.read(graph.nodes[i], i, constants);
-      if (!step) {
-        return step.error();
-      }
-      prepared.steps_.push_back(std::move(*step));
-      prepared.fold(graph.nodes[i], prepared.steps_.back());
-    }
-    return prepared;
-  }
-
-  [[nodiscard]] const model::Graph& graph() const { return view_->artifact().graph; }
-  [[nodiscard]] const model::Wiring& wiring() const { return wiring_; }
-  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
-  [[nodiscard]] const std::unordered_map<std::string, Enclosure>& constants() const { return constants_; }
-  [[nodiscard]] std::int64_t opset(const std::string& domain) const {
-    const auto found = view_->artifact().opsets.find(domain);
-    return found == view_->artifact().opsets.end() ? 1 : found->second;
-  }
-
- private:
-  explicit PreparedArtifact(const ArtifactView& view) : view_(&view), wiring_(view.artifact().graph) {}
-
-  Result<Step> read(const Node& node, std::size_t index,
-                    const std::map<std::string, TensorPtr, std::less<>>& constants) const {
-    Step step;
-    const ArtifactNode* entry = view_->find(index);
-    if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") {
-      step.action = node.op_type == "QuantizeLinear" ? Action::quantize : Action::dequantize;
-      Result<QuantParams> params = read_quant_params(node, constants);
-      if (!params) {
-        return params.error();
-      }
-      step.params = std::move(*params);
-    } else if (entry != nullptr && entry->qoperator) {
-      step.action = Action::qoperator;
-      step.qop = entry;
-      step.float_node = node;
-      step.float_node.op_type = entry->op;
-      step.float_node.domain = "";
-    }
-    return step;
-  }
-
-  /// Computes nodes whose inputs are all constant: exactly, but for a QuantizeLinear's float32 division.
-  void fold(const Node& node, Step& step) {
-    static const Style kFolding{.name = "constant", .input = InputDivision::float32, .arithmetic = {}};
-    std::vector<const Enclosure*> inputs;
-    for (const std::string& name : node.inputs) {
-      const auto found = constants_.find(name);
-      if (!name.empty() && found == constants_.end()) {
-        return;
-      }
-      inputs.push_back(name.empty() ? nullptr : &found->second);
-    }
-    if (node.outputs.empty() || step.action == Action::qoperator || !model::captured_names(node).empty()) {
-      return;
-    }
-    if (step.action == Action::plain) {
-      Result<std::vector<Enclosure>> values = enclose_node(node, opset(node.domain), inputs, Arithmetic{});
-      if (!values) {
-        return;
-      }
-      for (std::size_t i = 0; i < node.outputs.size() && i < values->size(); ++i) {
-        constants_[node.outputs[i]] = std::move((*values)[i]);
-      }
-    } else {
-      const Result<Enclosure> value = step.action == Action::quantize
-                                          ? quantize_enclosure(*inputs[0], step.params, kFolding, true)
-                                          : dequantize_enclosure(*inputs[0], step.params, kFolding);
-      if (!value) {
-        return;
-      }
-      constants_[node.outputs[0]] = *value;
-    }
-    step.action = Action::constant;
-  }
-
-  const ArtifactView* view_;
-  model::Wiring wiring_;
-  std::vector<Step> steps_;
-  std::unordered_map<std::string, Enclosure> constants_;
-};
-
-/// One data set walked through the artifact under one style.
-class Walk {
- public:
-  Walk(const PreparedArtifact& artifact, const Execution& execution, const Style& style, bool stop_at_first)
-      : artifact_(artifact), execution_(execution), style_(style), stop_at_first_(stop_at_first) {}
+  Check(const PreparedArtifact& artifact, const Execution& execution, const Style& style, bool stop_at_first)
+      : artifact_(artifact), execution_(execution), walk_(artifact, execution, style), stop_at_first_(stop_at_first) {}
 
   void run() {
-    const model::Graph& graph = artifact_.graph();
-    for (const model::ValueInfo& input : graph.inputs) {
-      const auto found = execution_.inputs.find(input.name);
-      if (found != execution_.inputs.end()) {
-        values_[input.name] = exact_enclosure({TensorPtr(), &found->second});
-      }
-    }
-    for (std::size_t i = 0; i < graph.nodes.size() && !stopped(); ++i) {
-      if (artifact_.steps()[i].action != Action::constant) {
-        step(graph.nodes[i], artifact_.steps()[i], i);
-      }
-    }
-    for (const model::ValueInfo& output : graph.outputs) {
+    walk_.run([this](const std::string& tensor, std::size_t node, const Enclosure& expected, const Tensor& actual) {
+      compare(tensor, node, expected, actual);
+      return !stopped();
+    });
+    for (const model::ValueInfo& output : artifact_.graph().outputs) {
       const auto actual = execution_.outputs.find(output.name);
-      const Enclosure* expected = find(output.name);
+      const Enclosure* expected = walk_.find(output.name);
       if (actual == execution_.outputs.end() || expected == nullptr || stopped()) {
         continue;
       }
@@ -188,125 +74,9 @@ class Walk {
     return std::all_of(comparisons_.begin(), comparisons_.end(), [](const Comparison& c) { return c.wrong == 0; });
   }
   [[nodiscard]] const std::vector<Comparison>& comparisons() const { return comparisons_; }
-  /// Why something downstream could not be followed; empty if everything was.
-  [[nodiscard]] const std::string& note() const { return note_; }
 
  private:
   [[nodiscard]] bool stopped() const { return stop_at_first_ && !agrees(); }
-
-  [[nodiscard]] const Enclosure* find(const std::string& name) const {
-    const auto value = values_.find(name);
-    if (value != values_.end()) {
-      return &value->second;
-    }
-    const auto constant = artifact_.constants().find(name);
-    return constant == artifact_.constants().end() ? nullptr : &constant->second;
-  }
-
-  void step(const Node& node, const Step& step, std::size_t index) {
-    if (node.outputs.empty()) {
-      return;
-    }
-    Result<std::vector<Enclosure>> outputs = evaluate(node, step);
-    if (!outputs) {
-      if (note_.empty() && !outputs.error().message.empty()) {
-        note_ = fmt::format("node \"{}\" ({}): {}", node.name, node.op_type, outputs.error().message);
-      }
-      outputs = std::vector<Enclosure>{};
-    }
-    for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) {
-      values_[node.outputs[i]] = std::move((*outputs)[i]);
-    }
-    if (step.action == Action::quantize || step.action == Action::qoperator) {
-      follow_trace(node, index);
-    }
-  }
-
-  /// Compares the codes that the engine says it had here, and goes on with them: every node is judged on its own
-  /// actual inputs.
-  void follow_trace(const Node& node, std::size_t index) {
-    const std::string& name = node.outputs.front();
-    const auto traced = execution_.trace.find(name);
-    if (traced == execution_.trace.end() || traced->second.is_real()) {
-      return;
-    }
-    if (const Enclosure* expected = find(name); expected != nullptr) {
-      compare(name, index, *expected, traced->second);
-    }
-    values_[name] = exact_enclosure({TensorPtr(), &traced->second});
-  }
-
-  Result<std::vector<Enclosure>> evaluate(const Node& node, const Step& step) {
-    std::vector<Enclosure> storage;
-    std::vector<const Enclosure*> inputs;
-    storage.reserve(node.inputs.size());
-    if (step.action == Action::qoperator) {
-      return evaluate_qoperator(step);
-    }
-    for (const std::string& name : node.inputs) {
-      const Enclosure* value = name.empty() ? nullptr : find(name);
-      if (!name.empty() && value == nullptr) {
-        return core::Error{};  // something before it stopped, and has said why
-      }
-      if (value != nullptr && value->codes != nullptr && value->relative != style_.dequantize_error &&
-          value->is_point()) {
-        storage.push_back(*value);  // a constant dequantized without error when it was prepared
-        storage.back().relative = style_.dequantize_error;
-        value = &storage.back();
-      }
-      inputs.push_back(value);
-    }
-    if (step.action == Action::quantize || step.action == Action::dequantize) {
-      const bool is_input = artifact_.graph().find_input(node.inputs[0]) != nullptr;
-      Result<Enclosure> value = step.action == Action::quantize
-                                    ? quantize_enclosure(*inputs[0], step.params, style_, is_input)
-                                    : dequantize_enclosure(*inputs[0], step.params, style_);
-      if (!value) {
-        return value.error();
-      }
-      return std::vector<Enclosure>{std::move(*value)};
-    }
-    if (!model::captured_names(node).empty()) {
-      return core::Error{.kind = core::ErrorKind::unsupported,
-                         .message = "its subgraphs are not followed",
-                         .node = node.name,
-                         .op = node.op_type,
-                         .tensor = {}};
-    }
-    return enclose_node(node, artifact_.opset(node.domain), inputs, style_.arithmetic);
-  }
-
-  Result<std::vector<Enclosure>> evaluate_qoperator(const Step& step) {
-    std::vector<Enclosure> values;
-    values.reserve(step.qop->inputs.size());
-    std::vector<const Enclosure*> inputs;
-    for (const Operand& operand : step.qop->inputs) {
-      if (operand.codes.empty() || !operand.params) {
-        inputs.push_back(nullptr);
-        continue;
-      }
-      const Enclosure* codes = find(operand.codes);
-      if (codes == nullptr) {
-        return core::Error{};
-      }
-      Result<Enclosure> value = dequantize_enclosure(*codes, *operand.params, style_);
-      if (!value) {
-        return value.error();
-      }
-      values.push_back(std::move(*value));
-      inputs.push_back(&values.back());
-    }
-    const Result<std::vector<Enclosure>> real =
-        enclose_node(step.float_node, artifact_.opset(""), inputs, style_.arithmetic);
-    if (!real) {
-      return real.error();
-    }
-    Result<Enclosure> quantized = quantize_enclosure(real->front(), *step.qop->outputs.front(), style_, false);
-    if (!quantized) {
-      return quantized.error();
-    }
-    return std::vector<Enclosure>{std::move(*quantized)};
-  }
 
   void compare(const std::string& tensor, std::size_t node, const Enclosure& expected, const Tensor& actual) {
     if (actual.shape() != expected.centre->shape() || actual.is_real() != expected.centre->is_real()) {
@@ -368,11 +138,9 @@ class Walk {
 
   const PreparedArtifact& artifact_;
   const Execution& execution_;
-  const Style& style_;
+  ArtifactWalk walk_;
   const bool stop_at_first_;
-  std::unordered_map<std::string, Enclosure> values_;
   std::vector<Comparison> comparisons_;
-  std::string note_;
 };
 
 std::string index_text(std::int64_t flat, const core::Shape& shape) {
@@ -428,14 +196,14 @@ class IntegerCheck {
     std::int64_t compared = 0;
     std::int64_t ambiguous = 0;
     for (const Execution* execution : executions_) {
-      Walk walk(prepared, *execution, style, true);
-      walk.run();
-      for (const Comparison& comparison : walk.comparisons()) {
+      Check check(prepared, *execution, style, true);
+      check.run();
+      for (const Comparison& comparison : check.comparisons()) {
         compared += comparison.elements;
         ambiguous += comparison.ambiguous;
       }
       applied_ = applied_ || compared > 0;
-      if (!walk.agrees()) {
+      if (!check.agrees()) {
         return false;
       }
     }
@@ -454,9 +222,9 @@ class IntegerCheck {
     std::vector<Finding> findings;
     std::set<std::string> reported;
     for (const Execution* execution : executions_) {
-      Walk walk(prepared, *execution, style, false);
-      walk.run();
-      for (const Comparison& comparison : walk.comparisons()) {
+      Check check(prepared, *execution, style, false);
+      check.run();
+      for (const Comparison& comparison : check.comparisons()) {
         if (comparison.wrong > 0 && reported.insert(comparison.tensor).second && findings.size() < kShown) {
           findings.push_back(finding(prepared, *execution, comparison, style, findings.empty()));
         }

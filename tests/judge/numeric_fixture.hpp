@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "harness/core/rng.hpp"
+#include "harness/judge/audited_params.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "reference/executor.hpp"
 
 namespace assay::judge::testing {
 
@@ -314,14 +316,49 @@ struct Judged {
     execution.reply.outcome = converters::Outcome::ok;
     evidence.executions.push_back(std::move(execution));
   }
+  /// Ranges, audited parameters and reference results from the data sets themselves: what calibration saw.
+  void calibrate() {
+    reference.clear();
+    ranges.clear();
+    for (const Execution& execution : evidence.executions) {
+      auto values = std::make_shared<core::TensorMap>();
+      reference::RunOptions options;
+      options.observe = [&](const std::string& name, const Tensor& value) { values->insert_or_assign(name, value); };
+      if (const auto outputs = reference::execute(original, execution.inputs, options); !outputs) {
+        throw std::runtime_error(outputs.error().message);
+      }
+      for (const auto& [name, value] : *values) {
+        if (!value.is_real()) {
+          continue;
+        }
+        TensorRange& range = ranges[name];
+        for (const double v : value.reals()) {
+          range.low = range.samples == 0 ? v : std::min(range.low, v);
+          range.high = range.samples == 0 ? v : std::max(range.high, v);
+          ++range.samples;
+        }
+        range.is_input = original.graph.find_input(name) != nullptr;
+        range.slack = range.is_input ? 0 : 1e-6 * std::max(std::fabs(range.low), std::fabs(range.high));
+      }
+      reference.push_back(std::move(values));
+    }
+    for (const auto& [name, range] : ranges) {
+      audited[name] = derive_params(range.low, range.high, evidence.options.activation, evidence.options.symmetric,
+                                    evidence.converter.policy);
+    }
+  }
   [[nodiscard]] LayerContext context() {
-    LayerContext layers{evidence, &*view, reference, &ranges, audited, 1e6};
-    return layers;
+    return {evidence, opaque ? nullptr : &*view, reference, &ranges, audited, 1e6};
   }
   std::vector<Finding> integers() {
     judgement = {};
     return check_integers(context(), judgement);
   }
+  std::vector<Finding> bounds() {
+    judgement = {};
+    return check_bounds(context(), judgement);
+  }
+  bool opaque = false;
 };
 
 }  // namespace assay::judge::testing

@@ -1,0 +1,220 @@
+#include "harness/judge/artifact_walk.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace assay::judge {
+
+using core::QuantParams;
+using core::Result;
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+using Action = WalkStep::Action;
+
+Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view) {
+  PreparedArtifact prepared(view);
+  const model::Graph& graph = view.artifact().graph;
+  const auto constants = constants_of(graph);
+  for (const auto& [name, tensor] : graph.initializers) {
+    prepared.constants_.emplace(name, exact_enclosure(tensor));
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Result<WalkStep> step = prepared.read(graph.nodes[i], i, constants);
+    if (!step) {
+      return step.error();
+    }
+    prepared.steps_.push_back(std::move(*step));
+    prepared.fold(graph.nodes[i], prepared.steps_.back());
+  }
+  return prepared;
+}
+
+std::int64_t PreparedArtifact::opset(const std::string& domain) const {
+  const auto found = view_->artifact().opsets.find(domain);
+  return found == view_->artifact().opsets.end() ? 1 : found->second;
+}
+
+Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
+                                        const std::map<std::string, TensorPtr, std::less<>>& constants) const {
+  WalkStep step;
+  const ArtifactNode* entry = view_->find(index);
+  if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") {
+    step.action = node.op_type == "QuantizeLinear" ? Action::quantize : Action::dequantize;
+    Result<QuantParams> params = read_quant_params(node, constants);
+    if (!params) {
+      return params.error();
+    }
+    step.params = std::move(*params);
+  } else if (entry != nullptr && entry->qoperator) {
+    step.action = Action::qoperator;
+    step.qop = entry;
+    step.float_node = node;
+    step.float_node.op_type = entry->op;
+    step.float_node.domain = "";
+  }
+  return step;
+}
+
+/// Computes nodes whose inputs are all constant: exactly, but for a QuantizeLinear's float32 division.
+void PreparedArtifact::fold(const Node& node, WalkStep& step) {
+  static const Style kFolding{.name = "constant", .input = InputDivision::float32, .arithmetic = {}};
+  std::vector<const Enclosure*> inputs;
+  for (const std::string& name : node.inputs) {
+    const auto found = constants_.find(name);
+    if (!name.empty() && found == constants_.end()) {
+      return;
+    }
+    inputs.push_back(name.empty() ? nullptr : &found->second);
+  }
+  if (node.outputs.empty() || step.action == Action::qoperator || !model::captured_names(node).empty()) {
+    return;
+  }
+  if (step.action == Action::plain) {
+    Result<std::vector<Enclosure>> values = enclose_node(node, opset(node.domain), inputs, Arithmetic{});
+    if (!values) {
+      return;
+    }
+    for (std::size_t i = 0; i < node.outputs.size() && i < values->size(); ++i) {
+      constants_[node.outputs[i]] = std::move((*values)[i]);
+    }
+  } else {
+    const Result<Enclosure> value = step.action == Action::quantize
+                                        ? quantize_enclosure(*inputs[0], step.params, kFolding, true)
+                                        : dequantize_enclosure(*inputs[0], step.params, kFolding);
+    if (!value) {
+      return;
+    }
+    constants_[node.outputs[0]] = *value;
+  }
+  step.action = Action::constant;
+}
+
+void ArtifactWalk::run(const OnTrace& on_trace) {
+  const model::Graph& graph = artifact_.graph();
+  for (const model::ValueInfo& input : graph.inputs) {
+    const auto found = execution_.inputs.find(input.name);
+    if (found != execution_.inputs.end()) {
+      values_[input.name] = exact_enclosure({TensorPtr(), &found->second});
+    }
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const WalkStep& current = artifact_.steps()[i];
+    const Node& node = graph.nodes[i];
+    if (current.action == Action::constant || node.outputs.empty()) {
+      continue;
+    }
+    step(node, current);
+    if (current.action != Action::quantize && current.action != Action::qoperator) {
+      continue;
+    }
+    const std::string& name = node.outputs.front();
+    const auto traced = execution_.trace.find(name);
+    if (traced == execution_.trace.end() || traced->second.is_real()) {
+      continue;
+    }
+    if (const Enclosure* expected = find(name); expected != nullptr && on_trace) {
+      if (!on_trace(name, i, *expected, traced->second)) {
+        return;
+      }
+    }
+    values_[name] = exact_enclosure({TensorPtr(), &traced->second});
+  }
+}
+
+const Enclosure* ArtifactWalk::find(const std::string& tensor) const {
+  const auto value = values_.find(tensor);
+  if (value != values_.end()) {
+    return &value->second;
+  }
+  const auto constant = artifact_.constants().find(tensor);
+  return constant == artifact_.constants().end() ? nullptr : &constant->second;
+}
+
+void ArtifactWalk::step(const Node& node, const WalkStep& step) {
+  Result<std::vector<Enclosure>> outputs = evaluate(node, step);
+  if (!outputs) {
+    if (note_.empty() && !outputs.error().message.empty()) {
+      note_ = fmt::format("node \"{}\" ({}): {}", node.name, node.op_type, outputs.error().message);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) {
+    values_[node.outputs[i]] = std::move((*outputs)[i]);
+  }
+}
+
+Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const WalkStep& step) const {
+  std::vector<Enclosure> storage;
+  std::vector<const Enclosure*> inputs;
+  storage.reserve(node.inputs.size());
+  if (step.action == Action::qoperator) {
+    return evaluate_qoperator(step);
+  }
+  for (const std::string& name : node.inputs) {
+    const Enclosure* value = name.empty() ? nullptr : find(name);
+    if (!name.empty() && value == nullptr) {
+      return core::Error{};  // something before it stopped, and has said why
+    }
+    if (value != nullptr && value->codes != nullptr && value->relative != style_.dequantize_error &&
+        value->is_point()) {
+      storage.push_back(*value);  // a constant dequantized without error when it was prepared
+      storage.back().relative = style_.dequantize_error;
+      value = &storage.back();
+    }
+    inputs.push_back(value);
+  }
+  if (step.action == Action::quantize || step.action == Action::dequantize) {
+    const bool is_input = artifact_.graph().find_input(node.inputs[0]) != nullptr;
+    Result<Enclosure> value = step.action == Action::quantize
+                                  ? quantize_enclosure(*inputs[0], step.params, style_, is_input)
+                                  : dequantize_enclosure(*inputs[0], step.params, style_);
+    if (!value) {
+      return value.error();
+    }
+    return std::vector<Enclosure>{std::move(*value)};
+  }
+  if (!model::captured_names(node).empty()) {
+    return core::Error{.kind = core::ErrorKind::unsupported,
+                       .message = "its subgraphs are not followed",
+                       .node = node.name,
+                       .op = node.op_type,
+                       .tensor = {}};
+  }
+  return enclose_node(node, artifact_.opset(node.domain), inputs, style_.arithmetic);
+}
+
+Result<std::vector<Enclosure>> ArtifactWalk::evaluate_qoperator(const WalkStep& step) const {
+  std::vector<Enclosure> values;
+  values.reserve(step.qop->inputs.size());
+  std::vector<const Enclosure*> inputs;
+  for (const Operand& operand : step.qop->inputs) {
+    if (operand.codes.empty() || !operand.params) {
+      inputs.push_back(nullptr);
+      continue;
+    }
+    const Enclosure* codes = find(operand.codes);
+    if (codes == nullptr) {
+      return core::Error{};
+    }
+    Result<Enclosure> value = dequantize_enclosure(*codes, *operand.params, style_);
+    if (!value) {
+      return value.error();
+    }
+    values.push_back(std::move(*value));
+    inputs.push_back(&values.back());
+  }
+  const Result<std::vector<Enclosure>> real =
+      enclose_node(step.float_node, artifact_.opset(""), inputs, style_.arithmetic);
+  if (!real) {
+    return real.error();
+  }
+  Result<Enclosure> quantized = quantize_enclosure(real->front(), *step.qop->outputs.front(), style_, false);
+  if (!quantized) {
+    return quantized.error();
+  }
+  return std::vector<Enclosure>{std::move(*quantized)};
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/judge/artifact_view.hpp"
+#include "harness/judge/enclosure.hpp"
+#include "harness/judge/execution_style.hpp"
+#include "harness/judge/judge.hpp"
+
+namespace assay::judge {
+
+/// One node of an artifact, ready to be walked many times.
+struct WalkStep {
+  enum class Action { constant, quantize, dequantize, qoperator, plain };
+  Action action = Action::plain;
+  core::QuantParams params;           ///< of quantize and dequantize
+  const ArtifactNode* qop = nullptr;  ///< of qoperator
+  model::Node float_node;             ///< of qoperator: the operator it stands for
+};
+
+/// An artifact with everything that does not depend on its inputs computed once. Keeps a pointer to `view`.
+class PreparedArtifact {
+ public:
+  /// Errors   invalid_model where parameters can't be read.
+  [[nodiscard]] static core::Result<PreparedArtifact> make(const ArtifactView& view);
+
+  [[nodiscard]] const model::Graph& graph() const { return view_->artifact().graph; }
+  [[nodiscard]] const model::Wiring& wiring() const { return wiring_; }
+  [[nodiscard]] const std::vector<WalkStep>& steps() const { return steps_; }
+  [[nodiscard]] const std::unordered_map<std::string, Enclosure>& constants() const { return constants_; }
+  [[nodiscard]] std::int64_t opset(const std::string& domain) const;
+
+ private:
+  explicit PreparedArtifact(const ArtifactView& view) : view_(&view), wiring_(view.artifact().graph) {}
+  [[nodiscard]] core::Result<WalkStep> read(const model::Node& node, std::size_t index,
+                                            const std::map<std::string, core::TensorPtr, std::less<>>& constants) const;
+  void fold(const model::Node& node, WalkStep& step);
+
+  const ArtifactView* view_;
+  model::Wiring wiring_;
+  std::vector<WalkStep> steps_;
+  std::unordered_map<std::string, Enclosure> constants_;
+};
+
+/// One data set on its way through an artifact, under one style: what every tensor may hold. Refers to its arguments.
+class ArtifactWalk {
+ public:
+  ArtifactWalk(const PreparedArtifact& artifact, const Execution& execution, const Style& style)
+      : artifact_(artifact), execution_(execution), style_(style) {}
+
+  /// Sees codes that the engine's trace holds beside those expected there, in the graph's order. The walk then goes on
+  /// with the actual codes, so that every node is judged on its own inputs. False ends the walk.
+  using OnTrace = std::function<bool(const std::string& tensor, std::size_t node, const Enclosure& expected,
+                                     const core::Tensor& actual)>;
+  void run(const OnTrace& on_trace);
+
+  /// What is known of a tensor, or null where the walk could not follow.
+  [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
+  /// The first node that could not be followed and why; empty where all could.
+  [[nodiscard]] const std::string& note() const { return note_; }
+
+ private:
+  void step(const model::Node& node, const WalkStep& step);
+  [[nodiscard]] core::Result<std::vector<Enclosure>> evaluate(const model::Node& node, const WalkStep& step) const;
+  [[nodiscard]] core::Result<std::vector<Enclosure>> evaluate_qoperator(const WalkStep& step) const;
+
+  const PreparedArtifact& artifact_;
+  const Execution& execution_;
+  const Style& style_;
+  std::unordered_map<std::string, Enclosure> values_;
+  std::string note_;
+};
+
+}  // namespace assay::judge

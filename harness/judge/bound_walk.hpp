@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/judge/artifact_walk.hpp"
+#include "harness/judge/effective_model.hpp"
+#include "harness/judge/granted_params.hpp"
+#include "harness/judge/layers.hpp"
+
+namespace assay::judge {
+
+/// Where correct quantization rounds, for one conversion: what the original's tensors, weights and biases are granted.
+class QuantizationPlan {
+ public:
+  /// A quantization of one tensor of the original.
+  struct Rounding {
+    core::QuantParams params;  ///< granted
+    std::string codes;         ///< artifact tensor, "" where the artifact tells none
+    bool chained = false;      ///< quantizes what another quantizer made
+  };
+  /// The constants of one node with the error that their quantization is granted.
+  struct NodeConstants {
+    std::map<std::size_t, Enclosure> inputs;  ///< by input index
+    /// Whether rounding errors of the weights may be taken as independent draws: enough unlike values.
+    bool independent = true;
+  };
+
+  explicit QuantizationPlan(const LayerContext& context);
+
+  [[nodiscard]] const EffectiveModel& model() const { return model_; }
+  [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
+  [[nodiscard]] const NodeConstants& constants(std::size_t entry) const { return constants_[entry]; }
+  /// The artifact's codes that input `index` of entry reads, "" where it reads none or that is unknown.
+  [[nodiscard]] std::string codes_read(std::size_t entry, std::size_t index) const;
+  [[nodiscard]] bool has_artifact() const { return context_.artifact != nullptr; }
+
+ private:
+  void collect_artifact_roundings();
+  void assume_roundings();
+  void collect_constants(std::size_t entry);
+  void grant_split_bias(std::size_t entry, const ArtifactNode* made);
+  void grant_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
+  [[nodiscard]] std::string after_removed_activation(std::string tensor) const;
+  [[nodiscard]] bool runs_in_float(const EffectiveModel::Entry& entry) const;
+
+  const LayerContext& context_;
+  EffectiveModel model_;
+  GrantedParams granted_;
+  std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
+  std::vector<NodeConstants> constants_;
+};
+
+/// One data set's way through the original, with bounds on what correct quantization may do to every tensor.
+///
+/// End to end: the bound grows from the inputs to the outputs. Locally (`known` given): every node starts from what
+/// the artifact's tensors really hold, so that only its own errors count.
+class BoundWalk {
+ public:
+  /// `known`: dequantized values by the name of the artifact's codes; empty for end to end.
+  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, std::map<std::string, core::TensorPtr> known);
+
+  void run();
+  /// Before the tensor's own quantization; null where no bound is known.
+  [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
+  /// |Q(t) − centre| for `rounding` at each element: what the tensor carries and its own rounding or clipping.
+  [[nodiscard]] std::vector<double> limit(const Enclosure& tensor, const QuantizationPlan::Rounding* rounding) const;
+  [[nodiscard]] const std::string& note() const { return note_; }
+
+ private:
+  [[nodiscard]] Enclosure operand(std::size_t entry, std::size_t index, const std::string& tensor,
+                                  const Enclosure& value) const;
+  [[nodiscard]] Enclosure rounded(const std::string& tensor, const Enclosure& value) const;
+
+  const QuantizationPlan& plan_;
+  std::map<std::string, core::TensorPtr> known_;
+  std::map<std::string, Enclosure, std::less<>> values_;
+  std::string note_;
+};
+
+}  // namespace assay::judge

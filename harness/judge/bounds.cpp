@@ -1,0 +1,296 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/bound_walk.hpp"
+#include "harness/judge/layers.hpp"
+#include "harness/judge/noise.hpp"
+
+// L2: bounds on what correct quantization does to the float64 reference. Each term is derived in
+// docs/oracle_numerics.md.
+namespace assay::judge {
+namespace {
+
+using core::Result;
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+using Rounding = QuantizationPlan::Rounding;
+
+constexpr std::size_t kMaxFindings = 10;
+
+/// An output element is stored as float32.
+double storage_error(double value) { return 2 * kFloatUnit * std::fabs(value) + 0x1p-149; }
+
+/// What the comparison of one tensor with its bound shows.
+struct Excess {
+  std::int64_t wrong = 0, elements = 0, vacuous = 0;
+  double margin = 0;  ///< largest |e| ÷ limit
+  std::int64_t worst = 0;
+  double expected = 0, actual = 0, limit = 0;
+  bool not_a_number = false;
+};
+
+Excess compare(std::span<const double> expected, std::span<const double> actual, std::span<const double> limits) {
+  Excess excess;
+  excess.elements = static_cast<std::int64_t>(expected.size());
+  double low = 0, high = 0;
+  for (const double value : expected) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::fabs(actual[i] - expected[i]);
+    const double limit = limits[i] + storage_error(expected[i]);
+    const bool inside = error <= limit;  // false for NaN
+    excess.wrong += inside ? 0 : 1;
+    excess.vacuous += limit >= high - low ? 1 : 0;
+    excess.not_a_number = excess.not_a_number || std::isnan(actual[i]);
+    const double margin = std::isnan(error) ? std::numeric_limits<double>::infinity() : error / limit;
+    if (margin > excess.margin || i == 0) {
+      excess.margin = margin;
+      excess.worst = static_cast<std::int64_t>(i);
+      excess.expected = expected[i];
+      excess.actual = actual[i];
+      excess.limit = limit;
+    }
+  }
+  return excess;
+}
+
+std::string position(std::int64_t flat, const core::Shape& shape) {
+  std::vector<std::string> parts(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    parts[axis] = std::to_string(flat % shape[axis]);
+    flat /= shape[axis];
+  }
+  return "[" + core::join(parts, ",") + "]";
+}
+
+std::string number(double value) { return core::exact_text(static_cast<float>(value)); }
+
+class BoundsCheck {
+ public:
+  BoundsCheck(const LayerContext& context, Judgement& out)
+      : context_(context), out_(out), plan_(context), wiring_(context.evidence.model->graph) {}
+
+  std::vector<Finding> run() {
+    std::optional<PreparedArtifact> prepared;
+    if (context_.artifact != nullptr) {
+      auto made = PreparedArtifact::make(*context_.artifact);
+      if (made) {
+        prepared.emplace(std::move(*made));
+      }
+    }
+    for (std::size_t i = 0; i < context_.evidence.executions.size(); ++i) {
+      const Execution& execution = context_.evidence.executions[i];
+      if (execution.reply.outcome != converters::Outcome::ok) {
+        continue;
+      }
+      if (prepared) {
+        check_locally(*prepared, execution);
+      }
+      check_end_to_end(execution);
+    }
+    if (applied_) {
+      out_.layers.emplace_back("L2");
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  /// Every node of the original on the values that the artifact's tensors hold.
+  void check_locally(const PreparedArtifact& prepared, const Execution& execution) {
+    static const Style kExact{.name = "exact", .arithmetic = {}};
+    ArtifactWalk walk(prepared, execution, kExact);
+    walk.run(nullptr);
+    std::map<std::string, TensorPtr> known;
+    for (const Quantizer& quantizer : context_.artifact->quantizers()) {
+      const Enclosure* codes = quantizer.constant ? nullptr : walk.find(quantizer.codes);
+      if (codes == nullptr) {
+        continue;
+      }
+      const Result<Enclosure> value = dequantize_enclosure(*codes, quantizer.params, kExact);
+      if (value) {
+        known[quantizer.codes] = value->centre;
+      }
+    }
+    if (known.empty()) {
+      return;
+    }
+    BoundWalk bounds(plan_, execution.inputs, known);
+    bounds.run();
+    for (const model::ValueInfo& input : context_.evidence.model->graph.inputs) {
+      if (const Enclosure* value = bounds.find(input.name); value != nullptr && value->centre->is_real()) {
+        check_tensor(bounds, nullptr, input.name, *value, known, execution);
+      }
+    }
+    for (const EffectiveModel::Entry& entry : plan_.model().entries) {
+      for (const std::string& output : entry.node.outputs) {
+        if (const Enclosure* expected = bounds.find(output); expected != nullptr && expected->centre->is_real()) {
+          check_tensor(bounds, &entry, output, *expected, known, execution);
+        }
+      }
+    }
+  }
+
+  void check_tensor(const BoundWalk& bounds, const EffectiveModel::Entry* entry, const std::string& tensor,
+                    const Enclosure& expected, const std::map<std::string, TensorPtr>& known,
+                    const Execution& execution) {
+    double chained = 0;
+    for (const Rounding& rounding : plan_.roundings(tensor)) {
+      if (!rounding.chained && rounding.params.scale.size() == 1) {
+        chained = std::max(chained, rounding.params.scale[0] / 2);
+      }
+    }
+    for (const Rounding& rounding : plan_.roundings(tensor)) {
+      const auto value = known.find(rounding.codes);
+      if (value == known.end() || value->second->shape() != expected.centre->shape()) {
+        continue;
+      }
+      std::vector<double> limits = bounds.limit(expected, &rounding);
+      if (rounding.chained) {
+        for (double& limit : limits) {
+          limit += chained;
+        }
+      }
+      applied_ = true;
+      const Excess excess = compare(expected.centre->reals(), value->second->reals(), limits);
+      if (context_.evidence.model->graph.find_output(tensor) != nullptr) {
+        raise_margin(excess.margin);
+      }
+      if (excess.wrong > 0) {
+        report(entry, tensor, execution.data_set, *expected.centre, excess,
+               "on the values that the artifact's own tensors hold before it");
+      }
+    }
+  }
+
+  /// The executor's outputs against the float64 reference.
+  void check_end_to_end(const Execution& execution) {
+    BoundWalk bounds(plan_, execution.inputs, {});
+    bounds.run();
+    const std::optional<NoisePrediction> noise =
+        execution.data_set == "typical" && single_operator() ? predict_noise(plan_, execution.inputs) : std::nullopt;
+    for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
+      const auto actual = execution.outputs.find(output.name);
+      const Enclosure* expected = bounds.find(output.name);
+      if (actual == execution.outputs.end() || expected == nullptr || !expected->centre->is_real() ||
+          !actual->second.is_real() || actual->second.shape() != expected->centre->shape()) {
+        continue;
+      }
+      const std::vector<double> carried = radius_of(*expected);
+      std::vector<double> limits = carried;
+      for (const Rounding& rounding : plan_.roundings(output.name)) {
+        const std::vector<double> rounded = bounds.limit(*expected, &rounding);
+        for (std::size_t i = 0; i < limits.size(); ++i) {
+          limits[i] = rounding.chained ? limits[i] + rounded[i] - carried[i] : std::max(limits[i], rounded[i]);
+        }
+      }
+      apply_noise(noise, output.name, carried, limits);
+      applied_ = true;
+      const Excess excess = compare(expected->centre->reals(), actual->second.reals(), limits);
+      raise_margin(excess.margin);
+      out_.metrics.push_back(
+          {output.name, execution.data_set, "l2_vacuous",
+           static_cast<double>(excess.vacuous) / static_cast<double>(std::max<std::int64_t>(excess.elements, 1))});
+      const auto producer = producing_entry(output.name);
+      if (excess.wrong > 0 && producer != nullptr) {
+        report(producer, output.name, execution.data_set, *expected->centre, excess, "end to end");
+      }
+    }
+  }
+
+  /// min(B, t·σ + s_y/2 + clip): what is carried gets the smaller of its two bounds; rounding stays as it is.
+  void apply_noise(const std::optional<NoisePrediction>& noise, const std::string& tensor,
+                   std::span<const double> carried, std::vector<double>& limits) const {
+    if (!noise) {
+      return;
+    }
+    const auto found = noise->variance.find(tensor);
+    if (found == noise->variance.end() || found->second.size() != limits.size()) {
+      return;
+    }
+    const double t = context_.threshold();
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      limits[i] = std::min(limits[i], t * std::sqrt(found->second[i]) + (limits[i] - carried[i]));
+    }
+  }
+
+  /// One operator with weights that reads the graph's inputs, and behind it nothing that is rounded once more: then
+  /// every rounding is an independent draw and none is left out of the prediction.
+  [[nodiscard]] bool single_operator() const {
+    static const std::set<std::string, std::less<>> kSilent{"Relu", "Identity", "Reshape", "Flatten", "Transpose"};
+    const EffectiveModel& model = plan_.model();
+    if (model.entries.empty() || !weight_slots(model.entries[0].node, model.constants) ||
+        !plan_.constants(0).independent) {
+      return false;
+    }
+    for (std::size_t i = 1; i < model.entries.size(); ++i) {
+      const Node& node = model.entries[i].node;
+      if (!kSilent.contains(node.op_type) || !plan_.roundings(node.inputs[0]).empty()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] const EffectiveModel::Entry* producing_entry(const std::string& tensor) const {
+    for (const EffectiveModel::Entry& entry : plan_.model().entries) {
+      if (std::find(entry.node.outputs.begin(), entry.node.outputs.end(), tensor) != entry.node.outputs.end()) {
+        return &entry;
+      }
+    }
+    return nullptr;
+  }
+
+  void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }
+
+  void report(const EffectiveModel::Entry* entry, const std::string& tensor, const std::string& data_set,
+              const Tensor& expected, const Excess& excess, std::string_view how) {
+    const auto same = [&](const Finding& f) { return f.tensor == tensor; };
+    if (findings_.size() >= kMaxFindings || std::any_of(findings_.begin(), findings_.end(), same)) {
+      return;
+    }
+    Finding finding;
+    finding.facet = excess.not_a_number ? Facet::nan : Facet::numerics;
+    std::string maker = "graph input";
+    if (entry != nullptr) {
+      const Node& node = context_.evidence.model->graph.nodes[entry->last];
+      finding.node = node.name;
+      finding.op = node.op_type;
+      maker = fmt::format("node \"{}\" ({})", node.name, node.op_type);
+    }
+    finding.tensor = tensor;
+    finding.data_set = data_set;
+    finding.layer = "L2";
+    finding.margin = excess.margin;
+    finding.message = fmt::format(
+        "{}, tensor \"{}\", data set \"{}\": {} of {} elements outside the bound of correct "
+        "quantization, {}\n  worst {}{}: expected {}, actual {}, error {}, limit {} ({} times)",
+        maker, tensor, data_set, excess.wrong, excess.elements, how, tensor, position(excess.worst, expected.shape()),
+        number(excess.expected), number(excess.actual), number(std::fabs(excess.actual - excess.expected)),
+        number(excess.limit), number(excess.margin));
+    findings_.push_back(std::move(finding));
+  }
+
+  const LayerContext& context_;
+  Judgement& out_;
+  QuantizationPlan plan_;
+  model::Wiring wiring_;
+  std::vector<Finding> findings_;
+  bool applied_ = false;
+};
+
+}  // namespace
+
+std::vector<Finding> check_bounds(const LayerContext& context, Judgement& out) {
+  return BoundsCheck(context, out).run();
+}
+
+}  // namespace assay::judge

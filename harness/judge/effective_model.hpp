@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/tensor.hpp"
+#include "harness/judge/artifact_view.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::judge {
+
+/// Where an operator keeps its weight and bias, and along which axis of the weight its output channels lie.
+struct WeightSlots {
+  std::size_t weight = 1;
+  std::int64_t axis = 0;      ///< of the weight; -1 where there is no channel axis
+  bool has_bias_slot = true;  ///< input 2 is a bias
+};
+/// Nothing for operators without weight rules, and where neither operand is constant.
+[[nodiscard]] std::optional<WeightSlots> weight_slots(
+    const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
+
+/// The original with BatchNormalization folded into the convolution before it, where the converter did that.
+struct EffectiveModel {
+  struct Entry {
+    model::Node node;
+    std::size_t original = 0;  ///< index in the original's graph (of the convolution, for a folded pair)
+    std::size_t last = 0;      ///< index of the node whose output it makes (the BatchNormalization)
+    /// Per output channel γ/√(σ²+ε), where the weight may have been quantized before folding; empty otherwise.
+    std::vector<double> gains;
+  };
+  std::vector<Entry> entries;
+  std::map<std::string, core::TensorPtr, std::less<>> constants;
+  const model::Model* original = nullptr;
+
+  [[nodiscard]] std::int64_t opset(const std::string& domain) const;
+};
+
+/// `artifact` may be null: then `folds` says what the policy states.
+[[nodiscard]] EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
+                                             std::optional<bool> folds);
+
+}  // namespace assay::judge
