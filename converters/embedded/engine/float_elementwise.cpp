@@ -118,6 +118,17 @@ struct ModOf {
     }
   }
 };
+/// Mod with the sign of the dividend (fmod = 1).
+struct FmodOf {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return b == 0 || b == -1 ? T{0} : static_cast<T>(a % b);
+    } else {
+      return static_cast<T>(std::fmod(static_cast<double>(a), static_cast<double>(b)));
+    }
+  }
+};
 /// PRelu: the slope is the second operand.
 struct PReluOf {
   template <typename T>
@@ -144,6 +155,10 @@ Result<Kernel> make_arithmetic(const Binding&) {
     if (const auto status = check_same_type(call, 2); !status) return status;
     return arithmetic<Operation>(call.input(0), call.input(1), call.outputs[0]);
   });
+}
+
+Result<Kernel> make_mod(const Binding& binding) {
+  return binding.node.int_or("fmod", 0) != 0 ? make_arithmetic<FmodOf>(binding) : make_arithmetic<ModOf>(binding);
 }
 
 /// Min, Max and Sum take one operand or more.
@@ -291,7 +306,7 @@ void add_elementwise_makers(MakerTable& table) {
   table["Sub"] = &make_arithmetic<SubOf>;
   table["Mul"] = &make_arithmetic<MulOf>;
   table["Div"] = &make_arithmetic<DivOf>;
-  table["Mod"] = &make_arithmetic<ModOf>;
+  table["Mod"] = &make_mod;
   table["PRelu"] = &make_arithmetic<PReluOf>;
   table["Pow"] = &make_pow;
   table["Min"] = &make_variadic<MinOf>;

@@ -25,7 +25,7 @@ struct Axis {
 double input_coordinate(const ResizeAttributes& attributes, const Axis& axis, std::int64_t at) {
   const auto x = static_cast<double>(at);
   const auto in = static_cast<double>(axis.in);
-  const auto out = static_cast<double>(axis.out);
+  const double out = axis.scale * in;  // before it is rounded down to a whole extent
   const std::string& mode = attributes.coordinates;
   if (mode == "asymmetric") return x / axis.scale;
   if (mode == "align_corners") return axis.out == 1 ? 0 : x * (in - 1) / (out - 1);
@@ -39,8 +39,8 @@ double input_coordinate(const ResizeAttributes& attributes, const Axis& axis, st
   }
   const double half_pixel = (x + 0.5) / axis.scale - 0.5;
   if (mode != "half_pixel_symmetric") return half_pixel;
-  // The output is as if cut from the middle of one of exactly scale * in elements.
-  const double adjustment = out / (axis.scale * in);
+  // The whole extent is as if cut from the middle of the exact one.
+  const double adjustment = static_cast<double>(axis.out) / out;
   return in / 2 * (1 - adjustment) + half_pixel;
 }
 
