@@ -27,30 +27,21 @@ Result<Windows> pool_windows(const OpCall& call) {
   return windows;
 }
 
-void for_each_window(const Windows& w, const std::function<void(std::int64_t, const WindowView&)>& visit) {
-  std::int64_t position = 0;
-  WindowView view;
-  Extents padded{};
-  const auto place = [&](std::size_t axis, std::int64_t output) {
-    view.origin[axis] = output * w.stride[axis] - w.pad_begin[axis];
-    const Range inside = positions_inside(w.kernel[axis], w.dilation[axis], view.origin[axis], w.input[axis]);
-    view.first[axis] = inside.begin;
-    view.last[axis] = inside.end;
-    const Range with_padding = positions_inside(w.kernel[axis], w.dilation[axis], view.origin[axis] + w.pad_begin[axis],
-                                                w.input[axis] + w.pad_begin[axis] + w.pad_end[axis]);
-    padded[axis] = with_padding.end - with_padding.begin;
-  };
-  for (std::int64_t z = 0; z < w.output[0]; ++z) {
-    place(0, z);
-    for (std::int64_t y = 0; y < w.output[1]; ++y) {
-      place(1, y);
-      for (std::int64_t x = 0; x < w.output[2]; ++x) {
-        place(2, x);
-        view.padded_taps = volume(padded);
-        visit(position++, view);
-      }
+std::array<std::vector<AxisView>, kSpatialAxes> axis_views(const Windows& w) {
+  std::array<std::vector<AxisView>, kSpatialAxes> views;
+  for (std::size_t axis = 0; axis < kSpatialAxes; ++axis) {
+    for (std::int64_t output = 0; output < w.output[axis]; ++output) {
+      const std::int64_t origin = output * w.stride[axis] - w.pad_begin[axis];
+      const Range inside = positions_inside(w.kernel[axis], w.dilation[axis], origin, w.input[axis]);
+      const Range with_padding = positions_inside(w.kernel[axis], w.dilation[axis], origin + w.pad_begin[axis],
+                                                  w.input[axis] + w.pad_begin[axis] + w.pad_end[axis]);
+      views[axis].push_back({.origin = origin,
+                             .first = inside.begin,
+                             .last = inside.end,
+                             .padded_taps = with_padding.end - with_padding.begin});
     }
   }
+  return views;
 }
 
 Result<GlobalPool> global_pool(const OpCall& call) {

@@ -1,35 +1,51 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
+#include <vector>
 
 #include "reference/windows.hpp"
 
 namespace assay::reference {
 
-/// The part of one window that lies inside the input.
-struct WindowView {
-  Extents first{};               ///< first tap inside, along each axis
-  Extents last{};                ///< one past the last tap inside
-  Extents origin{};              ///< input position of tap 0, may be negative
-  std::int64_t padded_taps = 0;  ///< taps that lie inside the input or its explicit padding
-};
-
 /// Windows of a pool over x of [N, C, spatial…], from kernel_shape and the other attributes of `node`.
 [[nodiscard]] Result<Windows> pool_windows(const OpCall& call);
 
+/// The part of a window that lies inside the input, along one axis.
+struct AxisView {
+  std::int64_t origin = 0;       ///< input position of tap 0, may be negative
+  std::int64_t first = 0;        ///< first tap inside
+  std::int64_t last = 0;         ///< one past the last tap inside
+  std::int64_t padded_taps = 0;  ///< taps that lie inside the input or its explicit padding
+};
+using WindowView = std::array<AxisView, kSpatialAxes>;
+
+/// The views of each output position, axis by axis.
+[[nodiscard]] std::array<std::vector<AxisView>, kSpatialAxes> axis_views(const Windows& windows);
+
 /// Calls `visit(output position, window)` for each window of one plane, in row-major order.
-void for_each_window(const Windows& windows, const std::function<void(std::int64_t, const WindowView&)>& visit);
+template <typename Visit>
+void for_each_window(const std::array<std::vector<AxisView>, kSpatialAxes>& views, const Visit& visit) {
+  std::int64_t position = 0;
+  for (const AxisView& z : views[0]) {
+    for (const AxisView& y : views[1]) {
+      for (const AxisView& x : views[2]) {
+        visit(position++, WindowView{z, y, x});
+      }
+    }
+  }
+}
 
 /// Calls `visit(offset inside the plane)` for each element of `window`, in row-major order.
 template <typename Visit>
 void for_each_element(const Windows& windows, const WindowView& window, const Visit& visit) {
-  for (std::int64_t z = window.first[0]; z < window.last[0]; ++z) {
-    const std::int64_t plane = (window.origin[0] + z * windows.dilation[0]) * windows.input[1];
-    for (std::int64_t y = window.first[1]; y < window.last[1]; ++y) {
-      const std::int64_t line = (plane + window.origin[1] + y * windows.dilation[1]) * windows.input[2];
-      for (std::int64_t x = window.first[2]; x < window.last[2]; ++x) {
-        visit(line + window.origin[2] + x * windows.dilation[2]);
+  const auto& [depth, height, width] = window;
+  for (std::int64_t z = depth.first; z < depth.last; ++z) {
+    const std::int64_t plane = (depth.origin + z * windows.dilation[0]) * windows.input[1];
+    for (std::int64_t y = height.first; y < height.last; ++y) {
+      const std::int64_t line = (plane + height.origin + y * windows.dilation[1]) * windows.input[2];
+      for (std::int64_t x = width.first; x < width.last; ++x) {
+        visit(line + width.origin + x * windows.dilation[2]);
       }
     }
   }

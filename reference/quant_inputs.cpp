@@ -65,6 +65,11 @@ Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std:
     return op_error(fmt::format("{} has shape {}, expected one scale or a list of scales", input_text(call, scale),
                                 core::shape_text(scales.shape())));
   }
+  if (call.has_input(scale + 1) && call.in(scale + 1).size() != scales.size()) {
+    return op_error(fmt::format("{} has shape {}, but {} has {}; expected the same", input_text(call, scale + 1),
+                                core::shape_text(call.in(scale + 1).shape()), input_text(call, scale),
+                                core::shape_text(scales.shape())));
+  }
   if (scales.size() == 1) {  // a list of one scale serves the whole tensor, whatever the axis
     return AxisSplit{.outer = 1, .extent = 1, .inner = core::element_count(shape)};
   }

@@ -21,20 +21,22 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   const std::int64_t planes = x.shape()[0] * x.shape()[1];
   const std::int64_t out_plane = volume(windows->output);
   std::vector<double> y(at(planes * out_plane));
-  for_each_window(*windows, [&](std::int64_t position, const WindowView& window) {
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      const double* in = x.reals().data() + plane * volume(windows->input);
+  const auto views = axis_views(*windows);
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    const double* in = x.reals().data() + plane * volume(windows->input);
+    for_each_window(views, [&](std::int64_t position, const WindowView& window) {
       double sum = 0.0;
       std::int64_t inside = 0;
       for_each_element(*windows, window, [&](std::int64_t offset) {
         sum += in[offset];
         ++inside;
       });
-      const std::int64_t count = include_padding ? window.padded_taps : inside;
+      const std::int64_t count =
+          include_padding ? window[0].padded_taps * window[1].padded_taps * window[2].padded_taps : inside;
       // A window wholly in the padding holds nothing but zeros.
       y[at(plane * out_plane + position)] = count == 0 ? 0.0 : sum / static_cast<double>(count);
-    }
-  });
+    });
+  }
   return std::vector{Tensor(x.type(), windows->output_shape(x.shape()[0], x.shape()[1]), std::move(y))};
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::array kCodeTypes{DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32};
 
-/// ONNX DequantizeLinear-10, -13 (axis), -21 (16 bits). The result has the scale's type.
+/// ONNX DequantizeLinear-10, -13 (axis), -21 (16 bits), -23 (output_dtype). The result has the scale's type, or the one
+/// that output_dtype names.
 Result<std::vector<Tensor>> run(const OpCall& call) {
   if (call.node.int_or("block_size", 0) != 0) {
     return op_unsupported("blocked quantization (block_size)");
@@ -28,6 +29,16 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   if (!quant) {
     return quant.error();
   }
+  Result<DType> type = call.in(1).type();
+  if (call.node.int_or("output_dtype", 0) != 0) {
+    type = type_argument(call, "output_dtype", DType::float32);
+  }
+  if (!type) {
+    return type.error();
+  }
+  if (!core::is_real(*type)) {
+    return op_error("output_dtype must be a floating point type");
+  }
   std::vector<double> values(at(x.size()));
   for (std::int64_t block = 0; block < split->outer * split->extent; ++block) {
     const double scale = quant->scale_at(block % split->extent);
@@ -36,7 +47,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       values[at(i)] = dequantize(x.integers()[at(i)], scale, zero_point);
     }
   }
-  return single_output(Tensor(call.in(1).type(), x.shape(), std::move(values)));
+  return single_output(Tensor(*type, x.shape(), std::move(values)));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reference/op_checks.hpp"
 #include "reference/pooling.hpp"
@@ -43,9 +43,10 @@ Pooled<T> pool(const Windows& windows, std::span<const T> x, std::int64_t planes
   const std::int64_t out_plane = volume(windows.output);
   result.values.resize(at(planes * out_plane));
   result.indices.resize(at(planes * out_plane));
-  for_each_window(windows, [&](std::int64_t position, const WindowView& window) {
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      const T* in = x.data() + plane * volume(windows.input);
+  const auto views = axis_views(windows);
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    const T* in = x.data() + plane * volume(windows.input);
+    for_each_window(views, [&](std::int64_t position, const WindowView& window) {
       std::int64_t best = -1;
       for_each_element(windows, window, [&](std::int64_t offset) {
         if (best < 0 || is_larger(in[offset], in[best])) {
@@ -54,19 +55,18 @@ Pooled<T> pool(const Windows& windows, std::span<const T> x, std::int64_t planes
       });
       result.values[at(plane * out_plane + position)] = in[best];
       result.indices[at(plane * out_plane + position)] = flat_index(windows, plane, best, column_major);
-    }
-  });
+    });
+  }
   return result;
 }
 
 bool has_empty_window(const Windows& windows) {
-  bool empty = false;
-  for_each_window(windows, [&](std::int64_t, const WindowView& window) {
-    for (std::size_t axis = 0; axis < kSpatialAxes; ++axis) {
-      empty = empty || window.first[axis] == window.last[axis];
+  for (const std::vector<AxisView>& axis : axis_views(windows)) {
+    if (std::any_of(axis.begin(), axis.end(), [](const AxisView& view) { return view.first == view.last; })) {
+      return true;
     }
-  });
-  return empty;
+  }
+  return false;
 }
 
 /// ONNX MaxPool-12: outputs Y and, where it is wanted, Indices into the flattened x (the first of equal values).

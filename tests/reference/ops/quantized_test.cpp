@@ -61,6 +61,8 @@ TEST(QuantizeLinear, RefusesNaNAndScalesThatAreNoSteps) {
     EXPECT_THAT(error_of("QuantizeLinear", {reals({1}), scalar(scale)}), HasSubstr("expected finite positive scales"));
   }
   EXPECT_THAT(error_of("QuantizeLinear", {counting({2, 3}), reals({1, 1})}), HasSubstr("axis 1 of [2,3] has extent 3"));
+  EXPECT_THAT(error_of("QuantizeLinear", {counting({2, 2}), reals({1, 1}), scalar(DType::int8, 0)}),
+              HasSubstr("input 2 \"in2\" has shape [], but input 1 \"in1\" has [2]"));
   EXPECT_THAT(error_of("QuantizeLinear", {counting({2, 2}), reals({1, 1})}, {}, 10), HasSubstr("before opset 13"));
   EXPECT_THAT(error_of("QuantizeLinear", {counting({2, 2}), scalar(1)}, {{"block_size", std::int64_t{2}}}, 21),
               HasSubstr("block_size"));
