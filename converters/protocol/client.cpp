@@ -205,6 +205,7 @@ class ProcessClient final : public Client {
     auto process = Process::spawn(spawn);
     if (!process) return Failure{Outcome::crash, process.error().message};
     process_ = std::move(*process);
+    next_id_ = 1;  // every process sees its own ids from 1 on
 
     Request request;
     auto answer = exchange(request, options_.start_timeout_s);

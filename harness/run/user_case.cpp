@@ -36,6 +36,7 @@ core::Result<UserCase> make_user_case(const std::filesystem::path& path, const s
   user.test_case.name = path.filename().string();
   user.test_case.family = "check";
   user.test_case.title = "a model of the user's";
+  user.test_case.tags = {"imported"};  // data that discriminate little are no fault of ours
   user.test_case.file = path;
   user.test_case.model = model;
   user.test_case.steps = {corpus::Step{}};
@@ -45,6 +46,9 @@ core::Result<UserCase> make_user_case(const std::filesystem::path& path, const s
   }
   if (calibration.empty() && inputs.empty()) {
     return user;
+  }
+  for (auto& [name, spec] : user.test_case.inputs) {
+    spec.data_sets = {"typical"};  // what the user gave is all there is
   }
   user.data.emplace();
   if (!calibration.empty()) {

@@ -32,7 +32,7 @@ TEST_F(Gate, IsTwoForAWrongOption) {
 }
 
 TEST_F(Gate, IsTwoForAnInvalidCase) {
-  write("cases/broken.json", R"({"family": "broken", "grpah": []})");
+  write("cases/broken.json", R"json({"family": "broken", "grpah": []})json");
   const Call call = run({"run"});
   EXPECT_EQ(call.code, 2);
   EXPECT_THAT(call.err, HasSubstr("broken.json"));
@@ -51,30 +51,30 @@ TEST_F(Gate, IsFiveForAnEmptySelection) {
 }
 
 TEST_F(Gate, IsSixForAnExpectationThatNothingMet) {
-  write("suites/expecting.json", R"({"title": "t", "select": ["*"], "converters": ["embedded"],
+  write("suites/expecting.json", R"json({"title": "t", "select": ["*"], "converters": ["embedded"],
         "option_sets": [{"label": "default", "options": {}}],
         "expected_failures": [{"case": "mini/stride=9", "converter": "embedded", "stage": "judge", "facet": "bias",
-                               "reason": ".", "url": "https://example.org/1"}]})");
+                               "reason": ".", "url": "https://example.org/1"}]})json");
   const Call call = run({"run", "expecting"});
   EXPECT_EQ(call.code, 6) << call.out << call.err;
 }
 
 TEST_F(Gate, IsRedForAnExpectedFailureThatPasses) {
-  write("suites/expecting.json", R"({"title": "t", "select": ["*"], "converters": ["embedded"],
+  write("suites/expecting.json", R"json({"title": "t", "select": ["*"], "converters": ["embedded"],
         "option_sets": [{"label": "default", "options": {}}],
         "expected_failures": [{"case": "mini/stride=1", "converter": "embedded", "stage": "judge", "facet": "bias",
-                               "reason": ".", "url": "https://example.org/1"}]})");
+                               "reason": ".", "url": "https://example.org/1"}]})json");
   const Call call = run({"run", "expecting", "--json"});
   EXPECT_EQ(call.code, 1) << call.out << call.err;
   EXPECT_EQ(call.json()["verdicts"]["xpass"], 1);
 }
 
 TEST_F(Gate, SkipsOneUnsupportedCase) {
-  write("cases/mini16.json", R"({
+  write("cases/mini16.json", R"json({
     "family": "mini16", "title": "INT16 is out of scope", "tags": ["Relu"],
     "graph": ["agraph (float[2,3] x) => (float[2,3] y) { y = Relu(x) }"], "opset": 13,
     "inputs": { "x": { "data": ["typical"], "range": [-3, 2] } },
-    "options": { "method": "mse" }, "kills": ["zero_point_ignored"] })");
+    "options": { "method": "mse" }, "kills": ["zero_point_ignored"] })json");
   write("only_minmax.sh",
         "#!/bin/sh\nread line\n"
         "echo '{\"id\":1,\"status\":\"ok\",\"name\":\"m\",\"version\":\"1\",\"supports\":{\"method\":[\"minmax\"]}}'\n"
