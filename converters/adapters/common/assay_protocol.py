@@ -16,7 +16,6 @@ import math
 import os
 import sys
 import traceback
-import warnings
 from pathlib import Path
 
 import numpy
@@ -128,8 +127,6 @@ def serve(adapter):
     os.dup2(2, 1)  # a native library that prints prints to standard error
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout = sys.stderr
-    logging.captureWarnings(True)
-    warnings.simplefilter("always")
     for line in lines:
         reply = _respond(adapter, line)
         if reply is None:

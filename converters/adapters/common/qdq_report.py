@@ -10,6 +10,7 @@ QUANTIZED_TYPES = {
     onnx.TensorProto.INT16: "int16",
     onnx.TensorProto.UINT16: "uint16",
 }
+PAIR = ("QuantizeLinear", "DequantizeLinear")
 FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 # Activations that an executor folds into the node before them, between it and its QuantizeLinear.
 FUSED_ACTIVATIONS = ("Relu", "Clip", "LeakyRelu")
@@ -36,7 +37,7 @@ def tensor_scales(model, original_name):
     constants = _constants(graph)
     entries = {}
     for node in graph.node:
-        if node.op_type not in ("QuantizeLinear", "DequantizeLinear") or node.input[1] not in constants:
+        if node.op_type not in PAIR or node.input[1] not in constants:
             continue
         is_constant = node.input[0] in constants
         if node.op_type == "DequantizeLinear" and not is_constant:
@@ -73,7 +74,7 @@ class _Artifact:
         for node in graph.node:
             for name in node.input:
                 self.readers.setdefault(name, []).append(node)
-            if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
+            if node.op_type in PAIR:
                 continue
             self.by_name[node.name] = node
             for name in node.output:
@@ -99,11 +100,11 @@ class _Artifact:
         return "int8" if quantized and any(self.reaches_quantize(name) for name in node.output) else "fp32"
 
 
-def node_precision(original, artifact_model, original_name, in_float=()):
+def node_precision(original, artifact_model, original_name, operators, in_float=()):
     """Where each node of the float model runs. A node that was fused or folded away has its host's precision.
 
-    `in_float` names the nodes that the quantizer was told to leave alone: pairs of their neighbours may stand around
-    them, but they compute in float.
+    `operators` are those that the quantizer has an INT8 form for, `in_float` names the nodes that it was told to leave
+    alone: of the others, pairs of their neighbours may stand around them, but they compute in float.
     """
     artifact = _Artifact(artifact_model, original_name)
     constant = {tensor.name for tensor in original.graph.initializer}
@@ -113,11 +114,11 @@ def node_precision(original, artifact_model, original_name, in_float=()):
     got = {}  # by the name of an output
     entries = []
     for node in reversed(original.graph.node):
-        if node.output[0] in constant:
+        if node.output[0] in constant or node.op_type in PAIR:
             continue
         host = artifact.by_name.get(node.name) or artifact.by_output.get(node.output[0])
         precision = artifact.precision(host) if host is not None else None
-        if precision == "int8" and host.name in in_float:
+        if precision == "int8" and (host.name in in_float or host.op_type not in operators):
             precision = "fp32"
         if host is None:
             readers = [reader for reader in original.graph.node if node.output[0] in reader.input]

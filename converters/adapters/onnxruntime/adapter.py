@@ -22,6 +22,7 @@ METHODS = {
     "entropy": CalibrationMethod.Entropy,
     "percentile": CalibrationMethod.Percentile,
 }
+OPERATORS = sorted(set(QDQRegistry) | set(QLinearOpsRegistry))
 # What the quantizer adds to the names of tensors that it inserts a pair at, and the optimizer to folded weights.
 SUFFIXES = ("_QuantizeLinear_Input", "_QuantizeLinear_Output", "_quantized")
 FOLDED_WEIGHT = "ConvBnFusion_W_"
@@ -51,9 +52,6 @@ class Batches(CalibrationDataReader):
 
 
 class OnnxRuntime:
-    def __init__(self):
-        onnxruntime.set_default_logger_severity(3)  # errors only: its warnings name nothing that we could report
-
     def describe(self):
         return {
             "name": "onnxruntime",
@@ -63,7 +61,7 @@ class OnnxRuntime:
                 "symmetric": True,
                 "per_axis": True,
                 "method": list(METHODS),
-                "operators": sorted(set(QDQRegistry) | set(QLinearOpsRegistry)),
+                "operators": OPERATORS,
                 "execute": True,
                 "artifact": "qdq",
                 "reports": ["tensors", "precision"],
@@ -93,11 +91,12 @@ class OnnxRuntime:
         artifact = Path(output, "model.onnx")
         with tempfile.TemporaryDirectory() as folder:
             # The documented preparation: shape inference and the basic optimizations, BatchNormalization folded.
-            prepared = Path(folder, "prepared.onnx")
-            quant_pre_process(original, prepared)
+            named, prepared = Path(folder, "named.onnx"), Path(folder, "prepared.onnx")
+            onnx.save(original, named)
+            quant_pre_process(str(named), str(prepared))
             quantize_static(
-                prepared,
-                artifact,
+                str(prepared),
+                str(artifact),
                 Batches(calibration),
                 quant_format=QuantFormat.QDQ,
                 per_channel=options.get("per_axis", True),
@@ -112,7 +111,7 @@ class OnnxRuntime:
         return {
             "artifact": artifact,
             "tensors": tensor_scales(quantized, original_name),
-            "precision": node_precision(original, quantized, original_name, in_float),
+            "precision": node_precision(original, quantized, original_name, OPERATORS, in_float),
         }
 
     def execute(self, artifact, inputs, output):
