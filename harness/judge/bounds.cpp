@@ -192,7 +192,7 @@ class BoundsCheck {
           limits[i] = rounding.chained ? limits[i] + rounded[i] - carried[i] : std::max(limits[i], rounded[i]);
         }
       }
-      apply_noise(noise, output.name, carried, limits);
+      apply_noise(noise, carried, limits);
       applied_ = true;
       const Excess excess = compare(expected->centre->reals(), actual->second.reals(), limits);
       raise_margin(excess.margin);
@@ -206,13 +206,14 @@ class BoundsCheck {
     }
   }
 
-  /// min(B, t·σ + s_y/2 + clip): what is carried gets the smaller of its two bounds; rounding stays as it is.
-  void apply_noise(const std::optional<NoisePrediction>& noise, const std::string& tensor,
-                   std::span<const double> carried, std::vector<double>& limits) const {
+  /// min(B, t·σ + s_y/2 + clip): what is carried gets the smaller of its two bounds; rounding stays as it is. What
+  /// stands behind the operator keeps the elements' order and moves no further than its input does.
+  void apply_noise(const std::optional<NoisePrediction>& noise, std::span<const double> carried,
+                   std::vector<double>& limits) const {
     if (!noise) {
       return;
     }
-    const auto found = noise->variance.find(tensor);
+    const auto found = noise->variance.find(plan_.model().entries[0].node.outputs[0]);
     if (found == noise->variance.end() || found->second.size() != limits.size()) {
       return;
     }
@@ -225,7 +226,7 @@ class BoundsCheck {
   /// One operator with weights that reads the graph's inputs, and behind it nothing that is rounded once more: then
   /// every rounding is an independent draw and none is left out of the prediction.
   [[nodiscard]] bool single_operator() const {
-    static const std::set<std::string, std::less<>> kSilent{"Relu", "Identity", "Reshape", "Flatten", "Transpose"};
+    static const std::set<std::string, std::less<>> kSilent{"Relu", "Identity", "Reshape", "Flatten"};
     const EffectiveModel& model = plan_.model();
     if (model.entries.empty() || !weight_slots(model.entries[0].node, model.constants) ||
         !plan_.constants(0).independent) {

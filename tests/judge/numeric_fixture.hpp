@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -195,23 +196,22 @@ inline RandomLayer random_layer(core::Rng& rng, bool asymmetric = true) {
   for (double& value : x) {
     value = float32(rng.uniform(low, high));
   }
-  x[0] = float32(low);
-  x.back() = float32(high);
   const auto fit = [&](double lo, double hi, double& scale, std::int64_t& zero) {
     lo = std::min(lo, 0.0);
     hi = std::max(hi, 0.0);
-    if (asymmetric) {
+    if (lo == hi) {
+      scale = 1;
+      zero = 0;
+    } else if (asymmetric) {
       scale = float32((hi - lo) / codes_span);
       zero = layer.clamp(std::nearbyint(static_cast<double>(limits.low) - lo / scale));
     } else {
       scale = float32(std::max(-lo, hi) / 127);
       zero = layer.activation == DType::int8 ? 0 : 128;
     }
-    if (scale == 0) {
-      scale = 1;
-    }
   };
-  fit(low, high, layer.input_scale, layer.input_zero);
+  fit(*std::min_element(x.begin(), x.end()), *std::max_element(x.begin(), x.end()), layer.input_scale,
+      layer.input_zero);
 
   const bool per_axis = layer.out > 1 && rng.integer(0, 1) == 1;
   const std::int64_t products = layer.products();
