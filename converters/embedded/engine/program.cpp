@@ -40,6 +40,7 @@ class Builder {
       auto found = find_integer_nodes(graph_, opset_, constants_, *policy_);
       if (!found) return found.error();
       integer_ = std::move(*found);
+      for (auto& [index, node] : integer_) shapes_.merge(node.shapes);
     }
     mark_needed();
     for (const auto& input : graph_.inputs) state_.inputs.push_back({slot(input.name), input});
@@ -118,6 +119,19 @@ class Builder {
     return core::success();
   }
 
+  /// What the step of node `i` reads: codes for an integer kernel and for who asks only for a shape.
+  std::vector<std::string> inputs_of(std::size_t i) const {
+    const auto integer = integer_.find(i);
+    if (integer != integer_.end()) return integer->second.inputs;
+    std::vector<std::string> inputs = graph_.nodes[i].inputs;
+    if (!reads_shape_only(graph_.nodes[i])) return inputs;
+    for (std::string& input : inputs) {
+      const auto codes = shapes_.find(input);
+      if (codes != shapes_.end()) input = codes->second;
+    }
+    return inputs;
+  }
+
   /// The nodes that outputs depend on, and those covered by an integer node left out. Float execution keeps them all,
   /// since somebody may be looking.
   void mark_needed() {
@@ -128,11 +142,11 @@ class Builder {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       if (folded_.contains(i) || covered.contains(i)) continue;
       const auto integer = integer_.find(i);
-      const auto& inputs = integer != integer_.end() ? integer->second.inputs : graph_.nodes[i].inputs;
       const auto& outputs = integer != integer_.end() ? integer->second.outputs : graph_.nodes[i].outputs;
       const auto is_wanted = [&](const std::string& name) { return wanted.contains(name); };
       if (policy_ != nullptr && !std::ranges::any_of(outputs, is_wanted)) continue;
       needed_.insert(i);
+      const auto inputs = inputs_of(i);
       wanted.insert(inputs.begin(), inputs.end());
     }
   }
@@ -172,7 +186,7 @@ class Builder {
     step.node.name = node.name;
     step.node.op_type = node.op_type;
     std::vector<const Buffer*> constants;
-    for (const std::string& name : is_integer ? integer->second.inputs : node.inputs) {
+    for (const std::string& name : inputs_of(i)) {
       const Buffer* value = nullptr;
       if (!name.empty()) {
         if (const auto status = add_constant(name, &value); !status) return at_node(status.error(), node);
@@ -221,6 +235,7 @@ class Builder {
   ProgramState state_;
   Constants constants_;
   std::map<std::size_t, IntegerNode> integer_;
+  std::map<std::string, std::string, std::less<>> shapes_;
   std::set<std::size_t> folded_, needed_;
   std::map<std::string, const Node*, std::less<>> dequantizers_;
   std::map<std::string, int, std::less<>> slots_;

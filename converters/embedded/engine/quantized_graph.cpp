@@ -79,11 +79,16 @@ class Finder {
     return params ? params->type : DType::undefined;
   }
 
-  /// The only reader of `tensor`, where there is just one and nobody outside sees the tensor.
+  /// The only node that reads the elements of `tensor`, where there is just one and nobody outside sees the tensor.
   std::optional<std::size_t> only_reader(std::string_view tensor) const {
-    const auto& readers = wiring_.consumers(tensor);
-    if (readers.size() != 1 || wiring_.is_output(tensor)) return std::nullopt;
-    return readers.front();
+    if (wiring_.is_output(tensor)) return std::nullopt;
+    std::optional<std::size_t> only;
+    for (const std::size_t reader : wiring_.consumers(tensor)) {
+      if (reads_shape_only(graph_.nodes[reader])) continue;
+      if (only) return std::nullopt;
+      only = reader;
+    }
+    return only;
   }
 
   /// Follows one output of a node to the QuantizeLinear that takes it, over at most one Relu or Clip.
@@ -110,6 +115,8 @@ class Finder {
     if (activation != nullptr && !fuse_activation(*activation, constants_, policy_, out)) return std::nullopt;
     found.covered.push_back(*reader);
     found.outputs.push_back(next->outputs[0]);
+    found.shapes.emplace(tensor, next->outputs[0]);
+    found.shapes.emplace(last, next->outputs[0]);
     return out;
   }
 
@@ -156,6 +163,8 @@ class Finder {
 };
 
 }  // namespace
+
+bool reads_shape_only(const Node& node) { return is_onnx(node) && (node.op_type == "Shape" || node.op_type == "Size"); }
 
 std::optional<core::QuantParams> constant_params(const Node& node, const Constants& constants) {
   const Buffer* scale = find(constants, node.input(1));

@@ -23,7 +23,12 @@ struct IntegerNode {
   std::vector<std::string> outputs;  ///< the codes it writes: outputs of the QuantizeLinear nodes
   std::vector<std::size_t> covered;  ///< the fused activation and the QuantizeLinear nodes, by index
   std::vector<std::string> names;    ///< the node's and the fused activation's
+  /// Float tensors that are never made, and the codes of the same shape: who only asks for the shape reads those.
+  std::map<std::string, std::string, std::less<>> shapes;
 };
+
+/// Whether `node` looks at the shape of its input and nothing else.
+[[nodiscard]] bool reads_shape_only(const Node& node);
 
 /// The parameters of a QuantizeLinear or DequantizeLinear whose scale (and zero_point) are constant. `type` is
 /// undefined where only the tensor itself could tell. Nothing for block quantization and types that are not integers.
