@@ -1,1 +1,126 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tests/corpus/small_case.hpp"
+
+namespace assay::corpus {
+namespace {
+
+using testing::ElementsAre;
+
+// Range -1 … 4 under uint8: scale 5/255, zero point 51; here with a round scale so that half steps are exact.
+const std::map<std::string, core::QuantParams> kScales{{"x", {{0.03125}, {32}, core::DType::uint8, std::nullopt}}};
+
+core::Tensor drawn(const std::string& set, const std::string& more = "") {
+  const auto cases = relu_family("", R"({"range":[-1,4],"data":[")" + set + "\"]" + more + "}");
+  auto data = data_set(cases[0], set, kScales);
+  EXPECT_TRUE(data) << (data ? "" : data.error().message);
+  return data ? data->at("x") : core::Tensor{};
+}
+
+TEST(DataSet, StaysInsideTheRangeWhenTypical) {
+  const core::Tensor tensor = drawn("typical");
+  for (const double x : tensor.reals()) {
+    EXPECT_GT(x, -1.0);
+    EXPECT_LT(x, 4.0);
+  }
+}
+
+TEST(DataSet, HitsHalfStepsInTies) {
+  int ties = 0;
+  const core::Tensor tensor = drawn("ties");
+  for (const double x : tensor.reals()) {
+    const double steps = x / 0.03125;
+    ties += steps - std::floor(steps) == 0.5 ? 1 : 0;
+  }
+  EXPECT_GT(ties * 2, static_cast<int>(tensor.size()));
+}
+
+TEST(DataSet, LeavesTheRangeOnBothSidesWhenSaturating) {
+  const core::Tensor tensor = drawn("saturate");
+  const auto [low, high] = std::minmax_element(tensor.reals().begin(), tensor.reals().end());
+  EXPECT_LT(*low, -1.0);
+  EXPECT_GT(*high, 4.0);
+}
+
+TEST(DataSet, LightsOneChannelAtEveryPositionInOneHot) {
+  const core::Tensor tensor = drawn("one_hot");
+  for (std::int64_t n = 0; n < 2; ++n) {
+    for (std::int64_t p = 0; p < 5; ++p) {
+      int lit = 0;
+      for (std::int64_t c = 0; c < 3; ++c) lit += tensor.as_real((n * 3 + c) * 5 + p) != 0 ? 1 : 0;
+      EXPECT_EQ(lit, 1);
+    }
+  }
+}
+
+TEST(DataSet, HoldsWholeStepsInSmallIntegers) {
+  const core::Tensor tensor = drawn("small_integers");
+  for (const double x : tensor.reals()) {
+    EXPECT_EQ(x / 0.03125, std::round(x / 0.03125));
+    EXPECT_LE(std::abs(x / 0.03125), 8);
+  }
+}
+
+TEST(DataSet, HoldsTheEndsOnlyInExtremes) {
+  const core::Tensor tensor = drawn("extremes");
+  std::set<double> values(tensor.reals().begin(), tensor.reals().end());
+  EXPECT_THAT(values, ElementsAre(-1.0, 4.0));
+}
+
+TEST(DataSet, HoldsOneValueWhenConstantAndNothingWhenZeros) {
+  const core::Tensor constant = drawn("constant");
+  EXPECT_EQ(std::set<double>(constant.reals().begin(), constant.reals().end()).size(), 1U);
+  EXPECT_NE(constant.as_real(0), 0);
+  const core::Tensor zeros = drawn("zeros");
+  for (const double x : zeros.reals()) EXPECT_EQ(x, 0);
+}
+
+TEST(DataSet, ChangesSignFromElementToElementWhenAlternating) {
+  const core::Tensor tensor = drawn("alternating");
+  for (std::int64_t i = 1; i < tensor.size(); ++i) EXPECT_LT(tensor.as_real(i) * tensor.as_real(i - 1), 0);
+}
+
+TEST(DataSet, GivesOtherDataThanCalibration) {
+  const auto cases = relu_family("", R"({"range":[-1,4]})");
+  const auto data = data_set(cases[0], "typical", {});
+  const auto batches = calibration_batches(cases[0], cases[0].calibration);
+  for (const auto& batch : *batches) EXPECT_NE(data->at("x"), batch.at("x"));
+}
+
+TEST(DataSet, RefusesAnUnknownName) {
+  const auto cases = relu_family("", "{}");
+  EXPECT_FALSE(data_set(cases[0], "typicl", {}));
+}
+
+TEST(DataSetNames, KeepTheOrderOfTheDesign) {
+  const auto cases = relu_family("", R"({"data":["saturate","typical","ties"]})");
+  EXPECT_THAT(data_set_names(cases[0]), ElementsAre("typical", "ties", "saturate"));
+}
+
+TEST(DrawnText, IsAPictureOfBytesThatDiffersFromBatchToBatch) {
+  const std::string json = R"j({"family":"f","title":"t",
+      "graph":["agraph (float[2,3,64,96] x) => (float[2,3,64,96] y) {","y = Relu (x)","}"],
+      "inputs":{"x":{"kind":"drawn_text"}},"calibration":{"batches":2}})j";
+  const auto cases = parse_family(json, "f.json");
+  ASSERT_TRUE(cases) << cases.error().message;
+  const auto batches = calibration_batches((*cases)[0], (*cases)[0].calibration);
+  ASSERT_TRUE(batches);
+  std::set<double> values;
+  for (const double x : (*batches)[0].at("x").reals()) {
+    const double byte = (x * 0.5 + 0.5) * 255;
+    EXPECT_NEAR(byte, std::round(byte), 1e-4);
+    values.insert(std::round(byte));
+  }
+  EXPECT_GT(values.size(), 60U);
+  EXPECT_GE(*values.begin(), 0);
+  EXPECT_LE(*values.rbegin(), 255);
+  EXPECT_NE((*batches)[0].at("x"), (*batches)[1].at("x"));
+}
+
+}  // namespace
+}  // namespace assay::corpus

@@ -11,8 +11,8 @@ namespace {
 using nlohmann::ordered_json;
 using testing::HasSubstr;
 
-const Bindings kBindings{{"cin", 64},        {"cout", 10}, {"groups", 2},          {"alpha", 0.5}, {"op", "Relu"},
-                         {"pads", {1, 0, 2}}, {"sym", true}, {"k", -3}};
+const Bindings kBindings{{"cin", 64},    {"cout", 10},        {"groups", 2}, {"alpha", 0.5},
+                         {"op", "Relu"}, {"pads", {1, 0, 2}}, {"sym", true}, {"k", -3}};
 
 ordered_json substituted(const ordered_json& value) {
   const auto result = substitute(value, kBindings);
