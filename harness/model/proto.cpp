@@ -9,6 +9,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Some exporters name every extent they don't know "?"; that is no symbol whose uses must agree.
+constexpr std::string_view kAnonymous = "?";
 constexpr int kDeepestSubgraph = 8;
 constexpr std::int64_t kOldestIr = 3;
 constexpr std::int64_t kNewestIr = 10;
@@ -113,7 +115,7 @@ core::Result<ValueInfo> decode_value_info(const onnx::ValueInfoProto& proto, con
       }
     } else if (dim.has_dim_value() && dim.dim_value() < -1) {
       return model_error(fmt::format("\"{}\" declares the extent {}", info.name, dim.dim_value()), {}, {}, info.name);
-    } else {
+    } else if (dim.dim_param() != kAnonymous) {
       dimension.symbol = dim.dim_param();
     }
     info.shape->push_back(std::move(dimension));
