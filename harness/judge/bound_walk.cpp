@@ -35,6 +35,22 @@ TensorPtr dequantized_constant(const Operand& operand) {
   return value ? value->centre : nullptr;
 }
 
+/// A constant within half a step of its own quantization.
+Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params) {
+  const auto index = ChannelIndex::make(constant->shape(), params);
+  if (!index) {
+    return exact_enclosure(constant);
+  }
+  std::vector<double> radius;
+  const std::span<const double> values = constant->reals();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t channel = index->channel(i);
+    radius.push_back(
+        rounding_radius(values[i], values[i], params.scale[channel], params.zero_point[channel], params.type));
+  }
+  return enclosure_around(constant, radius);
+}
+
 /// Weights like 0.25 everywhere are rounded alike: their errors add up instead of averaging out.
 bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   constexpr std::size_t kLeast = 8;
@@ -93,6 +109,18 @@ void QuantizationPlan::collect_artifact_roundings() {
     const std::string tensor = after_removed_activation(quantizer.original);
     roundings_[tensor].push_back({granted_.activation(tensor, quantizer.params), quantizer.codes, quantizer.chained});
   }
+}
+
+/// The original is quantized there already, with these very parameters: not a choice of the converter's.
+bool QuantizationPlan::is_given(const Quantizer& quantizer) const {
+  const auto& nodes = context_.evidence.model->graph.nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+    if (node.op_type != "QuantizeLinear") {
+      return false;
+    }
+    const auto params = read_quant_params(node, model_.constants);
+    return params && params->scale == quantizer.params.scale;
+  });
 }
 
 /// A Relu or Clip that is gone from the artifact lives on in the clamping of the quantizer before it.
@@ -166,14 +194,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
     Enclosure value = exact_enclosure(found->second);
     // A constant operand of Add, Concat … : half a step of its own quantization.
     const bool real = found->second->is_real();
-    if (real && made != nullptr && i < made->inputs.size() && made->inputs[i].params &&
-        made->inputs[i].params->scale.size() == 1) {
-      const QuantParams& params = *made->inputs[i].params;
-      std::vector<double> radius;
-      for (const double v : found->second->reals()) {
-        radius.push_back(rounding_radius(v, v, params.scale[0], params.zero_point[0], params.type));
-      }
-      value = enclosure_around(found->second, radius);
+    if (real && made != nullptr && i < made->inputs.size() && made->inputs[i].params) {
+      value = rounded_constant(found->second, *made->inputs[i].params);
     } else if (real && may_quantize && context_.artifact == nullptr && !only_moves(entry.node) &&
                found->second->size() > 0) {
       double low = 0, high = 0;
@@ -324,8 +346,7 @@ void BoundWalk::run() {
     if (!complete) {
       continue;
     }
-    core::Result<std::vector<Enclosure>> outputs =
-        enclose_node(node, model.opset(node.domain), inputs, kFloatArithmetic);
+    core::Result<std::vector<Enclosure>> outputs = enclose(node, inputs);
     if (!outputs) {
       if (note_.empty()) {
         note_ = fmt::format("node \"{}\" ({}): {}", node.name, node.op_type, outputs.error().message);
@@ -336,6 +357,32 @@ void BoundWalk::run() {
       values_[node.outputs[k]] = std::move((*outputs)[k]);
     }
   }
+}
+
+/// A QuantizeLinear or DequantizeLinear of an original that is quantized already keeps its own parameters.
+core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
+                                                        std::span<const Enclosure* const> inputs) const {
+  static const Style kFloatStyle{.name = "original",
+                                 .ties = Ties::either,
+                                 .input = InputDivision::any,
+                                 .arithmetic = kFloatArithmetic,
+                                 .dequantize_error = kFloatUnit,
+                                 .divide_error = kFloatUnit};
+  const EffectiveModel& model = plan_.model();
+  const bool quantizes = node.op_type == "QuantizeLinear";
+  if (!quantizes && node.op_type != "DequantizeLinear") {
+    return enclose_node(node, model.opset(node.domain), inputs, kFloatArithmetic);
+  }
+  const auto params = read_quant_params(node, model.constants);
+  if (!params) {
+    return params.error();
+  }
+  const core::Result<Enclosure> value = quantizes ? quantize_enclosure(*inputs[0], *params, kFloatStyle, true)
+                                                  : dequantize_enclosure(*inputs[0], *params, kFloatStyle);
+  if (!value) {
+    return value.error();
+  }
+  return std::vector<Enclosure>{*value};
 }
 
 std::vector<double> BoundWalk::limit(const Enclosure& tensor, const QuantizationPlan::Rounding* rounding) const {
@@ -379,6 +426,9 @@ Enclosure BoundWalk::rounded(const std::string& tensor, const Enclosure& value) 
 
 Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::string& tensor,
                              const Enclosure& value) const {
+  if (plan_.model().entries[entry].node.op_type == "QuantizeLinear") {
+    return value;  // the artifact's quantizer stands for this very node
+  }
   if (known_.empty()) {
     return rounded(tensor, value);
   }

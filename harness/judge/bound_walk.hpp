@@ -39,6 +39,7 @@ class QuantizationPlan {
 
  private:
   void collect_artifact_roundings();
+  [[nodiscard]] bool is_given(const Quantizer& quantizer) const;
   void assume_roundings();
   void collect_constants(std::size_t entry);
   void grant_split_bias(std::size_t entry, const ArtifactNode* made);
@@ -70,6 +71,8 @@ class BoundWalk {
   [[nodiscard]] const std::string& note() const { return note_; }
 
  private:
+  [[nodiscard]] core::Result<std::vector<Enclosure>> enclose(const model::Node& node,
+                                                             std::span<const Enclosure* const> inputs) const;
   [[nodiscard]] Enclosure operand(std::size_t entry, std::size_t index, const std::string& tensor,
                                   const Enclosure& value) const;
   [[nodiscard]] Enclosure rounded(const std::string& tensor, const Enclosure& value) const;
