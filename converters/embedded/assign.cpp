@@ -151,16 +151,7 @@ std::optional<QuantParams> authored_params(const State& state, const model::Wiri
   const auto& graph = state.model.graph;
   const auto producer = wiring.producer(tensor);
   if (!producer || graph.nodes[*producer].op_type != "DequantizeLinear") return std::nullopt;
-  const auto& node = graph.nodes[*producer];
-  const auto* scale = graph.initializer(node.input(1));
-  const auto* zero = graph.initializer(node.input(2));
-  if (scale == nullptr || (zero == nullptr && !node.input(2).empty())) return std::nullopt;
-  QuantParams params;
-  params.scale = scale->to_reals();
-  params.zero_point = zero == nullptr ? std::vector<std::int64_t>(params.scale.size(), 0) : zero->to_integers();
-  params.type = zero == nullptr ? DType::uint8 : zero->type();
-  if (params.scale.size() > 1) params.axis = node.int_or("axis", 1);
-  return params;
+  return declared_params(graph, graph.nodes[*producer]);
 }
 
 /// A float bias between the model's own Q/DQ nodes becomes int32 where each output channel has one weight scale.

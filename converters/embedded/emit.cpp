@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/scales.hpp"
 
 namespace assay::embedded {
 namespace {
@@ -124,6 +127,7 @@ class Emitter {
       const bool operand = std::ranges::find(plan.operands, i) != plan.operands.end();
       if (operand || only_codes(original[i])) node.inputs[i] = found->second;
     }
+    if (plan.form == Form::fp32 && (!state_.imported || plan.chosen)) keep_from_codes(node);
     const auto& codes = state_.codes[index];
     if (codes.weight) node.inputs[*plan.weight] = put_shared(original[*plan.weight], *codes.weight);
     if (codes.bias) node.inputs[*plan.bias] = put_shared(original[*plan.bias], *codes.bias);
@@ -143,7 +147,58 @@ class Emitter {
     return core::success();
   }
 
+  /// A node that is to run in float between DequantizeLinear and QuantizeLinear looks like one that is to run on codes.
+  /// An Identity on what it reads tells them apart.
+  void keep_from_codes(Node& node) {
+    const auto quantized = [&](const std::string& output) { return is_quantized(output); };
+    if (std::ranges::none_of(node.outputs, quantized)) return;
+    auto& nodes = state_.artifact.graph.nodes;
+    for (auto& input : node.inputs) {
+      const auto made = std::ranges::find_if(nodes, [&](const Node& before) {
+        return before.op_type == "DequantizeLinear" && before.outputs[0] == input;
+      });
+      if (made == nodes.end()) continue;
+      const auto target = names_.fresh(input + "_float");
+      nodes.push_back({names_.fresh(node.name + "_in_float"), "Identity", "", {input}, {target}, {}});
+      input = target;
+    }
+  }
+
+  /// True where `tensor` goes into a QuantizeLinear, of ours or of the model's own, over at most one Relu or Clip.
+  [[nodiscard]] bool is_quantized(const std::string& tensor) const {
+    if (state_.plan.quantized.contains(tensor)) return true;
+    const auto& nodes = state_.model.graph.nodes;
+    return std::ranges::any_of(wiring_.consumers(tensor), [&](std::size_t reader) {
+      const auto& op = nodes[reader].op_type;
+      if (op == "QuantizeLinear") return true;
+      return (op == "Relu" || op == "Clip") && is_quantized(nodes[reader].outputs.front());
+    });
+  }
+
+  /// Tensors whose parameters the model's own Q/DQ nodes declare: by the float tensor's name, constants by the name of
+  /// the float constant they were made from, else of their codes.
+  void list_authored() {
+    if (!state_.imported) return;
+    const auto& graph = state_.artifact.graph;
+    std::map<std::string, std::string> sources;
+    for (const auto& node : state_.original.graph.nodes) {
+      if (node.op_type == "QuantizeLinear") sources[node.outputs[0]] = node.inputs[0];
+    }
+    std::set<std::string> listed;
+    for (const auto& tensor : state_.tensors) listed.insert(tensor.name);
+    for (const auto& node : graph.nodes) {
+      const bool quantizes = node.op_type == "QuantizeLinear";
+      const bool constant = node.op_type == "DequantizeLinear" && graph.initializers.contains(node.inputs[0]);
+      if (!quantizes && !constant) continue;
+      auto name = node.inputs[0];
+      if (const auto source = sources.find(name); constant && source != sources.end()) name = source->second;
+      const auto params = declared_params(graph, node);
+      if (params && listed.insert(name).second) list(name, *params);
+    }
+  }
+
   void finish() {
+    list_authored();
     auto& artifact = state_.artifact;
     remove_dead(artifact.graph);
     constexpr std::int64_t kIrVersion = 8;  // the first that knows every opset up to 18

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converters/embedded/edit.hpp"
+#include "converters/embedded/layer_norm.hpp"
 #include "converters/embedded/pipeline.hpp"
 #include "converters/embedded/support.hpp"
 
@@ -35,18 +36,23 @@ bool computes_real_data(const State& state, const Node& node) {
   });
 }
 
-Result<NodePlan> plan_node(const State& state, const Node& node) {
+Result<NodePlan> plan_node(const State& state, const Node& node, bool in_layer_normalization) {
   NodePlan plan;
   if (!computes_real_data(state, node)) return plan;
   const auto wanted = wanted_precision(state, node);
   plan.form = Form::fp32;
   plan.required = wanted == "int8";
   if (wanted == "fp32") {
+    plan.chosen = true;
     plan.reason = "the options ask for fp32";
     return plan;
   }
   if (state.imported && !plan.required) {
     plan.reason = "the model's own Q/DQ nodes decide";
+    return plan;
+  }
+  if (in_layer_normalization && !plan.required) {
+    plan.reason = "the steps of a layer normalization need more than 8 bits";
     return plan;
   }
   NodePlan fitted = plan;
@@ -151,8 +157,9 @@ void recognize_authored(State& state, const Wiring& wiring) {
 Status make_plan(State& state) {
   const auto& graph = state.model.graph;
   state.plan = {};
-  for (const auto& node : graph.nodes) {
-    auto plan = plan_node(state, node);
+  const auto normalizations = layer_normalization_nodes(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    auto plan = plan_node(state, graph.nodes[i], normalizations.contains(i));
     if (!plan) return plan.error();
     state.plan.nodes.push_back(std::move(*plan));
   }

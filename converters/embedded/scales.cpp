@@ -65,6 +65,21 @@ std::int64_t code_of(double value, double scale, std::int64_t zero_point, DType 
   return static_cast<std::int64_t>(std::clamp(code, static_cast<double>(limits.low), static_cast<double>(limits.high)));
 }
 
+std::optional<QuantParams> declared_params(const model::Graph& graph, const model::Node& node) {
+  const auto* scale = graph.initializer(node.input(1));
+  const auto* zero = graph.initializer(node.input(2));
+  if (scale == nullptr || (zero == nullptr && !node.input(2).empty())) return std::nullopt;
+  QuantParams params;
+  params.scale = scale->to_reals();
+  params.zero_point = zero == nullptr ? std::vector<std::int64_t>(params.scale.size(), 0) : zero->to_integers();
+  const auto* codes = graph.initializer(node.input(0));
+  const bool typed_codes = node.op_type == "DequantizeLinear" && codes != nullptr;
+  params.type = zero != nullptr ? zero->type() : (typed_codes ? codes->type() : DType::uint8);
+  if (scale->rank() > 0 && params.scale.size() > 1) params.axis = node.int_or("axis", 1);
+  if (params.axis && *params.axis < 0 && codes != nullptr) *params.axis += codes->rank();
+  return params;
+}
+
 Tensor codes_of(const Tensor& values, const QuantParams& params) {
   const std::size_t inner = params.axis ? inner_extent(values.shape(), *params.axis) : 1;
   const std::size_t extent = params.scale.size();

@@ -25,6 +25,9 @@ namespace assay::embedded {
 /// Code of `value`: saturate(round_half_even(value / scale) + zero_point).
 [[nodiscard]] std::int64_t code_of(double value, double scale, std::int64_t zero_point, DType type);
 
+/// Constant parameters of a Quantize- or DequantizeLinear node; nothing where they are computed.
+[[nodiscard]] std::optional<QuantParams> declared_params(const model::Graph& graph, const model::Node& node);
+
 /// Codes of a whole tensor with per-tensor or per-axis parameters.
 [[nodiscard]] Tensor codes_of(const Tensor& values, const QuantParams& params);
 

@@ -49,6 +49,7 @@ enum class Form {
 struct NodePlan {
   Form form = Form::no_data;
   bool required = false;              ///< the options demand INT8
+  bool chosen = false;                ///< the options demand float
   std::string reason;                 ///< why it stays in float
   std::vector<std::size_t> operands;  ///< inputs that are read as codes of activations
   std::optional<std::size_t> weight;  ///< input that is a constant weight

@@ -11,26 +11,61 @@ namespace {
 using enum Handling;
 
 constexpr auto kTable = std::to_array<Support>({
-    {"Add", computes, 2, true},         {"AveragePool", computes, 1, false},
-    {"Clip", computes, 1, false},       {"Concat", computes, 0, false},
-    {"Conv", multiplies, 1, true},      {"ConvTranspose", multiplies, 1, true},
-    {"DepthToSpace", moves, 1, false},  {"Div", computes, 2, true},
-    {"Elu", computes, 1, false},        {"Erf", computes, 1, false},
-    {"Expand", moves, 1, false},        {"Flatten", moves, 1, false},
-    {"Gather", moves, 1, false},        {"Gelu", computes, 1, false},
-    {"Gemm", multiplies, 1, true},      {"GlobalAveragePool", computes, 1, false},
-    {"GlobalMaxPool", moves, 1, false}, {"HardSigmoid", computes, 1, false},
-    {"HardSwish", computes, 1, false},  {"Identity", moves, 1, false},
-    {"LeakyRelu", computes, 1, false},  {"MatMul", multiplies, 2, true},
-    {"MaxPool", moves, 1, false},       {"Mul", computes, 2, true},
-    {"PRelu", computes, 1, false},      {"Pad", moves, 1, false},
-    {"ReduceMean", computes, 1, false}, {"Relu", computes, 1, false},
-    {"Reshape", moves, 1, false},       {"Resize", moves, 1, false},
-    {"Sigmoid", computes, 1, false},    {"Slice", moves, 1, false},
-    {"Softmax", computes, 1, false},    {"SpaceToDepth", moves, 1, false},
-    {"Split", moves, 1, false},         {"Squeeze", moves, 1, false},
-    {"Sub", computes, 2, true},         {"Tanh", computes, 1, false},
-    {"Transpose", moves, 1, false},     {"Unsqueeze", moves, 1, false},
+    {"Abs", computes, 1, false},
+    {"Add", computes, 2, true},
+    {"AveragePool", computes, 1, false},
+    {"BatchNormalization", computes, 1, false},
+    {"Celu", computes, 1, false},
+    {"Clip", computes, 1, false},
+    {"Concat", computes, 0, false},
+    {"Conv", multiplies, 1, true},
+    {"ConvTranspose", multiplies, 1, true},
+    {"DepthToSpace", moves, 1, false},
+    {"Div", computes, 2, false},
+    {"Elu", computes, 1, false},
+    {"Erf", computes, 1, false},
+    {"Expand", moves, 1, false},
+    {"Flatten", moves, 1, false},
+    {"Gather", moves, 1, false},
+    {"Gelu", computes, 1, false},
+    {"Gemm", multiplies, 1, true},
+    {"GlobalAveragePool", computes, 1, false},
+    {"GlobalMaxPool", moves, 1, false},
+    {"HardSigmoid", computes, 1, false},
+    {"HardSwish", computes, 1, false},
+    {"Identity", moves, 1, false},
+    {"LeakyRelu", computes, 1, false},
+    {"MatMul", multiplies, 2, true},
+    {"Max", computes, 0, false},
+    {"MaxPool", moves, 1, false},
+    {"Min", computes, 0, false},
+    {"Mish", computes, 1, false},
+    {"Mul", computes, 2, true},
+    {"Neg", computes, 1, false},
+    {"PRelu", computes, 1, false},
+    {"Pad", moves, 1, false},
+    {"ReduceMax", moves, 1, false},
+    {"ReduceMean", computes, 1, false},
+    {"ReduceMin", moves, 1, false},
+    {"ReduceSum", computes, 1, false},
+    {"Relu", computes, 1, false},
+    {"Reshape", moves, 1, false},
+    {"Resize", moves, 1, false},
+    {"Selu", computes, 1, false},
+    {"Sigmoid", computes, 1, false},
+    {"Slice", moves, 1, false},
+    {"Softmax", computes, 1, false},
+    {"Softplus", computes, 1, false},
+    {"Softsign", computes, 1, false},
+    {"SpaceToDepth", moves, 1, false},
+    {"Split", moves, 1, false},
+    {"Squeeze", moves, 1, false},
+    {"Sub", computes, 2, true},
+    {"Tanh", computes, 1, false},
+    {"ThresholdedRelu", computes, 1, false},
+    {"Tile", moves, 1, false},
+    {"Transpose", moves, 1, false},
+    {"Unsqueeze", moves, 1, false},
 });
 
 bool is_float(const State& state, std::string_view tensor) {
@@ -59,10 +94,12 @@ std::string fit_weight(const State& state, const model::Node& node, std::size_t 
 }
 
 std::string fit_gemm(const State& state, const model::Node& node, NodePlan& plan) {
-  if (node.int_or("transA", 0) != 0) return "transA has no INT8 form";
-  if (node.float_or("alpha", 1) != 1) return "alpha with a B that is not constant has no INT8 form";
+  // fold_gemm_factors leaves 1 wherever the operand is constant.
   if (node.float_or("beta", 1) != 1) return "beta with a C that is not constant has no INT8 form";
-  return fit_weight(state, node, 1, plan);
+  if (constant(state, node.input(1)) != nullptr) return fit_weight(state, node, 1, plan);
+  if (!node.input(2).empty()) return "a bias without a constant B has no INT8 form";
+  plan.operands = {0, 1};
+  return "";
 }
 
 /// A constant operand is a weight: B with scales along its last axis, A along the last but one.
@@ -83,6 +120,13 @@ std::string fit_parameters(const State& state, const model::Node& node) {
   const auto is_constant = [&](std::size_t index) {
     return node.input(index).empty() || constant(state, node.input(index)) != nullptr;
   };
+  if (node.op_type == "Div" && constant(state, node.input(1)) == nullptr)
+    return "a division by an activation has no INT8 form";
+  if (node.op_type == "BatchNormalization") {
+    for (std::size_t i = 1; i < 5; ++i) {
+      if (!is_constant(i)) return "its parameters are not constant";
+    }
+  }
   if (node.op_type == "Clip" && !(is_constant(1) && is_constant(2))) return "its bounds are not constant";
   if (node.op_type == "PRelu" && !is_constant(1)) return "its slope is not constant";
   if (node.op_type == "Pad" && !is_constant(2)) return "its pad value is not constant";
