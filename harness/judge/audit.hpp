@@ -25,6 +25,10 @@ namespace assay::judge {
 /// What the case expects of named tensors, and the converter's own table against its artifact.
 [[nodiscard]] std::vector<Finding> audit_declared(const LayerContext& context);
 
+/// Parameters that the original model, where it is quantized already, gives its activations: they are to be kept, not
+/// derived. By tensor; empty for a float model.
+[[nodiscard]] std::map<std::string, std::vector<core::QuantParams>> given_params(const model::Model& original);
+
 /// Ranges that are legal for a tensor: its own, those it may share, those a fused activation or the policy gives.
 class LegalRanges {
  public:

@@ -25,32 +25,10 @@ std::string params_text(const QuantParams& params) {
                      params.zero_point.empty() ? 0 : params.zero_point.front(), core::dtype_name(params.type));
 }
 
-/// Parameters that the original model gives its tensors itself: they are to be kept, not derived.
-class GivenParams {
- public:
-  explicit GivenParams(const LayerContext& context) {
-    const model::Model& original = *context.evidence.model;
-    const bool quantized = std::ranges::any_of(
-        original.graph.nodes, [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
-    if (!quantized) return;
-    // Its own view beside itself names every quantizer's tensor.
-    auto view = ArtifactView::build(std::make_shared<const model::Model>(original), original);
-    if (!view) return;
-    for (const Quantizer& quantizer : view->quantizers()) {
-      if (!quantizer.constant) given_[quantizer.original].push_back(quantizer.params);
-    }
-  }
-  [[nodiscard]] const std::map<std::string, std::vector<QuantParams>>& all() const { return given_; }
-  [[nodiscard]] bool any() const { return !given_.empty(); }
-
- private:
-  std::map<std::string, std::vector<QuantParams>> given_;
-};
-
 class ActivationAudit {
  public:
   ActivationAudit(const LayerContext& context, const CalibrationRanges& calibration)
-      : context_(context), legal_(context, calibration), given_(context) {}
+      : context_(context), legal_(context, calibration), given_(given_params(*context.evidence.model)) {}
 
   std::vector<Finding> run() {
     if (context_.artifact != nullptr) {
@@ -89,22 +67,22 @@ class ActivationAudit {
   }
 
   bool is_given(const std::string& tensor, const QuantParams& params) const {
-    const auto found = given_.all().find(tensor);
-    return found != given_.all().end() && std::ranges::find(found->second, params) != found->second.end();
+    const auto found = given_.find(tensor);
+    return found != given_.end() && std::ranges::find(found->second, params) != found->second.end();
   }
 
   void check(const std::string& tensor, const QuantParams& params, bool constant) {
     const Evidence& evidence = context_.evidence;
-    if (given_.any()) {
+    if (!given_.empty()) {
       if (is_given(tensor, params)) return;
-      if (const auto found = given_.all().find(tensor); found != given_.all().end()) {
+      if (const auto found = given_.find(tensor); found != given_.end()) {
         add(Facet::scale, tensor, 0,
             fmt::format("tensor \"{}\": expected the given {}, actual {}", tensor, params_text(found->second.front()),
                         params_text(params)));
         return;
       }
       // What shares with a given tensor takes its parameters.
-      if (std::ranges::any_of(given_.all(), [&](const auto& entry) { return is_given(entry.first, params); })) return;
+      if (std::ranges::any_of(given_, [&](const auto& entry) { return is_given(entry.first, params); })) return;
     }
     if (params.scale.size() > 1) {
       add(Facet::count, tensor, 0,
@@ -112,7 +90,7 @@ class ActivationAudit {
                       params.axis.value_or(0)));
       return;
     }
-    const bool type_fits = params.type == evidence.options.activation || constant || given_.any() ||
+    const bool type_fits = params.type == evidence.options.activation || constant || !given_.empty() ||
                            (params.type != core::DType::int8 && params.type != core::DType::uint8);
     if (!type_fits) {
       add(Facet::dtype, tensor, 0,
@@ -133,7 +111,7 @@ class ActivationAudit {
 
   /// Every quantizer that the original has stands in the artifact too.
   void check_given_kept() {
-    for (const auto& [tensor, params] : given_.all()) {
+    for (const auto& [tensor, params] : given_) {
       if (tensor.empty() || !context_.artifact->quantizers_of(tensor).empty()) continue;
       add(Facet::scale, tensor, 0,
           fmt::format("tensor \"{}\": the model gives it {}, but the artifact doesn't quantize it", tensor,
@@ -154,7 +132,7 @@ class ActivationAudit {
 
   const LayerContext& context_;
   LegalRanges legal_;
-  GivenParams given_;
+  std::map<std::string, std::vector<QuantParams>> given_;
   std::set<std::pair<Facet, std::string>> seen_;
   std::vector<Finding> findings_;
 };
@@ -170,6 +148,20 @@ Finding audit_finding(Facet facet, std::string tensor, std::string message, doub
   finding.message = std::move(message);
   finding.margin = margin;
   return finding;
+}
+
+std::map<std::string, std::vector<QuantParams>> given_params(const model::Model& original) {
+  std::map<std::string, std::vector<QuantParams>> given;
+  const bool quantized = std::ranges::any_of(original.graph.nodes,
+                                             [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
+  if (!quantized) return given;
+  // Its view beside itself names every quantizer's tensor.
+  auto view = ArtifactView::build(std::make_shared<const model::Model>(original), original);
+  if (!view) return given;
+  for (const Quantizer& quantizer : view->quantizers()) {
+    if (!quantizer.constant) given[quantizer.original].push_back(quantizer.params);
+  }
+  return given;
 }
 
 std::vector<Finding> audit_activations(const LayerContext& context, const CalibrationRanges& calibration) {

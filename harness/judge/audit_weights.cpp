@@ -104,6 +104,8 @@ class WeightAudit {
     }
     std::int64_t axis = params.axis.value_or(0);
     if (axis < 0) axis += linear.weight.rank();
+    // A layout that the model itself gives is honoured by declaring it; whether it is also run that way, L1 tells.
+    if (axis != linear.axis && linear.given && linear.given->axis == params.axis) return false;
     if (axis != linear.axis) {
       const std::string why = node.op == "ConvTranspose" && axis == 0
                                   ? "; axis 0 of this weight is the input channel, so no integer kernel with one scale "

@@ -119,6 +119,12 @@ class Judge {
       context_.audited.emplace(
           name, derive_params(low, high, evidence_.options.activation, evidence_.options.symmetric, policy));
     }
+    // Where the model gives parameters itself, those are the ones that a correct converter has; the coarsest of
+    // several.
+    for (const auto& [name, given] : given_params(*evidence_.model)) {
+      const auto step = [](const core::QuantParams& params) { return params.scale.empty() ? 0 : params.scale.front(); };
+      context_.audited[name] = *std::ranges::max_element(given, {}, step);
+    }
   }
 
   /// The first red facet is the headline; amber ones only colour a pass.

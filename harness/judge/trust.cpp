@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
 
 namespace assay::judge {
@@ -91,14 +92,16 @@ OutputTally tally_outputs(const LayerContext& context) {
 std::optional<std::string> distrust(const LayerContext& context) {
   const Evidence& evidence = context.evidence;
   const KnownParams known = known_params(context);
-  if (!evidence.options.symmetric && !known.activations.empty()) {
+  // Parameters that the model gives itself are what they are.
+  const bool derived = given_params(*evidence.model).empty();
+  if (derived && !evidence.options.symmetric && !known.activations.empty()) {
     const bool all_zero = std::ranges::all_of(known.activations, [](const core::QuantParams& params) {
       return std::ranges::all_of(params.zero_point, [](std::int64_t z) { return z == 0; });
     });
     if (all_zero)
       return "asymmetric options, but every activation's zero_point is 0: a dropped zero_point would not show";
   }
-  if (evidence.options.per_axis) {
+  if (derived && evidence.options.per_axis) {
     bool several = false, apart = false;
     for (const core::QuantParams& params : known.weights) {
       if (params.scale.size() < 2) continue;
