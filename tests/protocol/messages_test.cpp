@@ -180,7 +180,7 @@ TEST(Reply, CountsOfScalesAndZeroPointsMustAgree) {
 }
 
 TEST(Reply, DeepAndHugeLinesAreOnlyErrors) {
-  EXPECT_FALSE(read_execute_reply(1, std::string(1'000'000, '[')).ok());
+  EXPECT_FALSE(read_execute_reply(1, std::string(100'000, '[')).ok());
   EXPECT_FALSE(read_execute_reply(1, R"({"id":1e400,"status":"ok"})").ok());
   EXPECT_FALSE(read_execute_reply(1, "").ok());
   EXPECT_FALSE(read_execute_reply(1, R"({"id":18446744073709551615,"status":"ok"})").ok());
