@@ -119,7 +119,10 @@ bool QuantizationPlan::is_given(const Quantizer& quantizer) const {
       return false;
     }
     const auto params = read_quant_params(node, model_.constants);
-    return params && params->scale == quantizer.params.scale;
+    return params && std::equal(params->scale.begin(), params->scale.end(), quantizer.params.scale.begin(),
+                                quantizer.params.scale.end(), [](double a, double b) {
+                                  return static_cast<float>(a) == static_cast<float>(b);  // as a file holds them
+                                });
   });
 }
 
@@ -262,7 +265,19 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     return;
   }
   constants.independent = enough_unlike_values(*weight, slots.axis);
-  const QuantParams* declared = made_weight == nullptr ? nullptr : &*made_weight->params;
+  std::optional<QuantParams> declared_copy;
+  double beta = 1;
+  if (made_weight != nullptr) {
+    // Gemm's factors may stay in the artifact's node: then its weight is a smaller or larger one than the effective.
+    declared_copy = made_weight->params;
+    const Node& node = context_.artifact->artifact().graph.nodes[made->index];
+    const double alpha = node.op_type == "Gemm" ? std::fabs(node.float_or("alpha", 1)) : 1;
+    beta = node.op_type == "Gemm" ? std::fabs(node.float_or("beta", 1)) : 1;
+    for (double& scale : declared_copy->scale) {
+      scale *= alpha;
+    }
+  }
+  const QuantParams* declared = declared_copy ? &*declared_copy : nullptr;
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
   if (context_.evidence.converter.policy.weights == "adapted" && made_weight != nullptr) {
     // Learned rounding has no half-step rule: the declared weight stands for the original's, and the bias with it.
@@ -304,7 +319,14 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   std::vector<double> bias_radius(static_cast<std::size_t>(bias->size()));
   for (std::size_t j = 0; j < bias_radius.size(); ++j) {
     const double value = std::fabs(bias->as_real(static_cast<std::int64_t>(j)));
-    bias_radius[j] = value == 0 ? 0 : input_scale * scales[j % scales.size()] / 2 + 0x1p-22 * value;
+    double step = input_scale * scales[j % scales.size()];
+    if (made_weight != nullptr && made_bias != nullptr && made_bias->params) {
+      const std::vector<double>& own = made_bias->params->scale;
+      const std::vector<double>& weight_scale = made_weight->params->scale;
+      const double product = input_scale * weight_scale[j % weight_scale.size()] * (1 + 0x1p-22);
+      step = std::max(step, std::min(own[j % own.size()], product) * beta);
+    }
+    bias_radius[j] = value == 0 ? 0 : step / 2 + 0x1p-22 * value;
   }
   constants.inputs[2] = enclosure_around(bias, bias_radius);
 }

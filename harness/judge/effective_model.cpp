@@ -100,6 +100,35 @@ std::optional<EffectiveModel::Entry> fold(const Node& convolution, const Node& n
   return entry;
 }
 
+TensorPtr multiplied(const Tensor& tensor, double factor) {
+  Tensor product = tensor;
+  for (double& value : product.reals()) {
+    value *= factor;
+  }
+  return std::make_shared<const Tensor>(std::move(product));
+}
+
+/// Gemm's alpha and beta go into its constants: what is left is y = x·w + b.
+void take_factors(Node& node, Constants& constants) {
+  const TensorPtr weight = find(constants, node.input(1));
+  const TensorPtr bias = find(constants, node.input(2));
+  const bool open_bias = !node.input(2).empty() && bias == nullptr;
+  if (node.op_type != "Gemm" || weight == nullptr || !weight->is_real() || open_bias) {
+    return;
+  }
+  const double alpha = node.float_or("alpha", 1), beta = node.float_or("beta", 1);
+  if (alpha != 1) {
+    node.inputs[1] = node.name + ": alpha times weight";
+    constants[node.inputs[1]] = multiplied(*weight, alpha);
+  }
+  if (beta != 1 && bias != nullptr) {
+    node.inputs[2] = node.name + ": beta times bias";
+    constants[node.inputs[2]] = multiplied(*bias, beta);
+  }
+  node.attributes["alpha"] = 1.0;
+  node.attributes["beta"] = 1.0;
+}
+
 }  // namespace
 
 std::optional<WeightSlots> weight_slots(const Node& node, const Constants& constants) {
@@ -145,6 +174,7 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
       continue;
     }
     EffectiveModel::Entry entry{node, i, i, {}};
+    take_factors(entry.node, effective.constants);
     const bool convolution = node.op_type == "Conv" || node.op_type == "ConvTranspose";
     if (convolution && node.domain.empty() && !wiring.is_output(node.outputs.front())) {
       const std::vector<std::size_t>& readers = wiring.consumers(node.outputs.front());
