@@ -104,7 +104,18 @@ judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
   return judgement;
 }
 
-ResultRow make_row(const JobKey& key, const corpus::Case& test_case, const Evaluation& evaluation) {
+/// Tries of the request that decided the verdict; more than one where the first timed out.
+std::vector<results::AttemptRow> attempt_rows(const std::vector<protocol::Attempt>& attempts) {
+  std::vector<results::AttemptRow> rows;
+  for (const protocol::Attempt& attempt : attempts) {
+    rows.push_back(
+        {attempt.number, std::string(converters::outcome_name(attempt.outcome)), attempt.reason, attempt.seconds});
+  }
+  return rows;
+}
+
+ResultRow make_row(const JobKey& key, const corpus::Case& test_case, const Evaluation& evaluation,
+                   const std::vector<protocol::Attempt>& attempts) {
   const judge::Judgement& judgement = evaluation.judgement;
   ResultRow row;
   row.key = key;
@@ -126,6 +137,7 @@ ResultRow make_row(const JobKey& key, const corpus::Case& test_case, const Evalu
   row.margin = judgement.margin;
   row.sqnr_db = judgement.sqnr_db;
   row.seconds = evaluation.seconds;
+  row.attempts = attempt_rows(attempts);
   row.started_at = now_text();
   for (const judge::Finding& finding : judgement.findings) {
     row.findings.push_back({std::string(judge::stage_name(finding.stage)),
@@ -167,10 +179,11 @@ class Recorder {
     const std::lock_guard lock(mutex_);
     note(store_.job_started(run_, key));
   }
-  void record(const JobKey& key, const corpus::Case& test_case, Evaluation evaluation) {
+  void record(const JobKey& key, const corpus::Case& test_case, Evaluation evaluation,
+              const std::vector<protocol::Attempt>& attempts = {}) {
     const std::lock_guard lock(mutex_);
     expected_.apply(key, evaluation.judgement);
-    ResultRow row = make_row(key, test_case, evaluation);
+    ResultRow row = make_row(key, test_case, evaluation, attempts);
     note(store_.record(run_, row));
     if (config_.on_result) {
       config_.on_result(row, done_ + 1, plan_.jobs.size());
@@ -248,7 +261,8 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
           evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, judged_elements);
         }
       }
-      recorder.record(key, test_case, std::move(evaluation));
+      recorder.record(key, test_case, std::move(evaluation),
+                      clients[s] != nullptr ? clients[s]->attempts() : std::vector<protocol::Attempt>());
     }
   }
 }
