@@ -105,7 +105,9 @@ judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
 }
 
 /// Tries of the request that decided the verdict; more than one where the first timed out.
-std::vector<results::AttemptRow> attempt_rows(const std::vector<protocol::Attempt>& attempts) {
+std::vector<results::AttemptRow> attempt_rows(const Evaluation& evaluation,
+                                              const std::vector<protocol::Attempt>& attempts) {
+  const std::string request = evaluation.conversion.outcome == converters::Outcome::ok ? "execute" : "convert";
   std::vector<results::AttemptRow> rows;
   for (const protocol::Attempt& attempt : attempts) {
     rows.push_back(
@@ -137,7 +139,7 @@ ResultRow make_row(const JobKey& key, const corpus::Case& test_case, const Evalu
   row.margin = judgement.margin;
   row.sqnr_db = judgement.sqnr_db;
   row.seconds = evaluation.seconds;
-  row.attempts = attempt_rows(attempts);
+  row.attempts = attempt_rows(evaluation, attempts);
   row.started_at = now_text();
   for (const judge::Finding& finding : judgement.findings) {
     row.findings.push_back({std::string(judge::stage_name(finding.stage)),
