@@ -288,7 +288,9 @@ core::Result<Model> decode_model(const onnx::ModelProto& proto, const fs::path& 
                                    proto.functions(0).name()));
   }
   Model model;
-  model.ir_version = proto.ir_version();
+  // Initializers no longer stand among our inputs, which IR 3 demands: from here on the model is IR 4.
+  constexpr std::int64_t kFreeInitializers = 4;
+  model.ir_version = std::max<std::int64_t>(proto.ir_version(), kFreeInitializers);
   model.producer = proto.producer_name();
   for (const onnx::OperatorSetIdProto& opset : proto.opset_import()) {
     const auto [entry, added] = model.opsets.emplace(own_domain_as_empty(opset.domain()), opset.version());

@@ -110,8 +110,8 @@ std::vector<results::AttemptRow> attempt_rows(const Evaluation& evaluation,
   const std::string request = evaluation.conversion.outcome == converters::Outcome::ok ? "execute" : "convert";
   std::vector<results::AttemptRow> rows;
   for (const protocol::Attempt& attempt : attempts) {
-    rows.push_back(
-        {attempt.number, std::string(converters::outcome_name(attempt.outcome)), attempt.reason, attempt.seconds});
+    rows.push_back({request, attempt.number, std::string(converters::outcome_name(attempt.outcome)), attempt.reason,
+                    attempt.seconds});
   }
   return rows;
 }

@@ -66,6 +66,7 @@ TEST(LoadModel, ComesBackTheSameAfterSaving) {
 
 TEST(LoadModel, TakesInitializersOutOfTheInputs) {
   onnx::ModelProto proto = small_model();
+  proto.set_ir_version(3);
   onnx::ValueInfoProto& info = *proto.mutable_graph()->add_input();
   info = proto.graph().input(0);
   info.set_name("w");
