@@ -54,6 +54,20 @@ TensorPtr constant_value(const Node& node) {
   return nullptr;
 }
 
+/// A constant behind a Cast between types of one kind (exporters put scales there); null otherwise.
+TensorPtr cast_constant(const Node& node, const TensorPtr& value) {
+  const auto type = static_cast<core::DType>(node.int_or("to", 0));
+  if (value == nullptr || core::is_real(type) != value->is_real() || core::element_size_bytes(type) == 0)
+    return nullptr;
+  if (!value->is_real()) {
+    const auto limits = core::integer_limits(type);
+    const auto fits = [&](std::int64_t code) { return code >= limits.low && code <= limits.high; };
+    if (!std::ranges::all_of(value->integers(), fits)) return nullptr;
+  }
+  Tensor copy = *value;
+  return std::make_shared<const Tensor>(core::rounded_to_type(std::move(copy).relabeled(type)));
+}
+
 /// A scale and an optional zero_point as parameters; `axis` applies when there is more than one scale.
 Result<QuantParams> make_params(const Node& node, const Constants& constants, std::string_view scale_name,
                                 std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis) {
@@ -134,6 +148,7 @@ Constants constants_of(const Graph& graph) {
     TensorPtr value;
     if (node.op_type == "Constant") value = constant_value(node);
     if (node.op_type == "Identity") value = find(constants, node.input(0));
+    if (node.op_type == "Cast") value = cast_constant(node, find(constants, node.input(0)));
     if (value != nullptr) constants[node.outputs.front()] = value;
   }
   return constants;

@@ -74,7 +74,7 @@ class ArtifactView {
   [[nodiscard]] std::vector<const Quantizer*> quantizers_of(std::string_view original_tensor) const;
   /// The original tensor whose values `artifact_tensor` (float, codes or dequantized) carries; "" where unknown.
   [[nodiscard]] std::string original_tensor(std::string_view artifact_tensor) const;
-  /// A constant of the artifact (initializer, Constant, through Identity); null otherwise.
+  /// A constant of the artifact (initializer, Constant, through Identity and Cast); null otherwise.
   [[nodiscard]] core::TensorPtr constant(std::string_view artifact_tensor) const;
 
  private:
@@ -111,7 +111,7 @@ class ChannelIndex {
 /// The codes of float values by ONNX's rule. Errors   invalid_model on NaN or an axis that doesn't fit.
 [[nodiscard]] core::Result<core::Tensor> quantize_tensor(const core::Tensor& values, const core::QuantParams& params);
 
-/// A constant of any graph by tensor name: initializer, Constant node, through Identity.
+/// A constant of any graph by tensor name: initializer, Constant node, through Identity and Cast.
 [[nodiscard]] std::map<std::string, core::TensorPtr, std::less<>> constants_of(const model::Graph& graph);
 
 }  // namespace assay::judge

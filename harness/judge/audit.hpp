@@ -35,7 +35,8 @@ class LegalRanges {
   LegalRanges(const LayerContext& context, const CalibrationRanges& calibration);
   /// Own range first. Empty where the tensor has none (an integer tensor, values that aren't finite).
   [[nodiscard]] std::vector<AllowedRange> of(const std::string& tensor) const;
-  /// The shortest distance of `params` from what is legal for `tensor`; nothing where they fit, or nothing is known.
+  /// How `params` miss the tensor's own range where they fit no legal one. Nothing where they fit, or nothing is known;
+  /// parameters that the model gives one of its tensors fit every tensor that shares them.
   [[nodiscard]] std::optional<ParamFault> check(const std::string& tensor, const core::QuantParams& params,
                                                 bool constant) const;
 
@@ -50,7 +51,8 @@ class LegalRanges {
   const CalibrationRanges& calibration_;
   const model::Graph& graph_;
   model::Wiring wiring_;
-  std::map<std::string, std::vector<std::string>> shared_;
+  std::map<std::string, std::vector<std::string>> shared_, covers_;
+  std::map<std::string, std::vector<core::QuantParams>> given_;
 };
 
 /// Shorthand for a finding of this layer.

@@ -95,20 +95,13 @@ Interval expressible(const QuantParams& params) {
           reference::dequantize(limits.high, params.scale.front(), params.zero_point.front())};
 }
 
-/// Mean squared error that quantizing `values` with `params` leaves.
-double rounding_error(std::span<const double> values, const QuantParams& params) {
-  double sum = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    const auto code = reference::quantize(value, params.scale.front(), params.zero_point.front(), params.type);
-    const double error = value - reference::dequantize(code, params.scale.front(), params.zero_point.front());
-    sum += error * error;
-  }
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+double rounding_error(double value, const QuantParams& params) {
+  const auto code = reference::quantize(value, params.scale.front(), params.zero_point.front(), params.type);
+  return value - reference::dequantize(code, params.scale.front(), params.zero_point.front());
 }
 
-/// Concat under methods other than min-max: an output narrower than a branch's own declared range is a defect where
-/// the branch's parameters would lower the local error by more than rounding's spread, else worth a note. (Under
+/// Concat under methods other than min-max: an output narrower than a branch's own declared range is worth a note, and
+/// a defect where a range that covers the branch would lower the output's error by more than chance explains. (Under
 /// min-max the audit of the output's range is the sharper check.)
 class ConcatCheck {
  public:
@@ -127,40 +120,51 @@ class ConcatCheck {
 
  private:
   void check(const ArtifactNode& node, const Operand& branch) {
-    if (!branch.quantized() || branch.params->scale.size() != 1 || branch.original.empty()) return;
+    if (!node.original || !branch.quantized() || branch.params->scale.size() != 1 || branch.original.empty()) return;
     const QuantParams& out = *node.outputs.front();
     const Interval wide = expressible(*branch.params), narrow = expressible(out);
     const double step = out.scale.front();
     if (wide.low >= narrow.low - step && wide.high <= narrow.high + step) return;
-    const auto [error_out, error_branch, count] = local_errors(branch, out);
-    // Rounding noise is uniform: var(e²) = s⁴/180, so the mean of n squares spreads by s²/√(180 n).
-    const double spread = count > 0 ? step * step / std::sqrt(180.0 * static_cast<double>(count)) : 0;
-    const bool defect = count > 0 && error_out - error_branch > step * step / 12 + context_.threshold() * spread;
+    const Comparison errors =
+        compare(*node.original, out, std::min(wide.low, narrow.low), std::max(wide.high, narrow.high));
     Finding finding = audit_finding(
         Facet::scale, branch.original,
         fmt::format("Concat branch \"{}\" is declared over [{:.9g}, {:.9g}], but the output's codes only reach "
                     "[{:.9g}, {:.9g}]\n"
-                    "  mean squared error of the branch: {:.3g} in the output's parameters, {:.3g} in its own",
-                    branch.original, wide.low, wide.high, narrow.low, narrow.high, error_out, error_branch));
-    finding.amber = !defect;
+                    "  mean squared error of the output: {:.3g}; with a range that covers the branch: {:.3g}",
+                    branch.original, wide.low, wide.high, narrow.low, narrow.high, errors.declared, errors.covering));
+    finding.amber = !errors.significant;
     finding.op = "Concat";
     finding.node = context_.artifact->artifact().graph.nodes[node.index].name;
     findings_.push_back(std::move(finding));
   }
 
-  struct LocalErrors {
-    double out = 0, branch = 0;
-    std::size_t count = 0;
+  /// Mean squared errors of the Concat's reference values under the declared and under a covering range.
+  struct Comparison {
+    double declared = 0, covering = 0;
+    bool significant = false;  ///< the mean difference exceeds t standard errors
   };
-  LocalErrors local_errors(const Operand& branch, const QuantParams& out) const {
+  Comparison compare(std::size_t original, const QuantParams& declared, double low, double high) const {
+    const std::string& output = context_.evidence.model->graph.nodes[original].outputs.front();
+    const QuantParams covering = derive_params(low, high, declared.type, context_.evidence.options.symmetric, {});
+    double sum_declared = 0, sum_covering = 0, squares = 0, count = 0;
     for (std::size_t i = 0; i < context_.reference.size(); ++i) {
       if (context_.reference[i] == nullptr || context_.evidence.executions[i].data_set != "typical") continue;
-      const auto values = context_.reference[i]->find(branch.original);
+      const auto values = context_.reference[i]->find(output);
       if (values == context_.reference[i]->end() || !values->second.is_real()) continue;
-      return {rounding_error(values->second.reals(), out), rounding_error(values->second.reals(), *branch.params),
-              values->second.reals().size()};
+      for (const double value : values->second.reals()) {
+        if (!std::isfinite(value)) continue;
+        const double a = std::pow(rounding_error(value, declared), 2), b = std::pow(rounding_error(value, covering), 2);
+        sum_declared += a;
+        sum_covering += b;
+        squares += (a - b) * (a - b);
+        ++count;
+      }
     }
-    return {};
+    if (count < 2) return {};
+    const double mean = (sum_declared - sum_covering) / count;
+    const double variance = std::max(0.0, squares / count - mean * mean) / (count - 1);
+    return {sum_declared / count, sum_covering / count, mean > context_.threshold() * std::sqrt(variance)};
   }
 
   const LayerContext& context_;

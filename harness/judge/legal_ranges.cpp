@@ -28,13 +28,18 @@ bool may_carry(const Node& node, const converters::Policy& policy) {
 }  // namespace
 
 LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration)
-    : context_(context), calibration_(calibration), graph_(context.evidence.model->graph), wiring_(graph_) {
+    : context_(context),
+      calibration_(calibration),
+      graph_(context.evidence.model->graph),
+      wiring_(graph_),
+      given_(given_params(*context.evidence.model)) {
   connect();
 }
 
 void LegalRanges::connect() {
   const converters::Policy& policy = context_.evidence.converter.policy;
   for (const Node& node : graph_.nodes) {
+    if (node.op_type == "Concat" && !node.outputs.empty()) covers_[node.outputs.front()] = node.inputs;
     if (!may_carry(node, policy)) continue;
     const std::size_t inputs = data_input_count(node.op_type, node.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i) {
@@ -51,10 +56,13 @@ std::vector<std::string> LegalRanges::group_of(const std::string& tensor) const 
   std::vector<std::string> group{tensor};
   std::set<std::string> seen{tensor};
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const auto found = shared_.find(group[i]);
-    if (found == shared_.end()) continue;
-    for (const std::string& next : found->second) {
-      if (seen.insert(next).second) group.push_back(next);
+    // Whatever the policy shares, the range of a Concat may cover those of all its branches.
+    for (const auto* neighbours : {&shared_, &covers_}) {
+      const auto found = neighbours->find(group[i]);
+      if (found == neighbours->end()) continue;
+      for (const std::string& next : found->second) {
+        if (seen.insert(next).second) group.push_back(next);
+      }
     }
   }
   return group;
@@ -120,6 +128,10 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
 std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params,
                                              bool constant) const {
   const Evidence& evidence = context_.evidence;
+  const auto is_params = [&](const core::QuantParams& given) { return given == params; };
+  for (const auto& [name, given] : given_) {
+    if (std::ranges::any_of(given, is_params)) return std::nullopt;
+  }
   std::optional<ParamFault> first;
   for (const AllowedRange& range : of(tensor)) {
     auto fault = check_params(params, range, evidence.options.symmetric, evidence.converter.policy);
