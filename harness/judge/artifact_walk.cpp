@@ -28,6 +28,11 @@ Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view) {
     prepared.steps_.push_back(std::move(*step));
     prepared.fold(graph.nodes[i], prepared.steps_.back());
   }
+  std::vector<const Node*> nodes;
+  for (const Node& node : graph.nodes) {
+    nodes.push_back(&node);
+  }
+  prepared.last_reads_ = last_readers(nodes, graph.outputs);
   return prepared;
 }
 
@@ -99,6 +104,13 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
       values_[input.name] = exact_enclosure({TensorPtr(), &found->second});
     }
   }
+  const auto free_read = [this](std::size_t index) {
+    for (const std::string& name : artifact_.last_read_by(index)) {
+      if (!kept_.contains(name)) {
+        values_.erase(name);
+      }
+    }
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const WalkStep& current = artifact_.steps()[i];
     const Node& node = graph.nodes[i];
@@ -106,6 +118,7 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
       continue;
     }
     step(node, current);
+    free_read(i);
     if (current.action != Action::quantize && current.action != Action::qoperator) {
       continue;
     }
@@ -215,6 +228,26 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate_qoperator(const WalkStep& 
     return quantized.error();
   }
   return std::vector<Enclosure>{std::move(*quantized)};
+}
+
+std::vector<std::vector<std::string>> last_readers(const std::vector<const Node*>& nodes,
+                                                   const std::vector<model::ValueInfo>& outputs) {
+  std::set<std::string> needed;
+  for (const model::ValueInfo& output : outputs) {
+    needed.insert(output.name);
+  }
+  std::vector<std::vector<std::string>> result(nodes.size());
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    for (const std::string& name : nodes[i]->inputs) {
+      if (needed.insert(name).second) {
+        result[i].push_back(name);
+      }
+    }
+    for (const std::string& name : model::captured_names(*nodes[i])) {
+      needed.insert(name);
+    }
+  }
+  return result;
 }
 
 }  // namespace assay::judge

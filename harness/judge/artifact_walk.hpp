@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -33,6 +35,8 @@ class PreparedArtifact {
   [[nodiscard]] const std::vector<WalkStep>& steps() const { return steps_; }
   [[nodiscard]] const std::unordered_map<std::string, Enclosure>& constants() const { return constants_; }
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
+  /// Tensors that no node after `index` reads, graph outputs left out.
+  [[nodiscard]] const std::vector<std::string>& last_read_by(std::size_t index) const { return last_reads_[index]; }
 
  private:
   explicit PreparedArtifact(const ArtifactView& view) : view_(&view), wiring_(view.artifact().graph) {}
@@ -43,6 +47,7 @@ class PreparedArtifact {
   const ArtifactView* view_;
   model::Wiring wiring_;
   std::vector<WalkStep> steps_;
+  std::vector<std::vector<std::string>> last_reads_;
   std::unordered_map<std::string, Enclosure> constants_;
 };
 
@@ -57,8 +62,10 @@ class ArtifactWalk {
   using OnTrace = std::function<bool(const std::string& tensor, std::size_t node, const Enclosure& expected,
                                      const core::Tensor& actual)>;
   void run(const OnTrace& on_trace);
+  /// Tensors that stay after their last reader (graph outputs always do). Before run().
+  void keep(std::set<std::string> tensors) { kept_ = std::move(tensors); }
 
-  /// What is known of a tensor, or null where the walk could not follow.
+  /// What is known of a tensor, or null where the walk could not follow, or freed it after its last reader.
   [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
   /// The first node that could not be followed and why; empty where all could.
   [[nodiscard]] const std::string& note() const { return note_; }
@@ -72,7 +79,12 @@ class ArtifactWalk {
   const Execution& execution_;
   const Style& style_;
   std::unordered_map<std::string, Enclosure> values_;
+  std::set<std::string> kept_;
   std::string note_;
 };
+
+/// For each node in order, the tensors that neither a later node nor `outputs` need.
+[[nodiscard]] std::vector<std::vector<std::string>> last_readers(const std::vector<const model::Node*>& nodes,
+                                                                 const std::vector<model::ValueInfo>& outputs);
 
 }  // namespace assay::judge

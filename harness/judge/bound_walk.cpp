@@ -331,21 +331,24 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   constants.inputs[2] = enclosure_around(bias, bias_radius);
 }
 
-BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs,
-                     std::map<std::string, TensorPtr> known)
-    : plan_(plan), known_(std::move(known)) {
-  for (const auto& [name, tensor] : inputs) {
-    values_[name] = exact_enclosure({TensorPtr(), &tensor});
-  }
-}
+BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known)
+    : plan_(plan), inputs_(inputs), known_(std::move(known)) {}
 
 const Enclosure* BoundWalk::find(const std::string& tensor) const {
   const auto found = values_.find(tensor);
   return found == values_.end() ? nullptr : &found->second;
 }
 
-void BoundWalk::run() {
+void BoundWalk::run(const OnTensor& on_tensor) {
   const EffectiveModel& model = plan_.model();
+  for (const auto& [name, tensor] : inputs_) {
+    on_tensor(nullptr, name, values_[name] = exact_enclosure({TensorPtr(), &tensor}));
+  }
+  std::vector<const Node*> nodes;
+  for (const EffectiveModel::Entry& entry : model.entries) {
+    nodes.push_back(&entry.node);
+  }
+  const std::vector<std::vector<std::string>> last_reads = last_readers(nodes, {});
   for (std::size_t i = 0; i < model.entries.size(); ++i) {
     const Node& node = model.entries[i].node;
     std::vector<Enclosure> storage;
@@ -376,7 +379,10 @@ void BoundWalk::run() {
       continue;
     }
     for (std::size_t k = 0; k < node.outputs.size() && k < outputs->size(); ++k) {
-      values_[node.outputs[k]] = std::move((*outputs)[k]);
+      on_tensor(&model.entries[i], node.outputs[k], values_[node.outputs[k]] = std::move((*outputs)[k]));
+    }
+    for (const std::string& name : last_reads[i]) {
+      values_.erase(name);
     }
   }
 }
@@ -451,23 +457,23 @@ Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::st
   if (plan_.model().entries[entry].node.op_type == "QuantizeLinear") {
     return value;  // the artifact's quantizer stands for this very node
   }
-  if (known_.empty()) {
+  if (!known_) {
     return rounded(tensor, value);
   }
   const std::string codes = plan_.codes_read(entry, index);
   Enclosure hull = value;
   for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
-    const auto known = known_.find(rounding.codes);
-    if (known == known_.end() || known->second->shape() != value.centre->shape() || !value.centre->is_real()) {
+    const TensorPtr known = value.centre->is_real() ? known_(rounding.codes) : nullptr;
+    if (known == nullptr || known->shape() != value.centre->shape()) {
       continue;
     }
     if (rounding.codes == codes) {
-      return exact_enclosure(known->second);
+      return exact_enclosure(known);
     }
     // Read directly, or through an operator that the converter removed: somewhere between before and after.
     Tensor low = hull.low_or_centre();
     Tensor high = hull.high_or_centre();
-    const std::span<const double> actual = known->second->reals();
+    const std::span<const double> actual = known->reals();
     for (std::size_t i = 0; i < actual.size(); ++i) {
       low.reals()[i] = std::min(low.reals()[i], actual[i]);
       high.reals()[i] = std::max(high.reals()[i], actual[i]);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -60,12 +61,15 @@ class QuantizationPlan {
 /// the artifact's tensors really hold, so that only its own errors count.
 class BoundWalk {
  public:
-  /// `known`: dequantized values by the name of the artifact's codes; empty for end to end.
-  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, std::map<std::string, core::TensorPtr> known);
+  /// `known` gives the dequantized values of an artifact's codes by their name, or null; end to end it is empty.
+  using Known = std::function<core::TensorPtr(const std::string& codes)>;
+  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known);
 
-  void run();
-  /// Before the tensor's own quantization; null where no bound is known.
-  [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
+  /// Sees every graph input (`entry` null) and every tensor that an entry makes, before its own quantization, as soon
+  /// as it is bounded. A tensor is freed after its last reader.
+  using OnTensor =
+      std::function<void(const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& value)>;
+  void run(const OnTensor& on_tensor);
   /// |Q(t) − centre| for `rounding` at each element: what the tensor carries and its own rounding or clipping.
   [[nodiscard]] std::vector<double> limit(const Enclosure& tensor, const QuantizationPlan::Rounding* rounding) const;
   [[nodiscard]] const std::string& note() const { return note_; }
@@ -78,7 +82,10 @@ class BoundWalk {
   [[nodiscard]] Enclosure rounded(const std::string& tensor, const Enclosure& value) const;
 
   const QuantizationPlan& plan_;
-  std::map<std::string, core::TensorPtr> known_;
+  [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
+
+  const core::TensorMap& inputs_;
+  Known known_;
   std::map<std::string, Enclosure, std::less<>> values_;
   std::string note_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -76,8 +77,16 @@ std::string number(double value) { return core::exact_text(static_cast<float>(va
 
 class BoundsCheck {
  public:
-  BoundsCheck(const LayerContext& context, Judgement& out)
-      : context_(context), out_(out), plan_(context), wiring_(context.evidence.model->graph) {}
+  BoundsCheck(const LayerContext& context, Judgement& out) : context_(context), out_(out), plan_(context) {
+    if (context.artifact == nullptr) {
+      return;
+    }
+    for (const Quantizer& quantizer : context.artifact->quantizers()) {
+      if (!quantizer.constant) {
+        quantizers_[quantizer.codes] = &quantizer;
+      }
+    }
+  }
 
   std::vector<Finding> run() {
     std::optional<PreparedArtifact> prepared;
@@ -108,40 +117,31 @@ class BoundsCheck {
   void check_locally(const PreparedArtifact& prepared, const Execution& execution) {
     static const Style kExact{.name = "exact", .arithmetic = {}};
     ArtifactWalk walk(prepared, execution, kExact);
+    std::set<std::string> kept;
+    for (const auto& [codes, quantizer] : quantizers_) {
+      kept.insert(codes);
+    }
+    walk.keep(std::move(kept));
     walk.run(nullptr);
-    std::map<std::string, TensorPtr> known;
-    for (const Quantizer& quantizer : context_.artifact->quantizers()) {
-      const Enclosure* codes = quantizer.constant ? nullptr : walk.find(quantizer.codes);
-      if (codes == nullptr) {
-        continue;
+    const BoundWalk::Known known = [&](const std::string& name) -> TensorPtr {
+      const auto quantizer = quantizers_.find(name);
+      const Enclosure* codes = quantizer == quantizers_.end() ? nullptr : walk.find(name);
+      if (codes == nullptr || codes->centre->is_real()) {
+        return nullptr;
       }
-      const Result<Enclosure> value = dequantize_enclosure(*codes, quantizer.params, kExact);
-      if (value) {
-        known[quantizer.codes] = value->centre;
-      }
-    }
-    if (known.empty()) {
-      return;
-    }
+      const Result<Enclosure> value = dequantize_enclosure(*codes, quantizer->second->params, kExact);
+      return value ? value->centre : nullptr;
+    };
     BoundWalk bounds(plan_, execution.inputs, known);
-    bounds.run();
-    for (const model::ValueInfo& input : context_.evidence.model->graph.inputs) {
-      if (const Enclosure* value = bounds.find(input.name); value != nullptr && value->centre->is_real()) {
-        check_tensor(bounds, nullptr, input.name, *value, known, execution);
+    bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
+      if (expected.centre->is_real()) {
+        check_tensor(bounds, entry, tensor, expected, known, execution);
       }
-    }
-    for (const EffectiveModel::Entry& entry : plan_.model().entries) {
-      for (const std::string& output : entry.node.outputs) {
-        if (const Enclosure* expected = bounds.find(output); expected != nullptr && expected->centre->is_real()) {
-          check_tensor(bounds, &entry, output, *expected, known, execution);
-        }
-      }
-    }
+    });
   }
 
   void check_tensor(const BoundWalk& bounds, const EffectiveModel::Entry* entry, const std::string& tensor,
-                    const Enclosure& expected, const std::map<std::string, TensorPtr>& known,
-                    const Execution& execution) {
+                    const Enclosure& expected, const BoundWalk::Known& known, const Execution& execution) {
     double chained = 0;
     for (const Rounding& rounding : plan_.roundings(tensor)) {
       if (!rounding.chained && rounding.params.scale.size() == 1) {
@@ -149,8 +149,8 @@ class BoundsCheck {
       }
     }
     for (const Rounding& rounding : plan_.roundings(tensor)) {
-      const auto value = known.find(rounding.codes);
-      if (value == known.end() || value->second->shape() != expected.centre->shape()) {
+      const TensorPtr value = known(rounding.codes);
+      if (value == nullptr || value->shape() != expected.centre->shape()) {
         continue;
       }
       std::vector<double> limits = bounds.limit(expected, &rounding);
@@ -160,7 +160,7 @@ class BoundsCheck {
         }
       }
       applied_ = true;
-      const Excess excess = compare(expected.centre->reals(), value->second->reals(), limits);
+      const Excess excess = compare(expected.centre->reals(), value->reals(), limits);
       if (context_.evidence.model->graph.find_output(tensor) != nullptr) {
         raise_margin(excess.margin);
       }
@@ -173,36 +173,37 @@ class BoundsCheck {
 
   /// The executor's outputs against the float64 reference.
   void check_end_to_end(const Execution& execution) {
-    BoundWalk bounds(plan_, execution.inputs, {});
-    bounds.run();
     const std::optional<NoisePrediction> noise =
         execution.data_set == "typical" && single_operator() ? predict_noise(plan_, execution.inputs) : std::nullopt;
-    for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
-      const auto actual = execution.outputs.find(output.name);
-      const Enclosure* expected = bounds.find(output.name);
-      if (actual == execution.outputs.end() || expected == nullptr || !expected->centre->is_real() ||
-          !actual->second.is_real() || actual->second.shape() != expected->centre->shape()) {
-        continue;
+    BoundWalk bounds(plan_, execution.inputs, {});
+    bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
+      const auto actual = execution.outputs.find(tensor);
+      if (entry != nullptr && actual != execution.outputs.end() && expected.centre->is_real() &&
+          actual->second.is_real() && actual->second.shape() == expected.centre->shape()) {
+        check_output(bounds, *entry, tensor, expected, actual->second, noise, execution.data_set);
       }
-      const std::vector<double> carried = radius_of(*expected);
-      std::vector<double> limits = carried;
-      for (const Rounding& rounding : plan_.roundings(output.name)) {
-        const std::vector<double> rounded = bounds.limit(*expected, &rounding);
-        for (std::size_t i = 0; i < limits.size(); ++i) {
-          limits[i] = rounding.chained ? limits[i] + rounded[i] - carried[i] : std::max(limits[i], rounded[i]);
-        }
+    });
+  }
+
+  void check_output(const BoundWalk& bounds, const EffectiveModel::Entry& entry, const std::string& tensor,
+                    const Enclosure& expected, const Tensor& actual, const std::optional<NoisePrediction>& noise,
+                    const std::string& data_set) {
+    const std::vector<double> carried = radius_of(expected);
+    std::vector<double> limits = carried;
+    for (const Rounding& rounding : plan_.roundings(tensor)) {
+      const std::vector<double> rounded = bounds.limit(expected, &rounding);
+      for (std::size_t i = 0; i < limits.size(); ++i) {
+        limits[i] = rounding.chained ? limits[i] + rounded[i] - carried[i] : std::max(limits[i], rounded[i]);
       }
-      apply_noise(noise, carried, limits);
-      applied_ = true;
-      const Excess excess = compare(expected->centre->reals(), actual->second.reals(), limits);
-      raise_margin(excess.margin);
-      out_.metrics.push_back(
-          {output.name, execution.data_set, "l2_vacuous",
-           static_cast<double>(excess.vacuous) / static_cast<double>(std::max<std::int64_t>(excess.elements, 1))});
-      const auto producer = producing_entry(output.name);
-      if (excess.wrong > 0 && producer != nullptr) {
-        report(producer, output.name, execution.data_set, *expected->centre, excess, "end to end");
-      }
+    }
+    apply_noise(noise, carried, limits);
+    applied_ = true;
+    const Excess excess = compare(expected.centre->reals(), actual.reals(), limits);
+    raise_margin(excess.margin);
+    const auto elements = static_cast<double>(std::max<std::int64_t>(excess.elements, 1));
+    out_.metrics.push_back({tensor, data_set, "l2_vacuous", static_cast<double>(excess.vacuous) / elements});
+    if (excess.wrong > 0) {
+      report(&entry, tensor, data_set, *expected.centre, excess, "end to end");
     }
   }
 
@@ -241,15 +242,6 @@ class BoundsCheck {
     return true;
   }
 
-  [[nodiscard]] const EffectiveModel::Entry* producing_entry(const std::string& tensor) const {
-    for (const EffectiveModel::Entry& entry : plan_.model().entries) {
-      if (std::find(entry.node.outputs.begin(), entry.node.outputs.end(), tensor) != entry.node.outputs.end()) {
-        return &entry;
-      }
-    }
-    return nullptr;
-  }
-
   void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }
 
   void report(const EffectiveModel::Entry* entry, const std::string& tensor, const std::string& data_set,
@@ -283,7 +275,7 @@ class BoundsCheck {
   const LayerContext& context_;
   Judgement& out_;
   QuantizationPlan plan_;
-  model::Wiring wiring_;
+  std::map<std::string, const Quantizer*> quantizers_;
   std::vector<Finding> findings_;
   bool applied_ = false;
 };
