@@ -92,14 +92,14 @@ double weight_scale(double largest, double sum, double bias, std::size_t product
   double scale = largest / kWeightDivisor;
   if (scale < kLeastNormal) scale = bias > 0 ? bias / s_x / kZeroChannelSteps : 1;
   const double room = kAccumulatorLimit - (code_distance * static_cast<double>(products) + 1) / 2;
-  if (room > 0) scale = std::max(scale, (code_distance * sum + bias / s_x) / room);
+  double least = kLeastNormal;
+  if (room > 0) least = std::max(least, (code_distance * sum + bias / s_x) / room);
   // The bias's scale s_x * s has to be a normal float32 as well.
-  if (bias > 0) scale = std::max(scale, kLeastNormal / s_x);
-  scale = std::clamp(scale, kLeastNormal, static_cast<double>(std::numeric_limits<float>::max()));
-  const double rounded = to_float32(scale);
-  // Rounded down the bias could miss its limit by one.
-  return rounded < scale && bias > 0 ? static_cast<double>(std::nextafter(static_cast<float>(rounded), HUGE_VALF))
-                                     : rounded;
+  if (bias > 0) least = std::max(least, kLeastNormal / s_x);
+  if (least <= scale) return to_float32(scale);
+  // A step up, since rounded down the bias could miss its limit by one.
+  const auto raised = std::nextafter(static_cast<float>(least), std::numeric_limits<float>::max());
+  return static_cast<double>(raised);
 }
 
 std::vector<double> bias_values(const State& state, const model::Node& node, const NodePlan& plan,

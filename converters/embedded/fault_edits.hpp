@@ -21,6 +21,7 @@ namespace edits {
 // Wraps.
 Status look_up_unchecked(const Pass& pass, State& state);
 Status hide_place(const Pass& pass, State& state);
+Status swallow_bad_ranges(const Pass& pass, State& state);
 Status ignore_failure(const Pass& pass, State& state);
 
 // The feed and the cache.
@@ -29,7 +30,7 @@ Status fill_missing_inputs(State& state);
 Status forget_feed_problem(State& state);
 Status zero_bad_values(State& state);
 Status repeat_last_batch(State& state);
-Status drop_cache_fingerprint(State& state);
+Status renew_cache_fingerprint(State& state);
 Status write_early(State& state);
 
 // The float graph.
@@ -41,6 +42,7 @@ Status demand_kernel_shape(State& state);
 Status move_imported_axis(State& state);
 Status share_fused_relu(State& state);
 Status bypass_pointwise_codes(State& state);
+Status bypass_residual_codes(State& state);
 
 // The plan.
 Status leave_pointwise_in_float(State& state);

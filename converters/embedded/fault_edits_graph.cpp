@@ -23,15 +23,12 @@ std::string put(model::Graph& graph, Names& names, const std::string& stem, std:
 /// Scale, B, mean and variance of a BatchNormalization.
 using NormParts = std::vector<std::vector<double>>;
 
-/// Lets `change` edit the constants of every BatchNormalization behind a node with a weight.
+/// Lets `change` edit the constants of every BatchNormalization.
 void change_normalizations(State& state, const std::function<void(const Node&, NormParts&)>& change) {
   auto& graph = state.model.graph;
   Names names(graph);
-  const model::Wiring wiring(graph);
   for (auto& node : graph.nodes) {
     if (node.op_type != "BatchNormalization") continue;
-    const auto producer = wiring.producer(node.input(0));
-    if (!producer || !has_weight(graph.nodes[*producer])) continue;
     NormParts parts;
     for (std::size_t i = 1; i < 5; ++i) {
       const auto* part = graph.initializer(node.input(i));
@@ -45,6 +42,7 @@ void change_normalizations(State& state, const std::function<void(const Node&, N
 }
 
 bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
+bool is_residual(const Node& node) { return is_op(node, "Add") || is_op(node, "Sub") || is_op(node, "Mul"); }
 
 }  // namespace
 
@@ -120,7 +118,8 @@ Status share_fused_relu(State& state) {
     const auto middle = graph.nodes[i].outputs.front();
     if (!has_weight(graph.nodes[i])) continue;
     const auto& readers = wiring.consumers(middle);
-    const auto relu = std::ranges::find_if(readers, [&](std::size_t r) { return is_op(graph.nodes[r], "Relu"); });
+    const auto relu = std::ranges::find_if(
+        readers, [&](std::size_t r) { return is_op(graph.nodes[r], "Relu") || is_op(graph.nodes[r], "Clip"); });
     if (relu == readers.end() || (readers.size() == 1 && !wiring.is_output(middle))) continue;
     const auto joined = graph.nodes[*relu].outputs.front();
     const auto inner = names.fresh(middle + "_inner");
@@ -152,14 +151,36 @@ Status bypass_pointwise_codes(State& state) {
   return core::success();
 }
 
+Status bypass_residual_codes(State& state) {
+  if (!state.imported) return core::success();
+  auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  for (auto& node : graph.nodes) {
+    if (!is_residual(node)) continue;
+    for (const std::size_t side : {1U, 0U}) {
+      const auto dequantize = wiring.producer(node.inputs[side]);
+      if (!dequantize || !is_op(graph.nodes[*dequantize], "DequantizeLinear")) continue;
+      const auto quantize = wiring.producer(graph.nodes[*dequantize].input(0));
+      if (!quantize) continue;
+      node.inputs[side] = graph.nodes[*quantize].inputs[0];
+      break;
+    }
+  }
+  return core::success();
+}
+
 Status requantize_residual(State& state) {
   auto& graph = state.artifact.graph;
   const model::Wiring wiring(graph);
   Names names(graph);
   std::vector<Node> nodes;
   for (auto node : graph.nodes) {
-    const auto reader = is_op(node, "Add") ? only_reader(graph, wiring, node.outputs.front()) : std::nullopt;
-    const auto source = is_op(node, "Add") ? wiring.producer(node.input(1)) : std::nullopt;
+    auto end = node.outputs.front();
+    auto reader = is_residual(node) ? only_reader(graph, wiring, end) : std::nullopt;
+    if (reader && (is_op(graph.nodes[*reader], "Relu") || is_op(graph.nodes[*reader], "Clip"))) {
+      reader = only_reader(graph, wiring, graph.nodes[*reader].outputs.front());
+    }
+    const auto source = is_residual(node) ? wiring.producer(node.input(1)) : std::nullopt;
     if (reader && source && is_op(graph.nodes[*reader], "QuantizeLinear") &&
         is_op(graph.nodes[*source], "DequantizeLinear")) {
       const auto& last = graph.nodes[*reader];

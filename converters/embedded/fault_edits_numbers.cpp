@@ -2,6 +2,8 @@
 #include <cctype>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <map>
 
 #include "converters/embedded/channels.hpp"
 #include "converters/embedded/fault_edits.hpp"
@@ -40,10 +42,24 @@ Status scale_everything(State& state, bool weights, double symmetric, double asy
   return core::success();
 }
 
-std::string sanitized(std::string name) {
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
+/// What careless bookkeeping makes of a name: no suffixes of quantized tensors, no case, no special characters, no end.
+std::string simplified(std::string name) {
+  constexpr std::size_t kKept = 20;
+  for (const std::string_view suffix :
+       {"_quantized", "_dequantized", "_scale", "_zero_point", "_QuantizeLinear_Output", "_DequantizeLinear_Output"}) {
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  }
+  for (auto& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
+  }
+  return name.substr(0, kKept);
+}
+
+/// Takes over the parameters that are recorded under `key`, or records these.
+void merge(std::map<std::string, QuantParams>& recorded, const std::string& key, QuantParams& params) {
+  const auto [entry, added] = recorded.try_emplace(key, params);
+  if (!added && entry->second.scale.size() == params.scale.size()) params = entry->second;
 }
 
 }  // namespace
@@ -88,13 +104,19 @@ Status divisor_128(State& state) { return scale_everything(state, true, 127.0 / 
 Status double_scales(State& state) { return scale_everything(state, false, 2, 2); }
 
 Status merge_like_names(State& state) {
-  std::map<std::string, QuantParams> first;
-  for (auto& [name, params] : state.params) {
-    const auto [entry, added] = first.try_emplace(sanitized(name), params);
-    if (!added) params = entry->second;
+  std::map<std::string, QuantParams> tensors;
+  std::map<std::string, QuantParams> outputs;
+  for (auto& [name, params] : state.params) merge(tensors, simplified(name), params);
+  for (const auto& node : state.model.graph.nodes) {
+    const auto output = state.params.find(node.outputs.front());
+    if (output != state.params.end()) merge(outputs, node.name, output->second);
   }
+  std::map<std::string, QuantParams> weights;
+  auto done = for_weights(state, [&](std::size_t index, const Node& node, Coded& weight) {
+    merge(weights, simplified(std::string(node.input(*state.plan.nodes[index].weight))), weight.params);
+  });
   assign_bias_scales(state);
-  return core::success();
+  return done;
 }
 
 Status first_group_scale(State& state) {
@@ -119,8 +141,20 @@ Status reverse_scales(State& state) {
 }
 
 Status zero_bias(State& state) {
+  const auto& graph = state.model.graph;
   for (auto& codes : state.codes) {
     if (codes.bias) std::ranges::fill(codes.bias->codes.integers(), 0);
+  }
+  // The bias of a MatMul is an Add behind it.
+  const model::Wiring wiring(graph);
+  for (const auto& node : graph.nodes) {
+    if (node.op_type != "Add") continue;
+    for (const std::size_t side : {0U, 1U}) {
+      const auto producer = wiring.producer(node.input(1 - side));
+      const auto constant = state.constant_codes.find(std::string(node.input(side)));
+      if (!producer || graph.nodes[*producer].op_type != "MatMul" || constant == state.constant_codes.end()) continue;
+      std::ranges::fill(constant->second.integers(), state.params[constant->first].zero_point.front());
+    }
   }
   return core::success();
 }
@@ -164,14 +198,18 @@ Status truncate_weights(State& state) {
 }
 
 Status zero_scale_for_zero_range(State& state) {
+  constexpr double kSteps = 255;
+  const double least = std::numeric_limits<float>::min();
   for (auto& [name, params] : state.params) {
     const auto range = state.ranges.find(name);
-    if (range != state.ranges.end() && range->second == Range{0, 0}) std::ranges::fill(params.scale, 0.0);
+    if (range == state.ranges.end()) continue;
+    const double extent = std::max(range->second.high, 0.0) - std::min(range->second.low, 0.0);
+    if (extent / kSteps < least) std::ranges::fill(params.scale, 0.0);
   }
   return for_weights(state, [&](std::size_t index, const Node&, Coded& weight) {
     const auto largest = magnitudes_along(weight_of(state, index), weight.params.axis);
     for (std::size_t i = 0; i < largest.size() && i < weight.params.scale.size(); ++i) {
-      if (largest[i] == 0) weight.params.scale[i] = 0;
+      if (largest[i] / 127 < least) weight.params.scale[i] = 0;
     }
   });
 }

@@ -94,8 +94,10 @@ Status leave_residual_operand(State& state) {
   const auto& graph = state.model.graph;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     auto& plan = state.plan.nodes[i];
-    if (!is_op(graph.nodes[i], "Add") || plan.form != Form::int8) continue;
-    const auto tensor = graph.nodes[i].inputs[1];
+    const auto& node = graph.nodes[i];
+    const bool residual = is_op(node, "Add") || is_op(node, "Sub") || is_op(node, "Mul");
+    if (!residual || plan.form != Form::int8) continue;
+    const auto tensor = node.inputs[1];
     if (graph.initializers.contains(tensor)) continue;
     std::erase(plan.operands, 1U);
     bool needed = false;

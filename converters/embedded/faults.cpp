@@ -78,10 +78,13 @@ const std::vector<Fault>& faults() {
         "folding loses BatchNormalization's shift"},
        [](Machine& m) { insert_before(m, "simplify", &edits::unshifted_normalization); }},
       {{"residual_quantizer_missing", "https://github.com/NVIDIA/TensorRT/issues/1992", "plan",
-        "the second operand of a residual Add stays without quantizer"},
-       [](Machine& m) { insert_after(m, "plan", &edits::leave_residual_operand); }},
+        "the second operand of a residual Add (Sub, Mul) stays without quantizer"},
+       [](Machine& m) {
+         insert_after(m, "plan", &edits::leave_residual_operand);
+         insert_after(m, "simplify", &edits::bypass_residual_codes);
+       }},
       {{"residual_quantizer_doubled", "https://github.com/NVIDIA/TensorRT/issues/3270", "emit",
-        "the second operand of a residual Add is quantized twice, the second time to the sum's scale"},
+        "the second operand of a residual Add (Sub, Mul) is quantized twice, the second time to the sum's scale"},
        [](Machine& m) { insert_after(m, "emit", &edits::requantize_residual); }},
       {{"pointwise_skips_qdq", "https://github.com/NVIDIA/TensorRT/issues/2163", "plan",
         "1x1 convolutions skip their Q/DQ"},
@@ -122,7 +125,7 @@ const std::vector<Fault>& faults() {
        [](Machine& m) { insert_after(m, "feed", &edits::repeat_last_batch); }},
       {{"stale_cache_accepted", "https://github.com/NVIDIA/TensorRT/issues/3823", "cache",
         "a calibration cache of another model or other data is accepted"},
-       [](Machine& m) { insert_before(m, "calibrate", &edits::drop_cache_fingerprint); }},
+       [](Machine& m) { insert_before(m, "calibrate", &edits::renew_cache_fingerprint); }},
       {{"aborted_feed_swallowed", "https://github.com/NVIDIA/TensorRT/issues/3823", "calibrate",
         "a feed that breaks off counts as complete"},
        [](Machine& m) { insert_before(m, "feed", &edits::forget_feed_problem); }},
@@ -177,7 +180,10 @@ const std::vector<Fault>& faults() {
        }},
       {{"nan_ignored", "https://github.com/NVIDIA/TensorRT/issues/3112", "calibrate",
         "NaN and infinity in calibration data count as zero"},
-       [](Machine& m) { insert_before(m, "feed", &edits::zero_bad_values); }},
+       [](Machine& m) {
+         insert_before(m, "feed", &edits::zero_bad_values);
+         wrap_pass(m, "calibrate", &edits::swallow_bad_ranges);
+       }},
       {{"zero_range_scale_zero", "https://github.com/NVIDIA/TensorRT/issues/2498", "encode",
         "a range without extent gets the scale 0"},
        [](Machine& m) { insert_after(m, "encode", &edits::zero_scale_for_zero_range); }},
@@ -203,7 +209,7 @@ const std::vector<Fault>& faults() {
         "AveragePool divides by the whole kernel at the border"},
        [](Machine& m) { m.policy.average_divisor = engine::AverageDivisor::kernel; }},
       {{"duplicate_name_merged", "https://github.com/microsoft/onnxruntime/issues/24705", "assign",
-        "tensors whose names differ in special characters only share one scale"},
+        "tensors and nodes whose names become alike when cleaned, cut or stripped of suffixes share one scale"},
        [](Machine& m) { insert_after(m, "assign", &edits::merge_like_names); }},
       {{"shape_concat_quantized", "https://github.com/NVIDIA/TensorRT/issues/3837", "plan",
         "a Concat of shape values is asked for a scale"},
@@ -215,7 +221,7 @@ const std::vector<Fault>& faults() {
         "nodes that share a bias share its codes, whatever their scales"},
        [](Machine& m) { insert_after(m, "encode", &edits::share_bias_codes); }},
       {{"mid_relu_output_clipped", "https://github.com/microsoft/onnxruntime/pull/28814", "simplify",
-        "a Relu is fused though its operand has other readers, who get the cut values"},
+        "a Relu or Clip is fused though its operand has other readers, who get the cut values"},
        [](Machine& m) { insert_after(m, "simplify", &edits::share_fused_relu); }},
   };
   return table;

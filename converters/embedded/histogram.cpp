@@ -9,8 +9,10 @@ namespace {
 
 /// Entropy keeps at least this many bins, each a level of a signed 8-bit magnitude.
 constexpr std::size_t kLevels = 128;
-/// Candidates for the entropy cut lie this many bins apart.
-constexpr std::size_t kEntropyStride = 8;
+/// Candidates for the entropy cut lie this share of all bins apart.
+constexpr std::size_t kEntropyCandidates = 256;
+/// Fewer values than this per bin, and the divergence sees gaps between samples instead of their distribution.
+constexpr std::uint64_t kValuesPerBin = 4;
 /// Candidates for the MSE factor: 1.00, 0.99 … 0.30.
 constexpr int kMseCandidates = 71;
 constexpr double kMseStep = 0.01;
@@ -46,6 +48,17 @@ double divergence(const std::vector<std::uint64_t>& counts, std::size_t bins) {
   return result;
 }
 
+/// Neighbouring bins joined until they hold enough values each, or are only twice as many as levels.
+std::vector<std::uint64_t> joined_bins(std::vector<std::uint64_t> counts) {
+  std::uint64_t total = 0;
+  for (const auto count : counts) total += count;
+  while (counts.size() > 2 * kLevels && total < kValuesPerBin * counts.size()) {
+    for (std::size_t i = 0; i < counts.size() / 2; ++i) counts[i] = counts[2 * i] + counts[2 * i + 1];
+    counts.resize(counts.size() / 2);
+  }
+  return counts;
+}
+
 }  // namespace
 
 void Histogram::add(std::span<const float> values) {
@@ -75,17 +88,18 @@ Range entropy_range(const Histogram& histogram) {
   const auto magnitudes = histogram.magnitudes();
   auto counts = magnitudes.counts();
   counts[0] -= std::min(counts[0], magnitudes.zeros());
-  std::size_t best = Histogram::kBins;
+  counts = joined_bins(std::move(counts));
+  const std::size_t stride = std::max<std::size_t>(1, counts.size() / kEntropyCandidates);
+  std::size_t best = counts.size();
   double least = divergence(counts, best);
-  for (auto bins = kLevels; bins < Histogram::kBins; bins += kEntropyStride) {
+  for (auto bins = kLevels; bins < counts.size(); bins += stride) {
     const double candidate = divergence(counts, bins);
     if (candidate < least) {
       least = candidate;
       best = bins;
     }
   }
-  const double limit =
-      best == Histogram::kBins ? magnitudes.range().high : static_cast<double>(best) * magnitudes.width();
+  const double limit = magnitudes.range().high * static_cast<double>(best) / static_cast<double>(counts.size());
   const auto& range = histogram.range();
   return {std::max(range.low, -limit), std::min(range.high, limit)};
 }

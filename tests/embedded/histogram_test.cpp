@@ -44,6 +44,14 @@ TEST(EntropyRange, StaysBetweenAnEighthOfTheBinsAndTheLargestMagnitude) {
   EXPECT_LT(range.high, 20.0) << "a single outlier is cut";
 }
 
+TEST(EntropyRange, FewValuesDoNotCutAUniformRange) {
+  Histogram uniform(Range{-1, 1});
+  std::vector<float> values;
+  for (int i = 0; i < 240; ++i) values.push_back(static_cast<float>(i) / 120 - 1);
+  uniform.add(values);
+  EXPECT_GT(entropy_range(uniform).high, 0.9);
+}
+
 TEST(EntropyRange, NeverWidensASide) {
   Histogram histogram(Range{0, 6});
   histogram.add(std::vector<float>{0, 1, 2, 3, 6});
