@@ -312,6 +312,16 @@ TEST(Program, NamesTheNodeWhoseShapesDoNotFit) {
   EXPECT_EQ(outputs.error().message, "node \"y\" (Add): shapes [2] and [3] do not broadcast");
 }
 
+TEST(Program, RefusesTensorsBeyondTheLimitBeforeAllocating) {
+  const auto model = model_of("agraph (int64[n] s) => (float[a,b,c] y) { y = ConstantOfShape (s) }");
+  for (const std::int64_t extent : {std::int64_t{1} << 20, std::int64_t{1} << 62, std::int64_t{-1}}) {
+    const auto outputs = run_float(model, {{"s", int64s({3}, {extent, extent, extent})}});
+    ASSERT_FALSE(outputs);
+    EXPECT_EQ(outputs.error().kind, core::ErrorKind::invalid_data);
+    EXPECT_EQ(outputs.error().node, "y");
+  }
+}
+
 TEST(EvaluateNode, FoldsAConstantNode) {
   model::Node node;
   node.name = node.op_type = "Mul";

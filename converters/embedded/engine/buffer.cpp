@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 namespace assay::embedded::engine {
@@ -20,7 +21,21 @@ bool is_stored(DType type) {
   }
 }
 
-Buffer::Buffer(DType type, Shape shape) : type_(type), shape_(std::move(shape)), size_(core::element_count(shape_)) {
+std::optional<std::int64_t> checked_count(std::span<const std::int64_t> shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent < 0) return std::nullopt;
+    if (extent == 0) return 0;
+    if (count > kMostElements / extent) count = kMostElements + 1;  // a later 0 may still make it empty
+    if (count <= kMostElements) count *= extent;
+  }
+  return count <= kMostElements ? std::optional(count) : std::nullopt;
+}
+
+Buffer::Buffer(DType type, Shape shape) : type_(type), shape_(std::move(shape)) {
+  const auto count = checked_count(shape_);
+  if (!count) throw std::bad_alloc();
+  size_ = *count;
   bytes_ = std::make_shared_for_overwrite<std::byte[]>(static_cast<std::size_t>(size_) * element_bytes());
 }
 

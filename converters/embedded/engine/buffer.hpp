@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "harness/core/dtype.hpp"
 #include "harness/core/result.hpp"
@@ -19,7 +21,8 @@ using core::Shape;
 class Buffer {
  public:
   Buffer() = default;
-  /// Elements are not initialized.
+  /// Elements are not initialized. Throws std::bad_alloc, also for more than kMostElements or a negative extent: who
+  /// runs a kernel catches it and names the node.
   Buffer(DType type, Shape shape);
 
   /// Errors   unsupported for element types that the engine does not have.
@@ -55,6 +58,11 @@ class Buffer {
   std::int64_t size_ = 0;
   std::shared_ptr<std::byte[]> bytes_;
 };
+
+/// More elements than this are refused before any memory is asked for.
+inline constexpr std::int64_t kMostElements = std::int64_t{1} << 28U;
+/// Product of the extents; nothing where one is negative or the product passes kMostElements.
+[[nodiscard]] std::optional<std::int64_t> checked_count(std::span<const std::int64_t> shape);
 
 /// Whether the engine stores elements of `type`.
 [[nodiscard]] bool is_stored(DType type);

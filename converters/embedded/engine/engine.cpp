@@ -71,7 +71,8 @@ Result<core::TensorMap> Program::run(const core::TensorMap& inputs, core::Tensor
     read.clear();
     for (const int slot : step.inputs) read.push_back(slot < 0 ? nullptr : &values[static_cast<std::size_t>(slot)]);
     written.assign(step.outputs.size(), {});
-    if (const auto status = step.kernel({read, written}); !status) return at_node(status.error(), step.node);
+    if (const auto status = run_kernel(step.kernel, {read, written}); !status)
+      return at_node(status.error(), step.node);
     for (std::size_t i = 0; i < written.size(); ++i) {
       if (step.outputs[i] < 0) continue;
       const auto slot = static_cast<std::size_t>(step.outputs[i]);

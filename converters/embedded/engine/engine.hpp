@@ -21,7 +21,8 @@ struct TensorView {
   std::span<const float> floats;  ///< the values; empty unless `type` is float32
 };
 
-/// Sees every graph input and node output by name, in execution order.
+/// Sees every graph input and node output by name, in execution order. What is computed from constants alone is
+/// folded before the first run and not shown.
 using Observer = std::function<void(std::string_view name, const TensorView& tensor)>;
 
 struct ProgramState;

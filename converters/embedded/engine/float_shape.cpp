@@ -43,7 +43,6 @@ Result<Kernel> make_reshape(const Binding& binding) {
     if (!call.has(0) || !call.has(1)) return invalid_model("data and shape are required");
     const Buffer& x = call.input(0);
     Shape shape = call.input(1).to_integers();
-    std::int64_t known = 1;
     std::ptrdiff_t open = -1;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] == 0 && !zero_stays_zero) {
@@ -54,12 +53,13 @@ Result<Kernel> make_reshape(const Binding& binding) {
         open = static_cast<std::ptrdiff_t>(d);
       } else if (shape[d] < 0) {
         return invalid_data(fmt::format("shape {} has a wrong extent", core::shape_text(shape)));
-      } else {
-        known *= shape[d];
       }
     }
+    Shape rest = shape;
+    if (open >= 0) rest.erase(rest.begin() + open);
+    const std::int64_t known = checked_count(rest).value_or(kMostElements + 1);
     if (open >= 0) shape[static_cast<std::size_t>(open)] = known == 0 ? 0 : x.size() / known;
-    if (core::element_count(shape) != x.size()) {
+    if (checked_count(shape) != x.size()) {
       return invalid_data(fmt::format("{} does not hold the {} elements of {}", core::shape_text(shape), x.size(),
                                       core::shape_text(x.shape())));
     }

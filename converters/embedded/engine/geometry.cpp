@@ -28,6 +28,13 @@ Status check_lengths(const WindowAttributes& attributes, std::size_t rank) {
   if (!std::ranges::all_of(attributes.strides, positive) || !std::ranges::all_of(attributes.dilations, positive)) {
     return invalid_model("strides and dilations must be positive");
   }
+  constexpr std::int64_t kMost = std::int64_t{1} << 31U;  // beyond it the extents below could overflow
+  for (const auto* list : {&attributes.kernel_shape, &attributes.strides, &attributes.dilations, &attributes.pads,
+                           &attributes.output_padding, &attributes.output_shape}) {
+    if (std::ranges::any_of(*list, [](std::int64_t value) { return value > kMost || value < -kMost; })) {
+      return invalid_model(fmt::format("an attribute has a value beyond {}", kMost));
+    }
+  }
   if (std::ranges::any_of(attributes.pads, [](std::int64_t value) { return value < 0; })) {
     return unsupported("pads are negative; use a Slice instead");
   }

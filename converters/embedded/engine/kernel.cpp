@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <new>
+#include <stdexcept>
+
 namespace assay::embedded::engine {
 
 const MakerTable& float_makers() {
@@ -30,6 +33,16 @@ core::Error invalid_model(std::string message) {
   return {core::ErrorKind::invalid_model, std::move(message), "", "", ""};
 }
 core::Error unsupported(std::string message) { return {core::ErrorKind::unsupported, std::move(message), "", "", ""}; }
+
+Status run_kernel(const Kernel& kernel, const Call& call) {
+  try {
+    return kernel(call);
+  } catch (const std::bad_alloc&) {
+    return invalid_data(fmt::format("a tensor would be larger than the memory or than {} elements", kMostElements));
+  } catch (const std::length_error&) {
+    return invalid_data(fmt::format("a tensor would be larger than the memory or than {} elements", kMostElements));
+  }
+}
 
 Status expect_inputs(const Call& call, std::size_t count, DType type) {
   for (std::size_t i = 0; i < count; ++i) {

@@ -68,6 +68,9 @@ void add_shape_makers(MakerTable& table);
 [[nodiscard]] core::Error invalid_model(std::string message);
 [[nodiscard]] core::Error unsupported(std::string message);
 
+/// Runs `kernel`; running out of memory, by honest size or by a lie in the model, becomes an error.
+[[nodiscard]] Status run_kernel(const Kernel& kernel, const Call& call);
+
 /// Fails unless inputs 0 … count-1 are there and of type `type`.
 [[nodiscard]] Status expect_inputs(const Call& call, std::size_t count, DType type);
 

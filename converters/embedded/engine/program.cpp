@@ -95,7 +95,7 @@ class Builder {
     const auto kernel = make_float_kernel(node, opset_, inputs);
     if (!kernel) return kernel.error();
     std::vector<Buffer> outputs(node.outputs.size());
-    if (const auto status = (*kernel)({inputs, outputs}); !status) return at_node(status.error(), node);
+    if (const auto status = run_kernel(*kernel, {inputs, outputs}); !status) return at_node(status.error(), node);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!node.outputs[i].empty()) constants_[node.outputs[i]] = std::move(outputs[i]);
     }
@@ -279,7 +279,7 @@ Result<std::vector<core::Tensor>> evaluate_node(const model::Node& node, std::in
   const auto kernel = make_float_kernel(node, opset, pointers);
   if (!kernel) return kernel.error();
   std::vector<Buffer> outputs(node.outputs.size());
-  if (const auto status = (*kernel)({pointers, outputs}); !status) return at_node(status.error(), node);
+  if (const auto status = run_kernel(*kernel, {pointers, outputs}); !status) return at_node(status.error(), node);
   std::vector<core::Tensor> tensors;
   for (const Buffer& output : outputs) tensors.push_back(output.to_tensor());
   return tensors;
