@@ -1,5 +1,6 @@
 # Fails when a file of a target includes a header of a folder whose target it does not link, directly or through
 # others. RULES has a line "target|folder|dep,dep" for each of our libraries.
+cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${RULES} lines)
 set(targets "")
 foreach(line IN LISTS lines)
