@@ -154,6 +154,14 @@ std::optional<QuantParams> authored_params(const State& state, const model::Wiri
   return declared_params(graph, graph.nodes[*producer]);
 }
 
+/// Parameters of the activation that node `index` multiplies with its weight: ours, or those of the model itself.
+std::optional<QuantParams> multiplied_params(const State& state, const model::Wiring& wiring, std::size_t index) {
+  const auto& operands = state.plan.nodes[index].operands;
+  const std::string input(state.model.graph.nodes[index].input(operands.empty() ? 0 : operands.front()));
+  const auto found = state.params.find(input);
+  return found == state.params.end() ? authored_params(state, wiring, input) : std::optional(found->second);
+}
+
 /// A float bias between the model's own Q/DQ nodes becomes int32 where each output channel has one weight scale.
 Status assign_authored(State& state, const model::Wiring& wiring, std::size_t index) {
   const auto& node = state.model.graph.nodes[index];
@@ -162,7 +170,7 @@ Status assign_authored(State& state, const model::Wiring& wiring, std::size_t in
     plan.bias.reset();
     return core::success();
   };
-  const auto input = authored_params(state, wiring, node.input(0));
+  const auto input = multiplied_params(state, wiring, index);
   const auto weight = authored_params(state, wiring, node.input(1));
   if (!input || !weight || input->axis) return drop();
   const auto* codes = state.model.graph.initializer(state.model.graph.nodes[*wiring.producer(node.input(1))].input(0));
@@ -179,17 +187,6 @@ Status assign_authored(State& state, const model::Wiring& wiring, std::size_t in
   }
   state.codes[index].bias = Coded{params, {}};
   return core::success();
-}
-
-}  // namespace
-
-namespace {
-
-/// Parameters of the activation that node `index` multiplies with its weight: ours, or those of the model itself.
-std::optional<QuantParams> multiplied_params(const State& state, const model::Wiring& wiring, std::size_t index) {
-  const std::string input(state.model.graph.nodes[index].input(state.plan.nodes[index].operands.front()));
-  const auto found = state.params.find(input);
-  return found == state.params.end() ? authored_params(state, wiring, input) : std::optional(found->second);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ struct NodePlan {
   std::optional<std::size_t> bias;    ///< input that becomes an int32 bias
   std::optional<std::int64_t> axis;   ///< of the weight's scales; none is per-tensor
   bool feeds_activation = false;      ///< its output goes straight into a Relu or Clip and is not quantized itself
-  bool authored = false;              ///< int8 by the model's own Q/DQ nodes, which stay as they are
+  bool authored = false;              ///< its weight is codes of the model's own, which stay as they are
 };
 
 struct Plan {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "converters/embedded/channels.hpp"
+#include "converters/embedded/scales.hpp"
 
 namespace assay::embedded {
 namespace {
@@ -76,9 +77,28 @@ bool is_float(const State& state, std::string_view tensor) {
 
 const Tensor* constant(const State& state, std::string_view tensor) { return state.model.graph.initializer(tensor); }
 
+/// A weight that the model itself holds as codes stays as it is: only its scales have to lie along the output channels.
+std::string fit_coded_weight(const State& state, const model::Node& node, NodePlan& plan) {
+  const auto& graph = state.model.graph;
+  const auto made = std::ranges::find_if(graph.nodes, [&](const model::Node& before) {
+    return before.op_type == "DequantizeLinear" && before.outputs[0] == node.input(1);
+  });
+  const auto* codes = made == graph.nodes.end() ? nullptr : constant(state, made->input(0));
+  if (codes == nullptr) return "its weight is not constant";
+  const auto params = declared_params(graph, *made);
+  const auto layout = weight_layout(node, codes->shape());
+  if (!params || !layout) return "its weight's scales are not constant";
+  if (params->axis && *params->axis != layout->axis) return "its weight's scales do not lie along the output channels";
+  plan.operands = {0};
+  plan.authored = true;
+  const auto* bias = constant(state, node.input(2));
+  if (bias != nullptr && is_channel_bias(*bias, layout->channels)) plan.bias = 2;
+  return "";
+}
+
 std::string fit_weight(const State& state, const model::Node& node, std::size_t index, NodePlan& plan) {
   const auto* weight = constant(state, node.input(index));
-  if (weight == nullptr) return "its weight is not constant";
+  if (weight == nullptr) return fit_coded_weight(state, node, plan);
   if (weight->type() != DType::float32) return "its weight is not float32";
   const auto layout = weight_layout(node, weight->shape());
   if (!layout) return "its weight's shape does not fit";
@@ -96,7 +116,8 @@ std::string fit_weight(const State& state, const model::Node& node, std::size_t 
 std::string fit_gemm(const State& state, const model::Node& node, NodePlan& plan) {
   // fold_gemm_factors leaves 1 wherever the operand is constant.
   if (node.float_or("beta", 1) != 1) return "beta with a C that is not constant has no INT8 form";
-  if (constant(state, node.input(1)) != nullptr) return fit_weight(state, node, 1, plan);
+  auto reason = fit_weight(state, node, 1, plan);
+  if (reason.empty() || constant(state, node.input(1)) != nullptr) return reason;
   if (!node.input(2).empty()) return "a bias without a constant B has no INT8 form";
   plan.operands = {0, 1};
   return "";
