@@ -160,11 +160,13 @@ Scenario imported() {
   return scenario("imported", model, make_feed(model, 1));
 }
 
-/// Inputs that lie half way between codes: scale 1/64 exactly, zero_point -1.
+/// Scales 1/64 and 1/32 exactly, zero_point -1: every odd code of `x` lies half way between two of the output.
 Scenario ties() {
-  const auto model = make_model("agraph (float[1,4] x) => (float[1,4] y) {\n y = Neg (x)\n}", {});
-  auto made = scenario("ties", model, {{{"x", floats({1, 4}, {-127.0 / 64, 2, 0, 0})}}});
-  made.inputs = {{"x", floats({1, 4}, {0.5 / 64, 1.5 / 64, -2.5 / 64, 7.5 / 64})}};
+  const auto model =
+      make_model("agraph (float[1,4] x, float[1,2] z) => (float[1,6] y) {\n y = Concat <axis=1> (x, z)\n}", {});
+  auto made = scenario("ties", model,
+                       {{{"x", floats({1, 4}, {-127.0 / 64, 2, 0, 0})}, {"z", floats({1, 2}, {-127.0 / 32, 4})}}});
+  made.inputs = {{"x", floats({1, 4}, {1.0 / 64, 3.0 / 64, -5.0 / 64, 0})}, {"z", floats({1, 2}, {0, 1})}};
   return made;
 }
 
