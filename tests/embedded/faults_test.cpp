@@ -182,6 +182,7 @@ std::vector<Scenario> scenarios() {
       shape_values(),
       middle_read(),
       imported(),
+      ties(),
       spoiled("aborted",
               [](State& s) {
                 s.feed_problem = Error{core::ErrorKind::invalid_data, "calibration batch 2 can't be read", "", "", ""};
