@@ -42,6 +42,9 @@ class LegalRanges {
 
  private:
   void connect();
+  /// Unsigned symmetric codes are centred at 128, or at 127 by converters that leave 255 unused: what most of an
+  /// artifact's activations have.
+  void find_unsigned_center();
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor) const;
   [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor) const;
   /// The output of the Relu or Clip that alone reads `tensor`, or "".
@@ -53,6 +56,7 @@ class LegalRanges {
   model::Wiring wiring_;
   std::map<std::string, std::vector<std::string>> shared_, covers_;
   std::map<std::string, std::vector<core::QuantParams>> given_;
+  std::int64_t unsigned_center_ = 128;
 };
 
 /// Shorthand for a finding of this layer.

@@ -43,9 +43,12 @@ std::string brief(const QuantParams& params) {
       params.zero_point.empty() ? 0 : params.zero_point.front(), params.axis ? std::to_string(*params.axis) : "none");
 }
 
-/// The first facet in which `params` differs from what the case expects.
-std::optional<std::pair<Facet, std::string>> differs(const corpus::ExpectedScale& expected, const QuantParams& params) {
-  if (expected.count && *expected.count != static_cast<std::int64_t>(params.scale.size())) {
+/// The first facet in which `params` differs from what the case expects. A count of scales along an axis is expected
+/// of per-axis options only.
+std::optional<std::pair<Facet, std::string>> differs(const corpus::ExpectedScale& expected, const QuantParams& params,
+                                                     bool per_axis) {
+  const bool one_for_all = !per_axis && params.scale.size() == 1;
+  if (!one_for_all && expected.count && *expected.count != static_cast<std::int64_t>(params.scale.size())) {
     return std::pair(Facet::count, fmt::format("expected {} scales", *expected.count));
   }
   if (expected.scale) {
@@ -74,7 +77,7 @@ void check_expected(const LayerContext& context, std::vector<Finding>& findings)
           Facet::scale, name, fmt::format("tensor \"{}\": expected a scale, but the artifact declares none", name)));
     }
     for (const QuantParams& params : declared) {
-      const auto difference = differs(expected, params);
+      const auto difference = differs(expected, params, context.evidence.options.per_axis);
       if (!difference) continue;
       findings.push_back(
           audit_finding(difference->first, name,

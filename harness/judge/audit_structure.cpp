@@ -113,12 +113,25 @@ class ConcatCheck {
       if (node.op != "Concat" || node.outputs.empty() || !node.outputs.front() ||
           node.outputs.front()->scale.size() != 1)
         continue;
+      if (clipped_afterwards(node)) continue;
       for (const Operand& branch : node.inputs) check(node, branch);
     }
     return std::move(findings_);
   }
 
  private:
+  /// A Relu or Clip that alone reads the Concat may lend it its own, narrower range.
+  bool clipped_afterwards(const ArtifactNode& node) const {
+    if (!node.original) return false;
+    const model::Graph& graph = context_.evidence.model->graph;
+    const std::string& output = graph.nodes[*node.original].outputs.front();
+    const model::Wiring wiring(graph);
+    const auto& consumers = wiring.consumers(output);
+    if (wiring.is_output(output) || consumers.size() != 1) return false;
+    const std::string& op = graph.nodes[consumers.front()].op_type;
+    return op == "Relu" || op == "Clip";
+  }
+
   void check(const ArtifactNode& node, const Operand& branch) {
     if (!node.original || !branch.quantized() || branch.params->scale.size() != 1 || branch.original.empty()) return;
     const QuantParams& out = *node.outputs.front();

@@ -35,11 +35,12 @@ double quantile(const std::vector<double>& sorted, double share, bool higher) {
 /// takes the quantile of the magnitudes: all are in use, so the interval spans them.
 void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, double percent) {
   const double tail = 1 - percent / 100;
-  const double bin = (sorted.back() - sorted.front()) / kBins;
+  // Histograms lie symmetric around zero in several converters, whatever the values do: the widest bin in use.
+  const double bin = 2 * std::max(std::abs(sorted.front()), std::abs(sorted.back())) / kBins;
   std::vector<double> magnitudes(sorted.size());
   std::ranges::transform(sorted, magnitudes.begin(), [](double v) { return std::abs(v); });
   std::ranges::sort(magnitudes);
-  const double symmetric = quantile(magnitudes, 1 - tail, false) - magnitudes.back() / kBins;
+  const double symmetric = quantile(magnitudes, 1 - tail, false) - bin;
   allowed.high.high = std::max(0.0, quantile(sorted, 1 - tail / 2, true) + bin);
   allowed.high.low = std::clamp(std::min(quantile(sorted, 1 - tail, false) - bin, symmetric), 0.0, allowed.high.high);
   allowed.low.low = std::min(0.0, quantile(sorted, tail / 2, false) - bin);
@@ -107,7 +108,7 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
   const std::int64_t actual = params.zero_point.front();
   const double scale = params.scale.front();
   if (symmetric) {
-    const std::int64_t expected = limits.low == 0 ? (limits.high + 1) / 2 : 0;
+    const std::int64_t expected = limits.low == 0 ? allowed.unsigned_center : 0;
     if (actual == expected) return std::nullopt;
     return ParamFault{Facet::zero_point, std::to_string(expected), std::to_string(actual),
                       static_cast<double>(std::abs(actual - expected))};
@@ -198,7 +199,7 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
   const bool empty = scale_span(allowed, params.type, symmetric, policy.divisor).high < kLeastNormal;
-  return empty && !symmetric ? std::nullopt : check_zero_point(params, allowed, symmetric);
+  return empty ? std::nullopt : check_zero_point(params, allowed, symmetric);
 }
 
 }  // namespace assay::judge

@@ -16,17 +16,18 @@ struct Interval {
 /// What a correct converter may take as a tensor's range, with zero included: low.high <= 0 <= high.low.
 struct AllowedRange {
   Interval low, high;
-  double slack = 0;    ///< float32 forward error of an end
-  std::string tensor;  ///< whose range it is
-  bool fixed = false;  ///< stated by the policy rather than calibrated
+  double slack = 0;                    ///< float32 forward error of an end
+  std::string tensor;                  ///< whose range it is
+  bool fixed = false;                  ///< stated by the policy rather than calibrated
+  std::int64_t unsigned_center = 128;  ///< code of zero for unsigned symmetric parameters
 };
 
 /// The allowed range of one tensor from its calibration values.
 ///
 /// Formula  min-max: lo' = min(lo, 0), hi' = max(hi, 0), one value each; averaging per sample or over batches: between
 ///          the mildest sample's end and the extreme; percentile: between the lower and higher quantile of either tail
-///          convention, one bin of 2048 wider; entropy: between amax·128/2048 and amax plus one bin; mse: up to the
-///          extreme.
+///          convention, one bin wider (2048 over the symmetric range); entropy: between amax·128/2048 and amax plus one
+///          bin; mse: up to the extreme.
 [[nodiscard]] AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
                                          const std::vector<double>* sorted_values, const converters::Options& options,
                                          const converters::Policy& policy);

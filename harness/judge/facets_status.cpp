@@ -154,6 +154,16 @@ std::optional<Judgement> settle_executions(const Evidence& evidence) {
   return std::nullopt;
 }
 
+/// Is there anything that a table of tensors could list? A model of operators without INT8 form has nothing.
+bool quantizes_something(const Evidence& evidence) {
+  if (evidence.artifact != nullptr) {
+    return std::ranges::any_of(evidence.artifact->graph.nodes,
+                               [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
+  }
+  const auto& precision = evidence.conversion.precision;
+  return precision.empty() || std::ranges::any_of(precision, [](const auto& node) { return node.got == "int8"; });
+}
+
 }  // namespace
 
 std::optional<bool> matches(const std::string& pattern, const std::string& text) {
@@ -218,7 +228,7 @@ std::vector<Finding> check_diagnostics(const Evidence& evidence) {
   }
   if (reply.outcome != Outcome::ok) return findings;
   const converters::Supports& supports = evidence.converter.supports;
-  if (supports.says("tensors") && reply.tensors.empty()) {
+  if (supports.says("tensors") && reply.tensors.empty() && quantizes_something(evidence)) {
     add("supports.reports lists \"tensors\", but the reply has none");
   }
   if (supports.says("precision") && reply.precision.empty() && !evidence.model->graph.nodes.empty()) {

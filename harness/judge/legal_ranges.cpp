@@ -34,6 +34,17 @@ LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& c
       wiring_(graph_),
       given_(given_params(*context.evidence.model)) {
   connect();
+  find_unsigned_center();
+}
+
+void LegalRanges::find_unsigned_center() {
+  if (context_.artifact == nullptr || !context_.evidence.options.symmetric) return;
+  const auto centred_at = [&](std::int64_t code) {
+    return std::ranges::count_if(context_.artifact->quantizers(), [&](const Quantizer& quantizer) {
+      return quantizer.params.type == core::DType::uint8 && quantizer.params.zero_point.front() == code;
+    });
+  };
+  if (centred_at(127) > centred_at(128)) unsigned_center_ = 127;
 }
 
 void LegalRanges::connect() {
@@ -85,12 +96,14 @@ std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
     const auto fixed = fixed_ranges.find(graph_.nodes[*producer].op_type);
     if (fixed != fixed_ranges.end()) {
       const double low = std::min(fixed->second.first, 0.0), high = std::max(fixed->second.second, 0.0);
-      return AllowedRange{{low, low}, {high, high}, 0, tensor, true};
+      return AllowedRange{{low, low}, {high, high}, 0, tensor, true, unsigned_center_};
     }
   }
   const auto values = calibration_.sorted_values.find(tensor);
-  return allowed_range(tensor, found->second, values == calibration_.sorted_values.end() ? nullptr : &values->second,
-                       evidence.options, evidence.converter.policy);
+  const auto* sorted = values == calibration_.sorted_values.end() ? nullptr : &values->second;
+  AllowedRange range = allowed_range(tensor, found->second, sorted, evidence.options, evidence.converter.policy);
+  range.unsigned_center = unsigned_center_;
+  return range;
 }
 
 std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
@@ -112,7 +125,7 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
       if (!reaches(a, b) || (&a == &members.front() && &b == &members.front())) continue;
       const bool same = &a == &b;
       legal.push_back({a.low, b.high, std::max(a.slack, b.slack), same ? a.tensor : a.tensor + "\" and \"" + b.tensor,
-                       a.fixed && b.fixed});
+                       a.fixed && b.fixed, unsigned_center_});
     }
   }
   // What only a Relu or Clip reads may be clipped to that operator's range at once: nothing is lost.

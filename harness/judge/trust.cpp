@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "harness/judge/audit.hpp"
@@ -18,30 +19,64 @@ bool listed(const Evidence& evidence, std::string_view data_set) {
   });
 }
 
-/// Parameters of activations and of weights, wherever they are known from.
-struct KnownParams {
-  std::vector<core::QuantParams> activations, weights;
+/// What the data give a correct converter to do, by the harness's own numbers: zero points of the activations that are
+/// quantized, and whether the channels of per-axis weights differ.
+struct Discrimination {
+  bool has_activations = false, zero_points = false;
+  bool has_channels = false, channels_apart = false;
 };
-KnownParams known_params(const LayerContext& context) {
-  KnownParams known;
-  if (context.artifact != nullptr) {
-    for (const Quantizer& quantizer : context.artifact->quantizers()) {
-      if (!quantizer.constant) known.activations.push_back(quantizer.params);
-    }
-    for (const ArtifactNode& node : context.artifact->nodes()) {
-      for (const Operand& input : node.inputs) {
-        if (input.quantized() && input.constant_codes != nullptr && input.params->type != core::DType::int32) {
-          known.weights.push_back(*input.params);
-        }
-      }
-    }
-    return known;
+
+/// Largest magnitudes of a weight's channels along the declared axis, as a set.
+std::set<double> channel_maxima(const core::Tensor& weight, const core::QuantParams& params) {
+  const auto channels = ChannelIndex::make(weight.shape(), params);
+  if (!channels || !weight.is_real()) return {};
+  std::vector<double> maxima(channels->extent(), 0);
+  const auto values = weight.reals();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double& largest = maxima[channels->channel(i)];
+    largest = std::max(largest, std::abs(values[i]));
   }
-  for (const auto& tensor : context.evidence.conversion.tensors) {
-    const bool weight = context.evidence.model->graph.initializer(tensor.name) != nullptr;
-    (weight ? known.weights : known.activations).push_back(tensor.params);
+  return {maxima.begin(), maxima.end()};
+}
+
+void add_activation(const LayerContext& context, const std::string& tensor, const core::QuantParams& declared,
+                    Discrimination& seen) {
+  const auto audited = context.audited.find(tensor);
+  const core::QuantParams& params = audited == context.audited.end() ? declared : audited->second;
+  seen.has_activations = true;
+  seen.zero_points = seen.zero_points || std::ranges::any_of(params.zero_point, [](std::int64_t z) { return z != 0; });
+}
+
+void add_weight(const LayerContext& context, const std::string& tensor, const core::QuantParams& declared,
+                Discrimination& seen) {
+  if (declared.scale.size() < 2) return;
+  seen.has_channels = true;
+  const core::Tensor* weight = context.evidence.model->graph.initializer(tensor);
+  const auto apart = weight == nullptr ? std::set<double>(declared.scale.begin(), declared.scale.end())
+                                       : channel_maxima(*weight, declared);
+  seen.channels_apart = seen.channels_apart || apart.size() > 1;
+}
+
+Discrimination discrimination(const LayerContext& context) {
+  Discrimination seen;
+  if (context.artifact == nullptr) {
+    for (const auto& tensor : context.evidence.conversion.tensors) {
+      const bool weight = context.evidence.model->graph.initializer(tensor.name) != nullptr;
+      (weight ? add_weight : add_activation)(context, tensor.name, tensor.params, seen);
+    }
+    return seen;
   }
-  return known;
+  for (const Quantizer& quantizer : context.artifact->quantizers()) {
+    if (!quantizer.constant) add_activation(context, quantizer.original, quantizer.params, seen);
+  }
+  for (const ArtifactNode& node : context.artifact->nodes()) {
+    for (const Operand& input : node.inputs) {
+      const bool weight =
+          input.quantized() && input.constant_codes != nullptr && input.params->type != core::DType::int32;
+      if (weight) add_weight(context, input.original, *input.params, seen);
+    }
+  }
+  return seen;
 }
 
 /// Does any graph input go beyond its calibrated range in the data set `saturate`?
@@ -91,25 +126,15 @@ OutputTally tally_outputs(const LayerContext& context) {
 
 std::optional<std::string> distrust(const LayerContext& context) {
   const Evidence& evidence = context.evidence;
-  const KnownParams known = known_params(context);
   // Parameters that the model gives itself are what they are.
-  const bool derived = given_params(*evidence.model).empty();
-  if (derived && !evidence.options.symmetric && !known.activations.empty()) {
-    const bool all_zero = std::ranges::all_of(known.activations, [](const core::QuantParams& params) {
-      return std::ranges::all_of(params.zero_point, [](std::int64_t z) { return z == 0; });
-    });
-    if (all_zero)
+  if (given_params(*evidence.model).empty()) {
+    const Discrimination seen = discrimination(context);
+    if (!evidence.options.symmetric && seen.has_activations && !seen.zero_points) {
       return "asymmetric options, but every activation's zero_point is 0: a dropped zero_point would not show";
-  }
-  if (derived && evidence.options.per_axis) {
-    bool several = false, apart = false;
-    for (const core::QuantParams& params : known.weights) {
-      if (params.scale.size() < 2) continue;
-      several = true;
-      apart = apart || std::set<double>(params.scale.begin(), params.scale.end()).size() > 1;
     }
-    if (several && !apart)
-      return "per-axis options, but the scales of every weight are equal: a wrong axis would not show";
+    if (evidence.options.per_axis && seen.has_channels && !seen.channels_apart) {
+      return "per-axis options, but the channels of every weight are alike: a wrong axis would not show";
+    }
   }
   if (listed(evidence, "saturate") && !evidence.executions.empty() && !saturates(context)) {
     return "data set \"saturate\" is listed, but no input leaves its calibrated range";
