@@ -213,6 +213,22 @@ TEST(IntegerNodes, AFloatReaderOfTheResultKeepsTheNodeInFloat) {
   EXPECT_TRUE(integer_nodes_of(g.model()).empty());
 }
 
+TEST(IntegerNodes, AResultMayBeQuantizedTwice) {
+  GraphMaker g;
+  const auto x = g.input("x", {2}, 1, 0);
+  g.node("Add", {x, x}, "sum");
+  g.node("Relu", {"sum"}, "y");
+  g.quantized_output("y", 1, 0);
+  g.initializer("coarse", floats({}, {2}));
+  g.initializer("zero", ints(DType::uint8, {}, {3}));
+  g.node("QuantizeLinear", {"y", "coarse", "zero"}, "z");
+  g.output("z");
+  EXPECT_THAT(integer_nodes_of(g.model()), ElementsAre("sum", "y"));
+  const auto trace = codes_of(g.model(), {{"x", floats({2}, {-1, 5})}});
+  EXPECT_THAT(trace.at("y_q").to_integers(), ElementsAre(0, 10));
+  EXPECT_THAT(trace.at("z").to_integers(), ElementsAre(3, 8));
+}
+
 TEST(IntegerNodes, AskingForTheShapeDoesNot) {
   GraphMaker g;
   const auto x = g.input("x", {2}, 1, 0);

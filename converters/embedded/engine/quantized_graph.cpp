@@ -79,57 +79,60 @@ class Finder {
     return params ? params->type : DType::undefined;
   }
 
-  /// The only node that reads the elements of `tensor`, where there is just one and nobody outside sees the tensor.
-  std::optional<std::size_t> only_reader(std::string_view tensor) const {
-    if (wiring_.is_output(tensor)) return std::nullopt;
-    std::optional<std::size_t> only;
-    for (const std::size_t reader : wiring_.consumers(tensor)) {
-      if (reads_shape_only(graph_.nodes[reader])) continue;
-      if (only) return std::nullopt;
-      only = reader;
-    }
-    return only;
+  /// The nodes that read the elements of `tensor`; none where somebody outside sees the tensor.
+  std::vector<std::size_t> element_readers(std::string_view tensor) const {
+    if (wiring_.is_output(tensor)) return {};
+    std::vector<std::size_t> readers = wiring_.consumers(tensor);
+    std::erase_if(readers, [&](std::size_t reader) { return reads_shape_only(graph_.nodes[reader]); });
+    return readers;
   }
 
-  /// Follows one output of a node to the QuantizeLinear that takes it, over at most one Relu or Clip.
-  std::optional<OutputCodes> follow(std::string_view tensor, IntegerNode& found) {
-    auto reader = only_reader(tensor);
-    if (!reader) return std::nullopt;
-    const Node* activation = nullptr;
-    const Node* next = &graph_.nodes[*reader];
-    if (is_onnx(*next) && (next->op_type == "Relu" || next->op_type == "Clip") && next->input(0) == tensor) {
-      activation = next;
-      found.covered.push_back(*reader);
-      found.names.push_back(next->name);
-      reader = only_reader(next->outputs[0]);
-      if (!reader) return std::nullopt;
-      next = &graph_.nodes[*reader];
-    }
-    const std::string_view last = activation != nullptr ? std::string_view(activation->outputs[0]) : tensor;
-    if (!is_onnx(*next) || next->op_type != "QuantizeLinear" || next->input(0) != last) return std::nullopt;
-    const auto params = constant_params(*next, constants_);
-    if (!params || params->scale.size() != 1 || (params->type != DType::int8 && params->type != DType::uint8)) {
-      return std::nullopt;
-    }
-    OutputCodes out = output_codes(params->type, params->scale[0], params->zero_point[0]);
-    if (activation != nullptr && !fuse_activation(*activation, constants_, policy_, out)) return std::nullopt;
-    found.covered.push_back(*reader);
-    found.outputs.push_back(next->outputs[0]);
-    found.shapes.emplace(tensor, next->outputs[0]);
-    found.shapes.emplace(last, next->outputs[0]);
-    return out;
+  /// A Relu or Clip that alone reads `tensor`.
+  const Node* only_activation(const std::vector<std::size_t>& readers, std::string_view tensor) const {
+    if (readers.size() != 1) return nullptr;
+    const Node& reader = graph_.nodes[readers.front()];
+    const bool limits = is_onnx(reader) && (reader.op_type == "Relu" || reader.op_type == "Clip");
+    return limits && reader.input(0) == tensor ? &reader : nullptr;
   }
 
-  Result<IntegerNode> try_node(const Node& node, IntegerMaker maker) {
-    IntegerNode found;
-    found.names.push_back(node.name);
-    std::vector<OutputCodes> outputs;
-    for (const std::string& output : node.outputs) {
-      if (output.empty()) return IntegerNode{};
-      const auto out = follow(output, found);
-      if (!out) return IntegerNode{};
-      outputs.push_back(*out);
+  /// Where one output of a node goes as codes.
+  struct Target {
+    OutputCodes out;
+    std::string codes;
+  };
+
+  /// Follows one output of a node to the QuantizeLinear nodes that take it, over at most one Relu or Clip. None where
+  /// anybody else reads it.
+  std::vector<Target> follow(std::string_view tensor, IntegerNode& found) {
+    auto readers = element_readers(tensor);
+    std::string_view last = tensor;
+    const Node* activation = only_activation(readers, tensor);
+    if (activation != nullptr) {
+      found.covered.push_back(readers.front());
+      found.names.push_back(activation->name);
+      last = activation->outputs[0];
+      readers = element_readers(last);
     }
+    std::vector<Target> targets;
+    for (const std::size_t reader : readers) {
+      const Node& next = graph_.nodes[reader];
+      if (!is_onnx(next) || next.op_type != "QuantizeLinear" || next.input(0) != last) return {};
+      const auto params = constant_params(next, constants_);
+      if (!params || params->scale.size() != 1 || (params->type != DType::int8 && params->type != DType::uint8)) {
+        return {};
+      }
+      OutputCodes out = output_codes(params->type, params->scale[0], params->zero_point[0]);
+      if (activation != nullptr && !fuse_activation(*activation, constants_, policy_, out)) return {};
+      found.covered.push_back(reader);
+      targets.push_back({out, next.outputs[0]});
+    }
+    if (targets.empty()) return {};
+    found.shapes.emplace(tensor, targets.front().codes);
+    found.shapes.emplace(last, targets.front().codes);
+    return targets;
+  }
+
+  std::vector<Operand> operands_of(const Node& node, IntegerNode& found) const {
     std::vector<Operand> operands;
     for (const std::string& input : node.inputs) {
       Operand operand;
@@ -145,12 +148,46 @@ class Finder {
       operand.constant = find(constants_, found.inputs.back());
       operands.push_back(std::move(operand));
     }
-    auto kernel = maker({node, opset_, operands, outputs, policy_});
-    if (!kernel) return kernel.error();
-    if (!*kernel) return IntegerNode{};
-    found.kernel = std::move(*kernel);
+    return operands;
+  }
+
+  Result<IntegerNode> try_node(const Node& node, IntegerMaker maker) {
+    IntegerNode found;
+    found.names.push_back(node.name);
+    const std::vector<Operand> operands = operands_of(node, found);
+    std::vector<std::vector<Target>> targets;
+    for (const std::string& output : node.outputs) {
+      if (!output.empty()) targets.push_back(follow(output, found));
+      if (output.empty() || targets.back().empty()) return IntegerNode{};
+    }
+    // A result that several QuantizeLinear nodes take is computed for each; only a single result may be.
+    const std::size_t times = targets.size() == 1 ? targets[0].size() : 1;
+    std::vector<Kernel> kernels;
+    for (std::size_t i = 0; i < times; ++i) {
+      std::vector<OutputCodes> outputs;
+      for (const auto& own : targets) {
+        if (targets.size() > 1 && own.size() > 1) return IntegerNode{};
+        outputs.push_back(own[i].out);
+        found.outputs.push_back(own[i].codes);
+      }
+      auto kernel = maker({node, opset_, operands, outputs, policy_});
+      if (!kernel) return kernel.error();
+      if (!*kernel) return IntegerNode{};
+      kernels.push_back(std::move(*kernel));
+    }
+    found.kernel = times == 1 ? std::move(kernels[0]) : in_turn(std::move(kernels));
     for (const std::size_t index : found.covered) activations_.insert(index);
     return found;
+  }
+
+  /// Each kernel makes one of the outputs.
+  static Kernel in_turn(std::vector<Kernel> kernels) {
+    return [kernels = std::move(kernels)](const Call& call) -> Status {
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        if (const auto status = kernels[i]({call.inputs, call.outputs.subspan(i, 1)}); !status) return status;
+      }
+      return core::success();
+    };
   }
 
   const model::Graph& graph_;
