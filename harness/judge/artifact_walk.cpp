@@ -45,6 +45,7 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
                                         const std::map<std::string, TensorPtr, std::less<>>& constants) const {
   WalkStep step;
   const ArtifactNode* entry = view_->find(index);
+  step.integer = entry != nullptr && entry->integer();
   if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") {
     step.action = node.op_type == "QuantizeLinear" ? Action::quantize : Action::dequantize;
     Result<QuantParams> params = read_quant_params(node, constants);
@@ -195,7 +196,9 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
                        .op = node.op_type,
                        .tensor = {}};
   }
-  return enclose_node(node, artifact_.opset(node.domain), inputs, style_.arithmetic);
+  Arithmetic arithmetic = style_.arithmetic;
+  arithmetic.integer_accumulator = arithmetic.integer_accumulator && step.integer;
+  return enclose_node(node, artifact_.opset(node.domain), inputs, arithmetic);
 }
 
 Result<std::vector<Enclosure>> ArtifactWalk::evaluate_qoperator(const WalkStep& step) const {

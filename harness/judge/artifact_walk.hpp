@@ -22,6 +22,8 @@ struct WalkStep {
   core::QuantParams params;           ///< of quantize and dequantize
   const ArtifactNode* qop = nullptr;  ///< of qoperator
   model::Node float_node;             ///< of qoperator: the operator it stands for
+  /// Stands between codes on both sides, so an integer engine runs it on them; otherwise it runs in float32.
+  bool integer = false;
 };
 
 /// An artifact with everything that does not depend on its inputs computed once. Keeps a pointer to `view`.
@@ -35,6 +37,8 @@ class PreparedArtifact {
   [[nodiscard]] const std::vector<WalkStep>& steps() const { return steps_; }
   [[nodiscard]] const std::unordered_map<std::string, Enclosure>& constants() const { return constants_; }
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
+  /// Nodes that the converter says run in float, by their index in the artifact.
+  void set_float(std::size_t index) { steps_[index].integer = false; }
   /// Tensors that no node after `index` reads, graph outputs left out.
   [[nodiscard]] const std::vector<std::string>& last_read_by(std::size_t index) const { return last_reads_[index]; }
 

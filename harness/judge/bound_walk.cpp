@@ -331,8 +331,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   constants.inputs[2] = enclosure_around(bias, bias_radius);
 }
 
-BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known)
-    : plan_(plan), inputs_(inputs), known_(std::move(known)) {}
+BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice)
+    : plan_(plan), inputs_(inputs), known_(std::move(known)), rounds_twice_(rounds_twice) {}
 
 const Enclosure* BoundWalk::find(const std::string& tensor) const {
   const auto found = values_.find(tensor);
@@ -424,6 +424,7 @@ std::vector<double> BoundWalk::limit(const Enclosure& tensor, const Quantization
   const std::span<const double> high = tensor.high_or_centre().reals();
   for (std::size_t i = 0; i < limits.size(); ++i) {
     limits[i] += rounding_radius(low[i], high[i], scale, zero_point, rounding->params.type);
+    limits[i] += rounds_twice_ ? scale / 4 : 0;
   }
   return limits;
 }

@@ -63,7 +63,8 @@ class BoundWalk {
  public:
   /// `known` gives the dequantized values of an artifact's codes by their name, or null; end to end it is empty.
   using Known = std::function<core::TensorPtr(const std::string& codes)>;
-  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known);
+  /// `rounds_twice` grants every rounding the quarter step of a double rounding.
+  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice = false);
 
   /// Sees every graph input (`entry` null) and every tensor that an entry makes, before its own quantization, as soon
   /// as it is bounded. A tensor is freed after its last reader.
@@ -86,6 +87,7 @@ class BoundWalk {
 
   const core::TensorMap& inputs_;
   Known known_;
+  bool rounds_twice_;
   std::map<std::string, Enclosure, std::less<>> values_;
   std::string note_;
 };

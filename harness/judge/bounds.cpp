@@ -173,9 +173,11 @@ class BoundsCheck {
 
   /// The executor's outputs against the float64 reference.
   void check_end_to_end(const Execution& execution) {
-    const std::optional<NoisePrediction> noise =
-        execution.data_set == "typical" && single_operator() ? predict_noise(plan_, execution.inputs) : std::nullopt;
-    BoundWalk bounds(plan_, execution.inputs, {});
+    const bool random = execution.data_set == "typical" && single_operator() && !clips(execution.inputs);
+    const std::optional<NoisePrediction> noise = random ? predict_noise(plan_, execution.inputs) : std::nullopt;
+    // ½·2⁻ⁿ of a step with n >= 1: what a first rounding before the shift may add, where the engine does that or may.
+    const bool rounds_twice = context_.artifact == nullptr || out_.style == "double_rounding";
+    BoundWalk bounds(plan_, execution.inputs, {}, rounds_twice);
     bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
       const auto actual = execution.outputs.find(tensor);
       if (entry != nullptr && actual != execution.outputs.end() && expected.centre->is_real() &&
@@ -240,6 +242,21 @@ class BoundsCheck {
       }
     }
     return true;
+  }
+
+  /// Whether an input lies beyond its codes: what is cut off there is no uniform draw.
+  [[nodiscard]] bool clips(const core::TensorMap& inputs) const {
+    for (const auto& [name, tensor] : inputs) {
+      for (const Rounding& rounding : plan_.roundings(name)) {
+        const core::QuantParams& p = rounding.params;
+        for (const double value : tensor.is_real() ? tensor.reals() : std::span<const double>()) {
+          if (rounding_radius(value, value, p.scale[0], p.zero_point[0], p.type) > p.scale[0] / 2 * (1 + 0x1p-20)) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
   }
 
   void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }

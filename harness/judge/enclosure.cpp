@@ -80,6 +80,17 @@ bool all_exact(const Call& call) {
   return std::all_of(call.inputs.begin(), call.inputs.end(),
                      [](const Enclosure* e) { return e == nullptr || e->is_exact(); });
 }
+std::vector<double> all_steps(const Call& call) {
+  std::vector<double> steps;
+  for (const Enclosure* input : call.inputs) {
+    if (input != nullptr) {
+      steps.insert(steps.end(), input->steps.begin(), input->steps.end());
+    }
+  }
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
 double largest_relative(const Call& call) {
   double largest = 0;
   for (const Enclosure* input : call.inputs) {
@@ -163,6 +174,7 @@ Result<Outputs> enclose_selection(const Call& call) {
   }
   for (Enclosure& output : *outputs) {
     output.relative = largest_relative(call);
+    output.steps = all_steps(call);
     if (real_inputs == 1 && codes != nullptr && !codes->axis) {
       output.codes = codes;
     }
@@ -262,8 +274,19 @@ double extent_product(std::span<const std::int64_t> extents, std::size_t from = 
 
 Result<Outputs> enclose_average_pool(const Call& call) {
   const bool global = call.node.op_type == "GlobalAveragePool";
-  return enclose_sum(call, global ? extent_product(call.inputs[0]->centre->shape(), 2) + 1
-                                  : extent_product(call.node.ints_or("kernel_shape")) + 1);
+  const double count =
+      global ? extent_product(call.inputs[0]->centre->shape(), 2) : extent_product(call.node.ints_or("kernel_shape"));
+  Result<Outputs> outputs = enclose_sum(call, count + 1);
+  if (outputs) {
+    // A mean is a sum of codes with a step that much smaller; at the edges fewer count.
+    constexpr double kMostCounts = 64;
+    for (const double step : all_steps(call)) {
+      for (double part = count; part >= std::max(1.0, count - kMostCounts); --part) {
+        (*outputs)[0].steps.push_back(step / part);
+      }
+    }
+  }
+  return outputs;
 }
 
 /// Reductions and cumulative sums: no more summands than the input has elements.
@@ -408,6 +431,13 @@ Result<Outputs> enclose_product(const Call& call) {
       relative += input == nullptr ? 0 : input->relative;
     }
     (*outputs)[0].relative = relative * (1 + relative);
+    if (call.node.op_type == "Mul") {
+      for (const double a : call.inputs[0]->steps) {
+        for (const double b : call.inputs[1]->steps) {
+          (*outputs)[0].steps.push_back(a * b);
+        }
+      }
+    }
   }
   return outputs;
 }
@@ -586,6 +616,25 @@ std::vector<double> accumulator_steps(const Node& node, const Tensor& output, co
   return steps;
 }
 
+/// Whether every sum has one scale: with scales along the summed axis no integer engine can run it.
+bool one_scale_per_output(const Node& node, const Enclosure& x, const Enclosure& w) {
+  if (x.codes->axis && x.codes->scale.size() > 1) {
+    return false;
+  }
+  if (!w.codes->axis || w.codes->scale.size() == 1) {
+    return true;
+  }
+  const std::int64_t rank = w.centre->rank();
+  const std::int64_t axis = *w.codes->axis < 0 ? *w.codes->axis + rank : *w.codes->axis;
+  if (node.op_type == "Conv") {
+    return axis == 0;
+  }
+  if (node.op_type == "Gemm") {
+    return axis == (node.int_or("transB", 0) != 0 ? 0 : 1);
+  }
+  return axis == (node.op_type == "ConvTranspose" ? 1 : rank - 1);
+}
+
 /// Conv, ConvTranspose, Gemm, MatMul: y = Σ w·x + b. With the inputs off by r_x, r_w, r_b:
 /// |Δy| <= Σ|w|r_x + Σ|x|r_w + Σ r_x·r_w + r_b, plus γ_n·(Σ|w||x| + |b|) for n roundings.
 Result<Outputs> enclose_bilinear(const Call& call) {
@@ -599,7 +648,7 @@ Result<Outputs> enclose_bilinear(const Call& call) {
   const Enclosure* bias = call.inputs.size() > 2 ? call.inputs[2] : nullptr;
   const Arithmetic& arithmetic = call.arithmetic;
   const bool integers = arithmetic.integer_accumulator && x.codes != nullptr && w.codes != nullptr &&
-                        (bias == nullptr || bias->codes != nullptr);
+                        (bias == nullptr || bias->codes != nullptr) && one_scale_per_output(call.node, x, w);
   if (all_exact(call) && arithmetic.float_unit == 0) {
     return Outputs{output};
   }

@@ -28,6 +28,8 @@ struct Enclosure {
   /// Set where every value is (code - zero_point) * scale of one quantized tensor: a sum of products of two such
   /// tensors is an integer times a constant, and integer engines compute it without error.
   std::shared_ptr<const core::QuantParams> codes;
+  /// Steps of the integers that an engine would bring to the output's scale here (of codes, of products of codes).
+  std::vector<double> steps;
   bool accumulator = false;  ///< such a sum itself: what divides it by the output's scale is not a float32 division
 
   [[nodiscard]] bool is_point() const { return low == nullptr; }

@@ -81,13 +81,14 @@ constexpr std::array kIntegerStyles = {
     integer("reciprocal", Ties::either, InputDivision::reciprocal, kReciprocal),
     integer("double_rounding", Ties::either, InputDivision::exact, kFixed31, true),
     integer("double_rounding", Ties::either, InputDivision::float32, kFixed31, true),
+    // Beyond this line: engines that do not say how they compute.
     integer("double_rounding", Ties::either, InputDivision::any, kFixed31, true),
     integer("reciprocal", Ties::either, InputDivision::any, kReciprocal),
     floating(InputDivision::float32),
     floating(InputDivision::reciprocal),
     floating(InputDivision::any),
 };
-constexpr std::size_t kFloatCount = 3;
+constexpr std::size_t kUnstatedCount = 5;
 
 constexpr std::array kFloatStyles = {
     pure("half_even", Ties::even, InputDivision::exact),
@@ -157,7 +158,7 @@ std::span<const Style> styles_for(const converters::Policy& policy) {
     return kFloatStyles;
   }
   const std::span<const Style> all(kIntegerStyles);
-  return policy.arithmetic == "integer" ? all.first(all.size() - kFloatCount) : all;
+  return policy.arithmetic == "integer" ? all.first(all.size() - kUnstatedCount) : all;
 }
 
 double round_by(Ties ties, double value, std::int64_t zero_point) {
@@ -206,15 +207,20 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
     if (input) {
       const double quotient = input_quotient(style.input, centre[i], scale);
       Style ruled = style;
-      if (style.ties == Ties::either && style.input != InputDivision::any) {
-        ruled.ties = Ties::even;  // QuantizeLinear's own rule; engines differ in their requantization
+      // QuantizeLinear's own text is plain about ties and about the order; engines differ in their requantization.
+      const bool open = style.ties == Ties::either && style.input != InputDivision::any;
+      if (open || style.ties == Ties::even_after_zero_point) {
+        ruled.ties = Ties::even;
       }
       range = Quantizing(params, ruled).codes(quotient, quotient, quotient, error, channel);
     } else {
       double extra = 0;
-      // Codes that only move to another scale pass through the same two roundings: half a unit, of at most 2·M steps.
-      if (style.arithmetic.rounds_accumulator && x.codes != nullptr && x.codes->scale[0] < scale / 2) {
-        extra = x.codes->scale[0] / scale;
+      if (style.arithmetic.rounds_accumulator) {
+        // Codes that move, and products of codes, pass through the same two roundings: M = m₀·2⁻ⁿ, half a unit before
+        // the shift is ½·2⁻ⁿ ≤ min(M, ¼) steps; without a shift (n = 0) there is one rounding only.
+        for (const double step : x.steps) {
+          extra = std::max(extra, step < scale / 2 ? std::min(step / scale, 0.25) : 0);
+        }
       }
       range = quantizing.codes(low[i] / scale - extra, centre[i] / scale, high[i] / scale + extra, error, channel);
     }
@@ -255,6 +261,9 @@ Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const QuantParams
   }
   result.relative = style.dequantize_error;
   result.codes = std::make_shared<const QuantParams>(params);
+  if (params.scale.size() == 1) {
+    result.steps = params.scale;
+  }
   return result;
 }
 

@@ -178,10 +178,11 @@ class IntegerCheck {
     if (context_.artifact == nullptr || executions_.empty()) {
       return {};
     }
-    const Result<PreparedArtifact> prepared = PreparedArtifact::make(*context_.artifact);
+    Result<PreparedArtifact> prepared = PreparedArtifact::make(*context_.artifact);
     if (!prepared) {
       return {};  // the audit of parameters reports what cannot be read
     }
+    mark_float_nodes(*prepared);
     const std::span<const Style> styles = styles_for(context_.evidence.converter.policy);
     for (const Style& style : styles) {
       if (explains(*prepared, style)) {
@@ -192,6 +193,19 @@ class IntegerCheck {
   }
 
  private:
+  void mark_float_nodes(PreparedArtifact& prepared) const {
+    const model::Graph& original = context_.evidence.model->graph;
+    for (const ArtifactNode& node : context_.artifact->nodes()) {
+      const std::string& name =
+          node.original ? original.nodes[*node.original].name : prepared.graph().nodes[node.index].name;
+      for (const converters::NodePrecision& precision : context_.evidence.conversion.precision) {
+        if (precision.node == name && precision.got != "int8") {
+          prepared.set_float(node.index);
+        }
+      }
+    }
+  }
+
   bool explains(const PreparedArtifact& prepared, const Style& style) {
     std::int64_t compared = 0;
     std::int64_t ambiguous = 0;
