@@ -75,6 +75,7 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
   if (scale == nullptr || !scale->is_real()) {
     return broken(node, fmt::format("scale \"{}\" isn't a float constant, so it can't be audited", scale_name));
   }
+  if (scale->size() == 0) return broken(node, fmt::format("scale \"{}\" is empty", scale_name));
   if (scale->rank() > 1 && scale->size() > 1) {
     return broken(node, fmt::format("scale \"{}\" has shape {}, expected a scalar or one scale per index of the axis",
                                     scale_name, core::shape_text(scale->shape())));
@@ -88,7 +89,7 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
     if (zero_point == nullptr || zero_point->is_real()) {
       return broken(node, fmt::format("zero_point \"{}\" isn't an integer constant", zero_point_name));
     }
-    if (zero_point->size() != scale->size() && zero_point->size() != 1) {
+    if (zero_point->size() != scale->size() && (zero_point->size() != 1 || zero_point->rank() > 1)) {
       return broken(node, fmt::format("{} scales \"{}\" but {} zero points \"{}\"", scale->size(), scale_name,
                                       zero_point->size(), zero_point_name));
     }

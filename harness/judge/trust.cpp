@@ -52,9 +52,10 @@ void add_weight(const LayerContext& context, const std::string& tensor, const co
   if (declared.scale.size() < 2) return;
   seen.has_channels = true;
   const core::Tensor* weight = context.evidence.model->graph.initializer(tensor);
-  const auto apart = weight == nullptr ? std::set<double>(declared.scale.begin(), declared.scale.end())
-                                       : channel_maxima(*weight, declared);
-  seen.channels_apart = seen.channels_apart || apart.size() > 1;
+  // Channels of equal magnitude may still have scales apart where the bias raises them.
+  const std::set<double> scales(declared.scale.begin(), declared.scale.end());
+  const bool apart = scales.size() > 1 || (weight != nullptr && channel_maxima(*weight, declared).size() > 1);
+  seen.channels_apart = seen.channels_apart || apart;
 }
 
 Discrimination discrimination(const LayerContext& context) {
