@@ -16,6 +16,7 @@ const MakerTable& float_makers() {
     add_layout_makers(all);
     add_matmul_makers(all);
     add_normalization_makers(all);
+    add_pad_makers(all);
     add_pooling_makers(all);
     add_quantize_makers(all);
     add_reduce_makers(all);
@@ -53,6 +54,15 @@ Status expect_inputs(const Call& call, std::size_t count, DType type) {
     }
   }
   return core::success();
+}
+
+Result<std::vector<std::int64_t>> list_operand(const Call& call, std::size_t index,
+                                               const std::vector<std::int64_t>& attribute) {
+  if (!call.has(index)) return attribute;
+  if (!core::is_integer(call.input(index).type())) {
+    return invalid_data(fmt::format("input {} must be of an integer type", index));
+  }
+  return call.input(index).to_integers();
 }
 
 Result<std::int64_t> resolve_axis(std::int64_t axis, std::int64_t rank, bool end_allowed) {

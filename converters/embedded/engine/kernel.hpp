@@ -54,6 +54,7 @@ void add_elementwise_makers(MakerTable& table);
 void add_layout_makers(MakerTable& table);
 void add_matmul_makers(MakerTable& table);
 void add_normalization_makers(MakerTable& table);
+void add_pad_makers(MakerTable& table);
 void add_pooling_makers(MakerTable& table);
 void add_quantize_makers(MakerTable& table);
 void add_reduce_makers(MakerTable& table);
@@ -73,6 +74,10 @@ void add_shape_makers(MakerTable& table);
 
 /// Fails unless inputs 0 … count-1 are there and of type `type`.
 [[nodiscard]] Status expect_inputs(const Call& call, std::size_t count, DType type);
+
+/// A list that newer versions of an operator take as input `index` and older ones as an attribute.
+[[nodiscard]] Result<std::vector<std::int64_t>> list_operand(const Call& call, std::size_t index,
+                                                             const std::vector<std::int64_t>& attribute);
 
 /// `axis` counted from the front; an error unless -rank <= axis < rank (<= rank where `end_allowed`).
 [[nodiscard]] Result<std::int64_t> resolve_axis(std::int64_t axis, std::int64_t rank, bool end_allowed = false);
