@@ -47,11 +47,23 @@ class LinearReader {
   }
 
  private:
-  /// A value of the original that doesn't depend on its inputs: constant, or made from constants.
+  /// Is the tensor made from constants alone? Exporters reshape or transpose weights and biases in the graph.
+  bool is_computed_constant(std::string_view name) const {
+    const auto producer = wiring_.producer(name);
+    if (!producer) return constants_.contains(name);
+    const Node& node = original_.nodes[*producer];
+    const auto fixed = [&](const std::string& input) {
+      return input.empty() || constants_.contains(input) || is_computed_constant(input);
+    };
+    return captured_names(node).empty() && std::ranges::all_of(node.inputs, fixed);
+  }
+
+  /// A value of the original that doesn't depend on its inputs; a computed one comes from the reference's run.
   std::optional<Tensor> constant(std::string_view name) const {
     const auto found = constants_.find(name);
     if (found != constants_.end()) return *found->second;
-    if (context_.reference.empty() || context_.reference.front() == nullptr) return std::nullopt;
+    if (context_.reference.empty() || context_.reference.front() == nullptr || !is_computed_constant(name))
+      return std::nullopt;
     const auto computed = context_.reference.front()->find(std::string(name));
     if (computed == context_.reference.front()->end()) return std::nullopt;
     return computed->second;
@@ -170,7 +182,8 @@ class LinearReader {
       if (op == "BatchNormalization") {
         if (!fold_normalization(next)) return false;
       } else if (op == "Add" || op == "Mul") {
-        if (!fold_constant(next, tensor)) return op == "Add";
+        // The sum of two activations is nothing that folds; a constant in a form not modelled could be.
+        if (!fold_constant(next, tensor)) return !is_computed_constant(next.input(next.input(0) == tensor ? 1 : 0));
       } else if (op == "Sub" || op == "Div") {
         return false;
       } else if (op != "Identity" && op != "Dropout") {
@@ -183,9 +196,9 @@ class LinearReader {
 
   bool fold_constant(const Node& next, const std::string& tensor) {
     const std::size_t other = next.input(0) == tensor ? 1 : 0;
-    const auto found = constants_.find(next.input(other));
-    if (found == constants_.end()) return false;
-    const Tensor& values = *found->second;
+    const auto operand = constant(next.input(other));
+    if (!operand) return false;
+    const Tensor& values = *operand;
     if (next.op_type == "Add") return add_bias(values, 1);
     if (values.size() != 1 && (values.size() != out_.channels || !fits_channels(values.shape()))) return false;
     std::vector<double> factors(out_.bias.size());
