@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kLeastNormal = std::numeric_limits<float>::min();
 constexpr double kWeightDivisor = 127;
+/// A few of float32's denormal steps (1.4e-45).
+constexpr double kLeastBiasScale = 1e-44;
 constexpr double kAccumulatorLimit = 2147483647.0;
 /// Steps that the bias of an all-zero channel spans: as fine as float32 itself.
 constexpr double kZeroChannelSteps = 16777216.0;
@@ -94,8 +96,8 @@ double weight_scale(double largest, double sum, double bias, std::size_t product
   const double room = kAccumulatorLimit - (code_distance * static_cast<double>(products) + 1) / 2;
   double least = kLeastNormal;
   if (room > 0) least = std::max(least, (code_distance * sum + bias / s_x) / room);
-  // The bias's scale s_x * s has to be a normal float32 as well.
-  if (bias > 0) least = std::max(least, kLeastNormal / s_x);
+  // The bias's scale s_x * s may be denormal, but it must not vanish.
+  if (bias > 0) least = std::max(least, kLeastBiasScale / s_x);
   if (least <= scale) return to_float32(scale);
   // A step up, since rounded down the bias could miss its limit by one.
   const auto raised = std::nextafter(static_cast<float>(least), std::numeric_limits<float>::max());

@@ -59,7 +59,9 @@ Status simplify(State& state) {
   remove_identities(state);
   if (auto folded = fold_constants(state); !folded) return folded;
   fold_gemm_factors(state);
+  fold_channel_addends(state);
   fold_batch_normalization(state);
+  fold_channel_addends(state);  // behind a BatchNormalization that is gone now
   recognize_hard_swish(state);
   remove_dead(state.model.graph);
   return core::success();

@@ -16,6 +16,9 @@ void fold_gemm_factors(State& state);
 /// BatchNormalization goes into the Conv, ConvTranspose or Gemm before it, where nobody else reads that; also into
 /// the scales of weights that are already quantized.
 void fold_batch_normalization(State& state);
+/// An Add of one constant per channel behind a Conv or ConvTranspose becomes its bias, as exporters without a bias
+/// input write it.
+void fold_channel_addends(State& state);
 /// x * HardSigmoid(x) and x * Clip(x + 3, 0, 6) / 6 become HardSwish.
 void recognize_hard_swish(State& state);
 

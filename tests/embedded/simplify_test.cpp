@@ -119,6 +119,27 @@ TEST(FoldBatchNormalization, GivesSharedWeightsAFoldedCopy) {
   expect_same_function(state);
 }
 
+TEST(FoldChannelAddends, MakesAConstantPerChannelTheBias) {
+  for (const auto& row : std::vector<std::pair<const char*, core::Shape>>{{"y = Add (c, k)", {1, 3, 1, 1}},
+                                                                          {"y = Add (k, c)", {3, 1, 1}}}) {
+    const auto state = simplified(make_model(
+        std::string("agraph (float[1,2,4,3] x) => (float[1,3,4,3] y) {\n c = Conv (x, w, b)\n ") + row.first + "\n}",
+        {{"w", drawn({3, 2, 1, 1}, 7)}, {"b", drawn({3}, 8)}, {"k", drawn(row.second, 9)}}));
+    EXPECT_THAT(ops(state), ElementsAre("Conv")) << row.first;
+    EXPECT_EQ(state.computed_by.at("y"), "c");
+    expect_same_function(state);
+  }
+}
+
+TEST(FoldChannelAddends, LeavesWhatIsNotOneValuePerChannel) {
+  for (const core::Shape& shape : std::vector<core::Shape>{{3}, {1, 1, 1, 3}, {2, 3, 1, 1}, {1, 3, 4, 3}, {1}}) {
+    const auto state =
+        simplified(make_model("agraph (float[1,2,4,3] x) => (float[N,3,4,3] y) {\n c = Conv (x, w)\n y = Add (c, k)\n}",
+                              {{"w", drawn({3, 2, 1, 1}, 7)}, {"k", drawn(shape, 9)}}));
+    EXPECT_THAT(ops(state), ElementsAre("Conv", "Add")) << core::shape_text(shape);
+  }
+}
+
 TEST(RemoveIdentities, KeepsOutputNames) {
   const auto state = simplified(make_model(R"(agraph (float[1,2] x) => (float[1,2] y, float[1,2] z) {
       a = Identity (x)
