@@ -43,8 +43,16 @@ bool version_less(const std::string& a, const std::string& b) {
                                       });
 }
 
-fs::path python_of(const Adapter& adapter, const std::string& version) {
-  return environments_folder() / fmt::format("{}-{}", adapter.name, version) / "bin" / "python";
+/// The adapter's command with "{python}" as its environment's Python and its own files by their full paths.
+std::vector<std::string> adapter_command(const Adapter& adapter, const std::string& version) {
+  const fs::path python = environments_folder() / fmt::format("{}-{}", adapter.name, version) / "bin" / "python";
+  std::vector<std::string> words;
+  std::error_code code;
+  for (const std::string& word : adapter.command) {
+    const fs::path file = adapter.folder / word;
+    words.push_back(word == "{python}" ? python.string() : fs::is_regular_file(file, code) ? file.string() : word);
+  }
+  return words;
 }
 
 }  // namespace
@@ -69,11 +77,12 @@ std::vector<Adapter> list_adapters() {
     Adapter adapter;
     adapter.name = json.value("name", entry.path().filename().string());
     adapter.notes = json.value("notes", "");
+    adapter.command = json.value("command", std::vector<std::string>());
     adapter.folder = entry.path();
     const std::string prefix = adapter.name + "-";
     for (const fs::directory_entry& environment : fs::directory_iterator(environments_folder(), code)) {
       const std::string name = environment.path().filename().string();
-      if (name.starts_with(prefix) && fs::exists(environment.path() / "installed.json", code)) {
+      if (name.starts_with(prefix) && fs::exists(environment.path() / "packages.txt", code)) {
         adapter.installed.push_back(name.substr(prefix.size()));
       }
     }
@@ -126,7 +135,7 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     const bool installed =
         std::find(adapter->installed.begin(), adapter->installed.end(), version) != adapter->installed.end();
     if (installed) {
-      spec.command = {python_of(*adapter, version).string(), (adapter->folder / "adapter.py").string()};
+      spec.command = adapter_command(*adapter, version);
     } else {
       const std::string pinned = version.empty() ? name : name + "==" + version;
       spec.unavailable = fmt::format("{} is not installed; run ./assay converters install {}", pinned, pinned);

@@ -32,6 +32,7 @@ struct ConverterSpec {
 struct Adapter {
   std::string name, notes;
   std::filesystem::path folder;
+  std::vector<std::string> command;    ///< "{python}" stands for the environment's Python
   std::vector<std::string> installed;  ///< versions, oldest first
 };
 [[nodiscard]] std::vector<Adapter> list_adapters();

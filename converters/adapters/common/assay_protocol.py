@@ -15,6 +15,7 @@ import logging
 import math
 import os
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -127,10 +128,13 @@ def serve(adapter):
     os.dup2(2, 1)  # a native library that prints prints to standard error
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout = sys.stderr
-    for line in lines:
-        reply = _respond(adapter, line)
-        if reply is None:
-            break
-        rest = memoryview(json.dumps(_plain(reply), allow_nan=False).encode() + b"\n")
-        while rest:
-            rest = rest[answers.write(rest):]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # several libraries drop files where they stand; requests name full paths
+        for line in lines:
+            reply = _respond(adapter, line)
+            if reply is None:
+                break
+            rest = memoryview(json.dumps(_plain(reply), allow_nan=False).encode() + b"\n")
+            while rest:
+                rest = rest[answers.write(rest):]
+        os.chdir("/")
