@@ -405,6 +405,15 @@ core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
   if (!params) {
     return params.error();
   }
+  if (quantizes && rounds_twice_ && params->scale.size() == 1) {
+    std::vector<double> radius = radius_of(*inputs[0]);
+    for (double& r : radius) {
+      r += params->scale[0] / 4;
+    }
+    const core::Result<Enclosure> widened =
+        quantize_enclosure(enclosure_around(inputs[0]->centre, radius), *params, kFloatStyle, false);
+    return widened ? core::Result<std::vector<Enclosure>>(std::vector<Enclosure>{*widened}) : widened.error();
+  }
   const core::Result<Enclosure> value = quantizes ? quantize_enclosure(*inputs[0], *params, kFloatStyle, true)
                                                   : dequantize_enclosure(*inputs[0], *params, kFloatStyle);
   if (!value) {

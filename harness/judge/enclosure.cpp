@@ -291,7 +291,15 @@ Result<Outputs> enclose_average_pool(const Call& call) {
 
 /// Reductions and cumulative sums: no more summands than the input has elements.
 Result<Outputs> enclose_reduction(const Call& call) {
-  return enclose_sum(call, static_cast<double>(call.inputs[0]->centre->size()) + 1);
+  Result<Outputs> outputs = enclose_sum(call, static_cast<double>(call.inputs[0]->centre->size()) + 1);
+  if (outputs && call.node.op_type == "ReduceMean") {
+    const double count = static_cast<double>(call.inputs[0]->centre->size()) /
+                         static_cast<double>(std::max<std::int64_t>((*outputs)[0].centre->size(), 1));
+    for (const double step : call.inputs[0]->steps) {
+      (*outputs)[0].steps.push_back(step / count);
+    }
+  }
+  return outputs;
 }
 
 /// Resize: nearest selects; linear has weights >= 0 whose float32 coordinates are off by a few units of the extent.
@@ -611,7 +619,8 @@ std::vector<double> accumulator_steps(const Node& node, const Tensor& output, co
   const std::size_t inner = convolution ? static_cast<std::size_t>(extent_product(shape, 2)) : 1;
   std::vector<double> steps(static_cast<std::size_t>(output.size()));
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i] = x.scale[0] * w.scale[(i / inner) % channels % w.scale.size()];
+    const double row = x.scale[i / channels % x.scale.size()];  // per-tensor but for a weight on the left
+    steps[i] = row * w.scale[(i / inner) % channels % w.scale.size()];
   }
   return steps;
 }
@@ -619,7 +628,9 @@ std::vector<double> accumulator_steps(const Node& node, const Tensor& output, co
 /// Whether every sum has one scale: with scales along the summed axis no integer engine can run it.
 bool one_scale_per_output(const Node& node, const Enclosure& x, const Enclosure& w) {
   if (x.codes->axis && x.codes->scale.size() > 1) {
-    return false;
+    // A weight on the left: rows of the product.
+    const std::int64_t axis = *x.codes->axis < 0 ? *x.codes->axis + x.centre->rank() : *x.codes->axis;
+    return node.op_type == "MatMul" && axis == x.centre->rank() - 2 && w.codes->scale.size() == 1;
   }
   if (!w.codes->axis || w.codes->scale.size() == 1) {
     return true;
@@ -725,7 +736,7 @@ Result<Outputs> enclose_bilinear(const Call& call) {
         return status.error();
       }
     }
-    if (arithmetic.rounds_accumulator && !x.codes->axis) {
+    if (arithmetic.rounds_accumulator) {
       // The scaled sum is rounded once to half a unit of at most 2·s_x·s_w, then shifted and rounded again.
       const std::vector<double> steps = accumulator_steps(call.node, *output.centre, *x.codes, *w.codes);
       for (std::size_t i = 0; i < radius.size(); ++i) {

@@ -109,5 +109,102 @@ TEST(Bounds, CatchesSeededConversionDefects) {
   }
 }
 
+/// y = x·w for one number: s_x = s_w = s_y = 1/127 · 1, so every term of the bound can be written down.
+ConvLayer one_product() {
+  ConvLayer layer;
+  layer.weights = {0.5};
+  layer.bias = {0};
+  layer.activation = DType::int8;
+  layer.input_scale = layer.output_scale = 1;
+  layer.weight_scale = {float32(0.5 / 127)};
+  layer.weight_codes = {127};
+  layer.bias_codes = {0};
+  return layer;
+}
+
+/// The finding of the end-to-end gate for one output of one_product(), audited with unit scales.
+std::vector<Finding> gate(double x, double y) {
+  const ConvLayer layer = one_product();
+  Judged judged(layer.original(), layer.artifact());
+  judged.add("extremes", {{"x", reals({1, 1, 1, 1}, {x})}}, {{"y", reals({1, 1, 1, 1}, {y})}});
+  judged.calibrate();
+  for (const char* tensor : {"x", "y"}) {
+    judged.audited[tensor] = {{1.0}, {0}, DType::int8, std::nullopt};
+  }
+  judged.opaque = true;
+  return judged.bounds();
+}
+
+TEST(Bounds, HandWorkedLimitPassesAndJustPastItFails) {
+  // x = 10: δx = ½, δw = 0.5/127/2, so |w|δx + |x|δw + δxδw = 0.25 + 0.01969 + 0.00098, the output's half step 0.5, and
+  // a quarter for an engine that may round twice, for input and output: 0.125 + the product with δw, and 0.25.
+  const double half = 0.5 / 127 / 2;
+  const double limit = 0.5 * 0.75 + 10 * half + 0.75 * half + 0.75;
+  EXPECT_THAT(gate(10, 5 + limit * 0.9999), IsEmpty());
+  EXPECT_THAT(gate(10, 5 - limit * 0.9999), IsEmpty());
+  EXPECT_EQ(gate(10, 5 + limit * 1.0001).size(), 1U);
+  EXPECT_EQ(gate(10, 5 - limit * 1.0001).size(), 1U);
+}
+
+TEST(Bounds, ZeroInputLeavesOnlyTheOutputsRounding) {
+  EXPECT_THAT(gate(0, 0), IsEmpty());
+  EXPECT_EQ(gate(0, 1).size(), 1U);  // an exact zero is exact: not even one step is granted
+}
+
+TEST(Bounds, NotANumberIsOutsideEveryLimit) {
+  const auto findings = gate(10, NAN);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].facet, Facet::nan);
+}
+
+TEST(NoiseRatio, TellsFloatFromQuantized) {
+  core::Rng rng(5);
+  ConvLayer layer;
+  layer.in = 3;
+  layer.out = 4;
+  layer.kernel = 3;
+  layer.size = 20;
+  std::vector<double> x(static_cast<std::size_t>(core::element_count(layer.input_shape())));
+  for (double& value : x) {
+    value = float32(rng.uniform(-1, 1));
+  }
+  for (std::int64_t k = 0; k < layer.out * layer.products(); ++k) {
+    layer.weights.push_back(float32(rng.normal()));
+  }
+  double largest = 0;
+  for (const double w : layer.weights) {
+    largest = std::max(largest, std::fabs(w));
+  }
+  layer.bias.assign(4, 0.25);
+  layer.weight_scale = {float32(largest / 127)};
+  layer.input_scale = float32(1.0 / 127);
+  layer.output_scale = float32(12.0 / 127);
+  for (const double w : layer.weights) {
+    layer.weight_codes.push_back(static_cast<std::int64_t>(std::nearbyint(w / layer.weight_scale[0])));
+  }
+  for (const double b : layer.bias) {
+    layer.bias_codes.push_back(
+        static_cast<std::int64_t>(std::nearbyint(b / (layer.input_scale * layer.weight_scale[0]))));
+  }
+  const Tensor input = reals(layer.input_shape(), x);
+  Judged quantized = judge_layer(layer, input, layer.run(layer.input_codes(input), nearest(layer)), true);
+  quantized.evidence.options.per_axis = false;
+  quantized.opaque = true;
+  const auto ratio = noise_ratio(quantized.context());
+  ASSERT_TRUE(ratio.has_value());
+  EXPECT_GT(*ratio, 0.5);
+
+  Judged in_float = judge_layer(layer, input, layer.run(layer.input_codes(input), nearest(layer)), true);
+  in_float.opaque = true;
+  Tensor exact = in_float.reference[0]->find("y")->second;
+  in_float.evidence.executions[0].outputs.at("y") = core::rounded_to_type(exact);
+  const auto none = noise_ratio(in_float.context());
+  ASSERT_TRUE(none.has_value());
+  EXPECT_LT(*none, 1e-6);
+
+  in_float.evidence.executions[0].data_set = "ties";
+  EXPECT_FALSE(noise_ratio(in_float.context()).has_value());  // only random data is evidence
+}
+
 }  // namespace
 }  // namespace assay::judge::testing
