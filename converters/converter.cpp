@@ -157,7 +157,7 @@ std::string options_label(const Options& options) {
   if (!options.per_axis) parts.emplace_back("per_tensor");
   if (options.method != usual.method) parts.emplace_back(method_name(options.method));
   if (options.method == Method::percentile && options.percentile != usual.percentile) {
-    parts.back() += "=" + core::exact_text64(options.percentile);
+    parts.back() += fmt::format("={}", core::exact_text64(options.percentile));
   }
   for (const auto& [name, wanted] : options.precision) parts.push_back(name + "=" + wanted);
   if (!options.cache.empty()) parts.emplace_back("cached");

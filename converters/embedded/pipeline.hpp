@@ -63,8 +63,8 @@ void assign_bias_scales(State& state);
 
 inline constexpr std::string_view kArtifactFile = "model.onnx";
 inline constexpr std::string_view kCacheFile = "calibration.cache";
-/// model.onnx, scales.json, precision.json and the cache in both forms, into State::output unless that is empty. The
-/// last pass: a conversion that ends early leaves nothing behind.
+/// model.onnx, scales.json, precision.json and the cache (symmetric: in TensorRT's form too), into State::output unless
+/// that is empty. The last pass: a conversion that ends early leaves nothing behind.
 [[nodiscard]] Status write_files(State& state);
 
 }  // namespace assay::embedded

@@ -1,7 +1,8 @@
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "converters/embedded/cache.hpp"
 #include "converters/embedded/pipeline.hpp"
@@ -38,12 +39,13 @@ json precision_json(const State& state) {
 
 Status write_files(State& state) {
   if (state.output.empty()) return core::success();
-  const std::array<std::pair<std::string_view, std::string>, 5> files{
-      {{kArtifactFile, model::serialize_model(state.artifact)},
-       {"scales.json", text_of(scales_json(state))},
-       {"precision.json", text_of(precision_json(state))},
-       {kCacheFile, state.cache_json},
-       {"calibration.trt.cache", cache_to_tensorrt({std::nullopt, state.ranges})}}};
+  std::vector<std::pair<std::string_view, std::string>> files{{kArtifactFile, model::serialize_model(state.artifact)},
+                                                              {"scales.json", text_of(scales_json(state))},
+                                                              {"precision.json", text_of(precision_json(state))},
+                                                              {kCacheFile, state.cache_json}};
+  if (state.options.symmetric) {  // TensorRT's scales are symmetric
+    files.emplace_back("calibration.trt.cache", cache_to_tensorrt({std::nullopt, state.ranges}));
+  }
   for (const auto& [name, bytes] : files) {
     auto written = core::write_file(state.output / name, bytes);
     if (written) continue;

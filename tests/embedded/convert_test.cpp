@@ -290,7 +290,9 @@ TEST(Converter, WritesItsFilesAndRunsTheArtifact) {
   ASSERT_TRUE(model::save_tensors(feed[0], root / "in", "input"));
   auto converter = make_embedded();
   ASSERT_TRUE(converter);
-  const auto reply = (*converter)->convert({root / "model.onnx", root / "calibration", {}, root / "out"});
+  converters::Options symmetric;
+  symmetric.symmetric = true;
+  const auto reply = (*converter)->convert({root / "model.onnx", root / "calibration", symmetric, root / "out"});
   ASSERT_EQ(reply.outcome, Outcome::ok) << reply.reason;
   for (const auto* name :
        {"model.onnx", "scales.json", "precision.json", "calibration.cache", "calibration.trt.cache"}) {
