@@ -66,10 +66,18 @@ class Matcher {
     for (const std::string& output : nodes_[i].outputs) {
       auto j = wiring_.producer(output);
       while (j && !free(i, *j) && may_fuse_backwards(original_.nodes[*j].op_type)) {
-        j = wiring_.producer(original_.nodes[*j].input(0));
+        j = first_producer(original_.nodes[*j]);
       }
       if (j) take(i, *j);
     }
+  }
+
+  /// Who makes the first input that anybody makes: constants may stand in front.
+  std::optional<std::size_t> first_producer(const Node& node) const {
+    for (const std::string& input : node.inputs) {
+      if (const auto producer = wiring_.producer(input)) return producer;
+    }
+    return std::nullopt;
   }
 
   void by_position() {

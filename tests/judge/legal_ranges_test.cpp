@@ -1,0 +1,158 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/rng.hpp"
+#include "harness/judge/audit.hpp"
+#include "harness/judge/forward_error.hpp"
+#include "reference/executor.hpp"
+#include "tests/judge/gemm_fixture.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::DType;
+using core::QuantParams;
+using testing::float32;
+using testing::parse;
+using testing::reals;
+using testing::Tensor;
+
+/// Legal ranges of a float model over one calibration batch.
+struct Ranges {
+  model::Model original;
+  std::vector<core::TensorMap> batches;
+  Evidence evidence;
+  ReferenceCache cache;
+  std::shared_ptr<const CalibrationRanges> calibration;
+  std::optional<LayerContext> context;
+  std::optional<LegalRanges> legal;
+
+  Ranges(const std::string& text, core::TensorMap batch, converters::Policy policy = {},
+         const std::map<std::string, Tensor>& weights = {})
+      : original(parse(text, weights)), batches{std::move(batch)} {
+    evidence.model = &original;
+    evidence.converter.policy = std::move(policy);
+    calibration = cache.ranges(original, model_key(original, ""), batches, false).value();
+    context.emplace(LayerContext{evidence, nullptr, {}, &calibration->ranges, {}, 1});
+    legal.emplace(*context, *calibration);
+  }
+  /// "" where asymmetric int8 parameters made from [low, high] are legal for the tensor.
+  std::string check(const std::string& tensor, double low, double high) const {
+    const auto fault = legal->check(tensor, derive_params(low, high, DType::int8, false, {}), false);
+    return fault ? std::string(facet_name(fault->facet)) : "";
+  }
+};
+
+TEST(LegalRanges, APoolMayKeepItsInputsScaleButNotTheOtherWayRound) {
+  const Ranges ranges(
+      "g (float[1,1,1,4] x) => (float[1,1,1,2] y) { y = MaxPool<kernel_shape=[1,2], strides=[1,2]>(x) }",
+      {{"x", reals({1, 1, 1, 4}, {-3, 1, 0, 2})}});
+  EXPECT_EQ(ranges.check("y", 1, 2), "");
+  EXPECT_EQ(ranges.check("y", -3, 2), "") << "the input's";
+  EXPECT_EQ(ranges.check("x", 1, 2), "scale") << "narrower than the input itself";
+  EXPECT_EQ(ranges.check("y", -4, 2), "scale") << "nobody's";
+}
+
+TEST(LegalRanges, WhatThePolicyDoesNotShareIsNotShared) {
+  converters::Policy policy;
+  policy.shares = std::vector<std::string>{"Reshape"};
+  const Ranges ranges(
+      "g (float[1,1,1,4] x) => (float[1,1,1,2] y) { y = MaxPool<kernel_shape=[1,2], strides=[1,2]>(x) }",
+      {{"x", reals({1, 1, 1, 4}, {-3, 1, 0, 2})}}, policy);
+  EXPECT_EQ(ranges.check("y", 1, 2), "");
+  EXPECT_EQ(ranges.check("y", -3, 2), "scale");
+}
+
+TEST(LegalRanges, AReluThatAloneReadsLendsItsRange) {
+  const Ranges fused("g (float[4] x) => (float[4] y) { a = Neg(x) y = Relu(a) }", {{"x", reals({4}, {-3, 1, 0, 2})}});
+  EXPECT_EQ(fused.check("a", -2, 3), "");
+  EXPECT_EQ(fused.check("a", 0, 3), "");
+  const Ranges output("g (float[4] x) => (float[4] a, float[4] y) { a = Neg(x) y = Relu(a) }",
+                      {{"x", reals({4}, {-3, 1, 0, 2})}});
+  EXPECT_EQ(output.check("a", 0, 3), "scale") << "a graph output too: clipping it would show";
+}
+
+TEST(LegalRanges, AConcatCoversEveryBranch) {
+  const std::string text = "g (float[2] a, float[2] b) => (float[4] y) { y = Concat<axis=0>(a, b) }";
+  const core::TensorMap batch{{"a", reals({2}, {-1, 1})}, {"b", reals({2}, {-5, 8})}};
+  const Ranges ranges(text, batch);
+  EXPECT_EQ(ranges.check("y", -5, 8), "");
+  EXPECT_EQ(ranges.check("y", -1, 1), "scale") << "the first operand's";
+  EXPECT_EQ(ranges.check("y", -4, 8), "scale") << "narrower than a branch";
+  EXPECT_EQ(ranges.check("a", -5, 8), "") << "a branch may be quantized like the result";
+  converters::Policy silent;
+  silent.shares = std::vector<std::string>{};
+  EXPECT_EQ(Ranges(text, batch, silent).check("a", -5, 8), "scale") << "unless the policy says otherwise";
+}
+
+TEST(LegalRanges, TensorsWithoutRangeAreNotJudged) {
+  const Ranges ranges("g (float[2] x) => (float[2] y) { y = Relu(x) }", {{"x", reals({2}, {-1, 1})}});
+  EXPECT_EQ(ranges.check("unknown", -1, 1), "");
+}
+
+TEST(LegalRanges, GivenParametersFitWhereverTheyAreShared) {
+  const Ranges ranges(
+      "g (float[2] x) => (float[2] y) { q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Relu(d) }",
+      {{"x", reals({2}, {-1, 1})}}, {},
+      {{"s", Tensor::scalar(DType::float32, 0.5)}, {"z", testing::codes(DType::int8, {}, {3})}});
+  EXPECT_EQ(ranges.legal->check("x", {{0.5}, {3}, DType::int8, {}}, false), std::nullopt);
+  EXPECT_NE(ranges.legal->check("x", {{0.5}, {4}, DType::int8, {}}, false), std::nullopt);
+}
+
+/// A float32 execution's extremes must lie within the slack of the float64 reference's, or correct converters are
+/// accused: chains of MatMul, Add and Relu, summed in float32 in the worst of three orders.
+TEST(ForwardError, CoversFloat32ExecutionOfRandomChains) {
+  int compared = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    core::Rng rng(seed, "chain");
+    const std::int64_t n = rng.integer(2, 40);
+    const auto count = static_cast<std::size_t>(n * n);
+    const auto draw = [&](std::size_t size) {
+      std::vector<double> values(size);
+      for (double& value : values) value = float32(rng.normal());
+      return values;
+    };
+    const std::string size = std::to_string(n);
+    const std::string square = "float[" + size + "," + size + "] ";
+    const std::map<std::string, Tensor> weights{{"w", reals({n, n}, draw(count))},
+                                                {"v", reals({n, n}, draw(count))},
+                                                {"b", reals({n}, draw(static_cast<std::size_t>(n)))}};
+    const Tensor x = reals({n, n}, draw(count));
+    const Ranges ranges(
+        "g (" + square + "x) => (" + square + "y) { m = MatMul(x, w) a = Add(m, b) r = Relu(a) y = MatMul(r, v) }",
+        {{"x", x}}, {}, weights);
+    const auto multiply = [&](const std::vector<float>& left, const std::vector<double>& right, bool backwards) {
+      std::vector<float> out(count);
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          float sum = 0;
+          for (std::int64_t step = 0; step < n; ++step) {
+            const std::int64_t k = backwards ? n - 1 - step : step;
+            sum += left[static_cast<std::size_t>(i * n + k)] *
+                   static_cast<float>(right[static_cast<std::size_t>(k * n + j)]);
+          }
+          out[static_cast<std::size_t>(i * n + j)] = sum;
+        }
+      }
+      return out;
+    };
+    for (const bool backwards : {false, true}) {
+      std::vector<float> values(x.reals().begin(), x.reals().end());
+      values = multiply(values, weights.at("w").to_reals(), backwards);
+      for (std::size_t i = 0; i < count; ++i) {
+        const float sum = values[i] + static_cast<float>(weights.at("b").as_real(static_cast<std::int64_t>(i) % n));
+        values[i] = std::max(sum, 0.0F);
+      }
+      values = multiply(values, weights.at("v").to_reals(), backwards);
+      const auto [low, high] = std::ranges::minmax_element(values);
+      const TensorRange& range = ranges.calibration->ranges.at("y");
+      EXPECT_LE(std::abs(static_cast<double>(*low) - range.low), range.slack) << "seed " << seed;
+      EXPECT_LE(std::abs(static_cast<double>(*high) - range.high), range.slack) << "seed " << seed;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 120);
+}
+
+}  // namespace
+}  // namespace assay::judge
