@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace assay::judge {
@@ -12,6 +13,27 @@ using core::Tensor;
 using core::TensorPtr;
 using model::Node;
 using Action = WalkStep::Action;
+
+namespace {
+
+/// One code more on either side: contains the value before it was rounded.
+Enclosure either_neighbour(const Enclosure& codes) {
+  const core::IntegerLimits limits = core::integer_limits(codes.centre->type());
+  Tensor low = codes.low_or_centre();
+  Tensor high = codes.high_or_centre();
+  for (std::int64_t& code : low.integers()) {
+    code = std::max(limits.low, code - 1);
+  }
+  for (std::int64_t& code : high.integers()) {
+    code = std::min(limits.high, code + 1);
+  }
+  Enclosure result = codes;
+  result.low = std::make_shared<const Tensor>(std::move(low));
+  result.high = std::make_shared<const Tensor>(std::move(high));
+  return result;
+}
+
+}  // namespace
 
 Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view) {
   PreparedArtifact prepared(view);
@@ -124,6 +146,13 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
       continue;
     }
     const std::string& name = node.outputs.front();
+    if (open_.contains(name)) {
+      const auto value = values_.find(name);
+      if (value != values_.end()) {
+        value->second = either_neighbour(value->second);
+      }
+      continue;
+    }
     const auto traced = execution_.trace.find(name);
     if (traced == execution_.trace.end() || traced->second.is_real()) {
       continue;

@@ -68,6 +68,8 @@ class ArtifactWalk {
   void run(const OnTrace& on_trace);
   /// Tensors that stay after their last reader (graph outputs always do). Before run().
   void keep(std::set<std::string> tensors) { kept_ = std::move(tensors); }
+  /// Codes that may be any between the two neighbours of their value, whatever rounding gives. Before run().
+  void leave_open(std::set<std::string> codes) { open_ = std::move(codes); }
 
   /// What is known of a tensor, or null where the walk could not follow, or freed it after its last reader.
   [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
@@ -83,7 +85,7 @@ class ArtifactWalk {
   const Execution& execution_;
   const Style& style_;
   std::unordered_map<std::string, Enclosure> values_;
-  std::set<std::string> kept_;
+  std::set<std::string> kept_, open_;
   std::string note_;
 };
 

@@ -103,6 +103,7 @@ const std::vector<QuantizationPlan::Rounding>& QuantizationPlan::roundings(const
 
 void QuantizationPlan::collect_artifact_roundings() {
   for (const Quantizer& quantizer : context_.artifact->quantizers()) {
+    has_inner_ = has_inner_ || (!quantizer.constant && quantizer.original.empty());
     if (quantizer.constant || quantizer.original.empty()) {
       continue;
     }
@@ -229,12 +230,18 @@ void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* m
     const auto slots = weight_slots(product, model_.constants);
     const auto reads = std::find(node.inputs.begin(), node.inputs.end(), product.outputs.front());
     const ArtifactNode* product_made = context_.artifact->find_original(model_.entries[before].original);
-    if (!slots || reads == node.inputs.end() || product_made == nullptr ||
-        slots->weight >= product_made->inputs.size() || !product_made->inputs[slots->weight].params) {
+    if (!slots || reads == node.inputs.end()) {
       continue;
     }
     const auto& data = roundings(product.inputs[slots->weight == 0 ? 1 : 0]);
-    const std::vector<double>& scales = product_made->inputs[slots->weight].params->scale;
+    const bool found = product_made != nullptr && slots->weight < product_made->inputs.size();
+    const QuantParams* declared =
+        found && product_made->inputs[slots->weight].params ? &*product_made->inputs[slots->weight].params : nullptr;
+    if (found && declared == nullptr) {
+      continue;  // it runs in float
+    }
+    const TensorPtr weight = model_.constants.find(product.inputs[slots->weight])->second;
+    const std::vector<double> scales = granted_.weight_scales(*weight, found ? slots->axis : -1, declared, nullptr, 0);
     const double step =
         data.empty() ? 0 : data.front().params.scale[0] * *std::max_element(scales.begin(), scales.end());
     for (auto& [k, value] : constants_[index].inputs) {
@@ -259,8 +266,10 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   }
   const Operand* made_weight =
       made != nullptr && slots.weight < made->inputs.size() ? &made->inputs[slots.weight] : nullptr;
-  const bool in_float =
-      context_.artifact != nullptr ? made_weight == nullptr || !made_weight->quantized() : runs_in_float(entry);
+  // A node that is not found again in the artifact may have been quantized there, at a granularity nobody knows.
+  const bool lost = context_.artifact != nullptr && made == nullptr;
+  const bool unquantized = made_weight == nullptr || !made_weight->quantized();
+  const bool in_float = !lost && (context_.artifact != nullptr ? unquantized : runs_in_float(entry));
   if (in_float || !weight->is_real()) {
     return;
   }
@@ -294,7 +303,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const std::size_t data = slots.weight == 0 ? 1 : 0;
   const std::vector<Rounding>& data_roundings = roundings(entry.node.inputs[data]);
   const double input_scale = data_roundings.empty() ? 0 : data_roundings.front().params.scale.front();
-  std::vector<double> radius = granted_.weight_radius(*weight, slots.axis, declared, bias.get(), input_scale);
+  const std::int64_t axis = lost ? -1 : slots.axis;
+  std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), input_scale);
   if (!entry.gains.empty()) {
     // Whether the weight was quantized before or after folding is not known: then its error was gained with it.
     const Node& plain = context_.evidence.model->graph.nodes[entry.original];
@@ -310,12 +320,12 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     }
   }
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
-  const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr;
+  const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : lost || context_.artifact == nullptr;
   if (bias == nullptr || !bias_quantized) {
     return;
   }
   // The bias is an int32 code of scale s_x·s_w; without an artifact the same is assumed.
-  const std::vector<double> scales = granted_.weight_scales(*weight, slots.axis, declared, bias.get(), input_scale);
+  const std::vector<double> scales = granted_.weight_scales(*weight, axis, declared, bias.get(), input_scale);
   std::vector<double> bias_radius(static_cast<std::size_t>(bias->size()));
   for (std::size_t j = 0; j < bias_radius.size(); ++j) {
     const double value = std::fabs(bias->as_real(static_cast<std::int64_t>(j)));
@@ -474,7 +484,12 @@ Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::st
   Enclosure hull = value;
   for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
     const TensorPtr known = value.centre->is_real() ? known_(rounding.codes) : nullptr;
-    if (known == nullptr || known->shape() != value.centre->shape()) {
+    if (known == nullptr) {
+      continue;
+    }
+    if (known->shape() != value.centre->shape()) {
+      // It was rounded before an operator (a Pad, say) that the converter fused into this one.
+      hull = enclosure_around(hull.centre, limit(hull, &rounding));
       continue;
     }
     if (rounding.codes == codes) {

@@ -36,7 +36,8 @@ class QuantizationPlan {
   [[nodiscard]] const NodeConstants& constants(std::size_t entry) const { return constants_[entry]; }
   /// The artifact's codes that input `index` of entry reads, "" where it reads none or that is unknown.
   [[nodiscard]] std::string codes_read(std::size_t entry, std::size_t index) const;
-  [[nodiscard]] bool has_artifact() const { return context_.artifact != nullptr; }
+  /// The artifact rounds tensors that the original does not have: a bound from end to end would lack them.
+  [[nodiscard]] bool has_inner_roundings() const { return has_inner_; }
 
  private:
   void collect_artifact_roundings();
@@ -53,6 +54,7 @@ class QuantizationPlan {
   GrantedParams granted_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
   std::vector<NodeConstants> constants_;
+  bool has_inner_ = false;
 };
 
 /// One data set's way through the original, with bounds on what correct quantization may do to every tensor.
