@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
+#include "harness/judge/artifact_params.hpp"
 #include "harness/judge/node_matching.hpp"
-#include "reference/quant.hpp"
 
 namespace assay::judge {
 namespace {
@@ -21,85 +20,8 @@ using core::TensorPtr;
 using model::Graph;
 using model::Node;
 
-using Constants = std::map<std::string, TensorPtr, std::less<>>;
-
-Error broken(const Node& node, std::string message) {
-  return {core::ErrorKind::invalid_model, std::move(message), node.name, node.op_type, {}};
-}
-
-TensorPtr find(const Constants& constants, std::string_view name) {
-  const auto found = constants.find(name);
-  return found == constants.end() ? nullptr : found->second;
-}
-
 bool is_quantize(const Node& node) { return node.op_type == "QuantizeLinear"; }
 bool is_dequantize(const Node& node) { return node.op_type == "DequantizeLinear"; }
-
-/// The value of a Constant node, in whichever of its attributes it stands.
-TensorPtr constant_value(const Node& node) {
-  if (TensorPtr value = node.tensor("value")) return value;
-  const auto make = [](Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); };
-  if (node.has("value_float")) return make(Tensor::scalar(core::DType::float32, node.float_or("value_float", 0)));
-  if (node.has("value_int")) {
-    return make(Tensor(core::DType::int64, {}, std::vector<std::int64_t>{node.int_or("value_int", 0)}));
-  }
-  if (node.has("value_floats")) {
-    std::vector<double> values = node.floats_or("value_floats");
-    return make(Tensor(core::DType::float32, {static_cast<std::int64_t>(values.size())}, std::move(values)));
-  }
-  if (node.has("value_ints")) {
-    std::vector<std::int64_t> values = node.ints_or("value_ints");
-    return make(Tensor(core::DType::int64, {static_cast<std::int64_t>(values.size())}, std::move(values)));
-  }
-  return nullptr;
-}
-
-/// A constant behind a Cast between types of one kind (exporters put scales there); null otherwise.
-TensorPtr cast_constant(const Node& node, const TensorPtr& value) {
-  const auto type = static_cast<core::DType>(node.int_or("to", 0));
-  if (value == nullptr || core::is_real(type) != value->is_real() || core::element_size_bytes(type) == 0)
-    return nullptr;
-  if (!value->is_real()) {
-    const auto limits = core::integer_limits(type);
-    const auto fits = [&](std::int64_t code) { return code >= limits.low && code <= limits.high; };
-    if (!std::ranges::all_of(value->integers(), fits)) return nullptr;
-  }
-  Tensor copy = *value;
-  return std::make_shared<const Tensor>(core::rounded_to_type(std::move(copy).relabeled(type)));
-}
-
-/// A scale and an optional zero_point as parameters; `axis` applies when there is more than one scale.
-Result<QuantParams> make_params(const Node& node, const Constants& constants, std::string_view scale_name,
-                                std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis) {
-  const TensorPtr scale = find(constants, scale_name);
-  if (scale == nullptr || !scale->is_real()) {
-    return broken(node, fmt::format("scale \"{}\" isn't a float constant, so it can't be audited", scale_name));
-  }
-  if (scale->size() == 0) return broken(node, fmt::format("scale \"{}\" is empty", scale_name));
-  if (scale->rank() > 1 && scale->size() > 1) {
-    return broken(node, fmt::format("scale \"{}\" has shape {}, expected a scalar or one scale per index of the axis",
-                                    scale_name, core::shape_text(scale->shape())));
-  }
-  QuantParams params;
-  params.scale = scale->to_reals();
-  params.type = fallback_type;
-  params.zero_point.assign(params.scale.size(), 0);
-  if (!zero_point_name.empty()) {
-    const TensorPtr zero_point = find(constants, zero_point_name);
-    if (zero_point == nullptr || zero_point->is_real()) {
-      return broken(node, fmt::format("zero_point \"{}\" isn't an integer constant", zero_point_name));
-    }
-    if (zero_point->size() != scale->size() && (zero_point->size() != 1 || zero_point->rank() > 1)) {
-      return broken(node, fmt::format("{} scales \"{}\" but {} zero points \"{}\"", scale->size(), scale_name,
-                                      zero_point->size(), zero_point_name));
-    }
-    params.type = zero_point->type();
-    params.zero_point = zero_point->to_integers();
-    params.zero_point.resize(params.scale.size(), params.zero_point.empty() ? 0 : params.zero_point.front());
-  }
-  if (params.scale.size() > 1) params.axis = axis;
-  return params;
-}
 
 /// Where a QOperator keeps its operands: the float operator's inputs in order, each (value, scale, zero_point).
 struct QOperatorForm {
@@ -141,110 +63,6 @@ bool is_activation(std::string_view op) { return op == "Relu" || op == "Clip"; }
 
 }  // namespace
 
-Constants constants_of(const Graph& graph) {
-  Constants constants;
-  for (const auto& [name, tensor] : graph.initializers) constants[name] = tensor;
-  for (const Node& node : graph.nodes) {
-    if (node.outputs.empty() || !node.domain.empty()) continue;
-    TensorPtr value;
-    if (node.op_type == "Constant") value = constant_value(node);
-    if (node.op_type == "Identity") value = find(constants, node.input(0));
-    if (node.op_type == "Cast") value = cast_constant(node, find(constants, node.input(0)));
-    if (value != nullptr) constants[node.outputs.front()] = value;
-  }
-  return constants;
-}
-
-Result<QuantParams> read_quant_params(const Node& node, const Constants& constants) {
-  core::DType fallback = core::DType::uint8;
-  if (is_quantize(node) && node.has("output_dtype")) {
-    fallback = static_cast<core::DType>(node.int_or("output_dtype", static_cast<std::int64_t>(fallback)));
-  }
-  if (is_dequantize(node)) {
-    if (const TensorPtr codes = find(constants, node.input(0))) fallback = codes->type();
-  }
-  return make_params(node, constants, node.input(1), node.input(2), fallback, node.int_or("axis", 1));
-}
-
-std::size_t data_input_count(std::string_view op, std::size_t input_count) {
-  static const std::map<std::string_view, std::size_t> kCounts{
-      {"Conv", 2},
-      {"ConvTranspose", 2},
-      {"Gemm", 2},
-      {"MatMul", 2},
-      {"Reshape", 1},
-      {"Resize", 1},
-      {"Upsample", 1},
-      {"Slice", 1},
-      {"Gather", 1},
-      {"Pad", 1},
-      {"Squeeze", 1},
-      {"Unsqueeze", 1},
-      {"Split", 1},
-      {"Expand", 1},
-      {"Tile", 1},
-      {"Clip", 1},
-      {"ReduceMean", 1},
-      {"ReduceSum", 1},
-      {"ReduceMax", 1},
-      {"ReduceMin", 1},
-      {"TopK", 1},
-      {"CumSum", 1},
-      {"Dropout", 1},
-      {"BatchNormalization", 1},
-      {"GatherND", 1},
-      {"GatherElements", 1},
-      {"LayerNormalization", 1},
-      {"InstanceNormalization", 1},
-  };
-  const auto found = kCounts.find(op);
-  return found == kCounts.end() ? input_count : std::min(found->second, input_count);
-}
-
-Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {
-  const auto index = ChannelIndex::make(values.shape(), params);
-  if (!index) return index.error();
-  const std::vector<double> reals = values.to_reals();
-  std::vector<std::int64_t> codes(reals.size());
-  for (std::size_t i = 0; i < reals.size(); ++i) {
-    const std::size_t c = index->channel(i);
-    if (std::isnan(reals[i]))
-      return Error{core::ErrorKind::invalid_model, "a quantized constant holds NaN", {}, {}, {}};
-    codes[i] = reference::quantize(reals[i], params.scale[c], params.zero_point[c], params.type);
-  }
-  return Tensor(params.type, values.shape(), std::move(codes));
-}
-
-Result<ChannelIndex> ChannelIndex::make(const core::Shape& shape, const QuantParams& params) {
-  ChannelIndex index;
-  if (params.scale.size() == 1 && !params.axis) return index;
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  std::int64_t axis = params.axis.value_or(0);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) {
-    return Error{
-        core::ErrorKind::invalid_model,
-        fmt::format("axis {} is outside a tensor of shape {}", params.axis.value_or(0), core::shape_text(shape)),
-        {},
-        {},
-        {}};
-  }
-  const auto extent = shape[static_cast<std::size_t>(axis)];
-  if (extent != static_cast<std::int64_t>(params.scale.size())) {
-    return Error{core::ErrorKind::invalid_model,
-                 fmt::format("{} scales for axis {} of shape {}, expected {}", params.scale.size(), axis,
-                             core::shape_text(shape), extent),
-                 {},
-                 {},
-                 {}};
-  }
-  index.extent_ = params.scale.size();
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) {
-    index.inner_ *= static_cast<std::size_t>(shape[i]);
-  }
-  return index;
-}
-
 /// Builds an ArtifactView step by step; each step fills one of its tables.
 class ArtifactReader {
  public:
@@ -285,7 +103,7 @@ class ArtifactReader {
       auto params = read_quant_params(node, view_.constants_);
       if (!params) return params.error();
       if (params->type == core::DType::uint8 && node.input(2).empty() &&
-          find(view_.constants_, node.input(0)) == nullptr) {
+          find_constant(view_.constants_, node.input(0)) == nullptr) {
         params->type = type_of_codes(node.input(0));
       }
       if (!node.outputs.empty()) dequantized_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
@@ -329,9 +147,10 @@ class ArtifactReader {
     quantizer.float_name = node.input(0);
     quantizer.codes = node.outputs.empty() ? "" : node.outputs.front();
     quantizer.params = std::move(*params);
-    if (const TensorPtr values = find(view_.constants_, node.input(0)); values != nullptr && values->is_real()) {
+    if (const TensorPtr values = find_constant(view_.constants_, node.input(0));
+        values != nullptr && values->is_real()) {
       auto codes = quantize_tensor(*values, quantizer.params);
-      if (!codes) return broken(node, codes.error().message);
+      if (!codes) return broken_node(node, codes.error().message);
       quantizer.constant = true;
       view_.constants_[quantizer.codes] = std::make_shared<const Tensor>(std::move(*codes));
     }
@@ -344,7 +163,7 @@ class ArtifactReader {
     std::string current(name);
     while (const auto index = wiring_.producer(current)) {
       const Node& node = graph_.nodes[*index];
-      if (is_dequantize(node)) return find(view_.constants_, node.input(0)) == nullptr;
+      if (is_dequantize(node)) return find_constant(view_.constants_, node.input(0)) == nullptr;
       if (node.op_type != "Identity") return false;
       current = node.input(0);
     }
@@ -361,7 +180,7 @@ class ArtifactReader {
       const auto& [value, scale, zero_point] = form.operands[i];
       Operand input;
       input.name = input.codes = node.input(value);
-      input.constant_codes = find(view_.constants_, input.codes);
+      input.constant_codes = find_constant(view_.constants_, input.codes);
       std::int64_t axis = form.weight_axis;
       if (axis < 0 && input.constant_codes != nullptr) axis += input.constant_codes->rank();
       auto params =
@@ -387,7 +206,7 @@ class ArtifactReader {
   Operand bias_operand(const ArtifactNode& entry, std::string_view name) const {
     Operand bias;
     bias.name = bias.codes = name;
-    bias.constant_codes = find(view_.constants_, name);
+    bias.constant_codes = find_constant(view_.constants_, name);
     QuantParams params;
     params.type = core::DType::int32;
     for (const double scale : entry.inputs[1].params->scale) {
@@ -402,7 +221,7 @@ class ArtifactReader {
   Operand operand(std::string_view name) const {
     Operand result;
     result.name = name;
-    result.constant_values = find(view_.constants_, name);
+    result.constant_values = find_constant(view_.constants_, name);
     std::string current(name);
     while (const auto index = wiring_.producer(current)) {
       const Node& node = graph_.nodes[*index];
@@ -413,7 +232,7 @@ class ArtifactReader {
     if (found == dequantized_.end()) return result;
     result.codes = found->second.first;
     result.params = found->second.second;
-    result.constant_codes = find(view_.constants_, result.codes);
+    result.constant_codes = find_constant(view_.constants_, result.codes);
     return result;
   }
 
@@ -554,7 +373,7 @@ std::string ArtifactView::original_tensor(std::string_view artifact_tensor) cons
 }
 
 TensorPtr ArtifactView::constant(std::string_view artifact_tensor) const {
-  return judge::find(constants_, artifact_tensor);
+  return find_constant(constants_, artifact_tensor);
 }
 
 }  // namespace assay::judge
