@@ -32,8 +32,15 @@ const std::map<std::string, std::vector<std::string>>& claims() {
 
 class Fault : public testing::TestWithParam<std::string> {};
 
+/// Moves exact ties only, where both neighbours pass since standards differ (DESIGN section 5, L1).
+constexpr const char* kMovesTiesOnly = "zero_point_added_before_rounding";
+
 TEST_P(Fault, IsCaughtByEveryCaseThatClaimsIt) {
   const auto claim = claims().find(GetParam());
+  if (GetParam() == kMovesTiesOnly) {
+    ASSERT_EQ(claim, claims().end());
+    return;
+  }
   ASSERT_NE(claim, claims().end()) << "no case claims to catch it";
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
   ASSERT_TRUE(folder.ok());
@@ -43,9 +50,15 @@ TEST_P(Fault, IsCaughtByEveryCaseThatClaimsIt) {
   const Call call = assay(arguments, folder->path(), {{"ASSAY_HOME", ASSAY_SOURCE_DIR}});
   const nlohmann::json json = call.json();
   ASSERT_TRUE(json.is_object()) << call.out << call.err;
-  EXPECT_EQ(json["results"].size(), claim->second.size());
+  // A case runs under several option sets, and a zero point that is always zero can't be wrong under all of them: one
+  // red verdict is the catch.
+  std::map<std::string, bool> caught;
   for (const nlohmann::json& result : json["results"]) {
-    EXPECT_EQ(result["gate"], "red") << result["case"] << " doesn't catch it: " << result["verdict"];
+    caught[result["case"].get<std::string>()] |= result["gate"] == "red";
+  }
+  EXPECT_EQ(caught.size(), claim->second.size());
+  for (const auto& [name, red] : caught) {
+    EXPECT_TRUE(red) << name << " doesn't catch it";
   }
 }
 
@@ -57,7 +70,7 @@ std::vector<std::string> fault_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Fault, testing::ValuesIn(fault_names()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Table, Fault, testing::ValuesIn(fault_names()), [](const auto& each) { return each.param; });
 
 TEST(FaultTable, HoldsEveryFaultThatACaseClaims) {
   const std::vector<std::string> names = fault_names();
