@@ -98,6 +98,22 @@ core::Result<std::int64_t> pragma(Database& database, const char* sql) {
   return value->value_or(0);
 }
 
+struct Header {
+  std::int64_t application = 0, tables = 0, schema = 0;
+};
+
+core::Result<Header> read_header(const std::filesystem::path& file, Database::Mode mode) {
+  auto database = Database::open(file, mode);
+  if (!database) return database.error();
+  const auto application = pragma(*database, "PRAGMA application_id");
+  const auto tables = pragma(*database, "SELECT count(*) FROM sqlite_schema");
+  const auto schema = pragma(*database, "PRAGMA user_version");
+  if (!application || !tables || !schema) {
+    return !application ? application.error() : !tables ? tables.error() : schema.error();
+  }
+  return Header{*application, *tables, *schema};
+}
+
 }  // namespace
 
 std::int64_t newest_schema() { return static_cast<std::int64_t>(kSteps.size()); }
@@ -111,21 +127,16 @@ Status check_file(const std::filesystem::path& file) {
   std::ifstream(file, std::ios::binary).read(magic.data(), static_cast<std::streamsize>(magic.size()));
   if (magic != kSqliteMagic) return refused(file, "is no SQLite database");
 
-  auto database = Database::open(file, Database::Mode::read_only);
-  if (!database) return database.error();
-  const auto application = pragma(*database, "PRAGMA application_id");
-  const auto tables = pragma(*database, "SELECT count(*) FROM sqlite_schema");
-  const auto schema = pragma(*database, "PRAGMA user_version");
-  if (!application || !tables || !schema) {
-    const Error& cause = !application ? application.error() : !tables ? tables.error() : schema.error();
-    return refused(file, fmt::format("can't be read ({})", cause.message));
-  }
-  if (*application != kApplicationId && (*tables > 0 || *schema > 0)) {
+  auto header = read_header(file, Database::Mode::read_only);
+  // A process that was killed while it wrote leaves a journal that only a writer may roll back.
+  if (!header) header = read_header(file, Database::Mode::read_write);
+  if (!header) return refused(file, fmt::format("can't be read ({})", header.error().message));
+  if (header->application != kApplicationId && (header->tables > 0 || header->schema > 0)) {
     return refused(file, "is another program's database");
   }
-  if (*schema > newest_schema()) {
-    return refused(file, fmt::format("has schema {}, this program knows up to {}: a newer Assay wrote it", *schema,
-                                     newest_schema()));
+  if (header->schema > newest_schema()) {
+    return refused(file, fmt::format("has schema {}, this program knows up to {}: a newer Assay wrote it",
+                                     header->schema, newest_schema()));
   }
   return core::success();
 }

@@ -311,6 +311,8 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
   posix_spawn_file_actions_adddup2(&setup.actions, in.read.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&setup.actions, out.write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&setup.actions, err.write.get(), STDERR_FILENO);
+  // Ours are close-on-exec; what we inherited ourselves need not be.
+  posix_spawn_file_actions_addclosefrom_np(&setup.actions, STDERR_FILENO + 1);
   if (!options.working_folder.empty()) {
     posix_spawn_file_actions_addchdir_np(&setup.actions, options.working_folder.c_str());
   }
