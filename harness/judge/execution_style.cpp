@@ -112,6 +112,30 @@ double input_quotient(InputDivision division, double x, double scale) {
   }
 }
 
+/// round_half_even for what lies far below 2⁵¹, where adding and taking off 1.5·2⁵² leaves an integer.
+double nearest_even(double value) {
+  constexpr double kShift = 0x1.8p52;
+  return std::fabs(value) < 0x1p51 ? (value + kShift) - kShift : value;
+}
+
+/// Codes of values that nothing makes uncertain, by ONNX's own rule. False where a value is NaN.
+bool quantize_exactly(std::span<const double> values, const QuantParams& params, const ChannelIndex& index,
+                      InputDivision division, std::vector<std::int64_t>& codes) {
+  const core::IntegerLimits limits = core::integer_limits(params.type);
+  const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
+  bool numbers = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t channel = index.channel(i);
+    const double scale = params.scale[channel];
+    const double quotient =
+        division == InputDivision::exact ? values[i] / scale : input_quotient(division, values[i], scale);
+    const double code = nearest_even(quotient) + static_cast<double>(params.zero_point[channel]);
+    numbers = numbers && !std::isnan(code);
+    codes[i] = static_cast<std::int64_t>(code > low ? std::min(code, high) : low);
+  }
+  return numbers;
+}
+
 struct CodeRange {
   std::int64_t low, centre, high;
 };
@@ -194,7 +218,17 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
   if (input) {
     error = style.input == InputDivision::any ? gamma(3, kFloatUnit) : 0;
   }
-  std::vector<std::int64_t> codes(count), codes_low(count), codes_high(count);
+  const auto tensor = [&](std::vector<std::int64_t> values) {
+    return std::make_shared<const Tensor>(params.type, x.centre->shape(), std::move(values));
+  };
+  std::vector<std::int64_t> codes(count);
+  if (x.is_exact() && error == 0 && style.ties == Ties::even) {
+    const InputDivision division = input ? style.input : InputDivision::exact;
+    if (quantize_exactly(centre, params, *index, division, codes)) {
+      return exact_enclosure(tensor(std::move(codes)));
+    }
+  }
+  std::vector<std::int64_t> codes_low(count), codes_high(count);
   bool certain = true;
   for (std::size_t i = 0; i < count; ++i) {
     if (std::isnan(centre[i])) {
@@ -229,9 +263,6 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
     codes_high[i] = range.high;
     certain = certain && range.low == range.high;
   }
-  const auto tensor = [&](std::vector<std::int64_t> values) {
-    return std::make_shared<const Tensor>(params.type, x.centre->shape(), std::move(values));
-  };
   Enclosure result = exact_enclosure(tensor(std::move(codes)));
   if (!certain) {
     result.low = tensor(std::move(codes_low));
