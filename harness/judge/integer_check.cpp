@@ -74,6 +74,7 @@ class Check {
     return std::all_of(comparisons_.begin(), comparisons_.end(), [](const Comparison& c) { return c.wrong == 0; });
   }
   [[nodiscard]] const std::vector<Comparison>& comparisons() const { return comparisons_; }
+  [[nodiscard]] const std::string& note() const { return walk_.note(); }
 
  private:
   [[nodiscard]] bool stopped() const { return stop_at_first_ && !agrees(); }
@@ -217,6 +218,11 @@ class IntegerCheck {
         ambiguous += comparison.ambiguous;
       }
       applied_ = applied_ || compared > 0;
+      // Named by the node: where this data set could not be followed any further, and every style stops there.
+      if (!check.note().empty() && compared == 0 && stopped_at_.empty()) {
+        stopped_at_ = check.note();
+        out_.metrics.push_back({stopped_at_, execution->data_set, "l1_not_followed", 1});
+      }
       if (!check.agrees()) {
         return false;
       }
@@ -299,6 +305,7 @@ class IntegerCheck {
   Judgement& out_;
   std::vector<const Execution*> executions_;
   bool applied_ = false;
+  std::string stopped_at_;
 };
 
 }  // namespace

@@ -139,6 +139,86 @@ TEST(IntegerCheck, NamesTheFirstWrongNodeFromATrace) {
   EXPECT_THAT(findings[0].message, HasSubstr("first wrong node"));
 }
 
+/// A residual block with everything that moves, sums, cuts and tabulates codes; s1 … s5 are unlike scales.
+model::Model block(bool quantized) {
+  const auto pair = [&](const std::string& from, const std::string& to, const std::string& p) {
+    return quantized ? " " + to + "q = QuantizeLinear(" + from + ", s" + p + ", z" + p + ") " + to +
+                           " = DequantizeLinear(" + to + "q, s" + p + ", z" + p + ")"
+                     : " " + to + " = Identity(" + from + ")";
+  };
+  const std::string weights = quantized ? " wd = DequantizeLinear<axis=0>(wq, ws, wz)" : "";
+  const std::string text =
+      "g (float[2,3,6,6] x) => (float[2,6,3,3] y) {" + pair("x", "xd", "1") + weights +
+      " c = Conv <kernel_shape=[3,3], pads=[1,1,1,1]> (xd, " + (quantized ? "wd" : "w") + ") r = Relu(c)" +
+      pair("r", "rd", "2") + " a = Add(rd, xd)" + pair("a", "ad", "3") +
+      " m = MaxPool <kernel_shape=[2,2], strides=[2,2]> (ad) v = AveragePool <kernel_shape=[2,2], strides=[2,2]> (ad)" +
+      pair("v", "vd", "4") + " t = Sigmoid(vd)" + pair("t", "td", "5") + " k = Concat <axis=1> (m, td)" +
+      pair("k", "y", "3") + " }";
+  core::Rng rng(3);
+  std::map<std::string, Tensor> parameters;
+  std::vector<double> values;
+  std::vector<std::int64_t> weight_codes;
+  for (int i = 0; i < 81; ++i) {
+    weight_codes.push_back(rng.integer(-127, 127));
+    values.push_back(float32(static_cast<double>(weight_codes.back()) * 0.004));
+  }
+  if (!quantized) {
+    return parse(text, {{"w", reals({3, 3, 3, 3}, values)}});
+  }
+  parameters = {{"wq", codes(DType::int8, {3, 3, 3, 3}, weight_codes)},
+                {"ws", reals({3}, std::vector<double>(3, float32(0.004)))},
+                {"wz", codes(DType::int8, {3}, {0, 0, 0})}};
+  const double scales[] = {0.0157, 0.041, 0.047, 0.037, 1.0 / 256};
+  const std::int64_t zeros[] = {3, -128, -41, -37, -128};
+  for (int i = 0; i < 5; ++i) {
+    parameters["s" + std::to_string(i + 1)] = Tensor::scalar(DType::float32, float32(scales[i]));
+    parameters["z" + std::to_string(i + 1)] = codes(DType::int8, {}, {zeros[i]});
+  }
+  return parse(text, parameters);
+}
+
+TEST(IntegerCheck, FollowsAWholeBlock) {
+  Judged judged(block(false), block(true));
+  core::Rng rng(11);
+  std::vector<double> x(216);
+  for (double& value : x) {
+    value = float32(rng.uniform(-2, 2));
+  }
+  core::TensorMap inputs{{"x", reals({2, 3, 6, 6}, x)}};
+  auto outputs = reference::execute(*judged.artifact, inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  Tensor y = core::rounded_to_type(outputs->at("y"));
+  judged.add("typical", inputs, {{"y", y}});
+  EXPECT_THAT(judged.integers(), ::testing::IsEmpty());
+  EXPECT_EQ(judged.judgement.style, "half_even");
+
+  y.reals()[17] += float32(0.047);  // one step of the output
+  judged.evidence.executions[0].outputs.at("y") = core::rounded_to_type(y);
+  EXPECT_EQ(judged.integers().size(), 1U);
+}
+
+TEST(IntegerCheck, JudgesQOperatorsLikeTheirQdqForm) {
+  const std::string text =
+      "g (uint8[1,1,2,2] x) => (uint8[1,1,2,2] y) { y = QLinearConv <kernel_shape=[1,1]> (x, xs, xz, w, ws, wz, ys, "
+      "yz, b) }";
+  const std::map<std::string, Tensor> parameters{
+      {"xs", Tensor::scalar(DType::float32, 0.5)},  {"xz", codes(DType::uint8, {}, {10})},
+      {"w", codes(DType::int8, {1, 1, 1, 1}, {3})}, {"ws", Tensor::scalar(DType::float32, 0.25)},
+      {"wz", codes(DType::int8, {}, {0})},          {"ys", Tensor::scalar(DType::float32, 1)},
+      {"yz", codes(DType::uint8, {}, {7})},         {"b", codes(DType::int32, {1}, {4})}};
+  const Shape shape{1, 1, 2, 2};
+  // Accumulators 3·(q − 10) + 4 = 4, 16, 28, −11; times 1/8, plus 7.
+  const auto judge_with = [&](std::vector<std::int64_t> y) {
+    Judged judged(parse(text, parameters), parse(text, parameters));
+    judged.add("typical", {{"x", codes(DType::uint8, shape, {10, 14, 18, 5})}},
+               {{"y", codes(DType::uint8, shape, std::move(y))}});
+    return judged.integers().size();
+  };
+  EXPECT_EQ(judge_with({7, 9, 11, 6}), 0U);
+  EXPECT_EQ(judge_with({8, 9, 11, 6}), 0U);  // 0.5 + 7: either side of the tie
+  EXPECT_EQ(judge_with({7, 10, 11, 6}), 1U);
+}
+
 // What correct engines do: each row is one deterministic way from accumulator to code.
 struct Engine {
   const char* name;
