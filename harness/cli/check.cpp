@@ -93,7 +93,7 @@ int check_command(const Arguments& arguments) {
     return run::exit_code(*report);
   }
   for (const results::ResultRow& row : report->rows) {
-    fmt::print("{}\n", verdict_line(row));
+    fmt::print("{}\n{}", verdict_line(row), losses_text(row));
     if (row.gate != "green") {
       fmt::print("\n{}", failure_text(row, repeat_command(arguments)));
     }

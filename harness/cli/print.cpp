@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -27,6 +29,24 @@ std::vector<std::string> layer_list(const std::string& layers) {
     list.push_back(layer);
   }
   return list;
+}
+
+/// The largest losses, worst first, with the SQNR that is left behind each.
+std::vector<std::pair<results::MetricRow, double>> largest_losses(const results::ResultRow& row) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::pair<results::MetricRow, double>> losses;
+  for (const results::MetricRow& metric : row.metrics) {
+    if (metric.name == "sqnr_loss_db" && metric.value > 0) {
+      const auto left = std::find_if(row.metrics.begin(), row.metrics.end(), [&](const results::MetricRow& other) {
+        return other.name == "sqnr_db" && other.tensor == metric.tensor && other.data_set == metric.data_set;
+      });
+      losses.emplace_back(metric, left == row.metrics.end() ? std::nan("") : left->value);
+    }
+  }
+  std::stable_sort(losses.begin(), losses.end(),
+                   [](const auto& a, const auto& b) { return a.first.value > b.first.value; });
+  losses.resize(std::min(losses.size(), kShown));
+  return losses;
 }
 
 std::string indented(const std::string& text) {
@@ -76,6 +96,10 @@ std::string report_json(const run::RunReport& report) {
                           {"margin", number(finding.margin)}});
     }
     result["findings"] = std::move(findings);
+    result["lost_at"] = nlohmann::ordered_json::array();
+    for (const auto& [loss, left] : largest_losses(row)) {
+      result["lost_at"].push_back({{"tensor", loss.tensor}, {"loss_db", loss.value}, {"sqnr_db", number(left)}});
+    }
     json["results"].push_back(std::move(result));
   }
   json["unused_expectations"] = report.unused_expectations;
@@ -118,6 +142,14 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
                         indented(finding.message));
   }
   text += "  reproduce: " + repeat_command + "\n";
+  return text;
+}
+
+std::string losses_text(const results::ResultRow& row) {
+  std::string text;
+  for (const auto& [loss, left] : largest_losses(row)) {
+    text += fmt::format("    {:5.1f} dB lost at \"{}\", {:.1f} dB left\n", loss.value, loss.tensor, left);
+  }
   return text;
 }
 

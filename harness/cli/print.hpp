@@ -16,6 +16,9 @@ namespace assay::cli {
 /// A verdict that is not green, in full, with the command that repeats it.
 [[nodiscard]] std::string failure_text(const results::ResultRow& row, const std::string& repeat_command);
 
+/// The nodes' outputs where most accuracy is lost, a line each; empty where nothing is known.
+[[nodiscard]] std::string losses_text(const results::ResultRow& row);
+
 /// "520 planned: 518 pass, 2 fail".
 [[nodiscard]] std::string counts_line(const run::RunReport& report);
 

@@ -55,6 +55,9 @@ std::string repeat_command(const Arguments& arguments, const results::ResultRow&
   return command;
 }
 
+/// Runs of so few verdicts show where each loses accuracy.
+constexpr std::size_t kRowsWithLosses = 12;
+
 void print_report(const Arguments& arguments, const run::RunReport& report) {
   if (arguments.json) {
     fmt::print("{}\n", report_json(report));
@@ -63,6 +66,9 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
   for (const results::ResultRow& row : report.rows) {
     if (!arguments.quiet || row.gate != "green") {
       fmt::print("{}\n", verdict_line(row));
+      if (report.rows.size() <= kRowsWithLosses) {
+        fmt::print("{}", losses_text(row));
+      }
     }
   }
   for (const results::ResultRow& row : report.rows) {

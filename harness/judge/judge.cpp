@@ -10,6 +10,7 @@
 #include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/layers.hpp"
+#include "harness/judge/loss.hpp"
 #include "harness/judge/reference_cache.hpp"
 
 namespace assay::judge {
@@ -56,6 +57,7 @@ class Judge {
       append(out_.findings, check_bounds(context_, out_));
     }
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
+    std::ranges::move(measure_losses(context_), std::back_inserter(out_.metrics));
     decide(precision.ran_in_float);
     summarize();
     return std::move(out_);

@@ -1,0 +1,82 @@
+#include "harness/judge/loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/executor.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+
+/// SQNR in dB; infinite where nothing differs, NaN where it has no meaning (other shapes, no signal, NaN).
+double sqnr_db(const Tensor& expected, const Tensor& actual) {
+  if (expected.shape() != actual.shape() || expected.size() == 0 || !expected.is_real() || !actual.is_real()) {
+    return std::nan("");
+  }
+  double signal = 0;
+  double noise = 0;
+  const auto want = expected.reals();
+  const auto got = actual.reals();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    signal += want[i] * want[i];
+    noise += (want[i] - got[i]) * (want[i] - got[i]);
+  }
+  constexpr double kDecibel = 10;
+  return signal > 0 ? kDecibel * std::log10(signal / noise) : std::nan("");
+}
+
+/// SQNR of every tensor of the original that the artifact computes under the same name.
+std::map<std::string, double> shared_tensors(const LayerContext& context, const core::TensorMap& expected) {
+  std::map<std::string, double> sqnr;
+  reference::RunOptions options;
+  options.observe = [&](const std::string& name, const Tensor& value) {
+    if (const auto found = expected.find(name); found != expected.end()) {
+      if (const double db = sqnr_db(found->second, value); !std::isnan(db)) sqnr.emplace(name, db);
+    }
+  };
+  const auto outputs =
+      reference::execute(*context.evidence.artifact, context.evidence.executions.front().inputs, options);
+  if (!outputs) sqnr.clear();
+  return sqnr;
+}
+
+}  // namespace
+
+std::vector<Metric> measure_losses(const LayerContext& context) {
+  std::vector<Metric> metrics;
+  const Evidence& evidence = context.evidence;
+  if (context.artifact == nullptr || evidence.artifact == nullptr || evidence.executions.empty() ||
+      context.reference.empty() || context.reference.front() == nullptr) {
+    return metrics;
+  }
+  const std::string& data_set = evidence.executions.front().data_set;
+  std::map<std::string, double> sqnr = shared_tensors(context, *context.reference.front());
+  if (sqnr.empty()) return metrics;
+  const model::Graph& graph = evidence.model->graph;
+  for (const model::Node& node : graph.nodes) {
+    double worst_input = std::numeric_limits<double>::infinity();
+    for (const std::string& input : node.inputs) {
+      if (const auto found = sqnr.find(input); found != sqnr.end()) {
+        worst_input = std::min(worst_input, found->second);
+      }
+    }
+    for (const std::string& output : node.outputs) {
+      const auto own = sqnr.find(output);
+      if (own == sqnr.end()) {
+        sqnr.emplace(output, worst_input);
+        continue;
+      }
+      if (!std::isfinite(own->second)) continue;
+      if (graph.find_output(output) == nullptr) metrics.push_back({output, data_set, "sqnr_db", own->second});
+      if (std::isfinite(worst_input)) {
+        metrics.push_back({output, data_set, "sqnr_loss_db", worst_input - own->second});
+      }
+    }
+  }
+  return metrics;
+}
+
+}  // namespace assay::judge
