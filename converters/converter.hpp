@@ -47,7 +47,7 @@ struct Supports {
   std::optional<std::vector<std::string>> method;
   std::optional<std::vector<std::string>> operators;
   bool execute = true;
-  std::string artifact = "qdq";  ///< "qdq", "scales", "opaque"
+  std::string artifact = "qdq";      ///< "qdq", "scales", "opaque"
   std::vector<std::string> reports;  ///< "tensors", "precision", "cache"
   [[nodiscard]] bool says(std::string_view what) const;
 };
@@ -101,7 +101,7 @@ struct ConvertReply {
   std::vector<TensorScale> tensors;
   std::vector<NodePrecision> precision;
   std::filesystem::path cache;
-  std::string node, op, reason;       ///< of a refusal, error, crash or timeout
+  std::string node, op, reason;          ///< of a refusal, error, crash or timeout
   std::vector<std::string> diagnostics;  ///< warnings of the converter, in order
 };
 

@@ -22,8 +22,8 @@ struct WeightSlots {
 [[nodiscard]] std::optional<WeightSlots> weight_slots(
     const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
 
-/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization into the convolution before
-/// it where the converter did that.
+/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization into the convolution
+/// before it where the converter did that.
 struct EffectiveModel {
   struct Entry {
     model::Node node;
