@@ -646,6 +646,19 @@ bool one_scale_per_output(const Node& node, const Enclosure& x, const Enclosure&
   return axis == (node.op_type == "ConvTranspose" ? 1 : rank - 1);
 }
 
+/// factor · radius + error · magnitude, the relative error of the enclosure left out.
+TensorPtr error_of(const Enclosure& e, double factor, double error) {
+  Tensor result = *magnitude_of(e);
+  const std::span<double> values = result.reals();
+  const std::span<const double> centre = e.centre->reals();
+  const std::span<const double> low = e.low_or_centre().reals();
+  const std::span<const double> high = e.high_or_centre().reals();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = factor * std::max(high[i] - centre[i], centre[i] - low[i]) + error * values[i];
+  }
+  return std::make_shared<const Tensor>(std::move(result));
+}
+
 /// Conv, ConvTranspose, Gemm, MatMul: y = Σ w·x + b. With the inputs off by r_x, r_w, r_b:
 /// |Δy| <= Σ|w|r_x + Σ|x|r_w + Σ r_x·r_w + r_b, plus γ_n·(Σ|w||x| + |b|) for n roundings.
 Result<Outputs> enclose_bilinear(const Call& call) {
@@ -671,71 +684,49 @@ Result<Outputs> enclose_bilinear(const Call& call) {
   }
   const Call absolute{positive, call.opset, call.inputs, arithmetic};
   std::vector<double> radius(static_cast<std::size_t>(output.centre->size()), 0.0);
-  const auto add = [&](std::span<const TensorPtr> inputs, double factor) -> core::Status {
+  const auto add = [&](std::vector<TensorPtr> inputs) -> core::Status {
     const Result<std::vector<Tensor>> part = run(absolute, inputs);
     if (!part) {
       return part.error();
     }
     const std::span<const double> values = (*part)[0].reals();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      radius[i] += factor * values[i];
+      radius[i] += values[i];
     }
     return core::success();
   };
   // Roundings of the sum itself, together with the relative errors of its operands.
   const double unit = integers ? arithmetic.accumulator_unit : arithmetic.float_unit;
   const double operands = integers ? 0 : x.relative + w.relative + (bias == nullptr ? 0 : bias->relative);
-  const double sum_error = gamma(products_per_output(call.node, *x.centre, *w.centre) + 4, unit) + operands;
-  std::vector<TensorPtr> magnitudes = pick_each(absolute, magnitude_of);
-  if (sum_error > 0) {
-    if (const core::Status status = add(magnitudes, sum_error * (1 + operands)); !status) {
-      return status.error();
-    }
-  }
-  // Uncertain operands.
-  const auto radius_tensor = [](const Enclosure& e) {
-    Enclosure ends = e;
-    ends.relative = 0;
-    return std::make_shared<const Tensor>(e.centre->type(), e.centre->shape(), radius_of(ends));
-  };
-  const auto zero_like = [](const Tensor& t) {
-    return std::make_shared<const Tensor>(Tensor::zeros(t.type(), t.shape()));
-  };
+  const double rounded = gamma(products_per_output(call.node, *x.centre, *w.centre) + 4, unit) + operands;
+  const double sum_error = rounded * (1 + operands);
   const double slack = 1 + sum_error;
-  if (!x.is_point() || (bias != nullptr && !bias->is_point())) {
-    std::vector<TensorPtr> inputs = magnitudes;  // r_x against |w|: the cross term is inside, |w| being the larger end
-    inputs[0] = x.is_point() ? zero_like(*x.centre) : radius_tensor(x);
-    if (bias != nullptr) {
-      inputs[2] = bias->is_point() ? zero_like(*bias->centre) : radius_tensor(*bias);
-    }
-    if (const core::Status status = add(inputs, slack); !status) {
-      return status.error();
-    }
+  // The bias's declared scale is s_x·s_w rounded to float32; an integer engine adds its code as it is.
+  const double bias_error = sum_error + (integers ? 2 * kFloatUnit : 0);
+  std::vector<TensorPtr> inputs = pick_each(absolute, magnitude_of);
+  if (bias != nullptr) {
+    inputs[2] = error_of(*bias, slack, bias_error);
   }
-  if (!w.is_point()) {
-    std::vector<TensorPtr> inputs = magnitudes;
-    Tensor centre_magnitude = *x.centre;
-    for (double& value : centre_magnitude.reals()) {
-      value = std::fabs(value);
-    }
-    inputs[0] = std::make_shared<const Tensor>(std::move(centre_magnitude));
-    inputs[1] = radius_tensor(w);
+  // |w| and |x| are the larger ends, so that Σ r_x·r_w is inside the first term of either form.
+  if (x.is_point()) {
+    inputs[1] = error_of(w, slack, sum_error);
+  } else {
+    inputs[0] = error_of(x, slack, sum_error);
+  }
+  if (const core::Status status = add(inputs); !status) {
+    return status.error();
+  }
+  if (!x.is_point() && !w.is_point()) {
+    inputs[0] = magnitude_of(exact_enclosure(x.centre));
+    inputs[1] = error_of(w, slack, 0);
     if (bias != nullptr) {
-      inputs[2] = zero_like(*bias->centre);
+      inputs[2] = std::make_shared<const Tensor>(Tensor::zeros(bias->centre->type(), bias->centre->shape()));
     }
-    if (const core::Status status = add(inputs, slack); !status) {
+    if (const core::Status status = add(inputs); !status) {
       return status.error();
     }
   }
   if (integers) {
-    if (bias != nullptr && arithmetic.integer_accumulator) {
-      // The bias's declared scale is s_x·s_w rounded to float32; the engine adds its code as it is.
-      std::vector<TensorPtr> inputs = magnitudes;
-      inputs[0] = zero_like(*x.centre);
-      if (const core::Status status = add(inputs, 2 * kFloatUnit); !status) {
-        return status.error();
-      }
-    }
     if (arithmetic.rounds_accumulator) {
       // The scaled sum is rounded once to half a unit of at most 2·s_x·s_w, then shifted and rounded again.
       const std::vector<double> steps = accumulator_steps(call.node, *output.centre, *x.codes, *w.codes);
