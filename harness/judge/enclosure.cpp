@@ -237,6 +237,25 @@ Result<Outputs> enclose_piecewise_linear(const Call& call) {
   return outputs;
 }
 
+bool none_negative(const Call& call) {
+  return std::all_of(call.inputs.begin(), call.inputs.end(), [](const Enclosure* e) {
+    if (e == nullptr || !e->centre->is_real()) {
+      return true;
+    }
+    const std::span<const double> low = e->low_or_centre().reals();
+    return std::all_of(low.begin(), low.end(), [](double value) { return value >= 0; });
+  });
+}
+
+/// A sum of what is not negative is not negative in any arithmetic: a variance keeps its square root.
+void raise_to_zero(Enclosure& e) {
+  Tensor low = e.low_or_centre();
+  for (double& value : low.reals()) {
+    value = std::max(value, 0.0);
+  }
+  e.low = std::make_shared<const Tensor>(std::move(low));
+}
+
 /// Sums with weights >= 0: Add, means, sums, pools. n additions and divisions of positive parts: γ_n·Σ|x|.
 Result<Outputs> enclose_sum(const Call& call, double roundings) {
   Result<Outputs> outputs = at_ends(call);
@@ -255,6 +274,9 @@ Result<Outputs> enclose_sum(const Call& call, double roundings) {
         r *= error;
       }
       widen((*outputs)[i], radius);
+      if (none_negative(call)) {
+        raise_to_zero((*outputs)[i]);
+      }
     }
   }
   return outputs;
