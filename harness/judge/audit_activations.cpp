@@ -31,6 +31,7 @@ class ActivationAudit {
       : context_(context), legal_(context, calibration), given_(given_params(*context.evidence.model)) {}
 
   std::vector<Finding> run() {
+    if (context_.evidence.calibration == nullptr) return {};  // no ranges to hold them against
     if (context_.artifact != nullptr) {
       for (const Quantizer& quantizer : context_.artifact->quantizers()) check_quantizer(quantizer);
       check_given_kept();

@@ -94,6 +94,7 @@ class Judge {
       if (view) {
         view_ = std::move(*view);
         context_.artifact = &*view_;
+        if (evidence_.calibration == nullptr) trust_declared();
       } else {
         Finding finding;
         finding.stage = Stage::artifact;
@@ -126,6 +127,16 @@ class Judge {
     for (const auto& [name, given] : given_params(*evidence_.model)) {
       const auto step = [](const core::QuantParams& params) { return params.scale.empty() ? 0 : params.scale.front(); };
       context_.audited[name] = *std::ranges::max_element(given, {}, step);
+    }
+  }
+
+  /// Nobody knows what a ready artifact was calibrated with: its activations' parameters can't be audited, so they
+  /// stand as they are, and every other rule holds.
+  void trust_declared() {
+    for (const Quantizer& quantizer : view_->quantizers()) {
+      if (!quantizer.constant && !quantizer.original.empty()) {
+        context_.audited[quantizer.original] = quantizer.params;
+      }
     }
   }
 

@@ -30,11 +30,13 @@ struct Evidence {
   const corpus::Case* test_case = nullptr;  ///< expectation and names; never null
   converters::Options options;              ///< as asked, after the case's own
   converters::Description converter;
-  const model::Model* model = nullptr;                        ///< the original
-  const std::vector<core::TensorMap>* calibration = nullptr;  ///< as fed to the judged conversion
+  const model::Model* model = nullptr;  ///< the original
+  /// As fed to the judged conversion; null where nobody knows (a ready artifact): activations are not audited then.
+  const std::vector<core::TensorMap>* calibration = nullptr;
   converters::ConvertReply conversion;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
-  std::string artifact_error;                    ///< why a qdq artifact can't be read: `fail` at stage artifact
+  bool infer_options = false;           ///< a ready artifact whose options nobody stated: whoever reads it infers them
+  std::string artifact_error;           ///< why a qdq artifact can't be read: `fail` at stage artifact
   std::filesystem::path output_folder;  ///< given to the conversion; after a refusal or error nothing may lie in it
   std::vector<Execution> executions;
   /// What the runner found by itself (facets determinism and resources: outputs that change between two executions, a
@@ -49,6 +51,11 @@ class ReferenceCache;
 /// Judges one conversion with its executions. Deterministic. `judged_elements` is N of DESIGN's false-alarm budget:
 /// the number of output elements judged in the whole run (an upper estimate is fine and safe).
 [[nodiscard]] Judgement judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements);
+
+/// The options that a ready artifact was evidently made with: activation type, symmetry, granularity. `fallback` where
+/// the artifact does not show it.
+[[nodiscard]] converters::Options evident_options(const std::shared_ptr<const model::Model>& artifact,
+                                                  const model::Model& original, const converters::Options& fallback);
 
 /// Why the case is outside what the converter declared before the run (options, operators), or nothing.
 [[nodiscard]] std::optional<std::string> unsupported_reason(const converters::Description& description,

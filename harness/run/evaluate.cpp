@@ -268,18 +268,17 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
     if (!options) {
       return options.error();
     }
-    core::Result<const Feed*> data = feed(case_.steps.front().feed);
-    if (!data) {
-      return data.error();
-    }
     judge::Evidence evidence;
     evidence.test_case = &case_;
     evidence.options = *options;
     evidence.converter = description;
     evidence.model = case_.model.get();
-    evidence.calibration = &(*data)->batches;
+    if (data_ && data_->calibrated) {
+      evidence.calibration = &data_->calibration;
+    }
     evidence.conversion.outcome = Outcome::ok;
     evidence.conversion.artifact = artifact;
+    evidence.infer_options = options_json == "{}";
     execute_and_judge(executor, evidence, judged_elements, out);
     return core::success();
   };
@@ -298,6 +297,9 @@ void CaseBench::execute_and_judge(converters::Converter& converter, judge::Evide
       core::Result<model::Model> artifact = model::load_model(evidence.conversion.artifact);
       if (artifact) {
         evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
+        if (evidence.infer_options) {
+          evidence.options = judge::evident_options(evidence.artifact, *evidence.model, evidence.options);
+        }
       } else {
         evidence.artifact_error = artifact.error().message;
       }

@@ -33,6 +33,7 @@ class CaseBench {
   struct UserData {
     std::vector<core::TensorMap> calibration;
     std::vector<core::TensorMap> inputs;
+    bool calibrated = false;  ///< `calibration` was given as such, and does not merely stand in
   };
   [[nodiscard]] static core::Result<std::unique_ptr<CaseBench>> create(const corpus::Case& test_case,
                                                                        std::optional<UserData> data = std::nullopt);
