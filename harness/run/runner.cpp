@@ -1,11 +1,9 @@
 #include "harness/run/runner.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -32,8 +30,6 @@ struct Plan {
   std::vector<JobKey> jobs;  ///< in order: case, converter, option set
   std::map<JobKey, std::size_t> index;
 };
-
-std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::now())); }
 
 /// One converter as a run sees it: described once, before anything is planned.
 struct Subject {
@@ -140,7 +136,7 @@ ResultRow make_row(const JobKey& key, const corpus::Case& test_case, const Evalu
   row.sqnr_db = judgement.sqnr_db;
   row.seconds = evaluation.seconds;
   row.attempts = attempt_rows(evaluation, attempts);
-  row.started_at = now_text();
+  row.started_at = results::utc_now();
   for (const judge::Finding& finding : judgement.findings) {
     row.findings.push_back({std::string(judge::stage_name(finding.stage)),
                             std::string(judge::facet_name(finding.facet)), finding.node, finding.op, finding.tensor,
@@ -354,7 +350,6 @@ core::Result<RunReport> run(const RunConfig& original) {
     results::RunInfo info;
     info.command = config.command;
     info.suite = config.suite;
-    info.started_at = now_text();
     info.planned = plan.jobs.size();
     core::Result<std::string> begun = store->begin_run(info, plan.jobs);
     if (!begun) {
