@@ -39,8 +39,6 @@ function(assay_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LIBS} assay_warnings assay_instrumentation
-                        GTest::gtest_main GTest::gmock)
-  target_compile_definitions(${name} PRIVATE
-    ASSAY_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data" ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+                        assay_test_support GTest::gtest_main GTest::gmock)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
 endfunction()

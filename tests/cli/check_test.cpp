@@ -5,6 +5,7 @@
 
 #include "harness/model/onnx_io.hpp"
 #include "tests/cli/home.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::test {
 namespace {
@@ -13,7 +14,7 @@ using testing::HasSubstr;
 
 class Check : public HomeTest {
  protected:
-  static std::string data(const std::string& name) { return std::string(ASSAY_TEST_DATA) + "/trt861/" + name; }
+  static std::string data(const std::string& name) { return (test::test_data() / "trt861" / name).string(); }
 };
 
 TEST_F(Check, JudgesAModelWithItsOwnData) {

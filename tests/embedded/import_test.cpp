@@ -6,6 +6,7 @@
 #include "converters/embedded/engine/engine.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "tests/embedded/small_models.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::embedded {
 namespace {
@@ -136,7 +137,7 @@ TEST(Import, ChosenFloatNodesLeaveTheirCodes) {
 TEST(Import, RealExportsConvertAndKeepTheirOutputs) {
   int ran = 0;
   for (const auto* name : {"residual_with_quantizer", "residual_without_quantizer", "deconv_output"}) {
-    const auto path = std::string(ASSAY_SOURCE_DIR) + "/cases/qdq_import/" + name + ".qdq.onnx";
+    const auto path = test::source_tree() / "cases" / "qdq_import" / (std::string(name) + ".qdq.onnx");
     const auto model = model::load_model(path);
     ASSERT_TRUE(model) << model.error().message;
     const auto feed = make_feed(*model, 2);

@@ -8,6 +8,7 @@
 #include "converters/embedded/embedded.hpp"
 #include "converters/embedded/engine/engine.hpp"
 #include "harness/corpus/case.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::embedded::engine::test {
 namespace {
@@ -35,7 +36,7 @@ std::vector<std::string> untrue_reports(const corpus::Case& test_case, std::size
 
 TEST(PrecisionMap, TellsWhatTheEngineRunsOnIntegers) {
   std::size_t compared = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(ASSAY_SOURCE_DIR "/cases")) {
+  for (const auto& entry : std::filesystem::directory_iterator(assay::test::source_tree() / "cases")) {
     if (entry.path().extension() != ".json") continue;
     const auto family = corpus::load_family(entry.path());
     ASSERT_TRUE(family) << family.error().message;

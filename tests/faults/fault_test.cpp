@@ -9,6 +9,7 @@
 #include "converters/embedded/embedded.hpp"
 #include "harness/core/files.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::test {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 const std::map<std::string, std::vector<std::string>>& claims() {
   static const std::map<std::string, std::vector<std::string>> claims = [] {
     std::map<std::string, std::vector<std::string>> by_fault;
-    const nlohmann::json json = assay({"list", "default", "--json"}, {}, {{"ASSAY_HOME", ASSAY_SOURCE_DIR}}).json();
+    const nlohmann::json json =
+        assay({"list", "default", "--json"}, {}, {{"ASSAY_HOME", source_tree().string()}}).json();
     if (json.is_object()) {
       for (const nlohmann::json& entry : json["cases"]) {
         for (const nlohmann::json& fault : entry["kills"]) {
@@ -47,7 +49,7 @@ TEST_P(Fault, IsCaughtByEveryCaseThatClaimsIt) {
   std::vector<std::string> arguments = {"run"};
   arguments.insert(arguments.end(), claim->second.begin(), claim->second.end());
   arguments.insert(arguments.end(), {"--fault", GetParam(), "--json", "--jobs", "1"});
-  const Call call = assay(arguments, folder->path(), {{"ASSAY_HOME", ASSAY_SOURCE_DIR}});
+  const Call call = assay(arguments, folder->path(), {{"ASSAY_HOME", source_tree().string()}});
   const nlohmann::json json = call.json();
   ASSERT_TRUE(json.is_object()) << call.out << call.err;
   // A case runs under several option sets, and a zero point that is always zero can't be wrong under all of them: one

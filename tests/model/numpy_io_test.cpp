@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/core/files.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::model {
 namespace {
@@ -75,7 +76,7 @@ TEST_F(NumPyFile, RefusesOtherFormats) {
 }
 
 TEST(NumPyArchive, HoldsArraysByName) {
-  const auto arrays = load_npz(std::filesystem::path(ASSAY_TEST_DATA) / "trt861" / "three_inputs.calibration.npz");
+  const auto arrays = load_npz(test::test_data() / "trt861" / "three_inputs.calibration.npz");
   ASSERT_TRUE(arrays.ok()) << arrays.error().message;
   EXPECT_EQ(arrays->size(), 3U);
   for (const auto& [name, array] : *arrays) {

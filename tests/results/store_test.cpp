@@ -13,6 +13,7 @@
 
 #include "harness/core/files.hpp"
 #include "harness/core/process.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::results {
 namespace {
@@ -311,7 +312,7 @@ TEST_F(StoreRuns, AThousandVerdictsASecondAreEasy) {
 }
 
 TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
-  sql(core::read_file(std::filesystem::path(ASSAY_TEST_DATA) / "results" / "schema_1.sql").value());
+  sql(core::read_file(test::test_data() / "results" / "schema_1.sql").value());
   {
     Store store = open();
     const auto rows = store.results("run-1");
