@@ -3,6 +3,7 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "converters/protocol/server.hpp"
+#include "converters/veiled.hpp"
 #include "harness/cli/common.hpp"
 
 namespace assay::cli {
@@ -11,15 +12,19 @@ namespace {
 struct Arguments {
   std::vector<std::string> faults;
   std::string variant;
+  std::string artifact_kind = "qdq";
 };
 
 int worker_command(const Arguments& arguments) {
+  if (const core::Status known = converters::check_artifact_kind(arguments.artifact_kind); !known) {
+    return report_error(known.error());
+  }
   core::Result<std::unique_ptr<converters::Converter>> converter =
       embedded::make_embedded(arguments.faults, arguments.variant);
   if (!converter) {
     return report_error(converter.error());
   }
-  return protocol::serve(**converter);
+  return protocol::serve(*converters::make_veiled(*std::move(converter), arguments.artifact_kind));
 }
 
 }  // namespace
@@ -29,6 +34,7 @@ void register_worker(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("worker", "Serve the embedded converter over protocol 1 (internal)");
   command->add_option("--fault", arguments->faults, "Switch a fault on; may be repeated")->expected(1);
   command->add_option("--variant", arguments->variant, "Run as one of the correct variants");
+  command->add_option("--artifact-kind", arguments->artifact_kind, "What the judge may see: qdq, scales or opaque");
   command->callback([arguments, &action] { action = [arguments] { return worker_command(*arguments); }; });
 }
 

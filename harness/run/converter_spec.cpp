@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "converters/protocol/client.hpp"
+#include "converters/veiled.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
@@ -98,12 +99,20 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
                                                          const std::string& variant) {
   const std::size_t at = text.find('@');
   const std::string name = text.substr(0, at);
+  const std::size_t colon = name.find(':');
   const std::vector<std::string> versions =
       at == std::string::npos ? std::vector<std::string>() : split(text.substr(at + 1), ',');
-  if (name == kEmbedded) {
+  if (name.substr(0, colon) == kEmbedded) {
     ConverterSpec spec;
     spec.name = name;
     spec.command = {program.string(), "worker"};
+    if (colon != std::string::npos) {
+      const std::string kind = name.substr(colon + 1);
+      if (const core::Status known = converters::check_artifact_kind(kind); !known) {
+        return known.error();
+      }
+      spec.command.insert(spec.command.end(), {"--artifact-kind", kind});
+    }
     for (const std::string& fault : faults) {
       spec.command.insert(spec.command.end(), {"--fault", fault});
     }

@@ -18,7 +18,8 @@ struct ConverterSpec {
   std::string unavailable;           ///< why it can't run here; its verdicts are `unsupported` with this reason
 };
 
-/// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded".
+/// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded";
+/// "embedded:scales" and "embedded:opaque" are that converter with its artifact kept from the judge.
 /// Errors   usage, for an unknown name, listing what exists.
 [[nodiscard]] core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text,
                                                                        const std::filesystem::path& program,

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "converters/converter.hpp"
+#include "harness/core/result.hpp"
+
+namespace assay::converters {
+
+// How much of a converter's work its judge may see (docs/protocol.md): "qdq" everything, "scales" its table of
+// parameters and its precision map, "opaque" outputs alone. The work itself stays the same, so that one converter
+// shows what each oracle layer is worth without the others.
+
+/// Errors   usage, for a kind that is none of the three, listing them.
+[[nodiscard]] core::Status check_artifact_kind(std::string_view kind);
+
+/// Changes what the converter declares: artifact kind and `reports`. "qdq" changes nothing.
+void veil(Description& description, std::string_view kind);
+/// Takes what `kind` hides out of a reply. The artifact's path stays: the executor needs it, and the harness reads the
+/// file for kind "qdq" only. A cache stays for reuse.
+void veil(ConvertReply& reply, std::string_view kind);
+
+/// `inner` behind that veil, under the name "NAME:KIND". "qdq" gives `inner` back.
+[[nodiscard]] std::unique_ptr<Converter> make_veiled(std::unique_ptr<Converter> inner, const std::string& kind);
+
+}  // namespace assay::converters
