@@ -58,10 +58,13 @@ class ActivationAudit {
     });
   }
 
+  /// Tensors that the converter made itself (a folded weight, a bias) are nobody's to calibrate.
   void check_reported() {
     const model::Graph& graph = context_.evidence.model->graph;
+    const model::Wiring wiring(graph);
     for (const converters::TensorScale& tensor : context_.evidence.conversion.tensors) {
-      if (graph.initializer(tensor.name) == nullptr && !tensor.params.scale.empty()) {
+      const bool activation = wiring.producer(tensor.name) || graph.find_input(tensor.name) != nullptr;
+      if (activation && !tensor.params.scale.empty()) {
         check(tensor.name, tensor.params, false);
       }
     }
