@@ -120,6 +120,40 @@ void image_to_columns(const Convolution& conv, const double* x, std::int64_t fir
   }
 }
 
+/// Adds row (output channel, tap) of `columns`, what that tap sends from the input positions [first, first + count), to
+/// the output positions that it reaches.
+void add_columns_to_image(const Convolution& conv, std::span<const double> columns, std::int64_t first,
+                          std::int64_t count, double* out) {
+  // Seen from the output, input and output change places: lines run over inputs that a tap sends inside.
+  Windows swapped = conv.windows;
+  std::swap(swapped.input, swapped.output);
+  const std::int64_t step = conv.windows.stride[2];
+  const double* row = columns.data();
+  for (std::int64_t m = 0; m < conv.out_channels; ++m) {
+    double* plane = out + m * volume(conv.windows.output);
+    for_each_tap(conv.windows.kernel, [&](const Extents& tap, std::int64_t) {
+      for_each_line(swapped, tap, [&](std::int64_t from, std::int64_t to, std::int64_t length) {
+        const std::int64_t begin = std::max(from, first);
+        const std::int64_t end = std::min(from + length, first + count);
+        for (std::int64_t position = begin; position < end; ++position) {
+          plane[to + (position - from) * step] += row[position - first];
+        }
+      });
+      row += count;
+    });
+  }
+}
+
+std::vector<double> transposed(std::int64_t rows, std::int64_t columns, const double* matrix) {
+  std::vector<double> result(at(rows * columns));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      result[at(column * rows + row)] = matrix[row * columns + column];
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<Convolution> sliding_convolution(const Node& node, const Shape& x, const Shape& w) {
@@ -228,30 +262,28 @@ std::vector<double> convolve(const Convolution& conv, std::span<const double> x,
 }
 
 std::vector<double> convolve_transposed(const Convolution& conv, std::span<const double> x, std::span<const double> w) {
-  // Seen from the output, input and output change places: the lines below run over inputs that a tap sends inside.
-  Windows swapped = conv.windows;
-  std::swap(swapped.input, swapped.output);
   const std::int64_t in_plane = volume(conv.windows.input);
   const std::int64_t out_plane = volume(conv.windows.output);
-  const std::int64_t taps = volume(conv.windows.kernel);
-  const std::int64_t step = conv.windows.stride[2];
+  const std::int64_t rows = conv.out_channels * volume(conv.windows.kernel);
   std::vector<double> result(at(conv.batch * conv.all_out_channels() * out_plane), 0.0);
-  for (std::int64_t n = 0; n < conv.batch; ++n) {
-    for (std::int64_t m = 0; m < conv.all_out_channels(); ++m) {
-      const std::int64_t group = m / conv.out_channels;
-      double* out = result.data() + (n * conv.all_out_channels() + m) * out_plane;
-      for (std::int64_t c = 0; c < conv.in_channels; ++c) {
-        const std::int64_t channel = group * conv.in_channels + c;
-        const double* in = x.data() + (n * conv.groups * conv.in_channels + channel) * in_plane;
-        const double* weights = w.data() + (channel * conv.out_channels + m % conv.out_channels) * taps;
-        for_each_tap(conv.windows.kernel, [&](const Extents& tap, std::int64_t index) {
-          const double weight = weights[index];
-          for_each_line(swapped, tap, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-            for (std::int64_t i = 0; i < count; ++i) {
-              out[to + i * step] += in[from + i] * weight;
-            }
-          });
-        });
+  if (rows == 0) {
+    return result;
+  }
+  const std::int64_t tile = std::max(kLeastTilePositions, kMostTileElements / rows);
+  std::vector<double> columns;
+  for (std::int64_t group = 0; group < conv.groups; ++group) {
+    const std::vector<double> weights =
+        transposed(conv.in_channels, rows, w.data() + group * conv.in_channels * rows);  // of (output channel, tap)
+    for (std::int64_t n = 0; n < conv.batch; ++n) {
+      const std::int64_t image = n * conv.groups + group;
+      const double* in = x.data() + image * conv.in_channels * in_plane;
+      double* out = result.data() + image * conv.out_channels * out_plane;
+      for (std::int64_t first = 0; first < in_plane; first += tile) {
+        const std::int64_t count = std::min(tile, in_plane - first);
+        columns.assign(at(rows * count), 0.0);
+        multiply_add(rows, count, conv.in_channels, {weights.data(), conv.in_channels}, {in + first, in_plane},
+                     {columns.data(), count});
+        add_columns_to_image(conv, columns, first, count, out);
       }
     }
   }

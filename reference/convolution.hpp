@@ -42,7 +42,8 @@ struct Convolution {
 [[nodiscard]] std::vector<double> convolve(const Convolution& conv, std::span<const double> x,
                                            std::span<const double> w);
 
-/// y[n, m, i * stride - pad + k * dilation] += x[n, c, i] · w[c, m, k]; no bias.
+/// y[n, m, i * stride - pad + k * dilation] += x[n, c, i] · w[c, m, k]; no bias. One matrix product gives what every
+/// tap sends from every input position; taps are added up in order, each a sum over channels.
 [[nodiscard]] std::vector<double> convolve_transposed(const Convolution& conv, std::span<const double> x,
                                                       std::span<const double> w);
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <vector>
 
+#include "reference/matmul_tile.hpp"
+
 namespace assay::reference {
 namespace {
 
-constexpr std::int64_t kTileRows = 4;
-constexpr std::int64_t kTileColumns = 8;
 constexpr std::int64_t kDepthBlock = 256;   // a panel of b (kDepthBlock × kTileColumns) stays in the first cache
 constexpr std::int64_t kColumnBlock = 512;  // a packed block of b is 1 MiB
 /// Below so many products packing costs more than it saves.
@@ -28,39 +28,16 @@ void pack(std::int64_t depth, std::int64_t columns, MatrixView b, std::vector<do
   }
 }
 
-/// One tile: `rows` (up to kTileRows) × `columns` (up to kTileColumns) elements of c.
-template <std::size_t Rows>
-void tile(std::int64_t columns, std::int64_t depth, MatrixView a, const double* panel, MutableMatrixView c) {
-  std::array<std::array<double, kTileColumns>, Rows> sums{};
-  for (std::size_t r = 0; r < Rows; ++r) {
-    std::copy_n(c.data + static_cast<std::int64_t>(r) * c.stride, columns, sums[r].begin());
+/// A tile at the right edge: `columns` < kTileColumns elements a row, by way of a whole one.
+void edge_tile(std::int64_t rows, std::int64_t columns, std::int64_t depth, MatrixView a, const double* panel,
+               MutableMatrixView c) {
+  std::array<double, kTileRows * kTileColumns> whole{};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::copy_n(c.data + r * c.stride, columns, whole.data() + r * kTileColumns);
   }
-  for (std::int64_t k = 0; k < depth; ++k) {
-    const double* row = panel + k * kTileColumns;
-    for (std::size_t r = 0; r < Rows; ++r) {
-      const double factor = a.data[static_cast<std::int64_t>(r) * a.stride + k];
-      for (std::size_t j = 0; j < kTileColumns; ++j) {
-        sums[r][j] += factor * row[j];
-      }
-    }
-  }
-  for (std::size_t r = 0; r < Rows; ++r) {
-    std::copy_n(sums[r].begin(), columns, c.data + static_cast<std::int64_t>(r) * c.stride);
-  }
-}
-
-void tile_of(std::int64_t rows, std::int64_t columns, std::int64_t depth, MatrixView a, const double* panel,
-             MutableMatrixView c) {
-  static_assert(kTileRows == 4);
-  switch (rows) {
-    case 1:
-      return tile<1>(columns, depth, a, panel, c);
-    case 2:
-      return tile<2>(columns, depth, a, panel, c);
-    case 3:
-      return tile<3>(columns, depth, a, panel, c);
-    default:
-      return tile<4>(columns, depth, a, panel, c);
+  matmul_tile()(rows, depth, a, panel, {whole.data(), kTileColumns});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::copy_n(whole.data() + r * kTileColumns, columns, c.data + r * c.stride);
   }
 }
 
@@ -84,6 +61,7 @@ void multiply_add(std::int64_t rows, std::int64_t columns, std::int64_t depth, M
     multiply_add_plain(rows, columns, depth, a, b, c);
     return;
   }
+  const MatmulTile tile = matmul_tile();
   std::vector<double> packed;
   for (std::int64_t column = 0; column < columns; column += kColumnBlock) {
     const std::int64_t width = std::min(kColumnBlock, columns - column);
@@ -92,9 +70,14 @@ void multiply_add(std::int64_t rows, std::int64_t columns, std::int64_t depth, M
       pack(thickness, width, {b.data + k * b.stride + column, b.stride}, packed);
       for (std::int64_t row = 0; row < rows; row += kTileRows) {
         for (std::int64_t j = 0; j < width; j += kTileColumns) {
-          tile_of(std::min(kTileRows, rows - row), std::min(kTileColumns, width - j), thickness,
-                  {a.data + row * a.stride + k, a.stride}, packed.data() + j * thickness,
-                  {c.data + row * c.stride + column + j, c.stride});
+          const std::int64_t height = std::min(kTileRows, rows - row);
+          const MatrixView left{a.data + row * a.stride + k, a.stride};
+          const MutableMatrixView out{c.data + row * c.stride + column + j, c.stride};
+          if (width - j < kTileColumns) {
+            edge_tile(height, width - j, thickness, left, packed.data() + j * thickness, out);
+          } else {
+            tile(height, thickness, left, packed.data() + j * thickness, out);
+          }
         }
       }
     }

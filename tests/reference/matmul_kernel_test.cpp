@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/core/rng.hpp"
+#include "reference/matmul_tile.hpp"
 
 namespace assay::reference {
 namespace {
@@ -39,6 +40,23 @@ TEST(MultiplyAdd, EqualsThePlainLoopsToTheLastBit) {
     multiply_add_plain(rows, columns, depth, {a.data(), depth}, {b.data(), columns}, {plain.data(), columns});
     multiply_add(rows, columns, depth, {a.data(), depth}, {b.data(), columns}, {blocked.data(), columns});
     EXPECT_EQ(plain, blocked) << rows << " × " << columns << " × " << depth;
+  }
+}
+
+TEST(MultiplyAdd, EveryCompiledTileGivesTheSameBytes) {
+  constexpr std::int64_t kDepth = 37;
+  const std::vector<double> a = random_values(kTileRows * kDepth, 1);
+  const std::vector<double> panel = random_values(kDepth * kTileColumns, 2);
+  const std::vector<double> begin = random_values(kTileRows * kTileColumns, 3);
+  for (std::int64_t rows = 1; rows <= kTileRows; ++rows) {
+    std::vector<double> plain = begin;
+    plain_matmul_tile()(rows, kDepth, {a.data(), kDepth}, panel.data(), {plain.data(), kTileColumns});
+    for (const MatmulTile tile : {avx2_matmul_tile(), avx512_matmul_tile()}) {
+      if (tile == nullptr) continue;
+      std::vector<double> other = begin;
+      tile(rows, kDepth, {a.data(), kDepth}, panel.data(), {other.data(), kTileColumns});
+      EXPECT_EQ(plain, other) << rows << " rows";
+    }
   }
 }
 
