@@ -85,6 +85,25 @@ CREATE TABLE attempt (
 ALTER TABLE result ADD COLUMN expectation_id INTEGER REFERENCES expectation;
 CREATE INDEX result_by_signature ON result (signature);
 )sql",
+    // 3: a verdict can be accepted again after another one was; an anchor keeps how much its version wobbled, and a
+    // change what it was, in words.
+    R"sql(
+CREATE TABLE anchor_3 (
+  id INTEGER PRIMARY KEY, result_id INTEGER NOT NULL REFERENCES result, accepted_at TEXT NOT NULL, reason TEXT NOT NULL,
+  repeats INTEGER NOT NULL, wobble_db REAL NOT NULL, parameters_wobble INTEGER NOT NULL);
+CREATE TABLE change_3 (
+  id INTEGER PRIMARY KEY, anchor_id INTEGER NOT NULL REFERENCES anchor_3, result_id INTEGER NOT NULL REFERENCES result,
+  kind TEXT NOT NULL, delta REAL, detail TEXT NOT NULL, accepted_at TEXT NOT NULL, reason TEXT NOT NULL);
+INSERT INTO anchor_3 SELECT id, result_id, accepted_at, reason, 1, 0, 0 FROM anchor;
+INSERT INTO change_3 SELECT id, anchor_id, result_id, kind, delta, '', accepted_at, reason FROM change;
+DROP TABLE change;
+DROP TABLE anchor;
+ALTER TABLE anchor_3 RENAME TO anchor;
+ALTER TABLE change_3 RENAME TO change;
+CREATE INDEX anchor_by_result ON anchor (result_id);
+CREATE INDEX change_by_result ON change (result_id);
+CREATE INDEX change_by_anchor ON change (anchor_id);
+)sql",
 };
 
 Error refused(const std::filesystem::path& file, std::string_view why) {

@@ -146,9 +146,11 @@ constexpr const char* kResultColumns =
     "layers, margin, sqnr_db, seconds, attempt, started_at, artifact.kind, artifact.hash, artifact.size_bytes, "
     "expectation_id FROM result JOIN case_version ON case_version.id = case_version_id JOIN converter_version ON "
     "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id LEFT JOIN artifact ON "
-    "artifact.result_id = result.id LEFT JOIN job ON job.run_id = result.run_id AND job.case_name = case_version.name "
-    "AND job.options = result.options AND job.converter = converter.name AND job.version = converter_version.version "
-    "WHERE result.run_id = ? ORDER BY job.position, result.id";
+    "artifact.result_id = result.id ";
+constexpr const char* kInPlannedOrder =
+    "LEFT JOIN job ON job.run_id = result.run_id AND job.case_name = case_version.name AND job.options = "
+    "result.options AND job.converter = converter.name AND job.version = converter_version.version WHERE result.run_id "
+    "= ? ORDER BY job.position, result.id";
 
 /// A verdict with the numbers by which the rest of it is found.
 struct Found {
@@ -187,6 +189,18 @@ Found read_result(const Row& row) {
   return found;
 }
 
+Status read_parameters(Database& database, std::int64_t id, ResultRow& out) {
+  return database.query(
+      "SELECT tensor, scale, zero_point, type, axis FROM parameter WHERE result_id = ?",
+      [&](const Row& row) {
+        ParameterRow p{row.text(0), {read_reals(row.text(1)), read_integers(row.text(2)), {}, {}}};
+        p.params.type = core::parse_dtype(row.text(3)).value_or(core::DType::undefined);
+        if (!row.null(4)) p.params.axis = row.integer(4);
+        out.parameters.push_back(std::move(p));
+      },
+      id);
+}
+
 Status read_children(Database& database, Found& found) {
   const std::int64_t id = found.id;
   ResultRow& out = found.row;
@@ -205,15 +219,7 @@ Status read_children(Database& database, Found& found) {
       },
       id);
   if (!status) return status;
-  status = database.query(
-      "SELECT tensor, scale, zero_point, type, axis FROM parameter WHERE result_id = ?",
-      [&](const Row& row) {
-        ParameterRow p{row.text(0), {read_reals(row.text(1)), read_integers(row.text(2)), {}, {}}};
-        p.params.type = core::parse_dtype(row.text(3)).value_or(core::DType::undefined);
-        if (!row.null(4)) p.params.axis = row.integer(4);
-        out.parameters.push_back(std::move(p));
-      },
-      id);
+  status = read_parameters(database, id, out);
   if (!status) return status;
   status = database.query(
       "SELECT node, op, got FROM precision WHERE result_id = ?",
@@ -267,9 +273,10 @@ Status insert_result(Database& database, const std::string& run, const ResultRow
 
 Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
                                             const std::string& case_pattern) {
+  static const std::string sql = std::string(kResultColumns) + kInPlannedOrder;
   std::vector<Found> all;
   auto status = database.query(
-      kResultColumns,
+      sql.c_str(),
       [&](const Row& row) {
         if (core::glob_match(case_pattern, row.text(1))) all.push_back(read_result(row));
       },
@@ -281,6 +288,17 @@ Result<std::vector<ResultRow>> read_results(Database& database, const std::strin
     rows.push_back(std::move(found.row));
   }
   return rows;
+}
+
+Result<ResultRow> read_measurement(Database& database, std::int64_t id) {
+  static const std::string sql = std::string(kResultColumns) + "WHERE result.id = ?";
+  std::optional<Found> found;
+  auto status = database.query(
+      sql.c_str(), [&](const Row& row) { found = read_result(row); }, id);
+  if (status && found) status = read_parameters(database, id, found->row);
+  if (!status) return status.error();
+  if (found) return std::move(found->row);
+  return core::Error{core::ErrorKind::internal, fmt::format("results: there is no verdict {}", id), "", "", ""};
 }
 
 }  // namespace assay::results

@@ -16,4 +16,7 @@ namespace assay::results {
 [[nodiscard]] core::Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
                                                                 const std::string& case_pattern = "*");
 
+/// One verdict with its parameters and none of its other children: what drift compares.
+[[nodiscard]] core::Result<ResultRow> read_measurement(Database& database, std::int64_t id);
+
 }  // namespace assay::results

@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
+#include "results/anchors.hpp"
 #include "results/database.hpp"
 #include "results/migrations.hpp"
 #include "results/rows.hpp"
@@ -235,6 +237,58 @@ Result<std::vector<Store::HistoryRow>> Store::history(const std::string& case_pa
     for (ResultRow& result : *results) rows.push_back({run, std::move(result)});
   }
   return rows;
+}
+
+Status Store::accept(const std::string& run, const std::vector<JobKey>& keys, const std::string& reason) {
+  const std::scoped_lock lock(state_->mutex);
+  Transaction transaction(state_->database);
+  if (!transaction.begun()) return transaction.begun();
+  const std::string now = utc_now();
+  for (const JobKey& key : keys) {
+    if (auto status = insert_anchor(state_->database, run, key, now, reason); !status) return status;
+  }
+  return transaction.commit();
+}
+
+Result<std::vector<AnchorRow>> Store::anchors() {
+  const std::scoped_lock lock(state_->mutex);
+  return read_anchors(state_->database);
+}
+
+Result<std::vector<AnchorRow>> Store::anchors_of_version(const std::string& converter, const std::string& version) {
+  const std::scoped_lock lock(state_->mutex);
+  return read_anchors_of_version(state_->database, converter, version);
+}
+
+Result<std::vector<ResultRow>> Store::newest_results(const std::string& converter, const std::string& version) {
+  const std::scoped_lock lock(state_->mutex);
+  return read_newest_results(state_->database, converter, version);
+}
+
+Result<std::vector<std::string>> Store::versions(const std::string& converter) {
+  const std::scoped_lock lock(state_->mutex);
+  std::vector<std::string> versions;
+  auto status = state_->database.query(
+      "SELECT DISTINCT version FROM converter_version JOIN converter ON converter.id = converter_id WHERE name = ?",
+      [&](const Row& row) { versions.push_back(row.text(0)); }, converter);
+  if (!status) return status.error();
+  std::sort(versions.begin(), versions.end(), core::version_less);
+  return versions;
+}
+
+Status Store::record_changes(const std::string& run, const std::vector<ChangeRow>& changes) {
+  const std::scoped_lock lock(state_->mutex);
+  Transaction transaction(state_->database);
+  if (!transaction.begun()) return transaction.begun();
+  for (const ChangeRow& change : changes) {
+    if (auto status = insert_change(state_->database, run, change); !status) return status;
+  }
+  return transaction.commit();
+}
+
+Result<std::vector<ChangeRow>> Store::changes(const std::string& run) {
+  const std::scoped_lock lock(state_->mutex);
+  return read_changes(state_->database, run);
 }
 
 Result<std::size_t> Store::merge(const RunInfo& run, const Progress& jobs, const std::vector<ResultRow>& results) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -66,6 +67,29 @@ struct ResultRow {
   std::optional<ExpectationRow> expectation;
 };
 
+/// How much repeated measurements of one converter version differ among themselves (results/drift.hpp).
+struct Wobble {
+  std::size_t repeats = 1;
+  double sqnr_db = 0;       ///< standard deviation
+  bool parameters = false;  ///< quantization parameters differ from run to run
+};
+/// A verdict that drift is judged against, because somebody accepted it.
+struct AnchorRow {
+  std::int64_t id = 0;              ///< 0: nobody did; the newest verdict of a version stands in
+  ResultRow result;                 ///< without findings, metrics, precision and attempts
+  std::string accepted_at, reason;  ///< UTC, ISO 8601
+  Wobble wobble;                    ///< of the accepted version up to the accepted verdict
+};
+/// A verdict of a run that differs from its anchor.
+struct ChangeRow {
+  JobKey key;
+  std::int64_t anchor = 0;
+  std::string kind;  ///< "verdict", "margin", "sqnr", "parameters"
+  std::optional<double> delta;
+  std::string detail;
+  std::string accepted_at, reason;  ///< empty until a newer anchor of the series was accepted
+};
+
 struct RunInfo {
   std::string id;  ///< UUID; begin_run makes one where it is empty
   std::string command, suite;
@@ -113,6 +137,24 @@ class Store {
   };
   /// The series of the cases whose name matches (`*` and `?`), oldest first.
   [[nodiscard]] core::Result<std::vector<HistoryRow>> history(const std::string& case_pattern);
+
+  /// Makes these verdicts of a run the anchors of their series: case content, options and converter. Earlier anchors
+  /// stay as history; changes of these series that nobody had accepted are accepted with it, for the same reason.
+  /// Errors   internal, for a verdict that the run doesn't have; nothing is accepted then.
+  [[nodiscard]] core::Status accept(const std::string& run, const std::vector<JobKey>& keys, const std::string& reason);
+  /// The newest anchor of every series.
+  [[nodiscard]] core::Result<std::vector<AnchorRow>> anchors();
+  /// What was accepted of one version of a converter, its newest verdict where nothing was.
+  [[nodiscard]] core::Result<std::vector<AnchorRow>> anchors_of_version(const std::string& converter,
+                                                                        const std::string& version);
+  /// The newest verdict of every series by one version of a converter, as AnchorRow holds them.
+  [[nodiscard]] core::Result<std::vector<ResultRow>> newest_results(const std::string& converter,
+                                                                    const std::string& version);
+  /// The versions of a converter that have verdicts, oldest version first.
+  [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
+  /// Records in what a run's verdicts differ from their anchors.
+  [[nodiscard]] core::Status record_changes(const std::string& run, const std::vector<ChangeRow>& changes);
+  [[nodiscard]] core::Result<std::vector<ChangeRow>> changes(const std::string& run);
 
   /// Adds a run from elsewhere with its jobs and verdicts. What is here already stays; a run that was unfinished here
   /// takes the end it has there. Returns how many verdicts were new.

@@ -10,6 +10,7 @@
 #include "converters/veiled.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
 #include "harness/corpus/suite.hpp"
 
 namespace assay::run {
@@ -30,18 +31,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   }
   parts.push_back(text.substr(begin));
   return parts;
-}
-
-/// "1.9" before "1.10": numbers inside are compared as numbers.
-bool version_less(const std::string& a, const std::string& b) {
-  const std::vector<std::string> left = split(a, '.');
-  const std::vector<std::string> right = split(b, '.');
-  return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
-                                      [](const std::string& x, const std::string& y) {
-                                        const long m = std::strtol(x.c_str(), nullptr, 10);
-                                        const long n = std::strtol(y.c_str(), nullptr, 10);
-                                        return m != n ? m < n : x < y;
-                                      });
 }
 
 /// The adapter's command with "{python}" as its environment's Python and its own files by their full paths.
@@ -87,7 +76,7 @@ std::vector<Adapter> list_adapters() {
         adapter.installed.push_back(name.substr(prefix.size()));
       }
     }
-    std::sort(adapter.installed.begin(), adapter.installed.end(), version_less);
+    std::sort(adapter.installed.begin(), adapter.installed.end(), core::version_less);
     adapters.push_back(std::move(adapter));
   }
   std::sort(adapters.begin(), adapters.end(), [](const Adapter& a, const Adapter& b) { return a.name < b.name; });

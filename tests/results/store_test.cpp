@@ -313,8 +313,15 @@ TEST_F(StoreRuns, AThousandVerdictsASecondAreEasy) {
 
 TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
   sql(core::read_file(test::test_data() / "results" / "schema_1.sql").value());
+  sql("INSERT INTO anchor VALUES (3, 7, '2026-02-01', 'kept'); INSERT INTO change VALUES (4, 3, 7, 'sqnr', -1, '', "
+      "'')");
   {
     Store store = open();
+    const auto anchors = store.anchors();
+    ASSERT_TRUE(anchors.ok()) << anchors.error().message;
+    ASSERT_EQ(anchors->size(), 1U);
+    EXPECT_EQ(anchors->front().reason, "kept");
+    EXPECT_EQ(store.changes("run-1")->front().anchor, 3);
     const auto rows = store.results("run-1");
     ASSERT_TRUE(rows.ok()) << rows.error().message;
     ASSERT_EQ(rows->size(), 1U);
@@ -329,14 +336,14 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     EXPECT_THAT(store.progress("run-1")->started, ElementsAre(job("conv/groups=4")));
     EXPECT_TRUE(store.record("run-1", full_row(job("conv/groups=4"))).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "2");
+  EXPECT_EQ(answer("PRAGMA user_version"), "3");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
 
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "2");
+  EXPECT_EQ(answer("PRAGMA user_version"), "3");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table : {"machine", "converter", "converter_version", "case_version", "run", "result", "metric",
@@ -354,7 +361,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 2"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 3"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

@@ -1,0 +1,206 @@
+#include "results/anchors.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "results/drift.hpp"
+#include "results/rows.hpp"
+
+namespace assay::results {
+namespace {
+
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using core::Status;
+
+/// One number per row of an answer, gathered before anything else is asked.
+template <typename... Values>
+Result<std::vector<std::int64_t>> read_ids(Database& database, const char* sql, const Values&... values) {
+  std::vector<std::int64_t> ids;
+  auto status = database.query(
+      sql, [&](const Row& row) { ids.push_back(row.integer(0)); }, values...);
+  if (!status) return status.error();
+  return ids;
+}
+
+Result<std::int64_t> find_result(Database& database, const std::string& run, const JobKey& key) {
+  const auto id = database.number(
+      "SELECT result.id FROM case_version JOIN result ON case_version_id = case_version.id JOIN converter_version ON "
+      "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id WHERE "
+      "case_version.name = ? AND run_id = ? AND options = ? AND converter.name = ? AND version = ?",
+      key.case_name, run, key.options, key.converter, key.version);
+  if (!id) return id.error();
+  if (*id) return **id;
+  return Error{ErrorKind::internal,
+               fmt::format("results: run {} has no verdict of {} with options {} by {} {}", run, key.case_name,
+                           key.options, key.converter, key.version),
+               "", "", ""};
+}
+
+/// Of a verdict and what the same version did in its series before it, with the same verdict.
+Result<Wobble> wobble_of(Database& database, std::int64_t result) {
+  const auto ids = read_ids(
+      database,
+      "SELECT other.id FROM result AS accepted JOIN converter_version AS its ON its.id = accepted.converter_version_id "
+      "JOIN result AS other ON other.case_version_id = accepted.case_version_id AND other.options = accepted.options "
+      "AND other.verdict = accepted.verdict JOIN converter_version AS others ON others.id = "
+      "other.converter_version_id AND others.converter_id = its.converter_id AND others.version = its.version WHERE "
+      "accepted.id = ? AND (other.started_at, other.id) <= (accepted.started_at, accepted.id) ORDER BY "
+      "other.started_at, other.id",
+      result);
+  if (!ids) return ids.error();
+  std::vector<ResultRow> repeats;
+  for (const std::int64_t id : *ids) {
+    auto row = read_measurement(database, id);
+    if (!row) return row.error();
+    repeats.push_back(*std::move(row));
+  }
+  return measure_wobble(repeats);
+}
+
+Result<AnchorRow> read_anchor(Database& database, std::int64_t id) {
+  AnchorRow anchor;
+  anchor.id = id;
+  std::int64_t result = 0;
+  auto status = database.query(
+      "SELECT result_id, accepted_at, reason, repeats, wobble_db, parameters_wobble FROM anchor WHERE id = ?",
+      [&](const Row& row) {
+        result = row.integer(0);
+        anchor.accepted_at = row.text(1);
+        anchor.reason = row.text(2);
+        anchor.wobble = {static_cast<std::size_t>(row.integer(3)), row.real(4), row.integer(5) != 0};
+      },
+      id);
+  if (!status) return status.error();
+  auto measured = read_measurement(database, result);
+  if (!measured) return measured.error();
+  anchor.result = *std::move(measured);
+  return anchor;
+}
+
+/// The newest verdicts of each case name and option set by a version: an edited case counts with its newest content.
+Result<std::vector<std::int64_t>> newest_ids(Database& database, const std::string& converter,
+                                             const std::string& version) {
+  return read_ids(
+      database,
+      "SELECT id FROM (SELECT result.id, case_version.name, options, row_number() OVER (PARTITION BY "
+      "case_version.name, options ORDER BY started_at DESC, result.id DESC) AS age FROM converter JOIN "
+      "converter_version ON converter_id = converter.id JOIN result ON converter_version_id = converter_version.id "
+      "JOIN case_version ON case_version.id = case_version_id WHERE converter.name = ? AND version = ?) WHERE age = 1 "
+      "ORDER BY name, options",
+      converter, version);
+}
+
+}  // namespace
+
+Status insert_anchor(Database& database, const std::string& run, const JobKey& key, const std::string& accepted_at,
+                     const std::string& reason) {
+  const auto result = find_result(database, run, key);
+  if (!result) return result.error();
+  const auto wobble = wobble_of(database, *result);
+  if (!wobble) return wobble.error();
+  if (auto status = database.run(
+          "UPDATE change SET accepted_at = ?, reason = ? WHERE accepted_at = '' AND anchor_id IN (SELECT anchor.id "
+          "FROM "
+          "result AS new JOIN converter_version AS its ON its.id = new.converter_version_id JOIN result AS old ON "
+          "old.case_version_id = new.case_version_id AND old.options = new.options JOIN converter_version AS others ON "
+          "others.id = old.converter_version_id AND others.converter_id = its.converter_id JOIN anchor ON "
+          "anchor.result_id = old.id WHERE new.id = ?)",
+          accepted_at, reason, *result);
+      !status) {
+    return status;
+  }
+  return database.run(
+      "INSERT INTO anchor (result_id, accepted_at, reason, repeats, wobble_db, parameters_wobble) VALUES (?,?,?,?,?,?)",
+      *result, accepted_at, reason, wobble->repeats, wobble->sqnr_db, wobble->parameters ? 1 : 0);
+}
+
+Result<std::vector<AnchorRow>> read_anchors(Database& database) {
+  const auto ids = read_ids(database,
+                            "SELECT max(anchor.id) AS newest FROM anchor JOIN result ON result.id = result_id JOIN "
+                            "converter_version ON converter_version.id = converter_version_id GROUP BY "
+                            "case_version_id, options, converter_id ORDER BY newest");
+  if (!ids) return ids.error();
+  std::vector<AnchorRow> anchors;
+  for (const std::int64_t id : *ids) {
+    auto anchor = read_anchor(database, id);
+    if (!anchor) return anchor.error();
+    anchors.push_back(*std::move(anchor));
+  }
+  return anchors;
+}
+
+Result<std::vector<AnchorRow>> read_anchors_of_version(Database& database, const std::string& converter,
+                                                       const std::string& version) {
+  const auto accepted = read_ids(
+      database,
+      "SELECT max(anchor.id) AS newest FROM converter JOIN converter_version ON converter_id = converter.id JOIN "
+      "result ON converter_version_id = converter_version.id JOIN anchor ON result_id = result.id WHERE converter.name "
+      "= ? AND version = ? GROUP BY case_version_id, options ORDER BY newest",
+      converter, version);
+  if (!accepted) return accepted.error();
+  std::vector<AnchorRow> anchors;
+  for (const std::int64_t id : *accepted) {
+    auto anchor = read_anchor(database, id);
+    if (!anchor) return anchor.error();
+    anchors.push_back(*std::move(anchor));
+  }
+  const auto newest = newest_ids(database, converter, version);
+  if (!newest) return newest.error();
+  // compare_to_anchors takes the first of a series: what was accepted comes before what stands in.
+  for (const std::int64_t id : *newest) {
+    auto row = read_measurement(database, id);
+    if (!row) return row.error();
+    const auto wobble = wobble_of(database, id);
+    if (!wobble) return wobble.error();
+    anchors.push_back({0, *std::move(row), "", "", *wobble});
+  }
+  return anchors;
+}
+
+Result<std::vector<ResultRow>> read_newest_results(Database& database, const std::string& converter,
+                                                   const std::string& version) {
+  const auto ids = newest_ids(database, converter, version);
+  if (!ids) return ids.error();
+  std::vector<ResultRow> rows;
+  for (const std::int64_t id : *ids) {
+    auto row = read_measurement(database, id);
+    if (!row) return row.error();
+    rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+Status insert_change(Database& database, const std::string& run, const ChangeRow& change) {
+  const auto result = find_result(database, run, change.key);
+  if (!result) return result.error();
+  return database.run(
+      "INSERT INTO change (anchor_id, result_id, kind, delta, detail, accepted_at, reason) VALUES (?,?,?,?,?,?,?)",
+      change.anchor, *result, change.kind, change.delta, change.detail, change.accepted_at, change.reason);
+}
+
+Result<std::vector<ChangeRow>> read_changes(Database& database, const std::string& run) {
+  std::vector<ChangeRow> changes;
+  auto status = database.query(
+      "SELECT case_version.name, result.options, converter.name, version, anchor_id, kind, delta, detail, accepted_at, "
+      "change.reason FROM change JOIN result ON result.id = result_id JOIN case_version ON case_version.id = "
+      "case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN converter ON "
+      "converter.id = converter_id WHERE run_id = ? ORDER BY change.id",
+      [&](const Row& row) {
+        changes.push_back({{row.text(0), row.text(1), row.text(2), row.text(3)},
+                           row.integer(4),
+                           row.text(5),
+                           row.optional_real(6),
+                           row.text(7),
+                           row.text(8),
+                           row.text(9)});
+      },
+      run);
+  if (!status) return status.error();
+  return changes;
+}
+
+}  // namespace assay::results

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/result.hpp"
+#include "results/database.hpp"
+#include "results/store.hpp"
+
+namespace assay::results {
+
+// Anchors and changes behind Store's methods of these names; each inside the caller's transaction or a single read.
+
+[[nodiscard]] core::Status insert_anchor(Database& database, const std::string& run, const JobKey& key,
+                                         const std::string& accepted_at, const std::string& reason);
+[[nodiscard]] core::Result<std::vector<AnchorRow>> read_anchors(Database& database);
+[[nodiscard]] core::Result<std::vector<AnchorRow>> read_anchors_of_version(Database& database,
+                                                                           const std::string& converter,
+                                                                           const std::string& version);
+[[nodiscard]] core::Result<std::vector<ResultRow>> read_newest_results(Database& database, const std::string& converter,
+                                                                       const std::string& version);
+[[nodiscard]] core::Status insert_change(Database& database, const std::string& run, const ChangeRow& change);
+[[nodiscard]] core::Result<std::vector<ChangeRow>> read_changes(Database& database, const std::string& run);
+
+}  // namespace assay::results

@@ -1,0 +1,243 @@
+#include "results/drift.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+#include <tuple>
+
+#include "harness/core/text.hpp"
+
+namespace assay::results {
+namespace {
+
+/// Median of |x| of a standard normal variable.
+constexpr double kNormalQuartile = 0.674489750196081743;
+
+bool finite(const std::optional<double>& value) { return value && std::isfinite(*value); }
+
+/// The middle value, of two the mean; `values` is not empty.
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+double lower_median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 2];
+}
+
+bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+bool same(const core::QuantParams& a, const core::QuantParams& b) {
+  return a.type == b.type && a.axis == b.axis && a.zero_point == b.zero_point &&
+         std::equal(a.scale.begin(), a.scale.end(), b.scale.begin(), b.scale.end(), same_number);
+}
+
+/// A tensor may be quantized in several places: its parameters in the order they were reported.
+std::map<std::string, std::vector<const core::QuantParams*>> by_tensor(const ResultRow& row) {
+  std::map<std::string, std::vector<const core::QuantParams*>> tensors;
+  for (const ParameterRow& row_of : row.parameters) tensors[row_of.tensor].push_back(&row_of.params);
+  return tensors;
+}
+
+/// What differs first between two sets of parameters that differ.
+std::string difference(const core::QuantParams& before, const core::QuantParams& now) {
+  if (before.type != now.type) return fmt::format("{} → {}", core::dtype_name(before.type), core::dtype_name(now.type));
+  if (before.axis != now.axis) {
+    const auto name = [](const auto& axis) { return axis ? fmt::format("axis {}", *axis) : "per-tensor"; };
+    return fmt::format("{} → {}", name(before.axis), name(now.axis));
+  }
+  if (before.scale.size() != now.scale.size()) {
+    return fmt::format("{} scales → {}", before.scale.size(), now.scale.size());
+  }
+  const auto at = [&](std::size_t i) { return now.scale.size() > 1 ? fmt::format("[{}]", i) : std::string(); };
+  for (std::size_t i = 0; i < now.scale.size(); ++i) {
+    if (!same_number(before.scale[i], now.scale[i])) {
+      return fmt::format("scale{} {} → {}", at(i), core::exact_text(static_cast<float>(before.scale[i])),
+                         core::exact_text(static_cast<float>(now.scale[i])));
+    }
+  }
+  for (std::size_t i = 0; i < std::min(before.zero_point.size(), now.zero_point.size()); ++i) {
+    if (before.zero_point[i] != now.zero_point[i]) {
+      return fmt::format("zero_point{} {} → {}", at(i), before.zero_point[i], now.zero_point[i]);
+    }
+  }
+  return fmt::format("{} zero points → {}", before.zero_point.size(), now.zero_point.size());
+}
+
+/// Tensors whose parameters differ, one text each.
+std::vector<std::string> parameter_differences(const ResultRow& before, const ResultRow& now) {
+  const auto old_tensors = by_tensor(before);
+  const auto new_tensors = by_tensor(now);
+  std::vector<std::string> texts;
+  for (const auto& [name, params] : old_tensors) {
+    const auto found = new_tensors.find(name);
+    if (found == new_tensors.end()) {
+      texts.push_back(fmt::format("\"{}\": no parameters any more", name));
+    } else if (params.size() != found->second.size()) {
+      texts.push_back(fmt::format("\"{}\": quantized {} times → {}", name, params.size(), found->second.size()));
+    } else {
+      for (std::size_t i = 0; i < params.size(); ++i) {
+        if (same(*params[i], *found->second[i])) continue;
+        texts.push_back(fmt::format("\"{}\": {}", name, difference(*params[i], *found->second[i])));
+        break;
+      }
+    }
+  }
+  for (const auto& [name, params] : new_tensors) {
+    if (!old_tensors.contains(name)) texts.push_back(fmt::format("\"{}\": parameters are new", name));
+  }
+  return texts;
+}
+
+std::string outcome(const ResultRow& row) {
+  return row.facet.empty() ? row.verdict : fmt::format("{} ({}/{})", row.verdict, row.stage, row.facet);
+}
+bool same_outcome(const ResultRow& a, const ResultRow& b) {
+  return std::tie(a.verdict, a.stage, a.facet) == std::tie(b.verdict, b.stage, b.facet);
+}
+
+std::optional<Change> sqnr_change(const AnchorRow& anchor, const ResultRow& now) {
+  const std::optional<double>&before = anchor.result.sqnr_db, &after = now.sqnr_db;
+  if (finite(before) && finite(after)) {
+    const double delta = *after - *before;
+    const double limit = limit_db(anchor.wobble);
+    if (std::abs(delta) <= limit) return std::nullopt;
+    return Change{ChangeKind::sqnr, delta,
+                  fmt::format("{:.2f} → {:.2f} dB ({:+.2f}, limit {:.2f})", *before, *after, delta, limit)};
+  }
+  if (finite(before) == finite(after) || !same_outcome(anchor.result, now)) return std::nullopt;
+  const auto text = [](const std::optional<double>& db) {
+    return finite(db) ? fmt::format("{:.2f} dB", *db) : std::string("no SQNR (exact, or not measured)");
+  };
+  return Change{ChangeKind::sqnr, std::nullopt, fmt::format("{} → {}", text(before), text(after))};
+}
+
+std::optional<Change> parameter_change(const AnchorRow& anchor, const ResultRow& now) {
+  if (anchor.wobble.parameters) return std::nullopt;
+  // A verdict that changed may have ended before there were any.
+  const bool none = anchor.result.parameters.empty() || now.parameters.empty();
+  if (none && !same_outcome(anchor.result, now)) return std::nullopt;
+  const std::vector<std::string> differences = parameter_differences(anchor.result, now);
+  if (differences.empty()) return std::nullopt;
+  std::string detail = differences.front();
+  if (differences.size() > 1) detail += fmt::format(", and {} more tensors", differences.size() - 1);
+  return Change{ChangeKind::parameters, std::nullopt, std::move(detail)};
+}
+
+/// Verdicts that say something about the converter.
+bool comparable(const ResultRow& row) {
+  static const std::set<std::string> kOurs{"skipped", "not-run", "invalid-case", "harness-error"};
+  return !kOurs.contains(row.verdict);
+}
+
+using Series = std::tuple<std::string, std::string, std::string, std::string>;
+Series series_of(const ResultRow& row, bool with_content) {
+  return {row.key.case_name, with_content ? row.case_hash : "", row.key.options, row.key.converter};
+}
+
+}  // namespace
+
+Wobble measure_wobble(std::span<const ResultRow> repeats) {
+  constexpr std::size_t kFewest = 3;
+  Wobble wobble;
+  wobble.repeats = repeats.size();
+  std::vector<double> values, steps, parameter_steps;
+  for (const ResultRow& row : repeats) {
+    if (finite(row.sqnr_db)) values.push_back(*row.sqnr_db);
+  }
+  for (std::size_t i = 1; i < values.size(); ++i) steps.push_back(std::abs(values[i] - values[i - 1]));
+  if (values.size() >= kFewest) wobble.sqnr_db = lower_median(steps) / (kNormalQuartile * std::numbers::sqrt2);
+  for (std::size_t i = 1; i < repeats.size(); ++i) {
+    parameter_steps.push_back(parameter_differences(repeats[i - 1], repeats[i]).empty() ? 0 : 1);
+  }
+  if (repeats.size() >= kFewest) wobble.parameters = lower_median(parameter_steps) > 0;
+  return wobble;
+}
+
+double limit_db(const Wobble& wobble) {
+  return std::max(kCaseFloorDb, kWobbleFactor * wobble.sqnr_db * std::numbers::sqrt2);
+}
+
+std::string_view change_name(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::verdict:
+      return "verdict";
+    case ChangeKind::margin:
+      return "margin";
+    case ChangeKind::sqnr:
+      return "sqnr";
+    case ChangeKind::parameters:
+      return "parameters";
+  }
+  return "";
+}
+
+std::vector<Change> changes_since(const AnchorRow& anchor, const ResultRow& now) {
+  std::vector<Change> changes;
+  const ResultRow& before = anchor.result;
+  if (!same_outcome(before, now)) {
+    changes.push_back({ChangeKind::verdict, std::nullopt, fmt::format("{} → {}", outcome(before), outcome(now))});
+  }
+  if (before.margin && now.margin && (*before.margin <= 1) != (*now.margin <= 1)) {
+    changes.push_back({ChangeKind::margin, *now.margin - *before.margin,
+                       fmt::format("{:.3f} → {:.3f}, across 1", *before.margin, *now.margin)});
+  }
+  if (auto change = sqnr_change(anchor, now)) changes.push_back(*std::move(change));
+  if (auto change = parameter_change(anchor, now)) changes.push_back(*std::move(change));
+  return changes;
+}
+
+bool SuiteShift::drifted() const { return testable() && test.p < kSuiteAlpha && std::abs(median_db) > kSuiteFloorDb; }
+
+SuiteShift suite_shift(const std::map<std::string, std::vector<double>>& differences) {
+  SuiteShift shift;
+  std::vector<double> moved;
+  for (const auto& [family, values] : differences) {
+    if (values.empty()) continue;
+    shift.families.push_back({family, values.size(), median(values)});
+    if (shift.families.back().median_db != 0) moved.push_back(shift.families.back().median_db);
+  }
+  shift.test = signed_rank_test(moved);
+  if (!moved.empty()) shift.median_db = median(moved);
+  return shift;
+}
+
+bool DriftReport::any() const {
+  return !drifted.empty() ||
+         std::any_of(suites.begin(), suites.end(), [](const auto& suite) { return suite.second.drifted(); });
+}
+
+DriftReport compare_to_anchors(const std::vector<AnchorRow>& anchors, const std::vector<ResultRow>& verdicts) {
+  std::map<Series, const AnchorRow*> index;
+  std::set<Series> any_content;
+  for (const AnchorRow& anchor : anchors) {
+    index.emplace(series_of(anchor.result, true), &anchor);
+    any_content.insert(series_of(anchor.result, false));
+  }
+  DriftReport report;
+  std::map<std::string, std::map<std::string, std::vector<double>>> differences;
+  for (const ResultRow& now : verdicts) {
+    if (!comparable(now)) continue;
+    const auto found = index.find(series_of(now, true));
+    if (found == index.end()) {
+      ++report.without;
+      if (any_content.contains(series_of(now, false))) ++report.edited;
+      continue;
+    }
+    ++report.compared;
+    const AnchorRow& anchor = *found->second;
+    auto& of_family = differences[now.key.converter + "@" + now.key.version][now.family];
+    if (finite(anchor.result.sqnr_db) && finite(now.sqnr_db))
+      of_family.push_back(*now.sqnr_db - *anchor.result.sqnr_db);
+    std::vector<Change> changes = changes_since(anchor, now);
+    if (!changes.empty()) report.drifted.push_back({anchor, now, std::move(changes)});
+  }
+  for (const auto& [converter, families] : differences) report.suites.emplace(converter, suite_shift(families));
+  return report;
+}
+
+}  // namespace assay::results
