@@ -128,12 +128,6 @@ std::optional<Change> parameter_change(const AnchorRow& anchor, const ResultRow&
   return Change{ChangeKind::parameters, std::nullopt, std::move(detail)};
 }
 
-/// Verdicts that say something about the converter.
-bool comparable(const ResultRow& row) {
-  static const std::set<std::string> kOurs{"skipped", "not-run", "invalid-case", "harness-error"};
-  return !kOurs.contains(row.verdict);
-}
-
 using Series = std::tuple<std::string, std::string, std::string, std::string>;
 Series series_of(const ResultRow& row, bool with_content) {
   return {row.key.case_name, with_content ? row.case_hash : "", row.key.options, row.key.converter};
@@ -211,6 +205,11 @@ bool DriftReport::any() const {
          std::any_of(suites.begin(), suites.end(), [](const auto& suite) { return suite.second.drifted(); });
 }
 
+bool comparable(const ResultRow& row) {
+  static const std::set<std::string> kOurs{"skipped", "not-run", "invalid-case", "harness-error"};
+  return !kOurs.contains(row.verdict);
+}
+
 DriftReport compare_to_anchors(const std::vector<AnchorRow>& anchors, const std::vector<ResultRow>& verdicts) {
   std::map<Series, const AnchorRow*> index;
   std::set<Series> any_content;
@@ -219,6 +218,7 @@ DriftReport compare_to_anchors(const std::vector<AnchorRow>& anchors, const std:
     any_content.insert(series_of(anchor.result, false));
   }
   DriftReport report;
+  std::set<const AnchorRow*> met;
   std::map<std::string, std::map<std::string, std::vector<double>>> differences;
   for (const ResultRow& now : verdicts) {
     if (!comparable(now)) continue;
@@ -229,15 +229,51 @@ DriftReport compare_to_anchors(const std::vector<AnchorRow>& anchors, const std:
       continue;
     }
     ++report.compared;
+    met.insert(found->second);
     const AnchorRow& anchor = *found->second;
     auto& of_family = differences[now.key.converter + "@" + now.key.version][now.family];
     if (finite(anchor.result.sqnr_db) && finite(now.sqnr_db))
       of_family.push_back(*now.sqnr_db - *anchor.result.sqnr_db);
     std::vector<Change> changes = changes_since(anchor, now);
-    if (!changes.empty()) report.drifted.push_back({anchor, now, std::move(changes)});
+    if (!changes.empty()) report.drifted.push_back({anchor, now, std::move(changes), ""});
   }
+  report.unmet = index.size() - met.size();
   for (const auto& [converter, families] : differences) report.suites.emplace(converter, suite_shift(families));
   return report;
+}
+
+core::Result<DriftReport> record_drift(Store& store, const std::string& run, const std::vector<ResultRow>& verdicts) {
+  const auto anchors = store.anchors();
+  if (!anchors) return anchors.error();
+  if (anchors->empty()) return DriftReport{};
+  DriftReport report = compare_to_anchors(*anchors, verdicts);
+  std::vector<ChangeRow> rows;
+  for (const Drifted& each : report.drifted) {
+    for (const Change& change : each.changes) {
+      rows.push_back(
+          {each.now.key, each.anchor.id, std::string(change_name(change.kind)), change.delta, change.detail, "", ""});
+    }
+  }
+  if (auto status = store.record_changes(run, rows); !status) return status.error();
+  return report;
+}
+
+void trace_back(DriftReport& report, const std::vector<std::vector<ResultRow>>& between) {
+  std::vector<std::map<Series, const ResultRow*>> versions;
+  for (const std::vector<ResultRow>& rows : between) {
+    auto& index = versions.emplace_back();
+    for (const ResultRow& row : rows) index.emplace(series_of(row, true), &row);
+  }
+  for (Drifted& drifted : report.drifted) {
+    drifted.since = drifted.now.key.version;
+    for (std::size_t v = versions.size(); v-- > 0;) {
+      const auto found = versions[v].find(series_of(drifted.now, true));
+      if (found == versions[v].end()) continue;
+      const ResultRow& row = *found->second;
+      if (!same_outcome(row, drifted.now) || changes_since(drifted.anchor, row).empty()) break;
+      drifted.since = row.key.version;
+    }
+  }
 }
 
 }  // namespace assay::results

@@ -68,18 +68,32 @@ struct Drifted {
   AnchorRow anchor;
   ResultRow now;
   std::vector<Change> changes;
+  std::string since;  ///< the version, where trace_back looked for it
 };
 struct DriftReport {
   std::size_t compared = 0;                  ///< verdicts that have an anchor
   std::size_t without = 0;                   ///< that have none
   std::size_t edited = 0;                    ///< of these: their case had one before it was edited
+  std::size_t unmet = 0;                     ///< anchors whose series has no verdict
   std::vector<Drifted> drifted;              ///< in the order of the verdicts
   std::map<std::string, SuiteShift> suites;  ///< by "converter@version"
   [[nodiscard]] bool any() const;
 };
-/// Holds each verdict to the anchor of its series: same case content, options and converter, of whatever version.
-/// Verdicts that are Assay's own fault or were never made are left out.
+/// Whether a verdict says something about the converter: it was made, and is not Assay's own fault.
+[[nodiscard]] bool comparable(const ResultRow& row);
+
+/// Holds each comparable verdict to the anchor of its series: same case content, options and converter, of whatever
+/// version. Of several anchors of one series the first counts.
 [[nodiscard]] DriftReport compare_to_anchors(const std::vector<AnchorRow>& anchors,
                                              const std::vector<ResultRow>& verdicts);
+
+/// Holds a run's verdicts to the newest anchors and records what changed. No anchors: an empty report.
+[[nodiscard]] core::Result<DriftReport> record_drift(Store& store, const std::string& run,
+                                                     const std::vector<ResultRow>& verdicts);
+
+/// Finds since which version each drifted verdict has been as it is: it differs from its anchor in that version and
+/// every later one, with today's verdict, stage and facet. `between`: the verdicts of each version after the anchor's
+/// and before the compared one, oldest first; a version without the series is passed over.
+void trace_back(DriftReport& report, const std::vector<std::vector<ResultRow>>& between);
 
 }  // namespace assay::results

@@ -280,6 +280,11 @@ Status Store::record_changes(const std::string& run, const std::vector<ChangeRow
   const std::scoped_lock lock(state_->mutex);
   Transaction transaction(state_->database);
   if (!transaction.begun()) return transaction.begun();
+  if (auto status =
+          state_->database.run("DELETE FROM change WHERE result_id IN (SELECT id FROM result WHERE run_id = ?)", run);
+      !status) {
+    return status;
+  }
   for (const ChangeRow& change : changes) {
     if (auto status = insert_change(state_->database, run, change); !status) return status;
   }

@@ -152,7 +152,7 @@ class Store {
                                                                     const std::string& version);
   /// The versions of a converter that have verdicts, oldest version first.
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
-  /// Records in what a run's verdicts differ from their anchors.
+  /// Records in what a run's verdicts differ from their anchors, instead of what was recorded of it before.
   [[nodiscard]] core::Status record_changes(const std::string& run, const std::vector<ChangeRow>& changes);
   [[nodiscard]] core::Result<std::vector<ChangeRow>> changes(const std::string& run);
 

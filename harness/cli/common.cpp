@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "results/store.hpp"
+
 namespace assay::cli {
 
 int report_error(const core::Error& error) {
@@ -47,6 +49,19 @@ core::Result<std::vector<run::ConverterSpec>> resolve_converters(const Converter
     specs.push_back(*std::move(parsed));
   }
   return specs;
+}
+
+core::Result<results::Store> open_existing(const std::filesystem::path& database) {
+  std::error_code code;
+  if (!std::filesystem::exists(database, code)) {
+    return core::Error{
+        core::ErrorKind::io,
+        fmt::format("there is no database \"{}\"; `assay run` makes one, --db names another", database.string()),
+        {},
+        {},
+        {}};
+  }
+  return results::Store::open(database);
 }
 
 std::filesystem::path own_program() {

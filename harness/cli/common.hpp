@@ -12,6 +12,9 @@
 namespace CLI {
 class App;
 }  // namespace CLI
+namespace assay::results {
+class Store;
+}  // namespace assay::results
 
 namespace assay::cli {
 
@@ -23,16 +26,19 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitRed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitOwnFault = 3;
+inline constexpr int kExitDrift = 4;
 inline constexpr int kExitIncomplete = 5;
 
 /// One command: adds its subcommand to `app` and, when chosen, sets `action`.
 using Register = void (*)(CLI::App& app, Action& action);
 
+void register_accept(CLI::App& app, Action& action);
 void register_check(CLI::App& app, Action& action);
 void register_compare(CLI::App& app, Action& action);
 void register_convert(CLI::App& app, Action& action);
 void register_converters(CLI::App& app, Action& action);
 void register_doctor(CLI::App& app, Action& action);
+void register_drift(CLI::App& app, Action& action);
 void register_exec(CLI::App& app, Action& action);
 void register_fetch(CLI::App& app, Action& action);
 void register_history(CLI::App& app, Action& action);
@@ -54,6 +60,10 @@ void add_converter_options(CLI::App& command, ConverterOptions& options);
 /// Errors   usage, for unknown names. `fallback` serves where nothing is named.
 [[nodiscard]] core::Result<std::vector<run::ConverterSpec>> resolve_converters(
     const ConverterOptions& options, const std::vector<std::string>& fallback);
+
+/// The results database, which must be there: commands that only read history don't make one.
+/// Errors   io, saying what makes one.
+[[nodiscard]] core::Result<results::Store> open_existing(const std::filesystem::path& database);
 
 /// This program's own file.
 [[nodiscard]] std::filesystem::path own_program();

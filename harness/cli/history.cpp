@@ -46,15 +46,7 @@ std::string row_text(const results::Store::HistoryRow& row) {
 }
 
 int history_command(const Arguments& arguments) {
-  if (!std::filesystem::exists(arguments.database)) {
-    return report_error(
-        {core::ErrorKind::io,
-         fmt::format("there is no database \"{}\"; `assay run` makes one, --db names another", arguments.database),
-         {},
-         {},
-         {}});
-  }
-  core::Result<results::Store> store = results::Store::open(arguments.database);
+  core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
     return report_error(store.error());
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/cli/print_drift.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::cli {
@@ -103,6 +104,9 @@ std::string report_json(const run::RunReport& report) {
     json["results"].push_back(std::move(result));
   }
   json["unused_expectations"] = report.unused_expectations;
+  if (report.drift.compared > 0) {
+    json["drift"] = drift_json(report.drift);
+  }
   // Messages may quote a converter's bytes, which need not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -9,6 +9,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
+#include "harness/cli/print_drift.hpp"
 #include "harness/cli/selection.hpp"
 
 namespace assay::cli {
@@ -35,6 +36,18 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
           static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
 }
 
+/// How the embedded converter is changed, as options; "" where it is not.
+std::string fault_options(const Arguments& arguments) {
+  std::string command;
+  for (const std::string& fault : arguments.converters.faults) {
+    command += " --fault " + fault;
+  }
+  if (!arguments.converters.variant.empty()) {
+    command += " --variant " + arguments.converters.variant;
+  }
+  return command;
+}
+
 std::string repeat_command(const Arguments& arguments, const results::ResultRow& row) {
   std::string command = "./assay run " + shell_quoted(row.key.case_name);
   if (row.key.options != "default") {
@@ -46,17 +59,27 @@ std::string repeat_command(const Arguments& arguments, const results::ResultRow&
   if (arguments.converters.commands.empty() && row.key.converter != "embedded") {
     command += " --converter " + shell_quoted(row.key.converter + "@" + row.key.version);
   }
-  for (const std::string& fault : arguments.converters.faults) {
-    command += " --fault " + fault;
-  }
-  if (!arguments.converters.variant.empty()) {
-    command += " --variant " + arguments.converters.variant;
-  }
-  return command;
+  return command + fault_options(arguments);
 }
 
 /// Runs of so few verdicts show where each loses accuracy.
 constexpr std::size_t kRowsWithLosses = 12;
+
+/// Nothing where the database has no anchors of these cases.
+void print_drift(const Arguments& arguments, const run::RunReport& report) {
+  const results::DriftReport& drift = report.drift;
+  if (drift.compared == 0) {
+    return;
+  }
+  fmt::print("{}{}", drifted_text(drift), suites_text(drift));
+  fmt::print("{} verdicts have an anchor: {} changed\n", drift.compared, drift.drifted.size());
+  if (drift.any()) {
+    const Arguments defaults;
+    const bool elsewhere = arguments.database != defaults.database;
+    fmt::print("accept: ./assay accept --run {}{} --reason TEXT\n", report.run,
+               elsewhere ? " --db " + shell_quoted(arguments.database) : "");
+  }
+}
 
 void print_report(const Arguments& arguments, const run::RunReport& report) {
   if (arguments.json) {
@@ -79,6 +102,7 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
   for (const std::string& line : report.unused_expectations) {
     fmt::print("{}\n", line);
   }
+  print_drift(arguments, report);
   fmt::print("{}\n", counts_line(report));
 }
 
@@ -100,7 +124,7 @@ int run_command(const Arguments& arguments) {
   }
   run::RunConfig config;
   config.suite = selection->text;
-  config.command = "run " + selection->text;
+  config.command = "run " + selection->text + fault_options(arguments);
   config.items = std::move(selection->items);
   config.expected_failures = std::move(selection->expected_failures);
   config.converters = *std::move(converters);

@@ -388,13 +388,18 @@ core::Result<RunReport> run(const RunConfig& original) {
   if (recorder.failed()) {
     return recorder.error();
   }
-  if (core::Status status = store->finish_run(run_id); !status) {
-    return status.error();
-  }
   RunReport report;
   report.run = run_id;
   report.planned = plan.jobs.size();
   report.rows = recorder.take_rows();
+  core::Result<results::DriftReport> drift = results::record_drift(*store, run_id, report.rows);
+  if (!drift) {
+    return drift.error();
+  }
+  report.drift = *std::move(drift);
+  if (core::Status status = store->finish_run(run_id); !status) {
+    return status.error();
+  }
   report.unused_expectations = expected.unused();
   return report;
 }
@@ -405,6 +410,7 @@ int exit_code(const RunReport& report) {
   constexpr int kIncomplete = 5;
   constexpr int kRed = 1;
   constexpr int kUnusedExpectation = 6;
+  constexpr int kDrift = 4;
   constexpr int kSkip = 77;
   const auto any = [&](auto matches) { return std::any_of(report.rows.begin(), report.rows.end(), matches); };
   if (any([](const ResultRow& row) { return row.verdict == "harness-error"; })) {
@@ -422,6 +428,9 @@ int exit_code(const RunReport& report) {
   }
   if (!report.unused_expectations.empty()) {
     return kUnusedExpectation;
+  }
+  if (report.drift.any()) {
+    return kDrift;
   }
   if (report.rows.size() == 1 && report.rows.front().verdict == "unsupported") {
     return kSkip;

@@ -14,6 +14,7 @@
 #include "harness/judge/verdict.hpp"
 #include "harness/run/converter_spec.hpp"
 #include "harness/run/evaluate.hpp"
+#include "results/drift.hpp"
 #include "results/store.hpp"
 
 namespace assay::run {
@@ -47,6 +48,7 @@ struct RunReport {
   std::size_t planned = 0;
   std::vector<results::ResultRow> rows;  ///< all of the run, resumed ones too, in planned order
   std::vector<std::string> unused_expectations;
+  results::DriftReport drift;  ///< against the database's accepted anchors; empty where it has none
   [[nodiscard]] std::map<std::string, std::size_t> counts() const;
 };
 

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/suite.hpp"
+#include "results/drift.hpp"
+
+namespace assay::cli {
+namespace {
+
+using results::JobKey;
+using results::ResultRow;
+
+struct Arguments {
+  std::vector<std::string> words;
+  std::string converter;
+  std::string run;
+  std::string reason;
+  std::string database = ".assay/history.db";
+};
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+/// `converter` is "NAME", "NAME@VERSION", or "" for all.
+bool by_converter(const JobKey& key, const std::string& converter) {
+  return converter.empty() || converter == key.converter || converter == key.converter + "@" + key.version;
+}
+
+/// The run that is named, else the newest complete one that has verdicts of the converter.
+core::Result<results::RunInfo> find_run(results::Store& store, const Arguments& arguments) {
+  core::Result<std::vector<results::RunInfo>> runs = store.runs();
+  if (!runs) {
+    return runs.error();
+  }
+  std::reverse(runs->begin(), runs->end());
+  for (const results::RunInfo& run : *runs) {
+    if (!arguments.run.empty() && run.id != arguments.run) {
+      continue;
+    }
+    if (run.finished_at.empty()) {
+      if (arguments.run.empty()) {
+        continue;
+      }
+      return usage(fmt::format("run {} (\"{}\") is not complete; `assay {} --resume` finishes it", run.id, run.command,
+                               run.command));
+    }
+    const core::Result<results::Store::Progress> progress = store.progress(run.id);
+    if (!progress) {
+      return progress.error();
+    }
+    if (std::any_of(progress->done.begin(), progress->done.end(),
+                    [&](const JobKey& key) { return by_converter(key, arguments.converter); })) {
+      return run;
+    }
+  }
+  const std::string of = arguments.converter.empty() ? "" : " of converter \"" + arguments.converter + "\"";
+  return usage(arguments.run.empty()
+                   ? fmt::format("\"{}\" has no complete run with verdicts{}", arguments.database, of)
+                   : fmt::format("\"{}\" has no run {} with verdicts{}", arguments.database, arguments.run, of));
+}
+
+/// Case names that a suite selects; empty where `word` is no suite.
+core::Result<std::set<std::string>> names_of_suite(const std::string& word) {
+  std::set<std::string> names;
+  const std::vector<std::string> suites = corpus::suite_names();
+  if (std::find(suites.begin(), suites.end(), word) == suites.end()) {
+    return names;
+  }
+  const core::Result<corpus::Suite> suite = corpus::load_suite(word);
+  const core::Result<std::vector<corpus::Case>> cases = corpus::load_corpus();
+  if (!suite || !cases) {
+    return suite ? cases.error() : suite.error();
+  }
+  const core::Result<std::vector<corpus::Case>> selected = corpus::select_cases(*suite, *cases);
+  if (!selected) {
+    return selected.error();
+  }
+  for (const corpus::Case& each : *selected) {
+    names.insert(each.name);
+  }
+  return names;
+}
+
+/// The verdicts that the words select; all where there is no word.
+core::Result<std::vector<ResultRow>> selected(const std::vector<ResultRow>& rows, const Arguments& arguments) {
+  std::vector<bool> wanted(rows.size(), arguments.words.empty());
+  for (const std::string& word : arguments.words) {
+    const core::Result<std::set<std::string>> names = names_of_suite(word);
+    if (!names) {
+      return names.error();
+    }
+    bool any = false;
+    std::set<std::string> families;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string& name = rows[i].key.case_name;
+      families.insert(rows[i].family);
+      const bool matches = names->contains(name) || rows[i].family == word || core::glob_match(word, name);
+      wanted[i] = wanted[i] || matches;
+      any = any || matches;
+    }
+    if (!any) {
+      const std::vector<std::string> all(families.begin(), families.end());
+      return usage(fmt::format("\"{}\" matches no verdict of the run; families near it: {}", word,
+                               core::join(core::nearest(word, all), ", ")));
+    }
+  }
+  std::vector<ResultRow> chosen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (wanted[i] && results::comparable(rows[i]) && by_converter(rows[i].key, arguments.converter)) {
+      chosen.push_back(rows[i]);
+    }
+  }
+  return chosen;
+}
+
+core::Status accept(const Arguments& arguments) {
+  if (arguments.reason.find_first_not_of(" \t\n") == std::string::npos) {
+    return usage("--reason is empty; say why these results are right, for whoever reads the history");
+  }
+  core::Result<results::Store> store = open_existing(arguments.database);
+  if (!store) {
+    return store.error();
+  }
+  const core::Result<results::RunInfo> run = find_run(*store, arguments);
+  if (!run) {
+    return run.error();
+  }
+  const core::Result<std::vector<ResultRow>> rows = store->results(run->id);
+  if (!rows) {
+    return rows.error();
+  }
+  const core::Result<std::vector<ResultRow>> chosen = selected(*rows, arguments);
+  if (!chosen) {
+    return chosen.error();
+  }
+  if (chosen->empty()) {
+    return usage(
+        fmt::format("run {} has no verdict that can be accepted: none says something about the converter", run->id));
+  }
+  std::vector<JobKey> keys;
+  std::map<std::string, std::size_t> verdicts, converters;
+  for (const ResultRow& row : *chosen) {
+    keys.push_back(row.key);
+    ++verdicts[row.verdict];
+    ++converters[row.key.converter + "@" + row.key.version];
+  }
+  if (core::Status status = store->accept(run->id, keys, arguments.reason); !status) {
+    return status;
+  }
+  const auto counts = [](const std::map<std::string, std::size_t>& map) {
+    std::vector<std::string> parts;
+    for (const auto& [name, count] : map) {
+      parts.push_back(fmt::format("{} {}", count, name));
+    }
+    return core::join(parts, ", ");
+  };
+  fmt::print("run {} of {} (\"{}\"): {} verdicts are anchors now: {}; {}\n", run->id, run->started_at, run->command,
+             keys.size(), counts(converters), counts(verdicts));
+  return core::success();
+}
+
+int accept_command(const Arguments& arguments) {
+  const core::Status status = accept(arguments);
+  return status ? kExitOk : report_error(status.error());
+}
+
+}  // namespace
+
+void register_accept(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("accept", "Make a run's verdicts the anchors that later runs are compared to");
+  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: the whole run)");
+  command->add_option("--converter", arguments->converter, "Only this converter's verdicts, NAME[@VERSION]");
+  command->add_option("--run", arguments->run, "The run's UUID (default: the newest complete run)");
+  command->add_option("--reason", arguments->reason, "Why these results are right; kept with them")->required();
+  command->add_option("--db", arguments->database, "Results database");
+  command->callback([arguments, &action] { action = [arguments] { return accept_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

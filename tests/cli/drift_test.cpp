@@ -1,0 +1,217 @@
+// Accepted anchors, drift against them, and exit code 4 (DESIGN sections 5 and 7).
+#include <gmock/gmock.h>
+
+#include "results/store.hpp"
+#include "tests/cli/home.hpp"
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Drift : public HomeTest {
+ protected:
+  void accept() const {
+    const Call call = run({"accept", "--db", "h.db", "--reason", "as released"});
+    ASSERT_EQ(call.code, 0) << call.out << call.err;
+  }
+  /// The embedded converter as an outside program, what it says passed through sed.
+  [[nodiscard]] std::string edited(const std::string& expression) const {
+    write("edited.sh", std::string(ASSAY_PROGRAM) + " worker | sed -u '" + expression + "'\n");
+    return "sh " + path("edited.sh").string();
+  }
+  /// A complete run of simulated verdicts by converter "c": `families` of one case each, their SQNR by index.
+  template <typename Sqnr>
+  void record(const std::string& version, std::size_t families, Sqnr sqnr_db, const std::string& verdict = "pass") {
+    core::Result<results::Store> store = results::Store::open(path("h.db"));
+    ASSERT_TRUE(store.ok());
+    std::vector<results::JobKey> keys;
+    for (std::size_t f = 0; f < families; ++f) {
+      keys.push_back({"f" + std::to_string(f) + "/a", "default", "c", version});
+    }
+    const std::string id = store->begin_run({}, keys).value();
+    for (std::size_t f = 0; f < families; ++f) {
+      results::ResultRow row;
+      row.key = keys[f];
+      row.family = "f" + std::to_string(f);
+      row.case_hash = "aa";
+      row.verdict = f == 0 ? verdict : "pass";
+      row.stage = "judge";
+      row.facet = row.verdict == "pass" ? "" : "scale";
+      row.sqnr_db = 30 + sqnr_db(f);
+      row.started_at = "2026-01-01T00:00:" + std::to_string(10 + clock_++);
+      ASSERT_TRUE(store->record(id, row).ok());
+    }
+    ASSERT_TRUE(store->finish_run(id).ok());
+  }
+
+ private:
+  int clock_ = 0;
+};
+
+TEST_F(Drift, WithoutAnchorsARunIsAsItWas) {
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  const Call call = run({"run", "--db", "h.db", "--variant", "multiplier_31"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, Not(HasSubstr("anchor")));
+}
+
+TEST_F(Drift, TheSameAgainIsNone) {
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  accept();
+  const Call call = run({"run", "--db", "h.db", "--json"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_EQ(call.json()["drift"]["compared"], 2);
+  EXPECT_EQ(call.json()["drift"]["changes"].size(), 0U);
+}
+
+TEST_F(Drift, OtherCorrectArithmeticIsNone) {
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  accept();
+  for (const char* variant : {"multiplier_31", "round_half_away", "reciprocal_scale"}) {
+    const Call call = run({"run", "--db", "h.db", "--variant", variant});
+    EXPECT_EQ(call.code, 0) << call.out << call.err;
+  }
+}
+
+// A converter that no longer declares a method is unsupported: neutral, so that only drift shows it.
+TEST_F(Drift, IsFourWhenNothingIsRedAndAVerdictChanged) {
+  ASSERT_EQ(run({"run", "--db", "h.db", "--converter-cmd", edited("s/a/a/")}).code, 0);
+  accept();
+  const std::string poorer = edited(R"(s/"method":\[[^]]*\]/"method":["entropy"]/)");
+  const Call call = run({"run", "--db", "h.db", "--converter-cmd", poorer});
+  EXPECT_EQ(call.code, 4) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("drift: mini/stride=1"));
+  EXPECT_THAT(call.out, HasSubstr("as released"));
+  EXPECT_THAT(call.out, HasSubstr("pass → unsupported"));
+  EXPECT_THAT(call.out, HasSubstr("./assay accept --run "));
+  EXPECT_EQ(run({"run", "--db", "h.db", "mini/stride=1", "--converter-cmd", poorer}).code, 4);
+}
+
+TEST_F(Drift, IsFourWhenTheSqnrLeavesItsAnchorAndZeroOnceThatIsAccepted) {
+  const Call first = run({"run", "--db", "h.db", "--json"});
+  ASSERT_EQ(first.code, 0);
+  {
+    // An older version that was better by 2 dB.
+    core::Result<results::Store> store = results::Store::open(path("h.db"));
+    ASSERT_TRUE(store.ok());
+    std::vector<results::ResultRow> rows = store->results(first.json()["run"].get<std::string>()).value();
+    std::vector<results::JobKey> keys;
+    for (results::ResultRow& row : rows) {
+      row.key.version = "0.0.9";
+      *row.sqnr_db += 2;
+      keys.push_back(row.key);
+    }
+    const std::string id = store->begin_run({}, keys).value();
+    for (const results::ResultRow& row : rows) {
+      ASSERT_TRUE(store->record(id, row).ok());
+    }
+    ASSERT_TRUE(store->finish_run(id).ok());
+  }
+  accept();
+  const Call worse = run({"run", "--db", "h.db", "--json"});
+  EXPECT_EQ(worse.code, 4) << worse.out << worse.err;
+  const nlohmann::json drift = worse.json()["drift"];
+  ASSERT_EQ(drift["changes"].size(), 2U);
+  EXPECT_EQ(drift["changes"][0]["anchor_version"], "0.0.9");
+  EXPECT_EQ(drift["changes"][0]["changes"][0]["kind"], "sqnr");
+  EXPECT_NEAR(drift["changes"][0]["changes"][0]["delta"].get<double>(), -2, 1e-9);
+
+  ASSERT_EQ(run({"accept", "mini/stride=1", "--db", "h.db", "--reason", "known loss"}).code, 0);
+  EXPECT_EQ(run({"run", "mini/stride=1", "--db", "h.db"}).code, 0);
+  EXPECT_EQ(run({"run", "--db", "h.db"}).code, 4) << "the other case was not accepted";
+}
+
+TEST_F(Drift, ARedVerdictComesFirst) {
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  accept();
+  const Call call = run({"run", "--db", "h.db", "--fault", "bias_dropped"});
+  EXPECT_EQ(call.code, 1) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("pass → fail (artifact/bias)"));
+}
+
+TEST_F(Drift, AnEditedCaseStartsANewSeries) {
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  accept();
+  std::string family = kMiniFamily;
+  family.replace(family.find("[-3, 2]"), 7, "[-9, 4]");
+  write("cases/mini.json", family);
+  const Call call = run({"run", "--db", "h.db"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, Not(HasSubstr("drift:")));
+}
+
+TEST_F(Drift, AcceptRefusesWhatItCannotMean) {
+  EXPECT_EQ(run({"accept", "--db", "none.db", "--reason", "r"}).code, 2);
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  EXPECT_EQ(run({"accept", "--db", "h.db"}).code, 2) << "no reason";
+  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", " "}).err, HasSubstr("--reason is empty"));
+  EXPECT_THAT(run({"accept", "minni", "--db", "h.db", "--reason", "r"}).err, HasSubstr("near it: mini"));
+  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", "r", "--converter", "other"}).err,
+              HasSubstr("no complete run with verdicts of converter \"other\""));
+  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", "r", "--run", "1234"}).err, HasSubstr("no run 1234"));
+}
+
+TEST_F(Drift, AcceptTakesASuiteAConverterAndARun) {
+  const Call first = run({"run", "--db", "h.db", "--json"});
+  ASSERT_EQ(run({"run", "mini/stride=1", "--db", "h.db"}).code, 0);
+  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", "r"}).out, HasSubstr(": 1 verdicts are anchors now"));
+  const std::string id = first.json()["run"].get<std::string>();
+  const Call all = run({"accept", "default", "--db", "h.db", "--reason", "r", "--run", id, "--converter", "embedded"});
+  EXPECT_THAT(all.out, HasSubstr(": 2 verdicts are anchors now")) << all.err;
+}
+
+TEST_F(Drift, BetweenVersionsAStepIsFoundWithItsFirstVersion) {
+  record("1.9", 12, [](auto) { return 0.0; });
+  record(
+      "1.10", 12, [](auto f) { return f == 0 ? -6.0 : 0.0; }, "xfail");
+  record(
+      "1.11", 12, [](auto f) { return f == 0 ? -6.0 : 0.0; }, "xfail");
+  const Call call = run({"drift", "--converter", "c", "--from", "1.9", "--db", "h.db", "--json"});
+  EXPECT_EQ(call.code, 4) << call.out << call.err;
+  const nlohmann::json json = call.json();
+  EXPECT_EQ(json["to"], "1.11");
+  EXPECT_EQ(json["compared"], 12);
+  ASSERT_EQ(json["changes"].size(), 1U);
+  EXPECT_EQ(json["changes"][0]["since"], "1.10");
+  EXPECT_EQ(json["changes"][0]["stage"], "judge");
+  EXPECT_EQ(json["changes"][0]["facet"], "scale");
+  const Call text = run({"drift", "--converter", "c", "--from", "1.9", "--to", "1.10", "--db", "h.db"});
+  EXPECT_THAT(text.out, HasSubstr("since 1.10"));
+  EXPECT_THAT(text.out, HasSubstr("30.00 → 24.00 dB"));
+}
+
+TEST_F(Drift, BetweenVersionsACreepIsFoundAgainstWhatWasAccepted) {
+  // 0.1 dB a version in every family: no step between neighbours is material, two of them are.
+  record("1.0", 12, [](auto) { return 0.0; });
+  accept();
+  record("1.1", 12, [](auto) { return -0.1; });
+  EXPECT_EQ(run({"drift", "--converter", "c", "--db", "h.db"}).code, 0);
+  record("1.2", 12, [](auto) { return -0.2; });
+  EXPECT_EQ(run({"drift", "--converter", "c", "--from", "1.1", "--to", "1.2", "--db", "h.db"}).code, 0);
+  const Call call = run({"drift", "--converter", "c", "--db", "h.db"});
+  EXPECT_EQ(call.code, 4) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("12 of 12 families moved, their median by -0.200 dB, p 0.00049: drifted"));
+}
+
+TEST_F(Drift, BetweenVersionsFewFamiliesAreSaidToBeFew) {
+  record("1.0", 10, [](auto) { return 0.0; });
+  record("1.1", 10, [](auto) { return -0.5; });
+  const Call call = run({"drift", "--converter", "c", "--from", "1.0", "--db", "h.db"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("too few for the test, which needs 11"));
+}
+
+TEST_F(Drift, UnknownConvertersAndVersionsAreRefusedWithWhatThereIs) {
+  record("1.0", 1, [](auto) { return 0.0; });
+  EXPECT_THAT(run({"drift", "--converter", "d", "--db", "h.db"}).err, HasSubstr("no verdicts of converter \"d\""));
+  const Call version = run({"drift", "--converter", "c", "--from", "0.9", "--db", "h.db"});
+  EXPECT_EQ(version.code, 2);
+  EXPECT_THAT(version.err, HasSubstr("it has: 1.0"));
+  EXPECT_EQ(run({"drift", "--converter", "c", "--from", "1.0", "--db", "h.db"}).code, 2) << "with itself";
+  EXPECT_EQ(run({"drift", "--converter", "c", "--db", "h.db"}).code, 5) << "nothing is accepted";
+}
+
+}  // namespace
+}  // namespace assay::test
