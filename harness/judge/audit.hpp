@@ -39,12 +39,19 @@ class LegalRanges {
   /// parameters that the model gives one of its tensors fit every tensor that shares them.
   [[nodiscard]] std::optional<ParamFault> check(const std::string& tensor, const core::QuantParams& params,
                                                 bool constant) const;
+  /// Parameters that the model itself gives the tensor, or one that it may share with.
+  [[nodiscard]] std::vector<core::QuantParams> given(const std::string& tensor) const;
+  /// The model gives this very tensor parameters: no others are legal.
+  [[nodiscard]] bool is_given(const std::string& tensor) const { return given_.contains(tensor); }
 
  private:
   void connect();
   /// Unsigned symmetric codes are centred at 128, or at 127 by converters that leave 255 unused: what most of an
   /// artifact's activations have.
   void find_unsigned_center();
+  /// The extremes of a constant, whatever the method: it need not be calibrated.
+  [[nodiscard]] std::optional<AllowedRange> exact_constant(const std::string& tensor) const;
+  [[nodiscard]] bool keeps_its_input(const std::string& tensor, const core::QuantParams& params) const;
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor) const;
   [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor) const;
   /// The output of the Relu or Clip that alone reads `tensor`, or "".

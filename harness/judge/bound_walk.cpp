@@ -45,8 +45,9 @@ Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params)
   const std::span<const double> values = constant->reals();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t channel = index->channel(i);
-    radius.push_back(
-        rounding_radius(values[i], values[i], params.scale[channel], params.zero_point[channel], params.type));
+    const QuantParams one{{params.scale[channel]}, {params.zero_point[channel]}, params.type, {}};
+    const Interval ends = CodeSpan::of(one).quantized({values[i], values[i]});
+    radius.push_back(std::max(ends.high - values[i], values[i] - ends.low));
   }
   return enclosure_around(constant, radius);
 }
@@ -108,23 +109,11 @@ void QuantizationPlan::collect_artifact_roundings() {
       continue;
     }
     const std::string tensor = after_removed_activation(quantizer.original);
-    roundings_[tensor].push_back({granted_.activation(tensor, quantizer.params), quantizer.codes, quantizer.chained});
+    const QuantParams granted = granted_.activation(tensor, quantizer.params);
+    const bool one_scale = granted.scale.size() == 1;
+    roundings_[tensor].push_back(
+        {one_scale ? std::optional(CodeSpan::of(granted)) : std::nullopt, quantizer.codes, quantizer.chained});
   }
-}
-
-/// The original is quantized there already, with these very parameters: not a choice of the converter's.
-bool QuantizationPlan::is_given(const Quantizer& quantizer) const {
-  const auto& nodes = context_.evidence.model->graph.nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
-    if (node.op_type != "QuantizeLinear") {
-      return false;
-    }
-    const auto params = read_quant_params(node, model_.constants);
-    return params && std::equal(params->scale.begin(), params->scale.end(), quantizer.params.scale.begin(),
-                                quantizer.params.scale.end(), [](double a, double b) {
-                                  return static_cast<float>(a) == static_cast<float>(b);  // as a file holds them
-                                });
-  });
 }
 
 /// A Relu or Clip that is gone from the artifact lives on in the clamping of the quantizer before it.
@@ -150,26 +139,26 @@ bool QuantizationPlan::runs_in_float(const EffectiveModel::Entry& entry) const {
   return found != map.end() && found->got != "int8";
 }
 
-/// Without an artifact every real tensor that is not merely moved may be rounded, with the audited parameters or, where
-/// the converter reports its scales and they are legal, those.
+/// Without an artifact every real tensor that is not merely moved may be rounded, with any legal parameters or, where
+/// the converter reports its scales and they are legal, those. What it reports counts for moved tensors too.
 void QuantizationPlan::assume_roundings() {
-  const auto assume = [&](const std::string& tensor) {
-    const QuantParams* audited = granted_.audited(tensor);
-    if (audited == nullptr) {
-      return;
-    }
+  const auto assume = [&](const std::string& tensor, bool moved) {
     const auto& told = context_.evidence.conversion.tensors;
     const auto found = std::find_if(told.begin(), told.end(), [&](const auto& t) { return t.name == tensor; });
     const bool usable = found != told.end() && found->params.scale.size() == 1 && found->params.zero_point.size() == 1;
-    roundings_[tensor].push_back({usable ? granted_.activation(tensor, found->params) : *audited, "", false});
+    if (usable) {
+      roundings_[tensor].push_back({CodeSpan::of(granted_.activation(tensor, found->params)), "", false});
+    } else if (const auto span = moved ? std::nullopt : granted_.assumed(tensor)) {
+      roundings_[tensor].push_back({span, "", false});
+    }
   };
   for (const model::ValueInfo& input : context_.evidence.model->graph.inputs) {
-    assume(input.name);
+    assume(input.name, false);
   }
   for (const EffectiveModel::Entry& entry : model_.entries) {
     for (const std::string& output : entry.node.outputs) {
-      if (!output.empty() && !only_moves(entry.node)) {
-        assume(output);
+      if (!output.empty()) {
+        assume(output, only_moves(entry.node));
       }
     }
   }
@@ -214,10 +203,57 @@ void QuantizationPlan::collect_constants(std::size_t index) {
     }
     constants_[index].inputs[i] = std::move(value);
   }
+  if (const auto bias = folded_bias_.find(index); bias != folded_bias_.end()) {
+    constants_[index].inputs[2] = bias->second;
+  }
   grant_split_bias(index, made);
   if (const auto slots = weight_slots(entry.node, model_.constants)) {
     grant_weight(index, *slots, may_quantize ? made : nullptr);
+    if (entry.maybe_folded && may_quantize) {
+      grant_folded(index, *slots);
+    }
   }
+}
+
+/// Nobody knows whether the BatchNormalization behind became part of the weights: y = g·(Wx + b) + shift either way.
+/// Each error that the folded form would have made counts where it can stand in the unfolded one: that of the weight, g
+/// times smaller, in the weight; that of the bias in the BatchNormalization's own.
+void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots) {
+  const EffectiveModel::Entry& entry = model_.entries[index];
+  const EffectiveModel::Folded& folded = *entry.maybe_folded;
+  const CodeSpan* span = data_span(entry.node.inputs[0]);
+  const double least_scale = span == nullptr ? 0 : span->least_step;
+  const std::vector<double> scales =
+      granted_.weight_scales(*folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
+  std::vector<double> radius =
+      granted_.weight_radius(*folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
+  Enclosure& weight = constants_[index].inputs[slots.weight];
+  const std::vector<double> own = radius_of(weight);
+  const std::span<const double> plain = weight.centre->reals();
+  const std::span<const double> gained = folded.weight->reals();
+  for (std::size_t i = 0; i < radius.size(); ++i) {
+    radius[i] = gained[i] == 0 ? own[i] : std::max(own[i], radius[i] * std::fabs(plain[i] / gained[i]));
+  }
+  weight = enclosure_around(weight.centre, radius);
+
+  const auto behind = std::find_if(model_.entries.begin(), model_.entries.end(),
+                                   [&](const auto& other) { return other.maybe_folded_into == index; });
+  if (behind == model_.entries.end() || span == nullptr) {
+    return;
+  }
+  std::vector<double> bias_radius;
+  for (std::size_t c = 0; c < folded.gains.size(); ++c) {
+    const double step = span->step * scales[c % scales.size()];
+    bias_radius.push_back(step / 2 + 0x1p-22 * std::fabs(folded.bias->as_real(static_cast<std::int64_t>(c))));
+  }
+  constexpr std::size_t kBias = 2;
+  const TensorPtr bias = model_.constants.find(behind->node.inputs[kBias])->second;
+  folded_bias_[static_cast<std::size_t>(behind - model_.entries.begin())] = enclosure_around(bias, bias_radius);
+}
+
+const CodeSpan* QuantizationPlan::data_span(const std::string& tensor) const {
+  const std::vector<Rounding>& all = roundings(tensor);
+  return all.empty() || !all.front().span ? nullptr : &*all.front().span;
 }
 
 /// MatMul and an Add of a constant that became one operator: the constant is an int32 bias now, of scale s_x·s_w.
@@ -234,7 +270,7 @@ void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* m
     if (!slots || reads == node.inputs.end()) {
       continue;
     }
-    const auto& data = roundings(product.inputs[slots->weight == 0 ? 1 : 0]);
+    const CodeSpan* data = data_span(product.inputs[slots->weight == 0 ? 1 : 0]);
     const bool found = product_made != nullptr && slots->weight < product_made->inputs.size();
     const QuantParams* declared =
         found && product_made->inputs[slots->weight].params ? &*product_made->inputs[slots->weight].params : nullptr;
@@ -243,8 +279,7 @@ void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* m
     }
     const TensorPtr weight = model_.constants.find(product.inputs[slots->weight])->second;
     const std::vector<double> scales = granted_.weight_scales(*weight, found ? slots->axis : -1, declared, nullptr, 0);
-    const double step =
-        data.empty() ? 0 : data.front().params.scale[0] * *std::max_element(scales.begin(), scales.end());
+    const double step = data == nullptr ? 0 : data->step * *std::max_element(scales.begin(), scales.end());
     for (auto& [k, value] : constants_[index].inputs) {
       if (value.centre->is_real()) {
         value = enclosure_around(value.centre,
@@ -302,31 +337,17 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     return;
   }
   const std::size_t data = slots.weight == 0 ? 1 : 0;
-  const std::vector<Rounding>& data_roundings = roundings(entry.node.inputs[data]);
-  const double input_scale = data_roundings.empty() ? 0 : data_roundings.front().params.scale.front();
+  const CodeSpan* span = data_span(entry.node.inputs[data]);
+  const double input_scale = span == nullptr ? 0 : span->step, least_scale = span == nullptr ? 0 : span->least_step;
   const std::int64_t axis = lost ? -1 : slots.axis;
-  std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), input_scale);
-  if (!entry.gains.empty()) {
-    // Whether the weight was quantized before or after folding is not known: then its error was gained with it.
-    const Node& plain = context_.evidence.model->graph.nodes[entry.original];
-    const auto unfolded = model_.constants.find(plain.inputs[slots.weight]);
-    if (unfolded != model_.constants.end()) {
-      const std::vector<double> before = granted_.weight_radius(*unfolded->second, slots.axis, nullptr, nullptr, 0);
-      const std::span<const double> w = weight->reals();
-      const std::span<const double> u = unfolded->second->reals();
-      for (std::size_t i = 0; i < radius.size(); ++i) {
-        const double gain = u[i] == 0 ? 0 : std::fabs(w[i] / u[i]);
-        radius[i] = std::max(radius[i], before[i] * gain);
-      }
-    }
-  }
+  const std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
   const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : lost || context_.artifact == nullptr;
   if (bias == nullptr || !bias_quantized) {
     return;
   }
   // The bias is an int32 code of scale s_x·s_w; without an artifact the same is assumed.
-  const std::vector<double> scales = granted_.weight_scales(*weight, axis, declared, bias.get(), input_scale);
+  const std::vector<double> scales = granted_.weight_scales(*weight, axis, declared, bias.get(), least_scale);
   std::vector<double> bias_radius(static_cast<std::size_t>(bias->size()));
   for (std::size_t j = 0; j < bias_radius.size(); ++j) {
     const double value = std::fabs(bias->as_real(static_cast<std::int64_t>(j)));
@@ -433,44 +454,54 @@ core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
   return std::vector<Enclosure>{*value};
 }
 
-std::vector<double> BoundWalk::limit(const Enclosure& tensor, const QuantizationPlan::Rounding* rounding) const {
-  std::vector<double> limits = radius_of(tensor);
-  if (rounding == nullptr || rounding->params.scale.size() != 1) {
-    return limits;
-  }
-  const double scale = rounding->params.scale[0];
-  const std::int64_t zero_point = rounding->params.zero_point[0];
-  const std::span<const double> low = tensor.low_or_centre().reals();
-  const std::span<const double> high = tensor.high_or_centre().reals();
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    limits[i] += rounding_radius(low[i], high[i], scale, zero_point, rounding->params.type);
-    limits[i] += rounds_twice_ ? scale / 4 : 0;
-  }
-  return limits;
+Enclosure BoundWalk::quantized(const Enclosure& tensor, const QuantizationPlan::Rounding& rounding) const {
+  return rounding.span && tensor.centre->is_real() ? passed_on(tensor, {&*rounding.span}, false) : tensor;
 }
 
-/// The tensor before and after any of its quantizations: end to end, who reads which is not asked.
 Enclosure BoundWalk::rounded(const std::string& tensor, const Enclosure& value) const {
   const std::vector<QuantizationPlan::Rounding>& roundings = plan_.roundings(tensor);
   if (roundings.empty() || !value.centre->is_real()) {
     return value;
   }
-  const std::vector<double> own = radius_of(value);
-  std::vector<double> once(own), chained(own.size(), 0.0);
+  std::vector<const CodeSpan*> once;
   for (const QuantizationPlan::Rounding& rounding : roundings) {
-    const std::vector<double> limits = limit(value, &rounding);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (rounding.chained) {
-        chained[i] += limits[i] - own[i];
-      } else {
-        once[i] = std::max(once[i], limits[i]);
-      }
+    if (!rounding.chained && rounding.span) {
+      once.push_back(&*rounding.span);
     }
   }
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    once[i] += chained[i];
+  Enclosure all = passed_on(value, once, true);
+  for (const QuantizationPlan::Rounding& rounding : roundings) {
+    if (rounding.chained && rounding.span) {
+      all = passed_on(all, {&*rounding.span}, true);
+    }
   }
-  return enclosure_around(value.centre, once);
+  return all;
+}
+
+/// What any one of `spans` makes of the tensor; with `itself`, or that it stays as it is.
+Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans, bool itself) const {
+  const Enclosure value = with_explicit_ends(tensor);
+  Tensor low = value.low_or_centre();
+  Tensor high = value.high_or_centre();
+  const std::span<double> lows = low.reals(), highs = high.reals();
+  for (std::size_t i = 0; i < lows.size(); ++i) {
+    const Interval own{lows[i], highs[i]};
+    if (own.low == 0 && own.high == 0) {
+      continue;  // zero has a code of its own
+    }
+    bool first = !itself;
+    for (const CodeSpan* span : spans) {
+      const double twice = rounds_twice_ ? span->step / 4 : 0;
+      const Interval ends = span->quantized({own.low - twice, own.high + twice});
+      lows[i] = first ? ends.low : std::min(lows[i], ends.low);
+      highs[i] = first ? ends.high : std::max(highs[i], ends.high);
+      first = false;
+    }
+  }
+  Enclosure result = exact_enclosure(value.centre);
+  result.low = std::make_shared<const Tensor>(std::move(low));
+  result.high = std::make_shared<const Tensor>(std::move(high));
+  return result;
 }
 
 Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::string& tensor,
@@ -490,7 +521,7 @@ Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::st
     }
     if (known->shape() != value.centre->shape()) {
       // It was rounded before an operator (a Pad, say) that the converter fused into this one.
-      hull = enclosure_around(hull.centre, limit(hull, &rounding));
+      hull = quantized(hull, rounding);
       continue;
     }
     if (rounding.codes == codes) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,9 +19,9 @@ class QuantizationPlan {
  public:
   /// A quantization of one tensor of the original.
   struct Rounding {
-    core::QuantParams params;  ///< granted
-    std::string codes;         ///< artifact tensor, "" where the artifact tells none
-    bool chained = false;      ///< quantizes what another quantizer made
+    std::optional<CodeSpan> span;  ///< granted; nothing where one tensor has several scales
+    std::string codes;             ///< artifact tensor, "" where the artifact tells none
+    bool chained = false;          ///< quantizes what another quantizer made
   };
   /// The constants of one node with the error that their quantization is granted.
   struct NodeConstants {
@@ -41,11 +42,12 @@ class QuantizationPlan {
 
  private:
   void collect_artifact_roundings();
-  [[nodiscard]] bool is_given(const Quantizer& quantizer) const;
   void assume_roundings();
   void collect_constants(std::size_t entry);
   void grant_split_bias(std::size_t entry, const ArtifactNode* made);
   void grant_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
+  void grant_folded(std::size_t entry, const WeightSlots& slots);
+  [[nodiscard]] const CodeSpan* data_span(const std::string& tensor) const;
   [[nodiscard]] std::string after_removed_activation(std::string tensor) const;
   [[nodiscard]] bool runs_in_float(const EffectiveModel::Entry& entry) const;
 
@@ -54,6 +56,7 @@ class QuantizationPlan {
   GrantedParams granted_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
   std::vector<NodeConstants> constants_;
+  std::map<std::size_t, Enclosure> folded_bias_;  ///< by entry of a BatchNormalization that may be folded
   bool has_inner_ = false;
 };
 
@@ -73,16 +76,19 @@ class BoundWalk {
   using OnTensor =
       std::function<void(const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& value)>;
   void run(const OnTensor& on_tensor);
-  /// |Q(t) − centre| for `rounding` at each element: what the tensor carries and its own rounding or clipping.
-  [[nodiscard]] std::vector<double> limit(const Enclosure& tensor, const QuantizationPlan::Rounding* rounding) const;
+  /// Q(t) for `rounding`: what the tensor carries and its own rounding or clipping.
+  [[nodiscard]] Enclosure quantized(const Enclosure& tensor, const QuantizationPlan::Rounding& rounding) const;
+  /// The tensor before and after any of its quantizations: end to end, who reads which is not asked.
+  [[nodiscard]] Enclosure rounded(const std::string& tensor, const Enclosure& value) const;
   [[nodiscard]] const std::string& note() const { return note_; }
 
  private:
   [[nodiscard]] core::Result<std::vector<Enclosure>> enclose(const model::Node& node,
                                                              std::span<const Enclosure* const> inputs) const;
+  [[nodiscard]] Enclosure passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans,
+                                    bool itself) const;
   [[nodiscard]] Enclosure operand(std::size_t entry, std::size_t index, const std::string& tensor,
                                   const Enclosure& value) const;
-  [[nodiscard]] Enclosure rounded(const std::string& tensor, const Enclosure& value) const;
 
   const QuantizationPlan& plan_;
   [[nodiscard]] const Enclosure* find(const std::string& tensor) const;

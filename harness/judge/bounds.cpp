@@ -9,6 +9,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/bound_walk.hpp"
+#include "harness/judge/enclosure_rules.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/noise.hpp"
 
@@ -37,7 +38,10 @@ struct Excess {
   bool not_a_number = false;
 };
 
-Excess compare(std::span<const double> expected, std::span<const double> actual, std::span<const double> limits) {
+/// `ends` hold what correct quantization may give; on either side of `expected` they are a limit of their own.
+Excess compare(const Enclosure& ends, std::span<const double> actual) {
+  const std::span<const double> expected = ends.centre->reals();
+  const std::span<const double> lows = ends.low_or_centre().reals(), highs = ends.high_or_centre().reals();
   Excess excess;
   excess.elements = static_cast<std::int64_t>(expected.size());
   double low = 0, high = 0;
@@ -47,10 +51,11 @@ Excess compare(std::span<const double> expected, std::span<const double> actual,
   }
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double error = std::fabs(actual[i] - expected[i]);
-    const double limit = limits[i] + storage_error(expected[i]);
+    const double side = actual[i] < expected[i] ? expected[i] - lows[i] : highs[i] - expected[i];
+    const double limit = std::max(side, 0.0) + storage_error(expected[i]);
     const bool inside = error <= limit;  // false for NaN
     excess.wrong += inside ? 0 : 1;
-    excess.vacuous += limit >= high - low ? 1 : 0;
+    excess.vacuous += std::min(expected[i] - lows[i], highs[i] - expected[i]) >= high - low ? 1 : 0;
     excess.not_a_number = excess.not_a_number || std::isnan(actual[i]);
     const double margin = std::isnan(error) ? std::numeric_limits<double>::infinity() : error / limit;
     if (margin > excess.margin || i == 0) {
@@ -207,8 +212,8 @@ class BoundsCheck {
                     const Enclosure& expected, const BoundWalk::Known& known, const Execution& execution) {
     double chained = 0;
     for (const Rounding& rounding : plan_.roundings(tensor)) {
-      if (!rounding.chained && rounding.params.scale.size() == 1) {
-        chained = std::max(chained, rounding.params.scale[0] / 2);
+      if (!rounding.chained && rounding.span) {
+        chained = std::max(chained, rounding.span->step / 2);
       }
     }
     for (const Rounding& rounding : plan_.roundings(tensor)) {
@@ -216,18 +221,17 @@ class BoundsCheck {
       if (value == nullptr || value->shape() != expected.centre->shape()) {
         continue;
       }
-      std::vector<double> limits = bounds.limit(expected, &rounding);
-      if (rounding.chained) {
-        for (double& limit : limits) {
-          limit += chained;
-        }
-      }
+      Enclosure ends = bounds.quantized(expected, rounding);
       const auto extra = extra_.find(rounding.codes);
-      for (std::size_t i = 0; extra != extra_.end() && i < limits.size(); ++i) {
-        limits[i] += extra->second[i];
+      if (rounding.chained || extra != extra_.end()) {
+        std::vector<double> more(static_cast<std::size_t>(value->size()), rounding.chained ? chained : 0);
+        for (std::size_t i = 0; extra != extra_.end() && i < more.size(); ++i) {
+          more[i] += extra->second[i];
+        }
+        rules::widen(ends, more);
       }
       applied_ = true;
-      const Excess excess = compare(expected.centre->reals(), value->reals(), limits);
+      const Excess excess = compare(ends, value->reals());
       if (context_.evidence.model->graph.find_output(tensor) != nullptr) {
         raise_margin(excess.margin);
       }
@@ -241,7 +245,8 @@ class BoundsCheck {
   /// The executor's outputs against the float64 reference.
   void check_end_to_end(const Execution& execution) {
     const bool random = execution.data_set == "typical" && single_operator() && !clips(execution.inputs);
-    const std::optional<NoisePrediction> noise = random ? predict_noise(plan_, execution.inputs) : std::nullopt;
+    const std::optional<NoisePrediction> noise =
+        random ? predict_noise(plan_, execution.inputs, Steps::coarsest) : std::nullopt;
     // ½·2⁻ⁿ of a step with n >= 1: what a first rounding before the shift may add, where the engine does that or may.
     const bool rounds_twice = context_.artifact == nullptr || out_.style == "double_rounding";
     BoundWalk bounds(plan_, execution.inputs, {}, rounds_twice);
@@ -257,17 +262,9 @@ class BoundsCheck {
   void check_output(const BoundWalk& bounds, const EffectiveModel::Entry& entry, const std::string& tensor,
                     const Enclosure& expected, const Tensor& actual, const std::optional<NoisePrediction>& noise,
                     const std::string& data_set) {
-    const std::vector<double> carried = radius_of(expected);
-    std::vector<double> limits = carried;
-    for (const Rounding& rounding : plan_.roundings(tensor)) {
-      const std::vector<double> rounded = bounds.limit(expected, &rounding);
-      for (std::size_t i = 0; i < limits.size(); ++i) {
-        limits[i] = rounding.chained ? limits[i] + rounded[i] - carried[i] : std::max(limits[i], rounded[i]);
-      }
-    }
-    apply_noise(noise, carried, limits);
+    const Enclosure ends = bounds.rounded(tensor, noise ? narrowed(*noise, expected) : expected);
     applied_ = true;
-    const Excess excess = compare(expected.centre->reals(), actual.reals(), limits);
+    const Excess excess = compare(ends, actual.reals());
     raise_margin(excess.margin);
     const auto elements = static_cast<double>(std::max<std::int64_t>(excess.elements, 1));
     out_.metrics.push_back({tensor, data_set, "l2_vacuous", static_cast<double>(excess.vacuous) / elements});
@@ -276,21 +273,25 @@ class BoundsCheck {
     }
   }
 
-  /// min(B, t·σ + s_y/2 + clip): what is carried gets the smaller of its two bounds; rounding stays as it is. What
-  /// stands behind the operator keeps the elements' order and moves no further than its input does.
-  void apply_noise(const std::optional<NoisePrediction>& noise, std::span<const double> carried,
-                   std::vector<double>& limits) const {
-    if (!noise) {
-      return;
-    }
-    const auto found = noise->variance.find(plan_.model().entries[0].node.outputs[0]);
-    if (found == noise->variance.end() || found->second.size() != limits.size()) {
-      return;
+  /// min(B, t·σ) for what is carried; its own rounding comes on top. What stands behind the operator keeps the
+  /// elements' order and moves no further than its input does.
+  [[nodiscard]] Enclosure narrowed(const NoisePrediction& noise, const Enclosure& carried) const {
+    const auto found = noise.variance.find(plan_.model().entries[0].node.outputs[0]);
+    Enclosure result = with_explicit_ends(carried);
+    const std::span<const double> centre = result.centre->reals();
+    if (found == noise.variance.end() || found->second.size() != centre.size()) {
+      return carried;
     }
     const double t = context_.threshold();
-    for (std::size_t i = 0; i < limits.size(); ++i) {
-      limits[i] = std::min(limits[i], t * std::sqrt(found->second[i]) + (limits[i] - carried[i]));
+    Tensor low = result.low_or_centre(), high = result.high_or_centre();
+    for (std::size_t i = 0; i < centre.size(); ++i) {
+      const double spread = t * std::sqrt(found->second[i]);
+      low.reals()[i] = std::max(low.reals()[i], centre[i] - spread);
+      high.reals()[i] = std::min(high.reals()[i], centre[i] + spread);
     }
+    result.low = std::make_shared<const Tensor>(std::move(low));
+    result.high = std::make_shared<const Tensor>(std::move(high));
+    return result;
   }
 
   /// One operator with weights that reads the graph's inputs, and behind it nothing that is rounded once more: then
@@ -315,11 +316,15 @@ class BoundsCheck {
   [[nodiscard]] bool clips(const core::TensorMap& inputs) const {
     for (const auto& [name, tensor] : inputs) {
       for (const Rounding& rounding : plan_.roundings(name)) {
-        const core::QuantParams& p = rounding.params;
-        for (const double value : tensor.is_real() ? tensor.reals() : std::span<const double>()) {
-          if (rounding_radius(value, value, p.scale[0], p.zero_point[0], p.type) > p.scale[0] / 2 * (1 + 0x1p-20)) {
-            return true;
-          }
+        if (!rounding.span || !tensor.is_real()) {
+          continue;
+        }
+        const CodeSpan& span = *rounding.span;
+        const auto outside = [&](double v) {
+          return v < span.bottom.high - span.step / 2 || v > span.top.low + span.step / 2;
+        };
+        if (std::ranges::any_of(tensor.reals(), outside)) {
+          return true;
         }
       }
     }

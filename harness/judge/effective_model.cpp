@@ -43,14 +43,17 @@ std::optional<Affine> read_batch_normalization(const Node& node, const Constants
   return affine;
 }
 
-/// Output channel of element `flat` of a convolution's weight.
+/// Output channel of element `flat` of the weight of a Conv, ConvTranspose or Gemm.
 std::size_t output_channel(const Node& node, const Tensor& weight, std::size_t flat) {
   const core::Shape& shape = weight.shape();
+  const auto second = static_cast<std::size_t>(shape[1]);
+  if (node.op_type == "Gemm") {
+    return node.int_or("transB", 0) != 0 ? flat / second : flat % second;
+  }
   std::size_t inner = 1;
   for (std::size_t i = 2; i < shape.size(); ++i) {
     inner *= static_cast<std::size_t>(shape[i]);
   }
-  const auto second = static_cast<std::size_t>(shape[1]);
   if (node.op_type == "Conv") {
     return flat / (inner * second);
   }
@@ -60,44 +63,75 @@ std::size_t output_channel(const Node& node, const Tensor& weight, std::size_t f
   return in_channel / per_group * second + flat / inner % second;
 }
 
-/// The pair as one node; nothing where shapes do not fit (somebody else's finding).
-std::optional<EffectiveModel::Entry> fold(const Node& convolution, const Node& normalization, Constants& constants) {
-  const TensorPtr weight = find(constants, convolution.input(1));
+/// The bias of `channels` channels, where it has that form: [C], [1,C], or one value for all.
+std::optional<std::vector<double>> channel_bias(const Tensor& bias, std::size_t channels) {
+  std::vector<double> values = bias.to_reals();
+  if (values.size() == 1) {
+    values.resize(channels, values.front());
+  }
+  const bool along_last = bias.rank() == 0 || bias.size() == 1 || bias.shape().back() == bias.size();
+  return values.size() == channels && along_last ? std::optional(values) : std::nullopt;
+}
+
+/// The pair's constants; nothing where shapes do not fit (somebody else's finding).
+std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
+  const TensorPtr weight = find(constants, linear.input(1));
   const std::optional<Affine> affine = read_batch_normalization(normalization, constants);
-  if (weight == nullptr || !affine || weight->rank() < 3) {
+  const std::int64_t least_rank = linear.op_type == "Gemm" ? 2 : 3;
+  if (weight == nullptr || !affine || !weight->is_real() || weight->rank() < least_rank) {
     return std::nullopt;
   }
   const std::size_t channels = affine->gain.size();
   Tensor folded = *weight;
   for (std::size_t i = 0; i < folded.reals().size(); ++i) {
-    const std::size_t channel = output_channel(convolution, *weight, i);
+    const std::size_t channel = output_channel(linear, *weight, i);
     if (channel >= channels) {
       return std::nullopt;
     }
     folded.reals()[i] *= affine->gain[channel];
   }
   std::vector<double> bias = affine->shift;
-  if (!convolution.input(2).empty()) {
-    const TensorPtr old = find(constants, convolution.input(2));
-    if (old == nullptr || static_cast<std::size_t>(old->size()) != channels) {
+  if (!linear.input(2).empty()) {
+    const TensorPtr old = find(constants, linear.input(2));
+    const auto values = old == nullptr || !old->is_real() ? std::nullopt : channel_bias(*old, channels);
+    if (!values) {
       return std::nullopt;
     }
     for (std::size_t c = 0; c < channels; ++c) {
-      bias[c] += affine->gain[c] * old->as_real(static_cast<std::int64_t>(c));
+      bias[c] += affine->gain[c] * (*values)[c];
     }
   }
+  const core::Shape shape{static_cast<std::int64_t>(channels)};
+  return EffectiveModel::Folded{std::make_shared<const Tensor>(std::move(folded)),
+                                std::make_shared<const Tensor>(weight->type(), shape, std::move(bias)), affine->gain};
+}
+
+/// The pair as one node.
+EffectiveModel::Entry folded_entry(const Node& linear, const Node& normalization, EffectiveModel::Folded folded,
+                                   Constants& constants) {
   EffectiveModel::Entry entry;
-  entry.node = convolution;
+  entry.node = linear;
   entry.node.outputs = {normalization.outputs.front()};
-  const std::string stem = convolution.name + " with " + normalization.name;
+  const std::string stem = linear.name + " with " + normalization.name;
   entry.node.inputs.resize(3);
   entry.node.inputs[1] = stem + ": weight";
   entry.node.inputs[2] = stem + ": bias";
-  entry.gains = affine->gain;
-  constants[entry.node.inputs[1]] = std::make_shared<const Tensor>(std::move(folded));
-  constants[entry.node.inputs[2]] =
-      std::make_shared<const Tensor>(weight->type(), core::Shape{static_cast<std::int64_t>(channels)}, std::move(bias));
+  constants[entry.node.inputs[1]] = std::move(folded.weight);
+  constants[entry.node.inputs[2]] = std::move(folded.bias);
   return entry;
+}
+
+/// The BatchNormalization that alone reads `node`, an operator with weights.
+std::optional<std::size_t> normalization_behind(const model::Graph& graph, const model::Wiring& wiring,
+                                                const Node& node) {
+  const bool weighted = node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm";
+  if (!weighted || !node.domain.empty() || wiring.is_output(node.outputs.front())) {
+    return std::nullopt;
+  }
+  const std::vector<std::size_t>& readers = wiring.consumers(node.outputs.front());
+  const bool normalized = readers.size() == 1 && graph.nodes[readers[0]].op_type == "BatchNormalization" &&
+                          graph.nodes[readers[0]].input(0) == node.outputs.front();
+  return normalized ? std::optional(readers[0]) : std::nullopt;
 }
 
 TensorPtr multiplied(const Tensor& tensor, double factor) {
@@ -167,31 +201,33 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
   effective.original = &original;
   effective.constants = constants_of(original.graph);
   const model::Wiring wiring(original.graph);
-  std::set<std::size_t> folded;
+  std::set<std::size_t> gone;                       // BatchNormalizations that are part of the operator before
+  std::map<std::size_t, std::size_t> open_entries;  // those that may be: the entry of that operator
   for (std::size_t i = 0; i < original.graph.nodes.size(); ++i) {
     const Node& node = original.graph.nodes[i];
-    if (folded.contains(i)) {
+    if (gone.contains(i)) {
       continue;
     }
-    EffectiveModel::Entry entry{node, i, i, {}};
+    EffectiveModel::Entry entry{node, i, i, {}, {}};
     take_factors(entry.node, effective.constants);
-    const bool convolution = node.op_type == "Conv" || node.op_type == "ConvTranspose";
-    if (convolution && node.domain.empty() && !wiring.is_output(node.outputs.front())) {
-      const std::vector<std::size_t>& readers = wiring.consumers(node.outputs.front());
-      const bool normalized = readers.size() == 1 && original.graph.nodes[readers[0]].op_type == "BatchNormalization" &&
-                              original.graph.nodes[readers[0]].input(0) == node.outputs.front();
-      const bool wanted =
-          normalized && (artifact != nullptr ? artifact->find_original(readers[0]) == nullptr : folds.value_or(true));
-      if (wanted) {
-        auto pair = fold(node, original.graph.nodes[readers[0]], effective.constants);
-        if (pair) {
-          entry = std::move(*pair);
+    if (const auto open = open_entries.find(i); open != open_entries.end()) {
+      entry.maybe_folded_into = open->second;
+    }
+    const auto behind = normalization_behind(original.graph, wiring, node);
+    const bool stated = folds.has_value() && (!*folds || node.op_type == "Conv");
+    const bool separate =
+        artifact != nullptr ? behind && artifact->find_original(*behind) != nullptr : stated && !*folds;
+    if (behind && !separate) {
+      const Node& normalization = original.graph.nodes[*behind];
+      if (auto constants = fold(entry.node, normalization, effective.constants)) {
+        if (artifact != nullptr || stated) {
+          entry = folded_entry(entry.node, normalization, *std::move(constants), effective.constants);
           entry.original = i;
-          entry.last = readers[0];
-          folded.insert(readers[0]);
-          if (artifact != nullptr || folds.value_or(false)) {
-            entry.gains.clear();  // the weight was folded before it was quantized
-          }
+          entry.last = *behind;
+          gone.insert(*behind);
+        } else {
+          entry.maybe_folded = std::move(constants);
+          open_entries[*behind] = effective.entries.size();
         }
       }
     }

@@ -22,15 +22,22 @@ struct WeightSlots {
 [[nodiscard]] std::optional<WeightSlots> weight_slots(
     const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
 
-/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization into the convolution
-/// before it where the converter did that.
+/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization into the operator with
+/// weights before it where the converter did that.
 struct EffectiveModel {
+  /// Weight and bias with a BatchNormalization in them.
+  struct Folded {
+    core::TensorPtr weight, bias;
+    std::vector<double> gains;  ///< per output channel γ/√(σ²+ε)
+  };
   struct Entry {
     model::Node node;
     std::size_t original = 0;  ///< index in the original's graph (of the convolution, for a folded pair)
     std::size_t last = 0;      ///< index of the node whose output it makes (the BatchNormalization)
-    /// Per output channel γ/√(σ²+ε), where the weight may have been quantized before folding; empty otherwise.
-    std::vector<double> gains;
+    /// Of a weighted operator: what a BatchNormalization behind it would make of its constants, where nobody knows
+    /// whether the converter folded it. Of that BatchNormalization: the weighted operator's entry.
+    std::optional<Folded> maybe_folded;
+    std::optional<std::size_t> maybe_folded_into;
   };
   std::vector<Entry> entries;
   std::map<std::string, core::TensorPtr, std::less<>> constants;
@@ -39,7 +46,8 @@ struct EffectiveModel {
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
 };
 
-/// `artifact` may be null: then `folds` says what the policy states.
+/// `artifact` may be null: then `folds` says what the policy states. That is a statement about Conv: which other
+/// operators a converter folds into differs too much to be taken for stated.
 [[nodiscard]] EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
                                              std::optional<bool> folds);
 

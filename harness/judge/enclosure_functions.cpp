@@ -243,10 +243,12 @@ Result<Outputs> enclose_softmax(const Call& call) {
   return Outputs{output};
 }
 
-/// BatchNormalization with exact parameters: an affine function per channel, computed in up to 6 roundings.
+/// BatchNormalization with exact parameters but for its bias: an affine function per channel, computed in up to 6
+/// roundings.
 Result<Outputs> enclose_batch_normalization(const Call& call) {
+  constexpr std::size_t kBias = 2;
   for (std::size_t i = 1; i < call.inputs.size(); ++i) {
-    if (call.inputs[i] == nullptr || !call.inputs[i]->is_point()) {
+    if (call.inputs[i] == nullptr || (i != kBias && !call.inputs[i]->is_point())) {
       return no_bound(call.node, "its parameters are uncertain");
     }
   }

@@ -14,24 +14,98 @@ constexpr double kScaleRounding = 1 + 0x1p-22;
 /// Largest magnitude of an int32 bias code.
 constexpr double kBiasCodes = 0x1p31;
 
-CalibrationRanges ranges_of(const LayerContext& context) {
-  CalibrationRanges calibration;
-  if (context.ranges != nullptr) {
-    calibration.ranges = *context.ranges;
+/// A dequantized code is one float32 product.
+constexpr double kProductRounding = 0x1p-22;
+
+/// Codes for a symmetric range: ±127 of them are used by all converters, ±128 by some; unsigned ones may be spread over
+/// 127.5 (docs/oracle.md, L0).
+CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
+  const double coarse = policy.divisor;
+  const double fine = type == core::DType::uint8 && policy.divisor == 127 ? 127.5 : policy.divisor;
+  const double least = std::max(0.0, std::max(-range.low.high, range.high.low) - range.slack) / fine;
+  const double most = (std::max(-range.low.low, range.high.high) + range.slack) / coarse;
+  return {least, most, {-128 * most, -127 * least}, {127 * least, 128 * most}};
+}
+
+/// Codes for a range of two ends: zero_point is rounded, so that both ends lie up to half a step off, together.
+CodeSpan asymmetric_span(const AllowedRange& range, core::DType type) {
+  const core::IntegerLimits limits = core::integer_limits(type);
+  const auto steps = static_cast<double>(limits.high - limits.low);
+  const double least = std::max(0.0, range.high.low - range.low.high - 2 * range.slack) / steps;
+  const double most = (range.high.high - range.low.low + 2 * range.slack) / steps;
+  CodeSpan span{least, most, range.low, range.high};
+  if (least > 0) {
+    // Where every legal range leads to one zero_point, it is known.
+    const double lowest = (-range.low.high - range.slack) / most, highest = (-range.low.low + range.slack) / least;
+    const double first = std::round(lowest * (1 - 0x1p-22)), last = std::round(highest * (1 + 0x1p-22));
+    if (first == last && first >= 0 && first <= steps) {
+      span.bottom = {-first * most, -first * least};
+      span.top = {(steps - first) * least, (steps - first) * most};
+      return span;
+    }
   }
-  return calibration;
+  const double shift = most / 2 + range.slack;
+  span.bottom = {range.low.low - shift, std::min(0.0, range.low.high + shift)};
+  span.top = {std::max(0.0, range.high.low - shift), range.high.high + shift};
+  return span;
+}
+
+/// What a scale floor or powers of two make of it: the step changes, and with it how far the codes reach.
+void apply_policy(CodeSpan& span, const converters::Policy& policy) {
+  const double least = span.least_step, most = span.step;
+  if (policy.power_of_two && least > 0) {
+    span.least_step = std::exp2(std::floor(std::log2(least)));
+    span.step = std::exp2(std::ceil(std::log2(most)));
+  }
+  span.least_step = std::max(span.least_step, policy.scale_floor);
+  span.step = std::max(span.step, policy.scale_floor);
+  const double narrower = least > 0 ? std::min(1.0, span.least_step / least) : 1;
+  const double wider = most > 0 ? std::max(1.0, span.step / most) : 1;
+  if (narrower < 1 || wider > 1) {
+    span.bottom = {span.bottom.low * wider - span.step, std::min(0.0, span.bottom.high * narrower + span.step)};
+    span.top = {std::max(0.0, span.top.low * narrower - span.step), span.top.high * wider + span.step};
+  }
 }
 
 }  // namespace
 
+CodeSpan CodeSpan::of(const QuantParams& params) {
+  const core::IntegerLimits limits = core::integer_limits(params.type);
+  const double scale = params.scale.front();
+  const double bottom = static_cast<double>(limits.low - params.zero_point.front()) * scale;
+  const double top = static_cast<double>(limits.high - params.zero_point.front()) * scale;
+  return {scale, scale, {bottom, bottom}, {top, top}};
+}
+
+CodeSpan CodeSpan::joined(const CodeSpan& other) const {
+  return {std::min(least_step, other.least_step),
+          std::max(step, other.step),
+          {std::min(bottom.low, other.bottom.low), std::max(bottom.high, other.bottom.high)},
+          {std::min(top.low, other.top.low), std::max(top.high, other.top.high)}};
+}
+
+Interval CodeSpan::quantized(const Interval& value) const {
+  if (value.low == 0 && value.high == 0) {
+    return value;  // zero has a code of its own
+  }
+  Interval ends{std::min(value.low - step / 2, top.low), std::max(value.high + step / 2, bottom.high)};
+  ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
+  ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
+  return ends;
+}
+
 GrantedParams::GrantedParams(const LayerContext& context)
-    : context_(context), calibration_(ranges_of(context)), legal_(context, calibration_) {}
+    : context_(context),
+      plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}},
+      legal_(context, context.calibration != nullptr ? *context.calibration : plain_) {}
 
 QuantParams GrantedParams::activation(const std::string& tensor, const QuantParams& declared) const {
   const QuantParams* own = audited(tensor);
   const bool fits_type = own != nullptr && own->type == declared.type && declared.scale.size() == 1;
-  // The quantiles of a percentile are not at hand here; the audit of parameters has judged those scales.
-  if (!fits_type || context_.evidence.options.method == converters::Method::percentile) {
+  // Without the values no quantile can be taken; the audit of parameters has judged those scales.
+  const bool blind =
+      context_.calibration == nullptr && context_.evidence.options.method == converters::Method::percentile;
+  if (!fits_type || blind) {
     return declared;
   }
   return legal_.check(tensor, declared, false) ? *own : declared;
@@ -40,6 +114,33 @@ QuantParams GrantedParams::activation(const std::string& tensor, const QuantPara
 const QuantParams* GrantedParams::audited(const std::string& tensor) const {
   const auto found = context_.audited.find(tensor);
   return found == context_.audited.end() ? nullptr : &found->second;
+}
+
+std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const {
+  const QuantParams* own = audited(tensor);
+  if (own == nullptr) {
+    return std::nullopt;
+  }
+  const std::vector<QuantParams> given = legal_.given(tensor);
+  std::optional<CodeSpan> span;
+  const auto add = [&](const CodeSpan& one) { span = span ? span->joined(one) : one; };
+  for (const QuantParams& params : given) {
+    if (params.scale.size() == 1) {
+      add(CodeSpan::of(params));
+    }
+  }
+  if (!legal_.is_given(tensor)) {
+    const converters::Policy& policy = context_.evidence.converter.policy;
+    for (const AllowedRange& range : legal_.of(tensor)) {
+      CodeSpan one = context_.evidence.options.symmetric ? symmetric_span(range, own->type, policy)
+                                                         : asymmetric_span(range, own->type);
+      apply_policy(one, policy);
+      add(one);
+    }
+    // A range without extent: any scale does, and the audit's is the usual one.
+    add(CodeSpan::of(*own));
+  }
+  return span;
 }
 
 std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int64_t axis, const QuantParams* declared,
@@ -97,16 +198,6 @@ std::vector<double> GrantedParams::weight_radius(const Tensor& weight, std::int6
     radius[i] = values[i] == 0 ? 0 : std::max(scale / 2 + 0x1p-22 * std::fabs(values[i]), clip);
   }
   return radius;
-}
-
-double rounding_radius(double low, double high, double scale, std::int64_t zero_point, core::DType type) {
-  if (low == 0 && high == 0) {
-    return 0;  // zero has a code of its own
-  }
-  const core::IntegerLimits limits = core::integer_limits(type);
-  const double bottom = static_cast<double>(limits.low - zero_point) * scale;
-  const double top = static_cast<double>(limits.high - zero_point) * scale;
-  return std::max({scale / 2, high - top, bottom - low});
 }
 
 }  // namespace assay::judge

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <span>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/judge/audit.hpp"
@@ -8,6 +9,21 @@
 #include "harness/judge/layers.hpp"
 
 namespace assay::judge {
+
+/// Where the codes of a quantized tensor lie. Known parameters fix all of it; where a converter does not tell them,
+/// every legal choice counts: the coarsest step, and ends that may lie anywhere within an interval.
+struct CodeSpan {
+  double least_step = 0, step = 0;  ///< finest and coarsest
+  Interval bottom, top;             ///< value of the lowest and of the highest code
+
+  /// Of parameters with one scale.
+  [[nodiscard]] static CodeSpan of(const core::QuantParams& params);
+  /// Covers both.
+  [[nodiscard]] CodeSpan joined(const CodeSpan& other) const;
+  /// The ends of Q(v) for v anywhere in `value`. Q grows, rounds by half a step at most, keeps zero, and never leaves
+  /// the codes.
+  [[nodiscard]] Interval quantized(const Interval& value) const;
+};
 
 /// The parameters whose rounding and clipping a converter is granted: the declared ones where the audit finds them
 /// legal, else the audited ones. A wrong scale must not buy its own tolerance.
@@ -17,8 +33,8 @@ class GrantedParams {
 
   /// For an activation quantized with `declared`.
   [[nodiscard]] core::QuantParams activation(const std::string& tensor, const core::QuantParams& declared) const;
-  /// The audited ones, for artifacts that tell none; null where nothing is known of the tensor.
-  [[nodiscard]] const core::QuantParams* audited(const std::string& tensor) const;
+  /// Whatever is legal, for artifacts that tell none; nothing where nothing is known of the tensor.
+  [[nodiscard]] std::optional<CodeSpan> assumed(const std::string& tensor) const;
 
   /// Half a step of a correct weight quantization per element: of the smaller of the declared scale (null: unknown,
   /// `per_axis` as asked) and the audited one, raised where the bias demands it. Exact zeros have no error.
@@ -32,12 +48,11 @@ class GrantedParams {
                                                   double input_scale) const;
 
  private:
+  [[nodiscard]] const core::QuantParams* audited(const std::string& tensor) const;
+
   const LayerContext& context_;
-  CalibrationRanges calibration_;
+  CalibrationRanges plain_;  ///< where the context brings ranges alone
   LegalRanges legal_;
 };
-
-/// |Q(v) − v| for v anywhere in [low, high]: half a step, or the distance to the end of the codes.
-[[nodiscard]] double rounding_radius(double low, double high, double scale, std::int64_t zero_point, core::DType type);
 
 }  // namespace assay::judge

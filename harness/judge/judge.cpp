@@ -78,6 +78,7 @@ class Judge {
     }
     calibration_ = std::move(*calibration);
     context_.ranges = &calibration_->ranges;
+    context_.calibration = calibration_.get();
     for (const Execution& execution : evidence_.executions) {
       auto tensors = cache_.run(*evidence_.model, key, execution.inputs);
       if (!tensors) {

@@ -30,6 +30,7 @@ struct TensorRange {
   core::Shape shape;         ///< of the last batch
 };
 using RangeTable = std::map<std::string, TensorRange>;
+struct CalibrationRanges;  // reference_cache.hpp
 
 /// What the numeric layers read. References to results that several option sets share; nothing is owned or written.
 struct LayerContext {
@@ -46,6 +47,8 @@ struct LayerContext {
   std::map<std::string, core::QuantParams> audited;
   /// N: output elements judged in the whole run.
   double judged_elements = 1;
+  /// The same ranges with the values behind them where the method needs those; null where nobody has them.
+  const CalibrationRanges* calibration = nullptr;
 
   /// t = √(2 ln(2N/α)).
   [[nodiscard]] double threshold() const;

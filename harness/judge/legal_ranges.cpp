@@ -16,6 +16,11 @@ constexpr std::array<std::string_view, 19> kCarriers{"Identity",  "Dropout", "Ma
                                                      "Split",     "Gather",  "Resize",       "Pad",           "Expand",
                                                      "Tile",      "Concat",  "DepthToSpace", "SpaceToDepth"};
 
+/// Those whose output holds nothing but values of their one input: its codes pass through them as they are.
+constexpr std::array<std::string_view, 15> kMoves{"Identity",  "Dropout", "MaxPool", "GlobalMaxPool", "Reshape",
+                                                  "Transpose", "Flatten", "Squeeze", "Unsqueeze",     "Slice",
+                                                  "Split",     "Gather",  "Expand",  "DepthToSpace",  "SpaceToDepth"};
+
 bool may_carry(const Node& node, const converters::Policy& policy) {
   if (!node.domain.empty()) return false;
   const auto is = [&](std::string_view op) { return node.op_type == op; };
@@ -106,16 +111,31 @@ std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
   return range;
 }
 
+std::optional<AllowedRange> LegalRanges::exact_constant(const std::string& tensor) const {
+  const auto found = calibration_.ranges.find(tensor);
+  if (graph_.initializer(tensor) == nullptr || found == calibration_.ranges.end() || !found->second.finite ||
+      context_.evidence.options.method == converters::Method::minmax) {
+    return std::nullopt;
+  }
+  converters::Options exact = context_.evidence.options;
+  exact.method = converters::Method::minmax;
+  AllowedRange range = allowed_range(tensor, found->second, nullptr, exact, context_.evidence.converter.policy);
+  range.unsigned_center = unsigned_center_;
+  return range;
+}
+
 std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
   std::vector<AllowedRange> legal;
   auto first = own(tensor);
   if (!first) return legal;
   legal.push_back(*first);
+  if (auto exact = exact_constant(tensor)) legal.push_back(std::move(*exact));
   // A shared range covers the tensor's own: each end may come from any member that reaches as far.
   std::vector<AllowedRange> members{*first};
   for (const std::string& member : group_of(tensor)) {
     if (member == tensor) continue;
     if (auto range = own(member)) members.push_back(std::move(*range));
+    if (auto exact = exact_constant(member)) members.push_back(std::move(*exact));
   }
   const auto reaches = [&](const AllowedRange& a, const AllowedRange& b) {
     return a.low.low <= first->low.high && b.high.high >= first->high.low;
@@ -138,6 +158,16 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
   return legal;
 }
 
+std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) const {
+  std::vector<core::QuantParams> all;
+  for (const std::string& member : is_given(tensor) ? std::vector{tensor} : group_of(tensor)) {
+    if (const auto found = given_.find(member); found != given_.end()) {
+      all.insert(all.end(), found->second.begin(), found->second.end());
+    }
+  }
+  return all;
+}
+
 std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params,
                                              bool constant) const {
   const Evidence& evidence = context_.evidence;
@@ -154,7 +184,24 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
     // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
     if (!first) first = std::move(fault);
   }
-  return first;
+  return first && keeps_its_input(tensor, params) ? std::nullopt : first;
+}
+
+/// Whether the tensor's codes are those of the tensor it was moved from: what these lose was lost before. (A MaxPool's
+/// values have other quantiles than its input's.)
+bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantParams& params) const {
+  const auto producer = wiring_.producer(tensor);
+  if (!producer) return false;
+  const Node& node = graph_.nodes[*producer];
+  const auto is = [&](std::string_view op) { return node.op_type == op; };
+  if (!node.domain.empty() || !std::ranges::any_of(kMoves, is) || node.inputs.empty()) return false;
+  const std::string& input = node.inputs.front();
+  if (context_.artifact != nullptr) {
+    return std::ranges::any_of(context_.artifact->quantizers_of(input),
+                               [&](const Quantizer* quantizer) { return quantizer->params == params; });
+  }
+  return std::ranges::any_of(context_.evidence.conversion.tensors,
+                             [&](const auto& told) { return told.name == input && told.params == params; });
 }
 
 }  // namespace assay::judge

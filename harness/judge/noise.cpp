@@ -40,7 +40,7 @@ TensorPtr squared(const Tensor& tensor) {
 
 class NoiseWalk {
  public:
-  NoiseWalk(const QuantizationPlan& plan, const core::TensorMap& inputs) : plan_(plan) {
+  NoiseWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Steps steps) : plan_(plan), steps_(steps) {
     for (const auto& [name, tensor] : inputs) {
       values_[name] = {{TensorPtr(), &tensor}, {}};
     }
@@ -139,10 +139,10 @@ class NoiseWalk {
 
   void add_rounding(const std::string& tensor, Noisy& noisy) const {
     const std::vector<QuantizationPlan::Rounding>& roundings = plan_.roundings(tensor);
-    if (roundings.empty() || roundings.front().params.scale.size() != 1) {
+    if (roundings.empty() || !roundings.front().span) {
       return;
     }
-    const double scale = roundings.front().params.scale[0];
+    const double scale = steps_ == Steps::finest ? roundings.front().span->least_step : roundings.front().span->step;
     if (noisy.variance.empty()) {
       noisy.variance.assign(static_cast<std::size_t>(noisy.value->size()), 0.0);
     }
@@ -323,6 +323,7 @@ class NoiseWalk {
   }
 
   const QuantizationPlan& plan_;
+  Steps steps_;
   std::map<std::string, Noisy, std::less<>> values_;
 };
 
@@ -331,8 +332,8 @@ constexpr std::size_t kDistinctOutputs = 1000;
 
 }  // namespace
 
-std::optional<NoisePrediction> predict_noise(const QuantizationPlan& plan, const core::TensorMap& inputs) {
-  return NoiseWalk(plan, inputs).run();
+std::optional<NoisePrediction> predict_noise(const QuantizationPlan& plan, const core::TensorMap& inputs, Steps steps) {
+  return NoiseWalk(plan, inputs, steps).run();
 }
 
 std::optional<double> noise_ratio(const LayerContext& context) {
@@ -348,7 +349,7 @@ std::optional<double> noise_ratio(const LayerContext& context) {
     if (!plan) {
       plan.emplace(context);
     }
-    const std::optional<NoisePrediction> noise = predict_noise(*plan, execution.inputs);
+    const std::optional<NoisePrediction> noise = predict_noise(*plan, execution.inputs, Steps::finest);
     if (!noise) {
       return std::nullopt;
     }
