@@ -113,16 +113,16 @@ Status insert_anchor(Database& database, const std::string& run, const JobKey& k
       !status) {
     return status;
   }
-  return database.run(
-      "INSERT INTO anchor (result_id, accepted_at, reason, repeats, wobble_db, parameters_wobble) VALUES (?,?,?,?,?,?)",
-      *result, accepted_at, reason, wobble->repeats, wobble->sqnr_db, wobble->parameters ? 1 : 0);
+  return insert_accepted(database, run, {key, accepted_at, reason, *wobble});
 }
 
 Result<std::vector<AnchorRow>> read_anchors(Database& database) {
   const auto ids = read_ids(database,
-                            "SELECT max(anchor.id) AS newest FROM anchor JOIN result ON result.id = result_id JOIN "
-                            "converter_version ON converter_version.id = converter_version_id GROUP BY "
-                            "case_version_id, options, converter_id ORDER BY newest");
+                            "SELECT id FROM (SELECT anchor.id, row_number() OVER (PARTITION BY case_version_id, "
+                            "options, converter_id ORDER BY "
+                            "accepted_at DESC, anchor.id DESC) AS age FROM anchor JOIN result ON result.id = result_id "
+                            "JOIN converter_version "
+                            "ON converter_version.id = converter_version_id) WHERE age = 1 ORDER BY id");
   if (!ids) return ids.error();
   std::vector<AnchorRow> anchors;
   for (const std::int64_t id : *ids) {
@@ -137,9 +137,11 @@ Result<std::vector<AnchorRow>> read_anchors_of_version(Database& database, const
                                                        const std::string& version) {
   const auto accepted = read_ids(
       database,
-      "SELECT max(anchor.id) AS newest FROM converter JOIN converter_version ON converter_id = converter.id JOIN "
-      "result ON converter_version_id = converter_version.id JOIN anchor ON result_id = result.id WHERE converter.name "
-      "= ? AND version = ? GROUP BY case_version_id, options ORDER BY newest",
+      "SELECT id FROM (SELECT anchor.id, row_number() OVER (PARTITION BY case_version_id, options ORDER BY accepted_at "
+      "DESC, anchor.id DESC) AS age FROM converter JOIN converter_version ON converter_id = converter.id JOIN result "
+      "ON "
+      "converter_version_id = converter_version.id JOIN anchor ON result_id = result.id WHERE converter.name = ? AND "
+      "version = ?) WHERE age = 1 ORDER BY id",
       converter, version);
   if (!accepted) return accepted.error();
   std::vector<AnchorRow> anchors;
@@ -172,6 +174,33 @@ Result<std::vector<ResultRow>> read_newest_results(Database& database, const std
     rows.push_back(*std::move(row));
   }
   return rows;
+}
+
+Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::string& run) {
+  std::vector<AcceptedRow> rows;
+  auto status = database.query(
+      "SELECT case_version.name, result.options, converter.name, version, accepted_at, anchor.reason, repeats, "
+      "wobble_db, parameters_wobble FROM anchor JOIN result ON result.id = result_id JOIN case_version ON "
+      "case_version.id = case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN "
+      "converter ON converter.id = converter_id WHERE run_id = ? ORDER BY anchor.id",
+      [&](const Row& row) {
+        rows.push_back({{row.text(0), row.text(1), row.text(2), row.text(3)},
+                        row.text(4),
+                        row.text(5),
+                        {static_cast<std::size_t>(row.integer(6)), row.real(7), row.integer(8) != 0}});
+      },
+      run);
+  if (!status) return status.error();
+  return rows;
+}
+
+Status insert_accepted(Database& database, const std::string& run, const AcceptedRow& row) {
+  const auto result = find_result(database, run, row.key);
+  if (!result) return result.error();
+  return database.run(
+      "INSERT INTO anchor (result_id, accepted_at, reason, repeats, wobble_db, parameters_wobble) SELECT ?1, ?2, ?3, "
+      "?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM anchor WHERE result_id = ?1 AND accepted_at = ?2 AND reason = ?3)",
+      *result, row.accepted_at, row.reason, row.wobble.repeats, row.wobble.sqnr_db, row.wobble.parameters ? 1 : 0);
 }
 
 Status insert_change(Database& database, const std::string& run, const ChangeRow& change) {

@@ -16,7 +16,11 @@ namespace {
 /// Median of |x| of a standard normal variable.
 constexpr double kNormalQuartile = 0.674489750196081743;
 
-bool finite(const std::optional<double>& value) { return value && std::isfinite(*value); }
+/// The SQNR as drift compares it; none where it was not measured or the outputs are exact.
+std::optional<double> sqnr_of(const ResultRow& row) {
+  if (!row.sqnr_db || !(*row.sqnr_db > -HUGE_VAL)) return std::nullopt;
+  return std::min(*row.sqnr_db, kFloat32Db);
+}
 
 /// The middle value, of two the mean; `values` is not empty.
 double median(std::vector<double> values) {
@@ -101,17 +105,18 @@ bool same_outcome(const ResultRow& a, const ResultRow& b) {
 }
 
 std::optional<Change> sqnr_change(const AnchorRow& anchor, const ResultRow& now) {
-  const std::optional<double>&before = anchor.result.sqnr_db, &after = now.sqnr_db;
-  if (finite(before) && finite(after)) {
+  const std::optional<double> before = sqnr_of(anchor.result), after = sqnr_of(now);
+  if (before && after) {
     const double delta = *after - *before;
     const double limit = limit_db(anchor.wobble);
     if (std::abs(delta) <= limit) return std::nullopt;
     return Change{ChangeKind::sqnr, delta,
                   fmt::format("{:.2f} → {:.2f} dB ({:+.2f}, limit {:.2f})", *before, *after, delta, limit)};
   }
-  if (finite(before) == finite(after) || !same_outcome(anchor.result, now)) return std::nullopt;
+  const bool alike = before.value_or(kFloat32Db) == after.value_or(kFloat32Db);
+  if (alike || !same_outcome(anchor.result, now)) return std::nullopt;
   const auto text = [](const std::optional<double>& db) {
-    return finite(db) ? fmt::format("{:.2f} dB", *db) : std::string("no SQNR (exact, or not measured)");
+    return db ? fmt::format("{:.2f} dB", *db) : std::string("no SQNR (exact, or not measured)");
   };
   return Change{ChangeKind::sqnr, std::nullopt, fmt::format("{} → {}", text(before), text(after))};
 }
@@ -141,7 +146,7 @@ Wobble measure_wobble(std::span<const ResultRow> repeats) {
   wobble.repeats = repeats.size();
   std::vector<double> values, steps, parameter_steps;
   for (const ResultRow& row : repeats) {
-    if (finite(row.sqnr_db)) values.push_back(*row.sqnr_db);
+    if (const auto sqnr = sqnr_of(row)) values.push_back(*sqnr);
   }
   for (std::size_t i = 1; i < values.size(); ++i) steps.push_back(std::abs(values[i] - values[i - 1]));
   if (values.size() >= kFewest) wobble.sqnr_db = lower_median(steps) / (kNormalQuartile * std::numbers::sqrt2);
@@ -232,8 +237,8 @@ DriftReport compare_to_anchors(const std::vector<AnchorRow>& anchors, const std:
     met.insert(found->second);
     const AnchorRow& anchor = *found->second;
     auto& of_family = differences[now.key.converter + "@" + now.key.version][now.family];
-    if (finite(anchor.result.sqnr_db) && finite(now.sqnr_db))
-      of_family.push_back(*now.sqnr_db - *anchor.result.sqnr_db);
+    const auto before = sqnr_of(anchor.result), after = sqnr_of(now);
+    if (before && after) of_family.push_back(*after - *before);
     std::vector<Change> changes = changes_since(anchor, now);
     if (!changes.empty()) report.drifted.push_back({anchor, now, std::move(changes), ""});
   }

@@ -18,6 +18,9 @@ inline constexpr double kCaseFloorDb = 0.75;   ///< what a single verdict may mo
 inline constexpr double kWobbleFactor = 5;     ///< standard deviations of a difference of two measurements
 inline constexpr double kSuiteFloorDb = 0.15;  ///< what the suite's median may move
 inline constexpr double kSuiteAlpha = 1e-3;    ///< of the signed-rank test
+/// 20·log10(2²⁴). One rounding to float32 is off by at most 2⁻²⁴ of the value, so that a larger SQNR is no quantization
+/// noise but that of the last float32 operation, which another machine may do otherwise. What lies beyond is equal.
+inline constexpr double kFloat32Db = 144.4943979;
 
 /// How much repeated measurements of one version differ among themselves: `repeats` are verdicts of one series by one
 /// version, oldest first.
@@ -43,7 +46,8 @@ struct Change {
 /// Everything in which `now` differs from its anchor by more than it may, better or worse:
 /// - another verdict, stage or facet;
 /// - the margin on the other side of 1;
-/// - the SQNR by more than limit_db, or there on one side only while the verdict stayed;
+/// - the SQNR, up to kFloat32Db, by more than limit_db; or measured on one side only while the verdict stayed (none is
+///   kept of exact outputs, so that none and one beyond kFloat32Db are equal);
 /// - other quantization parameters, the case's data being the same, unless they wobble by themselves.
 [[nodiscard]] std::vector<Change> changes_since(const AnchorRow& anchor, const ResultRow& now);
 

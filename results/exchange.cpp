@@ -19,7 +19,7 @@ using core::Result;
 using core::Status;
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;  // 1 had no anchors
 
 // Each struct has one list of its fields, which both directions go through: Writer fills an object, Reader takes
 // from one. A field that is missing keeps its default.
@@ -42,6 +42,7 @@ class Writer {
   void operator()(const char* key, const std::string& value) { object[key] = value; }
   void operator()(const char* key, const double& value) { object[key] = number(value); }
   void operator()(const char* key, const int& value) { object[key] = value; }
+  void operator()(const char* key, const bool& value) { object[key] = value; }
   void operator()(const char* key, const std::size_t& value) { object[key] = value; }
   void operator()(const char* key, const std::optional<double>& value) {
     if (value) object[key] = number(*value);
@@ -69,6 +70,7 @@ class Reader {
     if (object.contains(key)) value = number(object[key]);
   }
   void operator()(const char* key, int& value) const { value = object.value(key, value); }
+  void operator()(const char* key, bool& value) const { value = object.value(key, value); }
   void operator()(const char* key, std::size_t& value) const { value = object.value(key, value); }
   void operator()(const char* key, std::optional<double>& value) const {
     if (object.contains(key)) value = number(object[key]);
@@ -118,6 +120,10 @@ void visit_fields(V& visit, T& x) {
     visit("case_pattern", x.case_pattern), visit("options", x.options), visit("converter", x.converter);
     visit("versions", x.versions), visit("stage", x.stage), visit("facet", x.facet), visit("reason", x.reason);
     visit("url", x.url), visit("until", x.until), visit("margin", x.margin);
+  } else if constexpr (std::is_same_v<Row, AcceptedRow>) {
+    visit_key(visit, x.key);
+    visit("accepted_at", x.accepted_at), visit("reason", x.reason), visit("repeats", x.wobble.repeats);
+    visit("wobble_db", x.wobble.sqnr_db), visit("parameters_wobble", x.wobble.parameters);
   } else {
     static_assert(std::is_same_v<Row, ResultRow>);
     visit_key(visit, x.key);
@@ -172,6 +178,7 @@ struct Gathered {
   std::optional<RunInfo> run;
   Store::Progress jobs;
   std::vector<ResultRow> results;
+  std::vector<AcceptedRow> accepted;
 };
 
 void write_line(std::ostream& out, const char* kind, json object) {
@@ -183,6 +190,7 @@ Status merge_gathered(Store& store, Gathered& gathered, ImportCount& count) {
   if (!gathered.run) return core::success();
   const auto added = store.merge(*gathered.run, gathered.jobs, gathered.results);
   if (!added) return added.error();
+  if (auto status = store.merge_accepted(gathered.run->id, gathered.accepted); !status) return status;
   ++count.runs;
   count.results += *added;
   gathered = Gathered{};
@@ -213,6 +221,10 @@ std::string gather(const json& line, Gathered& gathered) {
     gathered.results.push_back(from_object<ResultRow>(line));
     return "";
   }
+  if (kind == "anchor") {
+    gathered.accepted.push_back(from_object<AcceptedRow>(line));
+    return "";
+  }
   return "has an unknown kind \"" + kind + "\"";
 }
 
@@ -239,6 +251,9 @@ Status export_lines(Store& store, std::ostream& out) {
     const auto results = store.results(run.id);
     if (!results) return results.error();
     for (const ResultRow& row : *results) write_line(out, "result", to_object(row));
+    const auto accepted = store.accepted(run.id);
+    if (!accepted) return accepted.error();
+    for (const AcceptedRow& row : *accepted) write_line(out, "anchor", to_object(row));
   }
   out.flush();
   if (!out) return Error{ErrorKind::io, "the results can't be written", "", "", ""};

@@ -276,6 +276,21 @@ Result<std::vector<std::string>> Store::versions(const std::string& converter) {
   return versions;
 }
 
+Result<std::vector<AcceptedRow>> Store::accepted(const std::string& run) {
+  const std::scoped_lock lock(state_->mutex);
+  return read_accepted(state_->database, run);
+}
+
+Status Store::merge_accepted(const std::string& run, const std::vector<AcceptedRow>& rows) {
+  const std::scoped_lock lock(state_->mutex);
+  Transaction transaction(state_->database);
+  if (!transaction.begun()) return transaction.begun();
+  for (const AcceptedRow& row : rows) {
+    if (auto status = insert_accepted(state_->database, run, row); !status) return status;
+  }
+  return transaction.commit();
+}
+
 Status Store::record_changes(const std::string& run, const std::vector<ChangeRow>& changes) {
   const std::scoped_lock lock(state_->mutex);
   Transaction transaction(state_->database);

@@ -80,6 +80,12 @@ struct AnchorRow {
   std::string accepted_at, reason;  ///< UTC, ISO 8601
   Wobble wobble;                    ///< of the accepted version up to the accepted verdict
 };
+/// An acceptance by itself: which verdict of a run, when and why.
+struct AcceptedRow {
+  JobKey key;
+  std::string accepted_at, reason;
+  Wobble wobble;
+};
 /// A verdict of a run that differs from its anchor.
 struct ChangeRow {
   JobKey key;
@@ -142,7 +148,7 @@ class Store {
   /// stay as history; changes of these series that nobody had accepted are accepted with it, for the same reason.
   /// Errors   internal, for a verdict that the run doesn't have; nothing is accepted then.
   [[nodiscard]] core::Status accept(const std::string& run, const std::vector<JobKey>& keys, const std::string& reason);
-  /// The newest anchor of every series.
+  /// The anchor of every series that was accepted last.
   [[nodiscard]] core::Result<std::vector<AnchorRow>> anchors();
   /// What was accepted of one version of a converter, its newest verdict where nothing was.
   [[nodiscard]] core::Result<std::vector<AnchorRow>> anchors_of_version(const std::string& converter,
@@ -152,6 +158,10 @@ class Store {
                                                                     const std::string& version);
   /// The versions of a converter that have verdicts, oldest version first.
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
+  /// All that was ever accepted of a run, oldest first.
+  [[nodiscard]] core::Result<std::vector<AcceptedRow>> accepted(const std::string& run);
+  /// Adds acceptances of a run's verdicts from elsewhere; those that are here already stay.
+  [[nodiscard]] core::Status merge_accepted(const std::string& run, const std::vector<AcceptedRow>& rows);
   /// Records in what a run's verdicts differ from their anchors, instead of what was recorded of it before.
   [[nodiscard]] core::Status record_changes(const std::string& run, const std::vector<ChangeRow>& changes);
   [[nodiscard]] core::Result<std::vector<ChangeRow>> changes(const std::string& run);

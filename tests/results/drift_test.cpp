@@ -117,6 +117,17 @@ TEST(DriftCase, AnSqnrThatComesOrGoesIsAChange) {
   EXPECT_THAT(kinds(changes_since(anchor(verdict(40)), exact)), ElementsAre("sqnr"));
 }
 
+TEST(DriftCase, WhatOneFloat32RoundingDoesIsNoChange) {
+  ResultRow exact = verdict(40);
+  exact.sqnr_db.reset();
+  EXPECT_THAT(changes_since(anchor(verdict(145)), verdict(152)), IsEmpty());
+  EXPECT_THAT(changes_since(anchor(exact), verdict(145)), IsEmpty());
+  EXPECT_THAT(changes_since(anchor(verdict(145)), exact), IsEmpty());
+  EXPECT_THAT(kinds(changes_since(anchor(verdict(152)), verdict(143))), ElementsAre("sqnr"));
+  EXPECT_THAT(kinds(changes_since(anchor(exact), verdict(144))), ElementsAre("sqnr"));
+  EXPECT_NEAR(kFloat32Db, 20 * std::log10(std::ldexp(1.0, 24)), 1e-7);
+}
+
 TEST(Wobble, IsTheDeviationOfNoise) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> noise(40, 0.5);

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <sstream>
+#include <thread>
 
 #include "harness/core/files.hpp"
 
@@ -62,6 +64,23 @@ TEST_F(Exchange, ARunTravelsWhole) {
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(std::isnan(back->front().margin.value()));
   EXPECT_EQ(back->front().parameters.front().params, row_of("a").parameters.front().params);
+}
+
+TEST_F(Exchange, WhatWasAcceptedTravelsAndTheLastAcceptanceCounts) {
+  Store here = open("here.db"), there = open("there.db");
+  std::vector<std::string> runs;
+  for (const char* reason : {"first", "second"}) {
+    runs.push_back(here.begin_run({}, {job("a")}).value());
+    ASSERT_TRUE(here.record(runs.back(), row_of("a")).ok());
+    ASSERT_TRUE(here.accept(runs.back(), {job("a")}, reason).ok());
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the clock's step is one
+  ASSERT_TRUE(here.accept(runs[0], {job("a")}, "back again").ok());
+  for (int time = 0; time < 2; ++time) imported(there, exported(here));
+  EXPECT_EQ(exported(there), exported(here));
+  EXPECT_EQ(there.accepted(runs[0])->size(), 2U);
+  ASSERT_EQ(there.anchors()->size(), 1U);
+  EXPECT_EQ(there.anchors()->front().reason, "back again");
 }
 
 TEST_F(Exchange, ImportingTwiceChangesNothing) {
