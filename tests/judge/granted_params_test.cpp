@@ -1,0 +1,41 @@
+#include "harness/judge/granted_params.hpp"
+
+#include <gtest/gtest.h>
+
+namespace assay::judge {
+namespace {
+
+/// int8 codes of step 0.5 around 10: values from (-128 - 10)/2 = -69 to (127 - 10)/2 = 58.5.
+CodeSpan half_steps() { return CodeSpan::of({{0.5}, {10}, core::DType::int8, std::nullopt}); }
+
+TEST(CodeSpan, RunsFromTheLowestCodeToTheHighest) {
+  EXPECT_EQ(half_steps().bottom.high, -69);
+  EXPECT_EQ(half_steps().top.low, 58.5);
+}
+
+TEST(CodeSpan, RoundsByHalfAStepAndKeepsZero) {
+  const Interval ends = half_steps().quantized({1, 2});
+  EXPECT_EQ(ends.low, 0.75);
+  EXPECT_EQ(ends.high, 2.25);
+  EXPECT_EQ(half_steps().quantized({0, 0}).high, 0);
+}
+
+TEST(CodeSpan, CutsOnItsOwnSideOnly) {
+  // 100 becomes 58.5: lower, and by no means higher; 2^-22 of it is the float32 product's.
+  const Interval ends = half_steps().quantized({100, 100});
+  EXPECT_EQ(ends.low, 58.5);
+  EXPECT_NEAR(ends.high, 58.5, 58.5 * 0x1p-21);
+}
+
+TEST(CodeSpan, OfUnknownParametersGrantsTheCoarsestStepAndTheNearestEnd) {
+  const CodeSpan coarse = CodeSpan::of({{1}, {0}, core::DType::int8, std::nullopt});
+  const CodeSpan either = coarse.joined(CodeSpan::of({{0.25}, {0}, core::DType::int8, std::nullopt}));
+  EXPECT_EQ(either.step, 1);
+  EXPECT_EQ(either.least_step, 0.25);
+  const Interval ends = either.quantized({50, 50});
+  EXPECT_EQ(ends.low, 31.75) << "127 steps of 0.25";
+  EXPECT_EQ(ends.high, 50.5) << "half a step of 1";
+}
+
+}  // namespace
+}  // namespace assay::judge
