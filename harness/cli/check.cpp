@@ -17,6 +17,7 @@ struct Arguments {
   std::string options = "{}";
   ConverterOptions converters;
   double timeout_s = 600;
+  bool metamorphic = false;
   bool json = false;
 };
 
@@ -41,6 +42,9 @@ std::string repeat_command(const Arguments& arguments) {
     add("--fault", fault);
   }
   add("--variant", arguments.converters.variant);
+  if (arguments.metamorphic) {
+    command += " --metamorphic";
+  }
   return command;
 }
 
@@ -58,6 +62,9 @@ core::Result<run::RunReport> check(const Arguments& arguments) {
   config.command = config.suite;
   config.items.push_back(
       {std::move(user->test_case), {{converters::options_label(*options), arguments.options}}, std::move(user->data)});
+  if (arguments.metamorphic) {
+    ask_all_relations(config.items);
+  }
   config.timeout_s = arguments.timeout_s;
   config.jobs = 1;
   if (arguments.artifact.empty()) {
@@ -116,6 +123,10 @@ void register_check(CLI::App& app, Action& action) {
   command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
       ->check(CLI::PositiveNumber);
   command->add_option("--db", arguments->database, "Record the verdict in this database");
+  command
+      ->add_flag("--metamorphic", arguments->metamorphic,
+                 "Also convert and run changed forms of the model that must give the same: renamed, reordered, …")
+      ->excludes("--artifact");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->callback([arguments, &action] { action = [arguments] { return check_command(*arguments); }; });
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "harness/run/twins.hpp"
 #include "results/store.hpp"
 
 namespace assay::cli {
@@ -80,6 +81,15 @@ std::string shell_quoted(const std::string& text) {
     quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   }
   return quoted + "'";
+}
+
+void ask_all_relations(std::vector<run::RunItem>& items) {
+  for (run::RunItem& item : items) {
+    item.test_case.metamorphic.clear();
+    for (const run::Relation& relation : run::relations()) {
+      item.test_case.metamorphic.emplace_back(relation.name);
+    }
+  }
 }
 
 }  // namespace assay::cli

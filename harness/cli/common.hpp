@@ -8,6 +8,7 @@
 
 #include "harness/core/result.hpp"
 #include "harness/run/converter_spec.hpp"
+#include "harness/run/runner.hpp"
 
 namespace CLI {
 class App;
@@ -64,6 +65,9 @@ void add_converter_options(CLI::App& command, ConverterOptions& options);
 /// The results database, which must be there: commands that only read history don't make one.
 /// Errors   io, saying what makes one.
 [[nodiscard]] core::Result<results::Store> open_existing(const std::filesystem::path& database);
+
+/// Every metamorphic relation for every item (`--metamorphic`).
+void ask_all_relations(std::vector<run::RunItem>& items);
 
 /// This program's own file.
 [[nodiscard]] std::filesystem::path own_program();

@@ -10,6 +10,7 @@
 #include "harness/core/text.hpp"
 #include "harness/corpus/case.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/run/feed_files.hpp"
 #include "harness/run/user_case.hpp"
 
 namespace assay::cli {
@@ -31,11 +32,8 @@ core::Status write_calibration(const run::UserCase& user, const fs::path& folder
   if (!batches) {
     return batches.error();
   }
-  std::error_code code;
   for (std::size_t index = 0; index < batches->size(); ++index) {
-    const fs::path batch = folder / fmt::format("{:04}", index);
-    fs::create_directories(batch, code);
-    if (core::Status status = model::save_tensors((*batches)[index], batch, "input"); !status) {
+    if (core::Status status = run::write_batch((*batches)[index], run::batch_folder(folder, index), {}); !status) {
       return status;
     }
   }
@@ -74,8 +72,9 @@ core::Result<converters::ConvertReply> convert(const Arguments& arguments) {
   if (core::Status status = write_calibration(*user, calibration); !status) {
     return status.error();
   }
-  std::error_code code;
-  fs::create_directories(arguments.output, code);
+  if (core::Status status = core::make_folder(arguments.output); !status) {
+    return status.error();
+  }
   protocol::ClientOptions client_options;
   client_options.command = specs->front().command;
   client_options.timeout_s = arguments.timeout_s;

@@ -24,6 +24,7 @@ struct Arguments {
   double timeout_s = 60;
   double memory_gib = 0;
   std::string shard;
+  bool metamorphic = false;
   bool resume = false;
   bool json = false;
   bool quiet = false;
@@ -59,7 +60,7 @@ std::string repeat_command(const Arguments& arguments, const results::ResultRow&
   if (arguments.converters.commands.empty() && row.key.converter != "embedded") {
     command += " --converter " + shell_quoted(row.key.converter + "@" + row.key.version);
   }
-  return command + fault_options(arguments);
+  return command + fault_options(arguments) + (arguments.metamorphic ? " --metamorphic" : "");
 }
 
 /// Runs of so few verdicts show where each loses accuracy.
@@ -127,6 +128,9 @@ int run_command(const Arguments& arguments) {
   config.command = "run " + selection->text + fault_options(arguments);
   config.items = std::move(selection->items);
   config.expected_failures = std::move(selection->expected_failures);
+  if (arguments.metamorphic) {
+    ask_all_relations(config.items);
+  }
   config.converters = *std::move(converters);
   config.database = arguments.database;
   config.jobs = arguments.jobs;
@@ -174,6 +178,7 @@ void register_run(CLI::App& app, Action& action) {
   command->add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--shard", arguments->shard, "Only part i of n, as i/n");
+  command->add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case");
   command->add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->add_flag("--quiet", arguments->quiet, "Leave green verdicts out of the text");

@@ -50,6 +50,15 @@ Result<std::string> read_file(const fs::path& path, std::uintmax_t limit_bytes) 
   return bytes;
 }
 
+Status make_folder(const fs::path& folder) {
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code) {
+    return io_error(fmt::format("\"{}\" can't be made: {}", folder.string(), code.message()));
+  }
+  return success();
+}
+
 Status write_file(const fs::path& path, std::string_view bytes) {
   static std::atomic<unsigned> counter{0};
   fs::path temporary = path;

@@ -16,6 +16,9 @@ namespace assay::core {
 /// Writes to a temporary neighbour and renames, so that a reader sees the old or the new file, never a part.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// Makes `folder` with everything above it; nothing where it exists.
+[[nodiscard]] Status make_folder(const std::filesystem::path& folder);
+
 /// A folder of its own below the system's temporary folder, removed with everything in it at destruction.
 class TemporaryFolder {
  public:

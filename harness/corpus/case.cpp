@@ -463,10 +463,10 @@ core::Result<std::string> content_hash(const ordered_json& json, const Case& rea
 core::Result<Case> read_case(const std::string& name, const ordered_json& json, const std::filesystem::path& file) {
   Problem problem;
   const Fields fields(json, "", problem);
-  allow(fields, std::array<std::string_view, 20>{"family",  "title",  "origin",      "tags",       "graph",
-                                                 "model",   "sha256", "stored_data", "opset",      "initializers",
-                                                 "unused",  "inputs", "names",       "node_names", "calibration",
-                                                 "options", "steps",  "expect",      "kills",      "seed"});
+  allow(fields, std::array<std::string_view, 21>{
+                    "family",      "title",   "origin",       "tags",   "graph",  "model",       "sha256",
+                    "stored_data", "opset",   "initializers", "unused", "inputs", "names",       "node_names",
+                    "calibration", "options", "steps",        "expect", "kills",  "metamorphic", "seed"});
   Case out;
   out.name = name;
   out.file = file;
@@ -479,6 +479,7 @@ core::Result<Case> read_case(const std::string& name, const ordered_json& json, 
   }
   out.tags = fields.strings("tags");
   out.kills = fields.strings("kills");
+  out.metamorphic = fields.strings("metamorphic");
   out.seed = static_cast<std::uint64_t>(fields.integer("seed", 1));
   if (problem) return *problem;
   if (const auto status = read_graph(fields, out); !status) return status.error();

@@ -103,7 +103,8 @@ struct Case {
   std::vector<Step> steps;          ///< at least one
   Expectation expect;
   std::vector<std::string> kills;
-  std::string content_hash;  ///< sha256 over everything that determines the verdict
+  std::vector<std::string> metamorphic;  ///< relations that must hold (docs/cases.md), by name
+  std::string content_hash;              ///< sha256 over everything that determines the verdict
 };
 
 /// Loads a remote case's model from the cache; without it there, or with another checksum, `unavailable` says so.

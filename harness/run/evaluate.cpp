@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/model/onnx_io.hpp"
+#include "harness/run/feed_files.hpp"
 
 namespace assay::run {
 namespace fs = std::filesystem;
@@ -44,52 +45,17 @@ std::string feed_key(const corpus::FeedSpec& spec) {
   return key;
 }
 
-core::Status make_folder(const fs::path& folder) {
-  std::error_code code;
-  fs::create_directories(folder, code);
-  if (code) {
-    return core::Error{
-        core::ErrorKind::io, fmt::format("\"{}\" can't be made: {}", folder.string(), code.message()), {}, {}, {}};
+/// What was checked, into the verdict: the layer, and for each relation that could be asked whether it holds.
+void note_relations(const RelationReport& relations, Judgement& judgement) {
+  for (const std::string& name : relations.held) {
+    judgement.metrics.push_back({"", "", "l3_" + name, 1});
   }
-  return core::success();
-}
-
-/// Writes one calibration batch; `order` numbers the files, names left out follow.
-core::Status write_batch(const core::TensorMap& batch, const fs::path& folder, const std::vector<std::string>& order) {
-  if (core::Status status = make_folder(folder); !status) {
-    return status;
+  for (const std::string& name : relations.broken) {
+    judgement.metrics.push_back({"", "", "l3_" + name, 0});
   }
-  std::vector<std::string> names;
-  for (const std::string& name : order) {
-    if (batch.contains(name)) {
-      names.push_back(name);
-    }
+  if (!relations.held.empty() || !relations.broken.empty()) {
+    judgement.layers.emplace_back("L3");
   }
-  for (const auto& [name, tensor] : batch) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      names.push_back(name);
-    }
-  }
-  for (std::size_t index = 0; index < names.size(); ++index) {
-    const model::NamedTensor tensor{names[index], batch.find(names[index])->second};
-    if (core::Status status = model::save_tensor(tensor, folder / fmt::format("input_{}.pb", index)); !status) {
-      return status;
-    }
-  }
-  return core::success();
-}
-
-/// What a feed that breaks off leaves behind: the next batch, cut in the middle of its first tensor.
-core::Status write_broken_batch(const core::TensorMap& batch, const fs::path& folder) {
-  if (core::Status status = write_batch(batch, folder, {}); !status) {
-    return status;
-  }
-  const fs::path first = folder / "input_0.pb";
-  core::Result<std::string> bytes = core::read_file(first);
-  if (!bytes) {
-    return bytes.error();
-  }
-  return core::write_file(first, std::string_view(*bytes).substr(0, bytes->size() / 2));
 }
 
 std::map<std::string, core::QuantParams> input_params(const judge::Evidence& evidence) {
@@ -129,7 +95,7 @@ core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& t
 
 core::Result<fs::path> CaseBench::fresh_folder(const std::string& stem) {
   fs::path folder = folder_.path() / fmt::format("{}_{}", stem, counter_++);
-  if (core::Status status = make_folder(folder); !status) {
+  if (core::Status status = core::make_folder(folder); !status) {
     return status.error();
   }
   return folder;
@@ -156,13 +122,12 @@ core::Result<const CaseBench::Feed*> CaseBench::feed(const corpus::FeedSpec& spe
     whole = std::min(whole, static_cast<std::size_t>(std::max(0, *spec.stop_after)));
   }
   for (std::size_t index = 0; index < whole; ++index) {
-    if (core::Status status = write_batch((*batches)[index], *folder / fmt::format("{:04}", index), spec.order);
-        !status) {
+    if (core::Status status = write_batch((*batches)[index], batch_folder(*folder, index), spec.order); !status) {
       return status.error();
     }
   }
   if (spec.stop_after && whole < batches->size()) {
-    if (core::Status status = write_broken_batch((*batches)[whole], *folder / fmt::format("{:04}", whole)); !status) {
+    if (core::Status status = write_broken_batch((*batches)[whole], batch_folder(*folder, whole)); !status) {
       return status.error();
     }
     batches->resize(whole);
@@ -311,7 +276,28 @@ void CaseBench::execute_and_judge(converters::Converter& converter, judge::Evide
       }
     }
   }
+  core::Result<RelationReport> relations = check_relations_of(converter, evidence);
+  if (!relations) {
+    out.judgement = own_fault(relations.error().within(case_.name));
+    return;
+  }
+  evidence.recorded.insert(evidence.recorded.end(), relations->findings.begin(), relations->findings.end());
   out.judgement = judge::judge(evidence, *references_, judged_elements);
+  note_relations(*relations, out.judgement);
+}
+
+core::Result<RelationReport> CaseBench::check_relations_of(converters::Converter& converter,
+                                                           const judge::Evidence& evidence) {
+  const bool ran = std::all_of(evidence.executions.begin(), evidence.executions.end(),
+                               [](const judge::Execution& each) { return each.reply.outcome == Outcome::ok; });
+  if (case_.metamorphic.empty() || evidence.calibration == nullptr || evidence.executions.empty() || !ran) {
+    return RelationReport{};
+  }
+  core::Result<fs::path> folder = fresh_folder("twins");
+  if (!folder) {
+    return folder.error();
+  }
+  return check_relations(converter, evidence, case_.metamorphic, *folder);
 }
 
 core::Status CaseBench::execute_data_sets(converters::Converter& converter, judge::Evidence& evidence) {

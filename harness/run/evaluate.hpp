@@ -14,6 +14,7 @@
 #include "harness/corpus/case.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/verdict.hpp"
+#include "harness/run/metamorphic.hpp"
 
 namespace assay::run {
 
@@ -62,6 +63,8 @@ class CaseBench {
                                                       const converters::Options& options, const corpus::Step& step);
   void execute_and_judge(converters::Converter& converter, judge::Evidence& evidence, double judged_elements,
                          Evaluation& out);
+  [[nodiscard]] core::Result<RelationReport> check_relations_of(converters::Converter& converter,
+                                                                const judge::Evidence& evidence);
   [[nodiscard]] core::Status execute_data_sets(converters::Converter& converter, judge::Evidence& evidence);
 
   const corpus::Case& case_;

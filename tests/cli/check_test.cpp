@@ -29,6 +29,12 @@ TEST_F(Check, GeneratesDataWhereNoneIsGiven) {
   EXPECT_EQ(call.code, 0) << call.out << call.err;
 }
 
+TEST_F(Check, ChecksMetamorphicRelationsOnRequest) {
+  const Call call = run({"check", data("three_inputs.onnx"), "--metamorphic", "--json"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.json()["results"][0]["layers"], testing::Contains("L3"));
+}
+
 TEST_F(Check, JudgesTheEmbeddedArtifactAsWell) {
   const std::string model = data("concat_ranges.onnx");
   const std::string calibration = data("concat_ranges.calibration.npz");

@@ -1,0 +1,285 @@
+#include "harness/run/metamorphic.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "harness/core/files.hpp"
+#include "harness/model/onnx_io.hpp"
+#include "harness/run/feed_files.hpp"
+#include "harness/run/twins.hpp"
+#include "reference/executor.hpp"
+
+namespace assay::run {
+namespace {
+
+namespace fs = std::filesystem;
+using converters::Outcome;
+using core::TensorMap;
+using judge::Facet;
+using judge::Finding;
+using judge::Stage;
+
+/// One relation on its way: what differs first is the finding.
+class TwinRun {
+ public:
+  TwinRun(converters::Converter& converter, const judge::Evidence& evidence, const Relation& relation, fs::path folder)
+      : converter_(converter), evidence_(evidence), relation_(relation), folder_(std::move(folder)) {}
+
+  /// Nothing where the relation holds.
+  core::Result<std::optional<Finding>> run(const Twin& twin);
+
+ private:
+  [[nodiscard]] Finding finding(Stage stage, Facet facet, std::string what, std::string node = {},
+                                std::string op = {}) const {
+    Finding finding;
+    finding.stage = stage;
+    finding.facet = facet;
+    finding.node = std::move(node);
+    finding.op = std::move(op);
+    finding.layer = "L3";
+    finding.message =
+        fmt::format("metamorphic relation \"{}\": {}\n  {}", relation_.name, relation_.broken, std::move(what));
+    return finding;
+  }
+  [[nodiscard]] std::optional<Finding> compare(const TensorMap& expected, const TensorMap& actual,
+                                               const std::string& data_set) const;
+  [[nodiscard]] std::optional<Finding> compare_conversions(const converters::ConvertReply& second) const;
+  core::Result<converters::ConvertReply> convert(const Twin& twin);
+  core::Result<fs::path> make_folder(const std::string& name) const {
+    fs::path folder = folder_ / name;
+    if (core::Status status = core::make_folder(folder); !status) {
+      return status.error();
+    }
+    return folder;
+  }
+
+  converters::Converter& converter_;
+  const judge::Evidence& evidence_;
+  const Relation& relation_;
+  fs::path folder_;
+};
+
+bool same_value(double left, double right) { return left == right || (std::isnan(left) && std::isnan(right)); }
+
+std::optional<Finding> TwinRun::compare(const TensorMap& expected, const TensorMap& actual,
+                                        const std::string& data_set) const {
+  for (const auto& [name, want] : expected) {
+    const auto found = actual.find(name);
+    if (found == actual.end()) {
+      return finding(Stage::execute, Facet::names, fmt::format("the twin has no output \"{}\"", name));
+    }
+    const core::Tensor& got = found->second;
+    if (got.shape() != want.shape()) {
+      return finding(Stage::execute, Facet::shape,
+                     fmt::format("output \"{}\": the twin gives {}, expected {}", name, core::shape_text(got.shape()),
+                                 core::shape_text(want.shape())));
+    }
+    std::int64_t differing = 0;
+    std::optional<std::int64_t> first;
+    for (std::int64_t index = 0; index < want.size(); ++index) {
+      if (!same_value(want.as_real(index), got.as_real(index))) {
+        ++differing;
+        first = first.value_or(index);
+      }
+    }
+    if (first) {
+      Finding found_difference = finding(
+          Stage::judge, Facet::numerics,
+          fmt::format("output \"{}\", data set {}: {} of {} elements differ, first element {}: {} expected, "
+                      "the twin gives {}",
+                      name, data_set, differing, want.size(), *first, want.as_real(*first), got.as_real(*first)));
+      found_difference.tensor = name;
+      found_difference.data_set = data_set;
+      return found_difference;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> TwinRun::compare_conversions(const converters::ConvertReply& second) const {
+  const auto differs = [&](std::string what) { return finding(Stage::convert, Facet::determinism, std::move(what)); };
+  const std::vector<converters::TensorScale>& before = evidence_.conversion.tensors;
+  if (before.size() != second.tensors.size()) {
+    return differs(fmt::format("{} tensors are listed, then {}", before.size(), second.tensors.size()));
+  }
+  for (std::size_t index = 0; index < before.size(); ++index) {
+    if (before[index].name != second.tensors[index].name || !(before[index].params == second.tensors[index].params)) {
+      Finding found = differs(fmt::format("parameters of tensor \"{}\" differ", before[index].name));
+      found.tensor = before[index].name;
+      return found;
+    }
+  }
+  if (evidence_.artifact == nullptr) {
+    return std::nullopt;
+  }
+  const core::Result<model::Model> artifact = model::load_model(second.artifact);
+  if (!artifact) {
+    return differs("the second artifact can't be read: " + artifact.error().message);
+  }
+  if (model::serialize_model(*artifact) != model::serialize_model(*evidence_.artifact)) {
+    return differs("the two artifacts are not the same model");
+  }
+  return std::nullopt;
+}
+
+core::Result<converters::ConvertReply> TwinRun::convert(const Twin& twin) {
+  const core::Result<fs::path> calibration = make_folder("calibration");
+  const core::Result<fs::path> output = make_folder("out");
+  if (!calibration || !output) {
+    return calibration ? output.error() : calibration.error();
+  }
+  std::size_t number = 0;
+  for (const TensorMap& batch : *evidence_.calibration) {
+    for (const TensorMap& mapped : twin.inputs(batch)) {
+      if (core::Status status = write_batch(mapped, batch_folder(*calibration, number++), {}); !status) {
+        return status.error();
+      }
+    }
+  }
+  if (core::Status status = model::save_model(twin.model, folder_ / "model.onnx"); !status) {
+    return status.error();
+  }
+  converters::Options options = evidence_.options;
+  options.precision.clear();
+  for (const auto& [what, precision] : evidence_.options.precision) {
+    const auto renamed = twin.renamed_nodes.find(what);
+    options.precision.emplace(renamed == twin.renamed_nodes.end() ? what : renamed->second, precision);
+  }
+  return converter_.convert({folder_ / "model.onnx", *calibration, options, *output});
+}
+
+core::Result<std::optional<Finding>> TwinRun::run(const Twin& twin) {
+  core::Result<converters::ConvertReply> conversion = convert(twin);
+  if (!conversion) {
+    return conversion.error();
+  }
+  if (conversion->outcome != Outcome::ok) {
+    return std::optional(finding(Stage::convert, Facet::status,
+                                 fmt::format("the model converts, its twin does not ({}): {}",
+                                             converters::outcome_name(conversion->outcome), conversion->reason),
+                                 conversion->node, conversion->op));
+  }
+  if (relation_.name == "twice") {
+    if (std::optional<Finding> found = compare_conversions(*conversion)) {
+      return found;
+    }
+  }
+  int number = 0;
+  for (const judge::Execution& execution : evidence_.executions) {
+    const std::vector<TensorMap> inputs = twin.inputs(execution.inputs);
+    const std::vector<TensorMap> expected = twin.outputs(execution.outputs);
+    for (std::size_t index = 0; index < inputs.size(); ++index) {
+      const core::Result<fs::path> in = make_folder(fmt::format("in_{}", number));
+      const core::Result<fs::path> out = make_folder(fmt::format("outputs_{}", number++));
+      if (!in || !out) {
+        return in ? out.error() : in.error();
+      }
+      if (core::Status status = model::save_tensors(inputs[index], *in, "input"); !status) {
+        return status.error();
+      }
+      const converters::ExecuteReply reply = converter_.execute({conversion->artifact, *in, *out});
+      if (reply.outcome != Outcome::ok) {
+        return std::optional(finding(Stage::execute, Facet::status,
+                                     fmt::format("the model runs, its twin does not ({}): {}",
+                                                 converters::outcome_name(reply.outcome), reply.reason),
+                                     reply.node, reply.op));
+      }
+      const core::Result<TensorMap> outputs = model::load_tensors(*out, "output");
+      if (!outputs) {
+        return std::optional(finding(Stage::execute, Facet::status, outputs.error().message));
+      }
+      if (std::optional<Finding> found = compare(expected[index], *outputs, execution.data_set)) {
+        return found;
+      }
+    }
+  }
+  return std::optional<Finding>();
+}
+
+/// Whether the relation holds for the float network itself, exactly: only then does it say something about a converter.
+bool holds_in_float(const judge::Evidence& evidence, const Twin& twin) {
+  const TensorMap& data = evidence.executions.front().inputs;
+  const core::Result<TensorMap> outputs = reference::execute(*evidence.model, data);
+  if (!outputs) {
+    return false;
+  }
+  const std::vector<TensorMap> inputs = twin.inputs(data);
+  const std::vector<TensorMap> expected = twin.outputs(*outputs);
+  for (std::size_t index = 0; index < inputs.size(); ++index) {
+    const core::Result<TensorMap> actual = reference::execute(twin.model, inputs[index]);
+    if (!actual || *actual != expected[index]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Why the relation can't be asked under these options and this policy, or nothing.
+std::string outside_policy(const judge::Evidence& evidence, const Relation& relation) {
+  const converters::Policy& policy = evidence.converter.policy;
+  if (relation.name == "twice") {
+    return policy.deterministic ? "" : "the converter states that it is not deterministic";
+  }
+  if (!evidence.options.cache.empty()) {
+    return "a calibration cache is reused";
+  }
+  if (relation.reorders && evidence.options.method != converters::Method::minmax) {
+    return "ranges of this method may depend on how the data are grouped";
+  }
+  if (relation.reorders && (policy.arithmetic != "integer" || policy.averaging != "none")) {
+    return "exact only for integer arithmetic and plain extremes, which the converter does not state";
+  }
+  if (relation.name == "scale" && (policy.scale_floor > 0 || !policy.fixed_ranges.empty())) {
+    return "the converter's scales do not all follow the data (floor or fixed ranges)";
+  }
+  if (relation.name == "gemm" && !evidence.options.precision.empty()) {
+    return "precision is asked by operator or node";
+  }
+  return "";
+}
+
+}  // namespace
+
+core::Result<RelationReport> check_relations(converters::Converter& converter, const judge::Evidence& evidence,
+                                             const std::vector<std::string>& names, const fs::path& folder) {
+  RelationReport report;
+  for (const std::string& name : names) {
+    const Relation* relation = find_relation(name);
+    if (relation == nullptr) {
+      return core::Error{
+          core::ErrorKind::invalid_case, fmt::format("there is no metamorphic relation \"{}\"", name), {}, {}, {}};
+    }
+    std::string reason = outside_policy(evidence, *relation);
+    core::Result<Twin> twin = core::Error{core::ErrorKind::unsupported, reason, {}, {}, {}};
+    if (reason.empty()) {
+      twin = relation->make(*evidence.model, *evidence.calibration);
+      if (twin && relation->conditional && !holds_in_float(evidence, *twin)) {
+        twin = core::Error{core::ErrorKind::unsupported, "the float network itself does not have it", {}, {}, {}};
+      }
+    }
+    if (!twin) {
+      report.not_applicable.push_back(fmt::format("{}: {}", name, twin.error().message));
+      continue;
+    }
+    const fs::path own = folder / name;
+    if (core::Status status = core::make_folder(own); !status) {
+      return status.error();
+    }
+    core::Result<std::optional<Finding>> finding = TwinRun(converter, evidence, *relation, own).run(*twin);
+    if (!finding) {
+      return finding.error();
+    }
+    if (finding->has_value()) {
+      report.findings.push_back(**std::move(finding));
+      report.broken.push_back(name);
+    } else {
+      report.held.push_back(name);
+    }
+  }
+  return report;
+}
+
+}  // namespace assay::run
