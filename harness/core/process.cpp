@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's header, of which <csignal> promises less
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -128,6 +128,7 @@ std::string child_path(const std::map<std::string, std::string>& added) {
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
+  result.reserve(words.size() + 1);
   for (std::string& word : words) result.push_back(word.data());
   result.push_back(nullptr);
   return result;
@@ -427,6 +428,29 @@ void Process::forget_stderr() {
 bool Process::has_buffered_output() {
   state_->drain(state_->out, kUnreadOutputBytes);
   return !state_->unread.empty();
+}
+
+Result<ExitState> run_attached(const std::vector<std::string>& arguments) {
+  const auto program = find_program(arguments.empty() ? "" : arguments.front(), child_path({}));
+  if (!program) return program.error();
+  std::vector<std::string> words = arguments;
+  words.front() = *program;
+  const std::vector<char*> argv = pointers(words);
+  pid_t pid = -1;
+  if (const int failed = ::posix_spawn(&pid, argv.front(), nullptr, nullptr, argv.data(), environ); failed != 0) {
+    return io_error(fmt::format("can't start \"{}\": {}", *program, errno_text(failed)));
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return io_error(fmt::format("can't wait for \"{}\": {}", *program, errno_text(errno)));
+  }
+  ExitState state;
+  if (WIFEXITED(status)) {
+    state.code = WEXITSTATUS(status);
+  } else {
+    state.signal = WTERMSIG(status);
+  }
+  return state;
 }
 
 }  // namespace assay::core
