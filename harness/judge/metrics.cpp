@@ -15,8 +15,9 @@ void compare(const Tensor& expected, const Tensor& actual, const std::string& te
              std::vector<Metric>& metrics) {
   if (expected.shape() != actual.shape() || expected.size() == 0) return;
   double signal = 0, noise = 0, energy = 0, product = 0, largest = 0;
-  for (std::int64_t i = 0; i < expected.size(); ++i) {
-    const double e = expected.as_real(i), a = actual.as_real(i);
+  const std::vector<double> want = expected.to_reals(), got = actual.to_reals();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double e = want[i], a = got[i];
     signal += e * e;
     energy += a * a;
     product += e * a;
@@ -35,10 +36,10 @@ std::optional<Tensor> dequantized(const Tensor& codes, const core::QuantParams& 
   if (!channels || codes.is_real()) return std::nullopt;
   const auto integers = codes.integers();
   std::vector<double> values(integers.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t c = channels->channel(i);
-    values[i] = reference::dequantize(integers[i], params.scale[c], params.zero_point[c]);
-  }
+  channels->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t c) {
+    reference::dequantize(integers.subspan(first, length), params.scale[c], params.zero_point[c],
+                          std::span(values).subspan(first, length));
+  });
   return Tensor(core::DType::float32, codes.shape(), std::move(values));
 }
 
