@@ -110,7 +110,9 @@ class BoundsCheck {
       if (execution.reply.outcome != converters::Outcome::ok) {
         continue;
       }
-      const bool large = i < context_.reference.size() && is_large(context_.reference[i].get());
+      // Deep networks: the worst case from end to end is far beyond any output there, and one data set shows what is
+      // wrong with a node's constants, so that is what the time goes to.
+      const bool large = context_.large;
       if (prepared && (!large || i == 0)) {
         check_locally(*prepared, execution);
       }
@@ -128,18 +130,6 @@ class BoundsCheck {
   /// L1 has found the outputs to be what the artifact says, and every node lies within its own limit: then so does what
   /// they amount to, and one data set is enough for the margin.
   [[nodiscard]] bool is_explained() const { return !out_.style.empty() && findings_.empty(); }
-
-  /// Deep networks: the worst case from end to end is far beyond any output there, and one data set shows what is wrong
-  /// with a node's constants, so that is what the time goes to.
-  static bool is_large(const core::TensorMap* reference) {
-    constexpr std::int64_t kLargeElements = 2'000'000;
-    std::int64_t elements = 0;
-    static const core::TensorMap kNone;
-    for (const auto& [name, tensor] : reference == nullptr ? kNone : *reference) {
-      elements += tensor.size();
-    }
-    return elements > kLargeElements;
-  }
 
   /// Every node of the original on the values that the artifact's tensors hold.
   void check_locally(const PreparedArtifact& prepared, const Execution& execution) {

@@ -46,7 +46,7 @@ std::string feed_key(const corpus::FeedSpec& spec) {
 
 core::Status make_folder(const fs::path& folder) {
   std::error_code code;
-  fs::create_directories(folder, code);
+  fs::create_directory(folder, code);
   if (code) {
     return core::Error{
         core::ErrorKind::io, fmt::format("\"{}\" can't be made: {}", folder.string(), code.message()), {}, {}, {}};
