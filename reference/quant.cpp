@@ -37,15 +37,35 @@ std::int64_t quantize(double x, double scale, std::int64_t zero_point, core::DTy
 void quantize(std::span<const double> x, double scale, std::int64_t zero_point, core::DType type,
               std::span<std::int64_t> codes) {
   const core::IntegerLimits limits = core::integer_limits(type);
-  const auto low = static_cast<double>(limits.low);
-  const auto high = static_cast<double>(limits.high);
+  const auto zero = static_cast<double>(zero_point);
+  const double low = static_cast<double>(limits.low) - zero;
+  const double high = static_cast<double>(limits.high) - zero;
+  // Between these ends, which are whole numbers, saturating first gives the same code, and adding and taking off
+  // 1.5·2⁵² leaves a double rounded half to even.
+  constexpr double kShift = 0x1.8p52;
+  constexpr double kShiftRounds = 0x1p51;
+  if (low < -kShiftRounds || high > kShiftRounds) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      codes[i] = quantize(x[i], scale, zero_point, type);
+    }
+    return;
+  }
   for (std::size_t i = 0; i < x.size(); ++i) {
-    codes[i] = saturate_to(round_half_even(x[i] / scale) + static_cast<double>(zero_point), low, high, limits);
+    double quotient = x[i] / scale;
+    quotient = quotient > low ? quotient : low;  // NaN too
+    quotient = quotient < high ? quotient : high;
+    codes[i] = static_cast<std::int64_t>((quotient + kShift) - kShift + zero);
   }
 }
 
 double dequantize(std::int64_t q, double scale, std::int64_t zero_point) {
   return static_cast<double>(q - zero_point) * scale;
+}
+
+void dequantize(std::span<const std::int64_t> codes, double scale, std::int64_t zero_point, std::span<double> values) {
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    values[i] = static_cast<double>(codes[i] - zero_point) * scale;
+  }
 }
 
 std::int64_t requantize(std::int64_t accumulator, double scale_x, double scale_w, double scale_y,

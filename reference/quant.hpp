@@ -24,6 +24,9 @@ void quantize(std::span<const double> x, double scale, std::int64_t zero_point, 
 /// ONNX DequantizeLinear: (q - zero_point) * scale.
 [[nodiscard]] double dequantize(std::int64_t q, double scale, std::int64_t zero_point);
 
+/// The same for each of `codes`, into `values` of the same length.
+void dequantize(std::span<const std::int64_t> codes, double scale, std::int64_t zero_point, std::span<double> values);
+
 /// saturate(round_half_even(acc * (s_x * s_w / s_y)) + zero_point_y) from an integer accumulator.
 [[nodiscard]] std::int64_t requantize(std::int64_t accumulator, double scale_x, double scale_w, double scale_y,
                                       std::int64_t zero_point_y, core::DType type);

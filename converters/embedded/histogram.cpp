@@ -19,12 +19,8 @@ constexpr double kMseStep = 0.01;
 
 /// KL divergence of the first `bins` bins, everything beyond counted in the last, from the same merged into kLevels.
 /// Counts of samples scatter: that alone makes a divergence of (bins - levels) / (2 samples) on average, more for wide
-/// ranges than for narrow ones, and is taken off.
-double divergence(const std::vector<std::uint64_t>& counts, std::size_t bins) {
-  double beyond = 0;
-  for (std::size_t i = bins; i < counts.size(); ++i) beyond += static_cast<double>(counts[i]);
-  double total = beyond;
-  for (std::size_t i = 0; i < bins; ++i) total += static_cast<double>(counts[i]);
+/// ranges than for narrow ones, and is taken off. Of all `total` values `beyond` lie beyond.
+double divergence(const std::vector<std::uint64_t>& counts, std::size_t bins, double total, double beyond) {
   if (total == 0) return std::numeric_limits<double>::infinity();
   double result = 0;
   double merged_total = total - beyond;
@@ -95,9 +91,12 @@ Range entropy_range(const Histogram& histogram) {
   counts = joined_bins(std::move(counts));
   const std::size_t stride = std::max<std::size_t>(1, counts.size() / kEntropyCandidates);
   std::size_t best = counts.size();
-  double least = divergence(counts, best);
+  std::vector<double> below(counts.size() + 1, 0);  // sums of whole numbers: exact in any order
+  for (std::size_t i = 0; i < counts.size(); ++i) below[i + 1] = below[i] + static_cast<double>(counts[i]);
+  const double total = below.back();
+  double least = divergence(counts, best, total, 0);
   for (auto bins = kLevels; bins < counts.size(); bins += stride) {
-    const double candidate = divergence(counts, bins);
+    const double candidate = divergence(counts, bins, total, total - below[bins]);
     if (candidate < least) {
       least = candidate;
       best = bins;

@@ -1,11 +1,14 @@
 #include "harness/core/files.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -28,24 +31,52 @@ fs::path temporary_parent(std::error_code& code) {
   code.clear();
   return fs::temp_directory_path(code);
 }
+
+/// An open file, closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (valid()) close(number_);
+  }
+  [[nodiscard]] bool valid() const { return number_ >= 0; }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+/// False where the file can't be made or not all bytes fit.
+bool write_whole(const fs::path& path, std::string_view bytes) {
+  constexpr mode_t kReadableByAll = 0666;  // less what the user's umask takes
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll));
+  while (file.valid() && !bytes.empty()) {
+    const ssize_t count = write(file.number(), bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  }
+  return file.valid();
+}
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path, std::uintmax_t limit_bytes) {
-  std::error_code code;
-  if (!fs::is_regular_file(path, code)) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!file.valid() || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return io_error(fmt::format("\"{}\" is not a readable file", path.string()));
   }
-  const std::uintmax_t size = fs::file_size(path, code);
-  if (code) {
-    return io_error(fmt::format("\"{}\" has no size: {}", path.string(), code.message()));
-  }
+  const auto size = static_cast<std::uintmax_t>(status.st_size);
   if (size > limit_bytes) {
     return io_error(fmt::format("\"{}\" has {} bytes, more than the limit of {}", path.string(), size, limit_bytes));
   }
-  std::ifstream stream(path, std::ios::binary);
   std::string bytes(static_cast<std::size_t>(size), '\0');
-  if (!stream || (size > 0 && !stream.read(bytes.data(), static_cast<std::streamsize>(size)))) {
-    return io_error(fmt::format("\"{}\" can't be read whole", path.string()));
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = read(file.number(), bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return io_error(fmt::format("\"{}\" can't be read whole", path.string()));
+    done += static_cast<std::size_t>(count);
   }
   return bytes;
 }
@@ -63,16 +94,9 @@ Status write_file(const fs::path& path, std::string_view bytes) {
   static std::atomic<unsigned> counter{0};
   fs::path temporary = path;
   temporary += fmt::format(".part{}", counter++);
-  {
-    std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    stream.close();
-    if (!stream) {
-      std::error_code ignored;
-      fs::remove(temporary, ignored);
-      return io_error(
-          fmt::format("\"{}\" can't be written; is its folder there and the disk not full?", path.string()));
-    }
+  if (!write_whole(temporary, bytes)) {
+    unlink(temporary.c_str());
+    return io_error(fmt::format("\"{}\" can't be written; is its folder there and the disk not full?", path.string()));
   }
   std::error_code code;
   fs::rename(temporary, path, code);

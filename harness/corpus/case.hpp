@@ -128,6 +128,8 @@ struct Case {
 /// needs them. Data sets a case lists for any input are made for all of its inputs (others draw `typical`).
 [[nodiscard]] core::Result<core::TensorMap> data_set(const Case& test_case, const std::string& set,
                                                      const std::map<std::string, core::QuantParams>& scales);
+/// Whether data set `set` is made from `scales`; all others are the same whatever the artifact.
+[[nodiscard]] bool uses_scales(const std::string& set);
 /// Names of the case's data sets in their stable order.
 [[nodiscard]] std::vector<std::string> data_set_names(const Case& test_case);
 

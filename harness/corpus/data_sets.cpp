@@ -139,13 +139,14 @@ using Maker = Values (*)(const InputPlan&, const Steps&, Rng&);
 struct DataSet {
   std::string name;
   Maker make;
+  bool uses_scales = false;
 };
 const std::vector<DataSet>& data_sets() {
   static const std::vector<DataSet> sets{{"typical", &make_typical},
-                                         {"ties", &make_ties},
+                                         {"ties", &make_ties, true},
                                          {"saturate", &make_saturating},
                                          {"one_hot", &make_one_hot},
-                                         {"small_integers", &make_small_integers},
+                                         {"small_integers", &make_small_integers, true},
                                          {"extremes", &make_extremes},
                                          {"constant", &make_constant},
                                          {"zeros", &make_zeros},
@@ -275,6 +276,12 @@ std::vector<std::string> data_set_names(const Case& test_case) {
     }
   }
   return names;
+}
+
+bool uses_scales(const std::string& set) {
+  const auto& sets = data_sets();
+  const auto found = std::ranges::find(sets, set, &DataSet::name);
+  return found != sets.end() && found->uses_scales;
 }
 
 core::Result<core::TensorMap> data_set(const Case& test_case, const std::string& set,

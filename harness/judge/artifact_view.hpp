@@ -103,6 +103,14 @@ class ChannelIndex {
   /// Channel of element `flat` in row-major order.
   [[nodiscard]] std::size_t channel(std::size_t flat) const { return extent_ == 1 ? 0 : flat / inner_ % extent_; }
   [[nodiscard]] std::size_t extent() const { return extent_; }
+  /// Calls `visit(first, length, channel)` for each run of neighbours of one channel among `count` elements.
+  template <typename Visit>
+  void for_each_run(std::size_t count, const Visit& visit) const {
+    const std::size_t length = extent_ == 1 ? count : inner_;
+    for (std::size_t first = 0, run = 0; first < count; first += length, ++run) {
+      visit(first, length, run % extent_);
+    }
+  }
 
  private:
   std::size_t inner_ = 1, extent_ = 1;

@@ -41,14 +41,16 @@ Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params)
   if (!index) {
     return exact_enclosure(constant);
   }
-  std::vector<double> radius;
   const std::span<const double> values = constant->reals();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t channel = index->channel(i);
+  std::vector<double> radius(values.size());
+  index->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
     const QuantParams one{{params.scale[channel]}, {params.zero_point[channel]}, params.type, {}};
-    const Interval ends = CodeSpan::of(one).quantized({values[i], values[i]});
-    radius.push_back(std::max(ends.high - values[i], values[i] - ends.low));
-  }
+    const CodeSpan span = CodeSpan::of(one);
+    for (std::size_t i = first; i < first + length; ++i) {
+      const Interval ends = span.quantized({values[i], values[i]});
+      radius[i] = std::max(ends.high - values[i], values[i] - ends.low);
+    }
+  });
   return enclosure_around(constant, radius);
 }
 
@@ -531,9 +533,10 @@ Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::st
     Tensor low = hull.low_or_centre();
     Tensor high = hull.high_or_centre();
     const std::span<const double> actual = known->reals();
+    const std::span<double> lows = low.reals(), highs = high.reals();
     for (std::size_t i = 0; i < actual.size(); ++i) {
-      low.reals()[i] = std::min(low.reals()[i], actual[i]);
-      high.reals()[i] = std::max(high.reals()[i], actual[i]);
+      lows[i] = std::min(lows[i], actual[i]);
+      highs[i] = std::max(highs[i], actual[i]);
     }
     hull.low = std::make_shared<const Tensor>(std::move(low));
     hull.high = std::make_shared<const Tensor>(std::move(high));

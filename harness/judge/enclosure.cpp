@@ -143,12 +143,11 @@ bool all_finite(const Enclosure& e) {
   }
   const std::span<const double> low = e.low_or_centre().reals();
   const std::span<const double> high = e.high_or_centre().reals();
+  bool finite = true;
   for (std::size_t i = 0; i < low.size(); ++i) {
-    if (!std::isfinite(low[i]) || !std::isfinite(high[i])) {
-      return false;
-    }
+    finite &= std::isfinite(low[i]) && std::isfinite(high[i]);
   }
-  return true;
+  return finite;
 }
 
 }  // namespace
@@ -171,14 +170,20 @@ Enclosure enclosure_around(TensorPtr centre, std::span<const double> radius) {
 }
 
 std::vector<double> radius_of(const Enclosure& enclosure) {
-  const std::vector<double> centre = enclosure.centre->to_reals();
-  std::vector<double> radius(centre.size());
-  for (std::size_t i = 0; i < centre.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i);
-    const double low = enclosure.low_or_centre().as_real(index);
-    const double high = enclosure.high_or_centre().as_real(index);
-    radius[i] = std::max(high - centre[i] + enclosure.relative * std::fabs(high),
-                         centre[i] - low + enclosure.relative * std::fabs(low));
+  std::vector<double> radius(static_cast<std::size_t>(enclosure.centre->size()));
+  if (enclosure.is_exact()) {
+    return radius;
+  }
+  const auto measure = [&](std::span<const double> low, std::span<const double> centre, std::span<const double> high) {
+    for (std::size_t i = 0; i < radius.size(); ++i) {
+      radius[i] = std::max(high[i] - centre[i] + enclosure.relative * std::fabs(high[i]),
+                           centre[i] - low[i] + enclosure.relative * std::fabs(low[i]));
+    }
+  };
+  if (enclosure.centre->is_real()) {
+    measure(enclosure.low_or_centre().reals(), enclosure.centre->reals(), enclosure.high_or_centre().reals());
+  } else {
+    measure(enclosure.low_or_centre().to_reals(), enclosure.centre->to_reals(), enclosure.high_or_centre().to_reals());
   }
   return radius;
 }

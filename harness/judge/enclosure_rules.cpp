@@ -77,9 +77,10 @@ Outputs exact_outputs(std::vector<Tensor> values) {
 void widen(Enclosure& output, std::span<const double> radius) {
   Tensor low = output.low_or_centre();
   Tensor high = output.high_or_centre();
+  const std::span<double> lows = low.reals(), highs = high.reals();
   for (std::size_t i = 0; i < radius.size(); ++i) {
-    low.reals()[i] -= radius[i];
-    high.reals()[i] += radius[i];
+    lows[i] -= radius[i];
+    highs[i] += radius[i];
   }
   output.low = std::make_shared<const Tensor>(std::move(low));
   output.high = std::make_shared<const Tensor>(std::move(high));

@@ -112,28 +112,32 @@ double input_quotient(InputDivision division, double x, double scale) {
   }
 }
 
-/// round_half_even for what lies far below 2⁵¹, where adding and taking off 1.5·2⁵² leaves an integer.
-double nearest_even(double value) {
-  constexpr double kShift = 0x1.8p52;
-  return std::fabs(value) < 0x1p51 ? (value + kShift) - kShift : value;
+bool has_nan(std::span<const double> values) {
+  bool found = false;
+  for (const double value : values) {
+    found |= std::isnan(value);
+  }
+  return found;
 }
 
-/// Codes of values that nothing makes uncertain, by ONNX's own rule. False where a value is NaN.
-bool quantize_exactly(std::span<const double> values, const QuantParams& params, const ChannelIndex& index,
-                      InputDivision division, std::vector<std::int64_t>& codes) {
-  const core::IntegerLimits limits = core::integer_limits(params.type);
-  const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
-  bool numbers = true;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t channel = index.channel(i);
-    const double scale = params.scale[channel];
-    const double quotient =
-        division == InputDivision::exact ? values[i] / scale : input_quotient(division, values[i], scale);
-    const double code = nearest_even(quotient) + static_cast<double>(params.zero_point[channel]);
-    numbers = numbers && !std::isnan(code);
-    codes[i] = static_cast<std::int64_t>(code > low ? std::min(code, high) : low);
-  }
-  return numbers;
+/// Codes of values that nothing makes uncertain, by ONNX's own rule; none of them is NaN.
+std::vector<std::int64_t> quantize_exactly(std::span<const double> values, const QuantParams& params,
+                                           const ChannelIndex& index, InputDivision division) {
+  std::vector<std::int64_t> codes(values.size());
+  std::vector<double> quotients(division == InputDivision::exact ? 0 : values.size());
+  index.for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+    std::span<const double> run = values.subspan(first, length);
+    double scale = params.scale[channel];
+    if (division != InputDivision::exact) {
+      for (std::size_t i = 0; i < length; ++i) {
+        quotients[first + i] = input_quotient(division, run[i], scale);
+      }
+      run = std::span(quotients).subspan(first, length);
+      scale = 1;
+    }
+    reference::quantize(run, scale, params.zero_point[channel], params.type, std::span(codes).subspan(first, length));
+  });
+  return codes;
 }
 
 struct CodeRange {
@@ -221,20 +225,17 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
   const auto tensor = [&](std::vector<std::int64_t> values) {
     return std::make_shared<const Tensor>(params.type, x.centre->shape(), std::move(values));
   };
-  std::vector<std::int64_t> codes(count);
+  if (has_nan(centre)) {
+    return core::Error{
+        .kind = core::ErrorKind::invalid_data, .message = "NaN has no code", .node = {}, .op = {}, .tensor = {}};
+  }
   if (x.is_exact() && error == 0 && style.ties == Ties::even) {
     const InputDivision division = input ? style.input : InputDivision::exact;
-    if (quantize_exactly(centre, params, *index, division, codes)) {
-      return exact_enclosure(tensor(std::move(codes)));
-    }
+    return exact_enclosure(tensor(quantize_exactly(centre, params, *index, division)));
   }
-  std::vector<std::int64_t> codes_low(count), codes_high(count);
+  std::vector<std::int64_t> codes(count), codes_low(count), codes_high(count);
   bool certain = true;
   for (std::size_t i = 0; i < count; ++i) {
-    if (std::isnan(centre[i])) {
-      return core::Error{
-          .kind = core::ErrorKind::invalid_data, .message = "NaN has no code", .node = {}, .op = {}, .tensor = {}};
-    }
     const std::size_t channel = index->channel(i);
     const double scale = params.scale[channel];
     CodeRange range{};
@@ -279,10 +280,10 @@ Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const QuantParams
   const auto reals = [&](const Tensor& tensor) {
     const std::span<const std::int64_t> integers = tensor.integers();
     std::vector<double> values(integers.size());
-    for (std::size_t i = 0; i < integers.size(); ++i) {
-      const std::size_t channel = index->channel(i);
-      values[i] = reference::dequantize(integers[i], params.scale[channel], params.zero_point[channel]);
-    }
+    index->for_each_run(integers.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+      reference::dequantize(integers.subspan(first, length), params.scale[channel], params.zero_point[channel],
+                            std::span(values).subspan(first, length));
+    });
     return std::make_shared<const Tensor>(core::DType::float32, tensor.shape(), std::move(values));
   };
   Enclosure result = exact_enclosure(reals(*codes.centre));

@@ -35,6 +35,21 @@ bool is_imported(const corpus::Case& test_case) {
   return test_case.stored_data.has_value() || std::ranges::find(test_case.tags, "imported") != test_case.tags.end();
 }
 
+bool is_large(const core::TensorMap& tensors) {
+  constexpr std::int64_t kLargeElements = 2'000'000;
+  std::int64_t elements = 0;
+  for (const auto& [name, tensor] : tensors) elements += tensor.size();
+  return elements > kLargeElements;
+}
+
+std::shared_ptr<const core::TensorMap> only_outputs(const core::TensorMap& tensors, const model::Graph& graph) {
+  core::TensorMap outputs;
+  for (const model::ValueInfo& output : graph.outputs) {
+    if (const auto found = tensors.find(output.name); found != tensors.end()) outputs.insert(*found);
+  }
+  return std::make_shared<const core::TensorMap>(std::move(outputs));
+}
+
 class Judge {
  public:
   Judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements)
@@ -87,6 +102,11 @@ class Judge {
             Stage::float_run,
             fmt::format("the reference can't run data set \"{}\": {}", execution.data_set, tensors.error().message),
             tensors.error());
+      }
+      if (context_.reference.empty()) {
+        context_.large = is_large(**tensors);
+      } else if (context_.large) {
+        *tensors = only_outputs(**tensors, evidence_.model->graph);
       }
       context_.reference.push_back(std::move(*tensors));
     }

@@ -38,7 +38,8 @@ struct LayerContext {
   /// Parsed Q/DQ artifact; null unless the artifact's kind is "qdq" and it could be read.
   const ArtifactView* artifact = nullptr;
   /// For each of evidence.executions, in order: every tensor of the original graph from the float64 reference by name
-  /// (graph inputs and initializers included). Null where the execution failed.
+  /// (graph inputs and initializers included). Null where the execution failed. Of a large graph only the first has all
+  /// tensors, the others have the graph's outputs.
   std::vector<std::shared_ptr<const core::TensorMap>> reference;
   /// Ranges over the calibration batches of every real tensor of the original graph.
   const RangeTable* ranges = nullptr;
@@ -49,6 +50,8 @@ struct LayerContext {
   double judged_elements = 1;
   /// The same ranges with the values behind them where the method needs those; null where nobody has them.
   const CalibrationRanges* calibration = nullptr;
+  /// Millions of elements in one run: deep networks.
+  bool large = false;
 
   /// t = √(2 ln(2N/α)).
   [[nodiscard]] double threshold() const;

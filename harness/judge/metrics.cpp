@@ -27,10 +27,10 @@ std::optional<Tensor> dequantized(const Tensor& codes, const core::QuantParams& 
   if (!channels || codes.is_real()) return std::nullopt;
   const auto integers = codes.integers();
   std::vector<double> values(integers.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t c = channels->channel(i);
-    values[i] = reference::dequantize(integers[i], params.scale[c], params.zero_point[c]);
-  }
+  channels->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t c) {
+    reference::dequantize(integers.subspan(first, length), params.scale[c], params.zero_point[c],
+                          std::span(values).subspan(first, length));
+  });
   return Tensor(core::DType::float32, codes.shape(), std::move(values));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -35,9 +36,9 @@ class ContentHash {
     add(static_cast<std::uint64_t>(tensor.rank()));
     for (const std::int64_t extent : tensor.shape()) add(static_cast<std::uint64_t>(extent));
     if (tensor.is_real()) {
-      for (const double value : tensor.reals()) add(std::bit_cast<std::uint64_t>(value));
+      add(tensor.reals());
     } else {
-      for (const std::int64_t value : tensor.integers()) add(static_cast<std::uint64_t>(value));
+      add(tensor.integers());
     }
   }
   void add(const TensorMap& tensors) {
@@ -50,6 +51,16 @@ class ContentHash {
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> value() const { return {first_, second_}; }
 
  private:
+  /// Words in turn to four lanes, so that their multiplications overlap.
+  template <typename Word>
+  void add(std::span<const Word> words) {
+    std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      std::uint64_t& lane = lanes[i % lanes.size()];
+      lane = std::rotl(lane ^ std::bit_cast<std::uint64_t>(words[i]), 29) * 0x9E3779B97F4A7C15ULL;
+    }
+    for (const std::uint64_t lane : lanes) add(lane);
+  }
   static std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
     z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;

@@ -300,35 +300,73 @@ core::Result<RelationReport> CaseBench::check_relations_of(converters::Converter
   return check_relations(converter, evidence, case_.metamorphic, *folder);
 }
 
-core::Status CaseBench::execute_data_sets(converters::Converter& converter, judge::Evidence& evidence) {
-  const std::map<std::string, core::QuantParams> params = input_params(evidence);
-  std::vector<std::pair<std::string, core::TensorMap>> sets;
-  if (data_) {
-    for (std::size_t index = 0; index < data_->inputs.size(); ++index) {
-      sets.emplace_back(index == 0 ? "typical" : fmt::format("inputs_{}", index), data_->inputs[index]);
-    }
-  } else {
-    for (const std::string& name : corpus::data_set_names(case_)) {
-      core::Result<core::TensorMap> set = corpus::data_set(case_, name, params);
-      if (!set) {
-        return set.error().within("data set " + name);
-      }
-      sets.emplace_back(name, *std::move(set));
-    }
+core::Result<const CaseBench::DataSet*> CaseBench::data_set(const std::string& name,
+                                                            const std::map<std::string, core::QuantParams>& scales) {
+  const auto made =
+      std::ranges::find_if(data_sets_, [&](const DataSet& set) { return set.name == name && set.scales == scales; });
+  if (made != data_sets_.end()) {
+    return &*made;
   }
-  for (auto& [name, inputs] : sets) {
-    core::Result<fs::path> in = fresh_folder("in");
-    core::Result<fs::path> output = fresh_folder("outputs");
-    if (!in || !output) {
-      return in ? output.error() : in.error();
+  core::Result<core::TensorMap> inputs = corpus::data_set(case_, name, scales);
+  if (!inputs) {
+    return inputs.error().within("data set " + name);
+  }
+  return write_data_set({name, scales, *std::move(inputs), {}});
+}
+
+core::Result<const CaseBench::DataSet*> CaseBench::write_data_set(DataSet set) {
+  core::Result<fs::path> folder = fresh_folder("in");
+  if (!folder) {
+    return folder.error();
+  }
+  if (core::Status status = model::save_tensors(set.inputs, *folder, "input"); !status) {
+    return status.error();
+  }
+  set.folder = *std::move(folder);
+  data_sets_.push_back(std::move(set));
+  return &data_sets_.back();
+}
+
+core::Result<std::vector<const CaseBench::DataSet*>> CaseBench::data_sets(const judge::Evidence& evidence) {
+  std::vector<const DataSet*> sets;
+  if (data_) {
+    for (std::size_t index = data_sets_.size(); index < data_->inputs.size(); ++index) {
+      const std::string name = index == 0 ? "typical" : fmt::format("inputs_{}", index);
+      if (auto written = write_data_set({name, {}, data_->inputs[index], {}}); !written) {
+        return written.error();
+      }
     }
-    if (core::Status status = model::save_tensors(inputs, *in, "input"); !status) {
-      return status;
+    for (const DataSet& set : data_sets_) {
+      sets.push_back(&set);
+    }
+    return sets;
+  }
+  static const std::map<std::string, core::QuantParams> kNone;
+  const std::map<std::string, core::QuantParams> scales = input_params(evidence);
+  for (const std::string& name : corpus::data_set_names(case_)) {
+    core::Result<const DataSet*> set = data_set(name, corpus::uses_scales(name) ? scales : kNone);
+    if (!set) {
+      return set.error();
+    }
+    sets.push_back(*set);
+  }
+  return sets;
+}
+
+core::Status CaseBench::execute_data_sets(converters::Converter& converter, judge::Evidence& evidence) {
+  const core::Result<std::vector<const DataSet*>> sets = data_sets(evidence);
+  if (!sets) {
+    return sets.error();
+  }
+  for (const DataSet* set : *sets) {
+    core::Result<fs::path> output = fresh_folder("outputs");
+    if (!output) {
+      return output.error();
     }
     judge::Execution execution;
-    execution.data_set = name;
-    execution.inputs = std::move(inputs);
-    execution.reply = converter.execute({evidence.conversion.artifact, *in, *output});
+    execution.data_set = set->name;
+    execution.inputs = set->inputs;
+    execution.reply = converter.execute({evidence.conversion.artifact, set->folder, *output});
     if (execution.reply.outcome == Outcome::ok) {
       core::Result<core::TensorMap> outputs = model::load_tensors(*output, "output");
       if (outputs) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,8 +58,22 @@ class CaseBench {
     std::vector<core::TensorMap> batches;
   };
 
+  /// A data set as the converter's executor reads it.
+  struct DataSet {
+    std::string name;
+    std::map<std::string, core::QuantParams> scales;  ///< it was made from
+    core::TensorMap inputs;
+    std::filesystem::path folder;
+  };
+
   CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data);
   [[nodiscard]] core::Result<const Feed*> feed(const corpus::FeedSpec& spec);
+  /// Data set `name`, made and written once for all that have the same scales.
+  [[nodiscard]] core::Result<const DataSet*> data_set(const std::string& name,
+                                                      const std::map<std::string, core::QuantParams>& scales);
+  [[nodiscard]] core::Result<const DataSet*> write_data_set(DataSet set);
+  /// All data sets that `evidence`'s artifact is to be executed on, in order.
+  [[nodiscard]] core::Result<std::vector<const DataSet*>> data_sets(const judge::Evidence& evidence);
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);
@@ -73,6 +88,7 @@ class CaseBench {
   std::optional<UserData> data_;
   std::filesystem::path model_file_;
   std::map<std::string, std::unique_ptr<Feed>> feeds_;
+  std::list<DataSet> data_sets_;
   std::shared_ptr<judge::ReferenceCache> references_;
   int counter_ = 0;
 };

@@ -41,11 +41,10 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   }
   std::vector<double> values(at(x.size()));
   for (std::int64_t block = 0; block < split->outer * split->extent; ++block) {
-    const double scale = quant->scale_at(block % split->extent);
-    const std::int64_t zero_point = quant->zero_point_at(block % split->extent);
-    for (std::int64_t i = block * split->inner; i < (block + 1) * split->inner; ++i) {
-      values[at(i)] = dequantize(x.integers()[at(i)], scale, zero_point);
-    }
+    const std::int64_t index = block % split->extent;
+    const std::size_t first = at(block * split->inner);
+    dequantize(x.integers().subspan(first, at(split->inner)), quant->scale_at(index), quant->zero_point_at(index),
+               std::span(values).subspan(first, at(split->inner)));
   }
   return single_output(Tensor(*type, x.shape(), std::move(values)));
 }
