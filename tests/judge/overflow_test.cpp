@@ -11,21 +11,21 @@ using ::testing::IsEmpty;
 
 /// MatMul of [1,K] uint8 codes with K weights of code 127; scales are 1 and the input's zero_point 0.
 struct LongSum {
-  explicit LongSum(std::int64_t depth)
-      : depth(depth),
-        judged(parse(head(depth) + "{ y = MatMul(x, w) }",
-                     {{"w", reals({depth, 1}, std::vector<double>(static_cast<std::size_t>(depth), 127))}}),
-               parse(head(depth) + "{ xq = QuantizeLinear(x, s, zu) xd = DequantizeLinear(xq, s, zu)"
-                                   " wd = DequantizeLinear(wq, s, zi) m = MatMul(xd, wd)"
-                                   " yq = QuantizeLinear(m, ys, zi) y = DequantizeLinear(yq, ys, zi) }",
+  explicit LongSum(std::int64_t products)
+      : depth(products),
+        judged(parse(head(products) + "{ y = MatMul(x, w) }",
+                     {{"w", reals({products, 1}, std::vector<double>(static_cast<std::size_t>(products), 127))}}),
+               parse(head(products) + "{ xq = QuantizeLinear(x, s, zu) xd = DequantizeLinear(xq, s, zu)"
+                                      " wd = DequantizeLinear(wq, s, zi) m = MatMul(xd, wd)"
+                                      " yq = QuantizeLinear(m, ys, zi) y = DequantizeLinear(yq, ys, zi) }",
                      {{"s", Tensor::scalar(DType::float32, 1)},
                       {"ys", Tensor::scalar(DType::float32, 0x1p26)},
                       {"zu", codes(DType::uint8, {}, {0})},
                       {"zi", codes(DType::int8, {}, {0})},
-                      {"wq", codes(DType::int8, {depth, 1},
-                                   std::vector<std::int64_t>(static_cast<std::size_t>(depth), 127))}})) {}
-  static std::string head(std::int64_t depth) {
-    return "g (float[1," + std::to_string(depth) + "] x) => (float[1,1] y) ";
+                      {"wq", codes(DType::int8, {products, 1},
+                                   std::vector<std::int64_t>(static_cast<std::size_t>(products), 127))}})) {}
+  static std::string head(std::int64_t products) {
+    return "g (float[1," + std::to_string(products) + "] x) => (float[1,1] y) ";
   }
   std::vector<Finding> check(double x) {
     judged.add("typical", {{"x", reals({1, depth}, std::vector<double>(static_cast<std::size_t>(depth), x))}},
