@@ -49,6 +49,7 @@ struct Supports {
   bool execute = true;
   std::string artifact = "qdq";      ///< "qdq", "scales", "opaque"
   std::vector<std::string> reports;  ///< "tensors", "precision", "cache"
+  bool trace = false;                ///< execute can tell the codes inside the artifact
   [[nodiscard]] bool says(std::string_view what) const;
 };
 
@@ -107,12 +108,14 @@ struct ConvertReply {
 
 struct ExecuteRequest {
   std::filesystem::path artifact;
-  std::filesystem::path inputs;  ///< folder of input_0.pb …
-  std::filesystem::path output;  ///< folder, exists
+  std::filesystem::path inputs;   ///< folder of input_0.pb …
+  std::filesystem::path output;   ///< folder, exists
+  std::filesystem::path trace{};  ///< folder, exists, for trace_0.pb …; empty where nobody asks for a trace
 };
 struct ExecuteReply {
   Outcome outcome = Outcome::error;
   std::string node, op, reason;
+  std::vector<std::string> trace;  ///< the artifact's tensors whose codes lie in the trace's files
 };
 
 /// A quantized converter: three questions. One object answers one request at a time.

@@ -90,6 +90,7 @@ Result<Description> Embedded::describe() {
   supports.method = {"minmax", "entropy", "percentile", "mse"};
   supports.operators = engine::float_operators();
   supports.reports = {"tensors", "precision", "cache"};
+  supports.trace = true;
   auto& policy = description.policy;
   policy.arithmetic = "integer";
   policy.folds_bn = true;
@@ -140,13 +141,15 @@ ExecuteReply Embedded::execute(const ExecuteRequest& request) {
   if (!program) return reply_with<ExecuteReply>(program.error());
   const auto inputs = model::load_tensors(request.inputs, "input");
   if (!inputs) return reply_with<ExecuteReply>(inputs.error());
-  const auto outputs = (*program)->run(*inputs);
+  TensorMap trace;
+  const auto outputs = (*program)->run(*inputs, request.trace.empty() ? nullptr : &trace);
   if (!outputs) return reply_with<ExecuteReply>(outputs.error());
-  if (auto saved = model::save_tensors(*outputs, request.output, "output"); !saved) {
-    return reply_with<ExecuteReply>(saved.error());
-  }
+  auto saved = model::save_tensors(*outputs, request.output, "output");
+  if (saved && !request.trace.empty()) saved = model::save_tensors(trace, request.trace, "trace");
+  if (!saved) return reply_with<ExecuteReply>(saved.error());
   ExecuteReply reply;
   reply.outcome = Outcome::ok;
+  for (const auto& [name, codes] : trace) reply.trace.push_back(name);
   return reply;
 }
 

@@ -57,7 +57,7 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
       read_choice_list(object, "operators", supports.operators), read(object, "execute", supports.execute),
       read_word(object, "artifact", {"qdq", "scales", "opaque"}, supports.artifact),
-      read(object, "reports", supports.reports));
+      read(object, "reports", supports.reports), read(object, "trace", supports.trace));
 }
 
 Status read_fixed_ranges(const json& object, Policy& policy) {
@@ -243,6 +243,11 @@ Result<Request> read_request(std::string_view line) {
     if (name.empty()) return broken(fmt::format("{} needs \"{}\"", word, key));
     *path = name;
   }
+  if (request.verb == Verb::execute) {
+    std::string trace;
+    if (auto status = read(*object, "trace", trace); !status) return status.error();
+    request.execute.trace = trace;
+  }
   if (const json* options = find(*object, "options"); request.verb == Verb::convert && options != nullptr) {
     // Unknown keys are ignored in the protocol; the reader of options itself refuses them.
     json known = json::object();
@@ -324,7 +329,10 @@ Result<ExecuteReply> read_execute_reply(std::int64_t id, std::string_view line) 
   if (!answer) return answer.error();
   ExecuteReply reply;
   reply.outcome = answer->outcome;
-  if (auto status = read_reasons(answer->object, reply); !status) return status.error();
+  if (auto status = first_failure(read_reasons(answer->object, reply), read(answer->object, "trace", reply.trace));
+      !status) {
+    return status.error();
+  }
   return reply;
 }
 

@@ -83,6 +83,7 @@ std::string write_request(const Request& request) {
     object["artifact"] = request.execute.artifact.string();
     object["inputs"] = request.execute.inputs.string();
     object["output"] = request.execute.output.string();
+    put(object, "trace", request.execute.trace.string());
   }
   return text_of(object);
 }
@@ -95,6 +96,7 @@ std::string write_description(std::int64_t id, const Description& description) {
   put(supports, "per_axis", can.per_axis);
   put(supports, "method", can.method);
   put(supports, "operators", can.operators);
+  if (can.trace) supports["trace"] = true;
 
   const Policy& how = description.policy;
   json fixed_ranges = json::object();
@@ -138,7 +140,11 @@ std::string write_reply(std::int64_t id, const ConvertReply& reply, const Suppor
   return text_of(object);
 }
 
-std::string write_reply(std::int64_t id, const ExecuteReply& reply) { return text_of(reply_head(id, reply)); }
+std::string write_reply(std::int64_t id, const ExecuteReply& reply) {
+  json object = reply_head(id, reply);
+  if (!reply.trace.empty()) object["trace"] = reply.trace;
+  return text_of(object);
+}
 
 std::string write_error(std::int64_t id, std::string_view reason) {
   json object = head(id, "error");

@@ -133,6 +133,17 @@ Values make_wide(const InputPlan& plan, const Steps&, Rng& rng) {
   return values;
 }
 
+/// Every code in turn, a little beside its value: a tensor of 256 elements or more holds them all.
+Values make_every_code(const InputPlan& plan, const Steps& steps, Rng& rng) {
+  Values values(static_cast<std::size_t>(core::element_count(plan.shape)));
+  std::int64_t code = steps.low;
+  for (double& x : values) {
+    x = (static_cast<double>(code) + rng.uniform(-0.4, 0.4)) * steps.scale;
+    code = code == steps.high ? steps.low : code + 1;
+  }
+  return values;
+}
+
 Values make_typical(const InputPlan& plan, const Steps&, Rng& rng) { return draw_usual(plan, 0.95, rng); }
 
 using Maker = Values (*)(const InputPlan&, const Steps&, Rng&);
@@ -151,7 +162,8 @@ const std::vector<DataSet>& data_sets() {
                                          {"constant", &make_constant},
                                          {"zeros", &make_zeros},
                                          {"alternating", &make_alternating},
-                                         {"wide", &make_wide}};
+                                         {"wide", &make_wide},
+                                         {"every_code", &make_every_code}};
   return sets;
 }
 

@@ -359,6 +359,10 @@ const ArtifactNode* ArtifactView::find(std::size_t index) const {
   return found == by_index_.end() ? nullptr : &nodes_[found->second];
 }
 
+bool sums_products(std::string_view op) {
+  return op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul";
+}
+
 std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
   std::vector<const Quantizer*> found;
   for (const Quantizer& quantizer : quantizers_) {

@@ -95,6 +95,9 @@ class ArtifactView {
 /// where the operator has no other kind. `input_count` is what the node has.
 [[nodiscard]] std::size_t data_input_count(std::string_view op, std::size_t input_count);
 
+/// Operators that sum products of two tensors: in 32-bit accumulators where both are codes.
+[[nodiscard]] bool sums_products(std::string_view op);
+
 /// Which of the parameters' channels an element belongs to: 0 throughout where they are per-tensor.
 class ChannelIndex {
  public:

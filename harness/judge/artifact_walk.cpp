@@ -153,16 +153,21 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
       }
       continue;
     }
+    const Enclosure* expected = find(name);
     const auto traced = execution_.trace.find(name);
-    if (traced == execution_.trace.end() || traced->second.is_real()) {
+    if (traced == execution_.trace.end()) {
+      uncertain_ = uncertain_ || (expected != nullptr && !expected->is_point());
       continue;
     }
-    if (const Enclosure* expected = find(name); expected != nullptr && on_trace) {
-      if (!on_trace(name, i, *expected, traced->second)) {
-        return;
-      }
+    if (expected != nullptr && on_trace && !on_trace(name, i, *expected, traced->second)) {
+      return;
     }
-    values_[name] = exact_enclosure({TensorPtr(), &traced->second});
+    const bool fits = expected == nullptr ? !traced->second.is_real()
+                                          : traced->second.type() == expected->centre->type() &&
+                                                traced->second.shape() == expected->centre->shape();
+    if (fits) {
+      values_[name] = exact_enclosure({TensorPtr(), &traced->second});
+    }
   }
 }
 
@@ -227,7 +232,14 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
   }
   Arithmetic arithmetic = style_.arithmetic;
   arithmetic.integer_accumulator = arithmetic.integer_accumulator && step.integer;
-  return enclose_node(node, artifact_.opset(node.domain), inputs, arithmetic);
+  arithmetic.real_bias = arithmetic.integer_accumulator && step.left_in_float;
+  Result<std::vector<Enclosure>> outputs = enclose_node(node, artifact_.opset(node.domain), inputs, arithmetic);
+  if (outputs && step.left_in_float) {
+    Enclosure& result = outputs->front();
+    result.relative += arithmetic.float_unit;  // stored as float32: whoever quantizes it later divides that
+    result.accumulator = false;
+  }
+  return outputs;
 }
 
 Result<std::vector<Enclosure>> ArtifactWalk::evaluate_qoperator(const WalkStep& step) const {

@@ -24,6 +24,8 @@ struct WalkStep {
   model::Node float_node;             ///< of qoperator: the operator it stands for
   /// Stands between codes on both sides, so an integer engine runs it on them; otherwise it runs in float32.
   bool integer = false;
+  /// An integer sum of products that nothing quantizes: dequantized from its accumulator to float32.
+  bool left_in_float = false;
 };
 
 /// An artifact with everything that does not depend on its inputs computed once. Keeps a pointer to `view`.
@@ -39,6 +41,8 @@ class PreparedArtifact {
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
   /// Nodes that the converter says run in float, by their index in the artifact.
   void set_float(std::size_t index) { steps_[index].integer = false; }
+  /// A node with quantized inputs that the converter says runs in INT8 although its result is left in float.
+  void set_left_in_float(std::size_t index) { steps_[index].integer = steps_[index].left_in_float = true; }
   /// Tensors that no node after `index` reads, graph outputs left out.
   [[nodiscard]] const std::vector<std::string>& last_read_by(std::size_t index) const { return last_reads_[index]; }
 
@@ -62,7 +66,8 @@ class ArtifactWalk {
       : artifact_(artifact), execution_(execution), style_(style) {}
 
   /// Sees codes that the engine's trace holds beside those expected there, in the graph's order. The walk then goes on
-  /// with the actual codes, so that every node is judged on its own inputs. False ends the walk.
+  /// with the actual codes where type and shape are right, so that every node is judged on its own inputs. False ends
+  /// the walk.
   using OnTrace = std::function<bool(const std::string& tensor, std::size_t node, const Enclosure& expected,
                                      const core::Tensor& actual)>;
   void run(const OnTrace& on_trace);
@@ -73,6 +78,8 @@ class ArtifactWalk {
 
   /// What is known of a tensor, or null where the walk could not follow, or freed it after its last reader.
   [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
+  /// Whether the walk went on with codes of which some element may be several.
+  [[nodiscard]] bool uncertain() const { return uncertain_; }
   /// The first node that could not be followed and why; empty where all could.
   [[nodiscard]] const std::string& note() const { return note_; }
 
@@ -87,6 +94,7 @@ class ArtifactWalk {
   std::unordered_map<std::string, Enclosure> values_;
   std::set<std::string> kept_, open_;
   std::string note_;
+  bool uncertain_ = false;
 };
 
 /// For each node in order, the tensors that neither a later node nor `outputs` need.

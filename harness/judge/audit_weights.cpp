@@ -20,16 +20,6 @@ constexpr double kQuotientError = 0x1p-22;
 constexpr double kFoldRoundings = 8;
 constexpr std::size_t kShownDifferences = 10;
 
-std::string index_text(std::size_t flat, const core::Shape& shape) {
-  core::Shape index(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    const auto extent = static_cast<std::size_t>(std::max<std::int64_t>(shape[i], 1));
-    index[i] = static_cast<std::int64_t>(flat % extent);
-    flat /= extent;
-  }
-  return core::shape_text(index);
-}
-
 class WeightAudit {
  public:
   WeightAudit(const LayerContext& context, Judgement& out)
@@ -231,7 +221,7 @@ class WeightAudit {
       ++wrong;
       worst = std::max(worst, distance);
       if (lines.size() >= kShownDifferences) continue;
-      lines.push_back(fmt::format("\n  w{}: expected {} ({} / {}), actual {}", index_text(i, linear.weight.shape()),
+      lines.push_back(fmt::format("\n  w{}: expected {} ({} / {}), actual {}", index_text(static_cast<std::int64_t>(i), linear.weight.shape()),
                                   std::nearbyint(clamped) + z, core::exact_text64(weights[i]),
                                   core::exact_text(static_cast<float>(params.scale[c])), actual[i]));
     }

@@ -16,9 +16,11 @@ double Deviation::cosine() const {
 
 Deviation measure_deviation(const core::Tensor& expected, const core::Tensor& actual) {
   Deviation sums;
-  for (std::int64_t i = 0; i < expected.size(); ++i) {
-    const double want = expected.as_real(i);
-    const double got = actual.as_real(i);
+  const std::vector<double> wanted = expected.to_reals();
+  const std::vector<double> given = actual.to_reals();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const double want = wanted[i];
+    const double got = given[i];
     const double error = want == got ? 0 : want - got;
     sums.signal += want * want;
     sums.energy += got * got;

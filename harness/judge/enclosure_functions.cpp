@@ -28,6 +28,17 @@ Result<Outputs> enclose_function(const Call& call, double units, double floor) {
 }  // namespace
 
 Result<Outputs> enclose_bounded_function(const Call& call) { return enclose_function(call, kFunctionUnits, 1.0); }
+/// Elu and Celu: alpha·(e^z − 1) below zero, computed on values up to alpha.
+Result<Outputs> enclose_exponential_unit(const Call& call) {
+  const double alpha = call.node.float_or("alpha", 1.0);
+  return alpha < 0 ? no_bound(call.node, "it falls below zero")
+                   : enclose_function(call, kFunctionUnits, std::max(1.0, alpha));
+}
+/// ThresholdedRelu jumps from 0 to alpha, but grows unless alpha is negative.
+Result<Outputs> enclose_threshold(const Call& call) {
+  return call.node.float_or("alpha", 1.0) < 0 ? no_bound(call.node, "it falls below zero")
+                                              : enclose_function(call, 0.0, 0.0);
+}
 Result<Outputs> enclose_unbounded_function(const Call& call) { return enclose_function(call, kFunctionUnits, 0.0); }
 Result<Outputs> enclose_log(const Call& call) { return enclose_function(call, kFunctionUnits, 1.0); }
 Result<Outputs> enclose_root(const Call& call) { return enclose_function(call, 1.0, 0.0); }

@@ -88,7 +88,8 @@ Result<Outputs> enclose_bilinear(const Call& call) {
   const Enclosure* bias = call.inputs.size() > 2 ? call.inputs[2] : nullptr;
   const Arithmetic& arithmetic = call.arithmetic;
   const bool integers = arithmetic.integer_accumulator && x.codes != nullptr && w.codes != nullptr &&
-                        (bias == nullptr || bias->codes != nullptr) && one_scale_per_output(call.node, x, w);
+                        (bias == nullptr || bias->codes != nullptr || (arithmetic.real_bias && bias->is_exact())) &&
+                        one_scale_per_output(call.node, x, w);
   if (all_exact(call) && arithmetic.float_unit == 0) {
     return Outputs{output};
   }
@@ -117,7 +118,8 @@ Result<Outputs> enclose_bilinear(const Call& call) {
   const double rounded = gamma(products_per_output(call.node, *x.centre, *w.centre) + 4, unit) + operands;
   const double sum_error = rounded * (1 + operands);
   const double slack = 1 + sum_error;
-  // The bias's declared scale is s_x·s_w rounded to float32; an integer engine adds its code as it is.
+  // The bias's declared scale is s_x·s_w rounded to float32; an integer engine adds its code as it is. A real bias is
+  // added to the dequantized sum y − b, whose rounding is u(|y| + |b|).
   const double bias_error = sum_error + (integers ? 2 * kFloatUnit : 0);
   std::vector<TensorPtr> inputs = pick_each(absolute, magnitude_of);
   if (bias != nullptr) {

@@ -75,6 +75,8 @@ inline constexpr double kFunctionUnits = 16;
 
 // enclosure_functions.cpp: what is computed element by element, and normalizations.
 [[nodiscard]] Result<Outputs> enclose_bounded_function(const Call& call);
+[[nodiscard]] Result<Outputs> enclose_exponential_unit(const Call& call);
+[[nodiscard]] Result<Outputs> enclose_threshold(const Call& call);
 [[nodiscard]] Result<Outputs> enclose_unbounded_function(const Call& call);
 [[nodiscard]] Result<Outputs> enclose_log(const Call& call);
 [[nodiscard]] Result<Outputs> enclose_root(const Call& call);

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/execution_style.hpp"
+#include "harness/judge/integer_compare.hpp"
 #include "harness/judge/layers.hpp"
 
 // L1: the artifact's own graph in exact arithmetic, an interval of admissible codes per element. What each style is
@@ -19,36 +20,6 @@ using core::Result;
 using core::Tensor;
 using model::Node;
 
-/// An element outside what the style admits.
-struct Difference {
-  std::int64_t index = 0;
-  double low = 0, high = 0;  ///< admissible, in codes or in reals
-  double actual = 0;
-  double steps = 0;  ///< distance from the interval in steps; 0 where no scale is known
-};
-
-constexpr std::size_t kShown = 10;
-
-/// What one compared tensor shows.
-struct Comparison {
-  std::string tensor;
-  std::size_t node = 0;  ///< artifact node that made it
-  bool codes = false;
-  bool not_a_number = false;
-  std::int64_t elements = 0, wrong = 0, ambiguous = 0;
-  double worst_steps = 0;
-  std::vector<Difference> shown;
-
-  void add(const Difference& difference) {
-    ++wrong;
-    worst_steps = std::max(worst_steps, difference.steps);
-    not_a_number = not_a_number || std::isnan(difference.actual);
-    if (shown.size() < kShown) {
-      shown.push_back(difference);
-    }
-  }
-};
-
 /// One data set walked through the artifact under one style and compared with what the executor gave.
 class Check {
  public:
@@ -57,7 +28,7 @@ class Check {
 
   void run() {
     walk_.run([this](const std::string& tensor, std::size_t node, const Enclosure& expected, const Tensor& actual) {
-      compare(tensor, node, expected, actual);
+      keep(compare_integers(expected, actual), tensor, node, true);
       return !stopped();
     });
     for (const model::ValueInfo& output : artifact_.graph().outputs) {
@@ -66,80 +37,28 @@ class Check {
       if (actual == execution_.outputs.end() || expected == nullptr || stopped()) {
         continue;
       }
-      compare(output.name, artifact_.wiring().producer(output.name).value_or(0), *expected, actual->second);
+      Comparison comparison = compare_integers(*expected, actual->second);
+      if (comparison.misfit.empty()) {  // else another facet's finding
+        keep(std::move(comparison), output.name, artifact_.wiring().producer(output.name).value_or(0), false);
+      }
     }
   }
 
   [[nodiscard]] bool agrees() const {
-    return std::all_of(comparisons_.begin(), comparisons_.end(), [](const Comparison& c) { return c.wrong == 0; });
+    return std::all_of(comparisons_.begin(), comparisons_.end(), [](const Comparison& c) { return c.agrees(); });
   }
   [[nodiscard]] const std::vector<Comparison>& comparisons() const { return comparisons_; }
-  [[nodiscard]] const std::string& note() const { return walk_.note(); }
+  [[nodiscard]] const ArtifactWalk& walk() const { return walk_; }
 
  private:
   [[nodiscard]] bool stopped() const { return stop_at_first_ && !agrees(); }
 
-  void compare(const std::string& tensor, std::size_t node, const Enclosure& expected, const Tensor& actual) {
-    if (actual.shape() != expected.centre->shape() || actual.is_real() != expected.centre->is_real()) {
-      return;  // another facet's finding
-    }
-    Comparison comparison;
+  void keep(Comparison comparison, const std::string& tensor, std::size_t node, bool traced) {
     comparison.tensor = tensor;
     comparison.node = node;
-    comparison.codes = !actual.is_real();
-    comparison.elements = actual.size();
-    if (actual.is_real()) {
-      compare_reals(comparison, expected, actual);
-    } else {
-      compare_codes(comparison, expected, actual);
-    }
+    comparison.traced = traced;
     comparisons_.push_back(std::move(comparison));
   }
-
-  static void compare_codes(Comparison& comparison, const Enclosure& expected, const Tensor& actual) {
-    const std::span<const std::int64_t> low = expected.low_or_centre().integers();
-    const std::span<const std::int64_t> high = expected.high_or_centre().integers();
-    const std::span<const std::int64_t> values = actual.integers();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      comparison.ambiguous += low[i] != high[i] ? 1 : 0;
-      if (values[i] < low[i] || values[i] > high[i]) {
-        const auto outside = static_cast<double>(values[i] < low[i] ? low[i] - values[i] : values[i] - high[i]);
-        comparison.add({static_cast<std::int64_t>(i), static_cast<double>(low[i]), static_cast<double>(high[i]),
-                        static_cast<double>(values[i]), outside});
-      }
-    }
-  }
-
-  static void compare_reals(Comparison& comparison, const Enclosure& expected, const Tensor& actual) {
-    const std::span<const double> low = expected.low_or_centre().reals();
-    const std::span<const double> high = expected.high_or_centre().reals();
-    const std::span<const double> values = actual.reals();
-    const bool grid = expected.codes != nullptr && expected.codes->scale.size() == 1;
-    const double scale = grid ? expected.codes->scale[0] : 0;
-    const std::span<const double> centre = expected.centre->reals();
-    const auto [least, most] = std::minmax_element(centre.begin(), centre.end());
-    const double step = centre.empty() ? 0 : (*most - *least) / 256;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      // The result is stored as float32: a last rounding (a subnormal step at the bottom), and one of a
-      // dequantization computed exactly above.
-      const double error = expected.relative + 2 * kFloatUnit;
-      const double from = low[i] - error * std::fabs(low[i]) - kSmallestFloat;
-      const double to = high[i] + error * std::fabs(high[i]) + kSmallestFloat;
-      bool inside = values[i] >= from && values[i] <= to;
-      if (inside && grid && low[i] != high[i]) {
-        const double code = values[i] / scale;
-        inside = std::fabs(code - std::nearbyint(code)) <= 4 * kFloatUnit * std::max(1.0, std::fabs(code));
-      }
-      // Beside float32 noise: another code, or where there is none, as much as one of 256 codes over the range.
-      comparison.ambiguous += (grid ? low[i] != high[i] : high[i] - low[i] > step) ? 1 : 0;
-      if (!inside) {
-        const double outside = std::max(low[i] - values[i], values[i] - high[i]);
-        comparison.add({static_cast<std::int64_t>(i), low[i], high[i], values[i], grid ? outside / scale : 0});
-      }
-    }
-  }
-
-  static constexpr double kSmallestFloat = 0x1p-149;
 
   const PreparedArtifact& artifact_;
   const Execution& execution_;
@@ -148,29 +67,28 @@ class Check {
   std::vector<Comparison> comparisons_;
 };
 
-std::string number(double value, bool code) {
-  return code ? std::to_string(static_cast<std::int64_t>(value)) : core::exact_text(static_cast<float>(value));
-}
-
-std::string difference_text(const Comparison& comparison, const Difference& difference, const core::Shape& shape) {
-  std::string expected = number(difference.low, comparison.codes);
-  if (difference.low != difference.high) {
-    expected += " to " + number(difference.high, comparison.codes);
-  }
-  return fmt::format("{}{}: expected {}, actual {}", comparison.tensor, index_text(difference.index, shape), expected,
-                     number(difference.actual, comparison.codes));
-}
+/// What one style makes of every data set.
+struct Explanation {
+  const Style* style = nullptr;
+  bool agrees = true;
+  std::int64_t compared = 0, ambiguous = 0;
+  bool open = false;       ///< codes inside the artifact are uncertain, or could not be followed
+  std::string stopped_at;  ///< the first node that could not be followed and why
+  std::string data_set;    ///< of `stopped_at`
+};
 
 class IntegerCheck {
  public:
-  IntegerCheck(const LayerContext& context, Judgement& out) : context_(context), out_(out) {}
-
-  std::vector<Finding> run() {
-    for (const Execution& execution : context_.evidence.executions) {
+  IntegerCheck(const LayerContext& context, std::vector<Execution>& executions, Judgement& out)
+      : context_(context), out_(out) {
+    for (Execution& execution : executions) {
       if (execution.reply.outcome == converters::Outcome::ok) {
         executions_.push_back(&execution);
       }
     }
+  }
+
+  std::vector<Finding> run() {
     if (context_.artifact == nullptr || executions_.empty()) {
       return {};
     }
@@ -178,89 +96,212 @@ class IntegerCheck {
     if (!prepared) {
       return {};  // the audit of parameters reports what cannot be read
     }
-    mark_float_nodes(*prepared);
+    prepared_ = &*prepared;
+    mark_precision(*prepared);
     const std::span<const Style> styles = styles_for(context_.evidence.converter.policy);
-    for (const Style& style : styles) {
-      if (explains(*prepared, style)) {
-        return {};
+    // The outputs alone settle most artifacts, at one plain run. Where they don't, the codes inside are asked for.
+    const bool can_trace = asks_for_traces();
+    const Explanation plain = explain(can_trace ? styles.first(kPlainStyles) : styles);
+    if (!can_trace || (plain.agrees && !plain.open)) {
+      return conclude(plain, styles.back());
+    }
+    if (std::optional<Finding> refused = ask_for_traces()) {
+      std::vector<Finding> findings = conclude(plain.agrees ? plain : explain(styles), styles.back());
+      findings.push_back(std::move(*refused));
+      return findings;
+    }
+    const Explanation traced = explain(styles);
+    if (!traced.agrees) {
+      if (auto contradiction = find_contradiction(styles)) {
+        return {std::move(*contradiction)};
       }
     }
-    return applied_ ? report(*prepared, styles.back()) : std::vector<Finding>{};
+    return conclude(traced, styles.back());
   }
 
  private:
-  void mark_float_nodes(PreparedArtifact& prepared) const {
+  /// Half to even by either division of the inputs: what ONNX's text says.
+  static constexpr std::size_t kPlainStyles = 2;
+
+  /// What the converter reports wins over what the graph looks like.
+  void mark_precision(PreparedArtifact& prepared) const {
     const model::Graph& original = context_.evidence.model->graph;
     for (const ArtifactNode& node : context_.artifact->nodes()) {
       const std::string& name =
           node.original ? original.nodes[*node.original].name : prepared.graph().nodes[node.index].name;
       for (const converters::NodePrecision& precision : context_.evidence.conversion.precision) {
-        if (precision.node == name && precision.got != "int8") {
+        if (precision.node != name) {
+          continue;
+        }
+        if (precision.got != "int8") {
           prepared.set_float(node.index);
+        } else if (sums_products(node.op) && node.quantized_inputs && !node.qoperator && !requantized(node)) {
+          prepared.set_left_in_float(node.index);
         }
       }
     }
   }
 
-  bool explains(const PreparedArtifact& prepared, const Style& style) {
-    std::int64_t compared = 0;
-    std::int64_t ambiguous = 0;
+  /// Whether one requantization brings the accumulators to all that is read of them: bytes under one scale.
+  [[nodiscard]] bool requantized(const ArtifactNode& node) const {
+    const auto is_byte = [](const std::optional<core::QuantParams>& params) {
+      return params && params->scale.size() == 1 &&
+             (params->type == core::DType::int8 || params->type == core::DType::uint8);
+    };
+    const Node& made = prepared_->graph().nodes[node.index];
+    return std::all_of(node.outputs.begin(), node.outputs.end(), is_byte) && only_quantized(made.outputs[0], true);
+  }
+
+  /// Whether nobody reads the values of `tensor` but QuantizeLinear nodes, with at most one Relu or Clip before them.
+  [[nodiscard]] bool only_quantized(const std::string& tensor, bool before_activation) const {
+    const std::vector<std::size_t> readers = prepared_->wiring().consumers(tensor);
+    if (readers.empty() || prepared_->wiring().is_output(tensor)) {
+      return false;
+    }
+    return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+      const Node& node = prepared_->graph().nodes[reader];
+      const bool limits = node.op_type == "Relu" || node.op_type == "Clip";
+      return node.op_type == "QuantizeLinear" || node.op_type == "Shape" || node.op_type == "Size" ||
+             (before_activation && limits && readers.size() == 1 && only_quantized(node.outputs[0], false));
+    });
+  }
+
+  [[nodiscard]] bool asks_for_traces() const {
+    const auto& quantizers = context_.artifact->quantizers();
+    return context_.evidence.ask_trace != nullptr &&
+           std::any_of(quantizers.begin(), quantizers.end(), [](const Quantizer& q) { return !q.constant; });
+  }
+
+  /// Fills the traces of every execution. A finding where the converter didn't do again what it did before.
+  std::optional<Finding> ask_for_traces() {
+    for (Execution* execution : executions_) {
+      Result<core::TensorMap> trace = context_.evidence.ask_trace(*execution);
+      if (trace) {
+        execution->trace = std::move(*trace);
+        continue;
+      }
+      drop_traces();
+      Finding finding;
+      finding.stage = Stage::execute;
+      finding.facet = Facet::determinism;
+      finding.data_set = execution->data_set;
+      finding.layer = "L1";
+      finding.message = trace.error().message;
+      return finding;
+    }
+    return std::nullopt;
+  }
+
+  void drop_traces() {
+    for (Execution* execution : executions_) {
+      execution->trace.clear();
+    }
+  }
+
+  /// The first style that explains every element of every data set, or the last one tried.
+  Explanation explain(std::span<const Style> styles) {
+    Explanation explanation;
+    for (const Style& style : styles) {
+      explanation = try_style(style);
+      if (explanation.agrees) {
+        break;
+      }
+    }
+    return explanation;
+  }
+
+  Explanation try_style(const Style& style) {
+    Explanation result;
+    result.style = &style;
     for (const Execution* execution : executions_) {
-      Check check(prepared, *execution, style, true);
+      Check check(*prepared_, *execution, style, true);
       check.run();
       for (const Comparison& comparison : check.comparisons()) {
-        compared += comparison.elements;
-        ambiguous += comparison.ambiguous;
+        result.compared += comparison.elements;
+        result.ambiguous += comparison.ambiguous;
       }
-      applied_ = applied_ || compared > 0;
-      // Named by the node: where this data set could not be followed any further, and every style stops there.
-      if (!check.note().empty() && compared == 0 && stopped_at_.empty()) {
-        stopped_at_ = check.note();
-        out_.metrics.push_back({stopped_at_, execution->data_set, "l1_not_followed", 1});
+      result.open = result.open || check.walk().uncertain() || !check.walk().note().empty();
+      if (result.stopped_at.empty() && !check.walk().note().empty()) {
+        result.stopped_at = check.walk().note();
+        result.data_set = execution->data_set;
       }
-      if (!check.agrees()) {
-        return false;
+      result.agrees = check.agrees();
+      if (!result.agrees) {
+        break;
       }
     }
-    // Where every element may be several codes, agreement says nothing.
-    if (compared > 0 && (ambiguous < compared || style.arithmetic.float_unit == 0)) {
-      out_.style = std::string(style.name);
+    return result;
+  }
+
+  std::vector<Finding> conclude(const Explanation& explanation, const Style& widest) {
+    if (!explanation.stopped_at.empty() && (explanation.compared == 0 || !executions_.front()->trace.empty())) {
+      out_.metrics.push_back({explanation.stopped_at, explanation.data_set, "l1_not_followed", 1});
+    }
+    if (!explanation.agrees) {
       out_.layers.emplace_back("L1");
+      return report(widest);
     }
-    if (compared > 0) {
-      out_.metrics.push_back({"", "", "l1_elements", static_cast<double>(compared)});
-      out_.metrics.push_back({"", "", "l1_ambiguous", static_cast<double>(ambiguous)});
+    if (explanation.compared > 0) {
+      // Where every element may be several codes, agreement says nothing.
+      if (explanation.ambiguous < explanation.compared || explanation.style->arithmetic.float_unit == 0) {
+        out_.style = std::string(explanation.style->name);
+        out_.layers.emplace_back("L1");
+      }
+      out_.metrics.push_back({"", "", "l1_elements", static_cast<double>(explanation.compared)});
+      out_.metrics.push_back({"", "", "l1_ambiguous", static_cast<double>(explanation.ambiguous)});
     }
-    return true;
+    return {};
+  }
+
+  /// Where the outputs are what the artifact says and the codes that the engine claims to have had are not, the trace
+  /// is wrong. Leaves the executions without their traces in that case.
+  std::optional<Finding> find_contradiction(std::span<const Style> styles) {
+    std::vector<Finding> wrong = report(styles.back());
+    std::vector<core::TensorMap> traces;
+    for (Execution* execution : executions_) {
+      traces.push_back(std::exchange(execution->trace, {}));
+    }
+    // No style explains outputs that the widest doesn't.
+    if (!wrong.empty() && try_style(styles.back()).agrees) {
+      const Explanation plain = explain(styles);
+      if (plain.agrees && !plain.open && plain.ambiguous == 0) {
+        (void)conclude(plain, styles.back());
+        Finding finding = std::move(wrong.front());
+        finding.message = fmt::format(
+            "the trace contradicts the outputs: style \"{}\" gives every output element from the inputs alone, but "
+            "not the codes that the trace holds\n  {}",
+            plain.style->name, finding.message);
+        return finding;
+      }
+    }
+    for (std::size_t i = 0; i < traces.size(); ++i) {
+      executions_[i]->trace = std::move(traces[i]);
+    }
+    return std::nullopt;
   }
 
   /// The widest style's differences: nothing narrower can explain more.
-  std::vector<Finding> report(const PreparedArtifact& prepared, const Style& style) {
-    out_.layers.emplace_back("L1");
+  std::vector<Finding> report(const Style& style) {
     std::vector<Finding> findings;
     std::set<std::string> reported;
     for (const Execution* execution : executions_) {
-      Check check(prepared, *execution, style, false);
+      Check check(*prepared_, *execution, style, false);
       check.run();
       for (const Comparison& comparison : check.comparisons()) {
-        if (comparison.wrong > 0 && reported.insert(comparison.tensor).second && findings.size() < kShown) {
-          findings.push_back(finding(prepared, *execution, comparison, style, findings.empty()));
+        if (!comparison.agrees() && reported.insert(comparison.tensor).second && findings.size() < Comparison::kShown) {
+          findings.push_back(finding(*execution, comparison, style, findings.empty()));
         }
       }
-      if (!findings.empty() && reported.size() >= kShown) {
+      if (reported.size() >= Comparison::kShown) {
         break;
       }
     }
     return findings;
   }
 
-  Finding finding(const PreparedArtifact& prepared, const Execution& execution, const Comparison& comparison,
-                  const Style& style, bool first) {
-    const Node& node = prepared.graph().nodes[comparison.node];
-    const Node& source = computing_node(prepared, node);
-    const auto traced = execution.trace.find(comparison.tensor);
-    const bool is_trace = traced != execution.trace.end();
-    const Tensor& actual = is_trace ? traced->second : execution.outputs.find(comparison.tensor)->second;
+  Finding finding(const Execution& execution, const Comparison& comparison, const Style& style, bool first) const {
+    const Node& node = prepared_->graph().nodes[comparison.node];
+    const Node& source = computing_node(node);
     Finding finding;
     finding.stage = Stage::execute;
     finding.facet = comparison.not_a_number ? Facet::nan : Facet::integers;
@@ -270,46 +311,69 @@ class IntegerCheck {
     finding.data_set = execution.data_set;
     finding.layer = "L1";
     finding.margin = comparison.worst_steps;
-    finding.message = fmt::format(
-        "node \"{}\" ({}), tensor \"{}\", data set \"{}\": {} of {} elements differ, worst {} steps\n"
+    finding.message = fmt::format("node \"{}\" ({}), tensor \"{}\", data set \"{}\": ", source.name, source.op_type,
+                                  comparison.tensor, execution.data_set);
+    if (!comparison.misfit.empty()) {
+      finding.message += "the trace holds another tensor: " + comparison.misfit;
+      return finding;
+    }
+    finding.message += fmt::format(
+        "{} of {} elements differ, worst {} steps\n"
         "  the artifact's own graph in exact arithmetic, with the rounding errors of style \"{}\" and every narrower "
         "style, admits other values",
-        source.name, source.op_type, comparison.tensor, execution.data_set, comparison.wrong, comparison.elements,
-        core::exact_text(static_cast<float>(comparison.worst_steps)), style.name);
+        comparison.wrong, comparison.elements, core::exact_text(static_cast<float>(comparison.worst_steps)),
+        style.name);
     for (const Difference& difference : comparison.shown) {
-      finding.message += "\n  " + difference_text(comparison, difference, actual.shape());
+      finding.message += "\n  " + difference_text(comparison, difference);
     }
-    if (is_trace) {
+    if (comparison.traced) {
       finding.message +=
           first ? "\n  first wrong node, judged on its own actual inputs" : "\n  wrong on its own actual inputs too";
+    } else if (!execution.trace.empty() && node.op_type == "DequantizeLinear" &&
+               execution.trace.contains(node.inputs[0])) {
+      finding.message += "\n  the trace contradicts this output: it is not its codes dequantized";
+    } else if (execution.trace.empty() && follows_computed(source)) {
+      finding.message += "\n  without a trace: this may be the consequence of a node before it";
     }
     return finding;
   }
 
+  /// Whether `node` reads what another node computed, not only graph inputs and constants.
+  [[nodiscard]] bool follows_computed(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [this](const std::string& name) {
+      const auto producer = prepared_->wiring().producer(name);
+      return producer && !prepared_->constants().contains(name) &&
+             !is_boundary(computing_node(prepared_->graph().nodes[*producer]));
+    });
+  }
+
+  static bool is_boundary(const Node& node) {
+    return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear";
+  }
+
   /// The operator whose result `node` quantizes or dequantizes; `node` itself where it computes.
-  static const Node& computing_node(const PreparedArtifact& prepared, const Node& node) {
+  [[nodiscard]] const Node& computing_node(const Node& node) const {
     const Node* current = &node;
-    while (current->op_type == "QuantizeLinear" || current->op_type == "DequantizeLinear") {
-      const auto producer = prepared.wiring().producer(current->input(0));
+    while (is_boundary(*current)) {
+      const auto producer = prepared_->wiring().producer(current->input(0));
       if (!producer) {
         break;
       }
-      current = &prepared.graph().nodes[*producer];
+      current = &prepared_->graph().nodes[*producer];
     }
     return *current;
   }
 
   const LayerContext& context_;
   Judgement& out_;
-  std::vector<const Execution*> executions_;
-  bool applied_ = false;
-  std::string stopped_at_;
+  std::vector<Execution*> executions_;
+  const PreparedArtifact* prepared_ = nullptr;
 };
 
 }  // namespace
 
-std::vector<Finding> check_integers(const LayerContext& context, Judgement& out) {
-  return IntegerCheck(context, out).run();
+std::vector<Finding> check_integers(const LayerContext& context, std::vector<Execution>& executions, Judgement& out) {
+  return IntegerCheck(context, executions, out).run();
 }
 
 }  // namespace assay::judge

@@ -52,7 +52,7 @@ std::shared_ptr<const core::TensorMap> only_outputs(const core::TensorMap& tenso
 
 class Judge {
  public:
-  Judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements)
+  Judge(Evidence& evidence, ReferenceCache& cache, double judged_elements)
       : evidence_(evidence), cache_(cache), context_{evidence, nullptr, {}, nullptr, {}, judged_elements} {}
 
   Judgement run() {
@@ -69,7 +69,8 @@ class Judge {
     append(out_.findings, audit_parameters(context_, *calibration_, out_));
     // Numbers are only compared where names, shapes and types agree.
     if (comparable && !evidence_.executions.empty()) {
-      append(out_.findings, check_integers(context_, out_));
+      append(out_.findings, check_integers(context_, evidence_.executions, out_));
+      append(out_.findings, check_overflow(context_, out_));
       append(out_.findings, check_bounds(context_, out_));
     }
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
@@ -201,7 +202,7 @@ class Judge {
     out_.sqnr_db = typical ? typical : any;
   }
 
-  const Evidence& evidence_;
+  Evidence& evidence_;
   ReferenceCache& cache_;
   LayerContext context_;
   std::shared_ptr<const CalibrationRanges> calibration_;
@@ -225,7 +226,7 @@ std::string index_text(std::int64_t flat, const core::Shape& shape) {
   return "[" + core::join(parts, ",") + "]";
 }
 
-Judgement judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements) {
+Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements) {
   return Judge(evidence, cache, judged_elements).run();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,11 +22,12 @@ struct Execution {
   core::TensorMap inputs;
   core::TensorMap outputs;
   converters::ExecuteReply reply;
-  /// Codes of intermediate quantized tensors where the converter can tell (embedded only), else empty.
+  /// Codes of the artifact's quantized tensors, by their names there, as the engine held them; empty until the judge
+  /// has asked for them (Evidence::ask_trace).
   core::TensorMap trace;
 };
 
-/// Everything the judge reads. The judge writes nothing and runs nothing of the converter's.
+/// Everything the judge reads. Of the converter's, it runs nothing but what `ask_trace` does.
 struct Evidence {
   const corpus::Case* test_case = nullptr;  ///< expectation and names; never null
   converters::Options options;              ///< as asked, after the case's own
@@ -39,6 +41,9 @@ struct Evidence {
   std::string artifact_error;           ///< why a qdq artifact can't be read: `fail` at stage artifact
   std::filesystem::path output_folder;  ///< given to the conversion; after a refusal or error nothing may lie in it
   std::vector<Execution> executions;
+  /// Executes a data set again, for its trace; empty where the converter can give none.
+  /// Errors   what the converter did wrong: it failed, gave other outputs than before, or not what it listed.
+  std::function<core::Result<core::TensorMap>(const Execution&)> ask_trace;
   /// What the runner found by itself (facets determinism and resources: outputs that change between two executions, a
   /// file left behind by a refusal …). They take part in the verdict like the judge's own.
   std::vector<Finding> recorded;
@@ -49,8 +54,9 @@ class ReferenceCache;
 [[nodiscard]] std::shared_ptr<ReferenceCache> make_reference_cache();
 
 /// Judges one conversion with its executions. Deterministic. `judged_elements` is N of DESIGN's false-alarm budget:
-/// the number of output elements judged in the whole run (an upper estimate is fine and safe).
-[[nodiscard]] Judgement judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements);
+/// the number of output elements judged in the whole run (an upper estimate is fine and safe). Where the outputs alone
+/// don't settle what happened inside, it asks for traces and leaves them in `evidence`.
+[[nodiscard]] Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements);
 
 /// The options that a ready artifact was evidently made with: activation type, symmetry, granularity. `fallback` where
 /// the artifact does not show it.

@@ -61,8 +61,15 @@ struct LayerContext {
 [[nodiscard]] std::string index_text(std::int64_t flat, const core::Shape& shape);
 
 /// L1: the artifact's own graph in exact arithmetic. Findings carry layer "L1"; sets `out.style`, adds metrics and
-/// "L1" to `out.layers` where it applied.
-[[nodiscard]] std::vector<Finding> check_integers(const LayerContext& context, Judgement& out);
+/// "L1" to `out.layers` where it applied. `executions` are those of `context.evidence`: where their outputs alone don't
+/// settle every node, the converter is asked for traces, which stay there.
+[[nodiscard]] std::vector<Finding> check_integers(const LayerContext& context, std::vector<Execution>& executions,
+                                                  Judgement& out);
+
+/// Sums of products that leave 32 bits. A node whose worst case over all codes does is recorded (metric
+/// "accumulator_worst", in units of 2³¹); an overflow with the case's own data is a finding of layer "L0". Only nodes
+/// that the converter doesn't report in float, and not under the policy `arithmetic: float`.
+[[nodiscard]] std::vector<Finding> check_overflow(const LayerContext& context, Judgement& out);
 
 /// L2: bounds against the float64 reference, end to end on the outputs, and per node where traces exist. Findings
 /// carry layer "L2"; sets `out.margin`, adds metrics and "L2" to `out.layers` where it applied.

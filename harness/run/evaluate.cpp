@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/model/onnx_io.hpp"
@@ -56,6 +57,16 @@ void note_relations(const RelationReport& relations, Judgement& judgement) {
   if (!relations.held.empty() || !relations.broken.empty()) {
     judgement.layers.emplace_back("L3");
   }
+}
+
+/// Equal in type, shape and every value, NaN being equal to itself.
+bool same_values(const core::Tensor& a, const core::Tensor& b) {
+  if (a == b) {
+    return true;
+  }
+  return a.is_real() && a.type() == b.type() && a.shape() == b.shape() &&
+         std::ranges::equal(a.reals(), b.reals(),
+                            [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
 std::map<std::string, core::QuantParams> input_params(const judge::Evidence& evidence) {
@@ -359,31 +370,99 @@ core::Status CaseBench::execute_data_sets(converters::Converter& converter, judg
     return sets.error();
   }
   for (const DataSet* set : *sets) {
-    core::Result<fs::path> output = fresh_folder("outputs");
-    if (!output) {
-      return output.error();
+    core::Result<judge::Execution> execution =
+        execute(converter, evidence.conversion.artifact, set->name, set->folder, false);
+    if (!execution) {
+      return execution.error();
     }
-    judge::Execution execution;
-    execution.data_set = set->name;
-    execution.inputs = set->inputs;
-    execution.reply = converter.execute({evidence.conversion.artifact, set->folder, *output});
-    if (execution.reply.outcome == Outcome::ok) {
-      core::Result<core::TensorMap> outputs = model::load_tensors(*output, "output");
-      if (outputs) {
-        execution.outputs = *std::move(outputs);
-      } else {
-        // What can't be read is the converter's fault: protocol 1 fixes the files' form.
-        execution.reply.outcome = Outcome::crash;
-        execution.reply.reason = "protocol: " + outputs.error().message;
-      }
-    }
-    const bool usable = execution.reply.outcome == Outcome::ok;
-    evidence.executions.push_back(std::move(execution));
+    execution->inputs = set->inputs;
+    const bool usable = execution->reply.outcome == Outcome::ok;
+    evidence.executions.push_back(*std::move(execution));
     if (!usable) {
       break;  // the first failure is the verdict; a hanging executor need not hang once per data set
     }
   }
+  if (evidence.converter.supports.trace) {
+    evidence.ask_trace = [this, &converter, artifact = evidence.conversion.artifact,
+                          deterministic = evidence.converter.policy.deterministic](const judge::Execution& execution) {
+      return trace(converter, artifact, execution, deterministic);
+    };
+  }
   return core::success();
+}
+
+core::Result<judge::Execution> CaseBench::execute(converters::Converter& converter, const fs::path& artifact,
+                                                  const std::string& data_set, const fs::path& inputs,
+                                                  bool with_trace) {
+  core::Result<fs::path> output = fresh_folder("outputs");
+  core::Result<fs::path> trace = with_trace ? fresh_folder("trace") : fs::path();
+  if (!output || !trace) {
+    return output ? trace.error() : output.error();
+  }
+  judge::Execution execution;
+  execution.data_set = data_set;
+  execution.reply = converter.execute({artifact, inputs, *output, *trace});
+  if (execution.reply.outcome != Outcome::ok) {
+    return execution;
+  }
+  // What can't be read is the converter's fault: protocol 1 fixes the files' form.
+  const auto read = [&execution](const fs::path& folder, std::string_view stem, core::TensorMap& tensors) {
+    core::Result<core::TensorMap> loaded = model::load_tensors(folder, stem);
+    if (loaded) {
+      tensors = *std::move(loaded);
+    } else {
+      execution.reply.outcome = Outcome::crash;
+      execution.reply.reason = "protocol: " + loaded.error().message;
+    }
+  };
+  read(*output, "output", execution.outputs);
+  if (!with_trace) {
+    return execution;
+  }
+  read(*trace, "trace", execution.trace);
+  for (const std::string& name : execution.reply.trace) {
+    if (!execution.trace.contains(name)) {
+      execution.reply.outcome = Outcome::crash;
+      execution.reply.reason =
+          fmt::format("protocol: the answer lists \"{}\" in its trace, but no file holds it", name);
+    }
+  }
+  std::error_code ignored;  // large for a deep network; what is left goes with the case's folder
+  fs::remove_all(*trace, ignored);
+  return execution;
+}
+
+core::Result<core::TensorMap> CaseBench::trace(converters::Converter& converter, const fs::path& artifact,
+                                               const judge::Execution& execution, bool deterministic) {
+  const auto wrong = [&execution](std::string_view what) {
+    return core::Error{core::ErrorKind::invalid_data,
+                       fmt::format("data set \"{}\", executed again for its trace: {}", execution.data_set, what),
+                       {},
+                       {},
+                       {}};
+  };
+  core::Result<fs::path> inputs = fresh_folder("in");
+  if (!inputs || !model::save_tensors(execution.inputs, *inputs, "input")) {
+    return core::TensorMap();  // our own trouble with files: no trace, and no finding against the converter
+  }
+  core::Result<judge::Execution> again = execute(converter, artifact, execution.data_set, *inputs, true);
+  if (!again) {
+    return core::TensorMap();
+  }
+  if (again->reply.outcome != Outcome::ok) {
+    return wrong(fmt::format("{}: {}", converters::outcome_name(again->reply.outcome), again->reply.reason));
+  }
+  for (const auto& [name, tensor] : execution.outputs) {
+    const auto found = again->outputs.find(name);
+    if (found != again->outputs.end() && same_values(found->second, tensor)) {
+      continue;
+    }
+    if (!deterministic) {
+      return core::TensorMap();  // of another execution: it says nothing about this one
+    }
+    return wrong(fmt::format("output \"{}\" differs from the first execution's", name));
+  }
+  return std::move(again->trace);
 }
 
 }  // namespace assay::run

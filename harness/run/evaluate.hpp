@@ -82,6 +82,13 @@ class CaseBench {
   [[nodiscard]] core::Result<RelationReport> check_relations_of(converters::Converter& converter,
                                                                 const judge::Evidence& evidence);
   [[nodiscard]] core::Status execute_data_sets(converters::Converter& converter, judge::Evidence& evidence);
+  [[nodiscard]] core::Result<judge::Execution> execute(converters::Converter& converter,
+                                                       const std::filesystem::path& artifact,
+                                                       const std::string& data_set,
+                                                       const std::filesystem::path& inputs, bool with_trace);
+  [[nodiscard]] core::Result<core::TensorMap> trace(converters::Converter& converter,
+                                                    const std::filesystem::path& artifact,
+                                                    const judge::Execution& execution, bool deterministic);
 
   const corpus::Case& case_;
   core::TemporaryFolder folder_;

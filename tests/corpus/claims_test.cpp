@@ -9,9 +9,6 @@
 namespace assay::corpus {
 namespace {
 
-// Moves exact ties only, where the judge accepts both neighbours because standards differ (DESIGN section 5, L1).
-const std::set<std::string> kUnobservable{"zero_point_added_before_rounding"};
-
 std::set<std::string> fault_names() {
   std::set<std::string> names;
   for (const auto& fault : embedded::fault_table()) names.emplace(fault.name);
@@ -28,7 +25,7 @@ TEST(Claims, NameOnlyFaultsThatExist) {
   }
 }
 
-TEST(Claims, CoverEveryObservableFault) {
+TEST(Claims, CoverEveryFault) {
   const auto cases = load_corpus();
   ASSERT_TRUE(cases) << cases.error().message;
   std::set<std::string> open = fault_names();
@@ -36,7 +33,7 @@ TEST(Claims, CoverEveryObservableFault) {
   for (const Case& c : *cases) {
     for (const std::string& fault : c.kills) open.erase(fault);
   }
-  EXPECT_EQ(open, kUnobservable);
+  EXPECT_TRUE(open.empty()) << *open.begin() << " is claimed by no case";
 }
 
 }  // namespace

@@ -204,6 +204,123 @@ TEST(IntegerNodes, WeightOnlyQuantizationRunsInFloat) {
   EXPECT_THAT(outputs->at("y").to_reals(), ElementsAre(3.375));
 }
 
+// Codes 4 and -6 of step 0.5 times the weight 3·0.25, bias code 8 of step 0.125: (12 + 8)/8 and (-18 + 8)/8.
+TEST(IntegerNodes, ASumOfProductsLeftInFloatIsItsAccumulatorDequantized) {
+  GraphMaker g;
+  const auto x = g.input("x", {1, 1, 2}, 0.5, 10);
+  const auto w = g.constant("w", int8s({1, 1, 1}, {3}), {0.25});
+  const auto b = g.constant("b", ints(DType::int32, {1}, {8}), {0.125});
+  g.node("Conv", {x, w, b}, "y");
+  g.output("y");
+  EXPECT_THAT(integer_nodes_of(g.model()), ElementsAre("y"));
+  TensorMap trace;
+  const auto outputs = run_quantized(g.model(), {{"x", floats({1, 1, 2}, {2, -3})}}, {}, &trace);
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(outputs->at("y").to_reals(), ElementsAre(2.5, -1.25));
+  EXPECT_FALSE(trace.contains("y"));  // no codes
+}
+
+TEST(IntegerNodes, EverySumOfProductsMayBeLeftInFloat) {
+  core::Rng rng(17);
+  const auto check = [&](GraphMaker& g, const Shape& shape) {
+    g.output("y");
+    EXPECT_THAT(integer_nodes_of(g.model()), ElementsAre("y"));
+    const TensorMap inputs{{"x", random_floats(rng, shape, 2)}};
+    const auto actual = run_quantized(g.model(), inputs);
+    ASSERT_TRUE(actual) << actual.error().message;
+    const Tensor expected = float_codes(g.model(), inputs, "y");
+    ASSERT_EQ(actual->at("y").shape(), expected.shape());
+    for (std::int64_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(actual->at("y").as_real(i), expected.as_real(i), 1e-5);  // up to 50 products of at most 2·0.7
+    }
+  };
+  {
+    GraphMaker g;
+    const Shape shape{2, 4, 5, 6};
+    const auto x = g.input("x", shape, 0.02, 7);
+    const auto w = g.constant("w", random_codes(rng, {4, 3, 2, 2}), random_scales(rng, 3), {}, 1);
+    g.node("ConvTranspose", {x, w}, "y", {{"group", std::int64_t{2}}});
+    check(g, shape);
+  }
+  {
+    GraphMaker g;
+    const Shape shape{2, 3, 5, 6};
+    const auto x = g.input("x", shape, 0.02, -7);
+    const auto w = g.constant("w", random_codes(rng, {3, 1, 3, 3}), random_scales(rng, 3));
+    g.node("Conv", {x, w}, "y", {{"group", std::int64_t{3}}});  // depthwise
+    check(g, shape);
+  }
+  {
+    GraphMaker g;
+    const Shape shape{2, 3, 7};
+    const auto x = g.input("x", shape, 0.02, 3);
+    const auto w = g.constant("w", random_codes(rng, {7, 5}), random_scales(rng, 5), {}, 1);
+    g.node("MatMul", {x, w}, "y");
+    check(g, shape);
+  }
+  {
+    GraphMaker g;
+    const Shape shape{7, 3};
+    const auto x = g.input("x", shape, 0.02, 3);
+    const auto w = g.constant("w", random_codes(rng, {4, 7}), random_scales(rng, 4));
+    g.node("MatMul", {w, x}, "y");
+    check(g, shape);
+  }
+  {
+    GraphMaker g;
+    const Shape shape{3, 7};
+    const auto x = g.input("x", shape, 0.02, 3);
+    const auto w = g.constant("w", random_codes(rng, {5, 7}), random_scales(rng, 5));
+    g.initializer("b", floats({5}, {0.1, 0.2, -0.3, 0, 5}));
+    g.node("Gemm", {x, w, "b"}, "y", {{"transB", std::int64_t{1}}, {"alpha", 0.5}});
+    check(g, shape);
+  }
+}
+
+// Codes of uint8 with zero_point 0 reach 255: 255·127·K fits 32 bits up to K = 66311.
+TEST(IntegerNodes, SumsThatCouldLeave32BitsRunInFloat) {
+  const auto made = [](std::int64_t depth) {
+    GraphMaker g;
+    const auto x = g.input("x", {1, depth}, 1, 0, DType::uint8);
+    const auto w =
+        g.constant("w", int8s({depth, 1}, std::vector<std::int64_t>(static_cast<std::size_t>(depth), 127)), {1});
+    g.node("MatMul", {x, w}, "y");
+    g.quantized_output("y", 0x1p26, 0);
+    return g;
+  };
+  EXPECT_THAT(integer_nodes_of(made(66311).model()), ElementsAre("y"));
+  EXPECT_TRUE(integer_nodes_of(made(66312).model()).empty());
+  const TensorMap inputs{{"x", floats({1, 66312}, std::vector<double>(66312, 255))}};
+  EXPECT_THAT(codes_of(made(66312).model(), inputs, "y_q"), ElementsAre(32));  // 2147514120 ÷ 2²⁶ = 32.0005
+}
+
+TEST(IntegerNodes, ABiasCountsTowardsTheSum) {
+  const auto made = [](std::int64_t bias) {
+    GraphMaker g;
+    const auto x = g.input("x", {1, 1, 1}, 1, 0);
+    const auto w = g.constant("w", int8s({1, 1, 1}, {-127}), {1});
+    const auto b = g.constant("b", ints(DType::int32, {1}, {bias}), {1});
+    g.node("Conv", {x, w, b}, "y");
+    g.quantized_output("y", 0x1p26, 0);
+    return integer_nodes_of(g.model()).size();
+  };
+  EXPECT_EQ(made(2147483647 - 127 * 128), 1U);
+  EXPECT_EQ(made(2147483647 - 127 * 128 + 1), 0U);
+}
+
+TEST(Program, NamesTheProductOfActivationsWhoseSumsAreTooLong) {
+  GraphMaker g;
+  const auto a = g.input("a", {1, 40000}, 1, 0, DType::uint8);
+  const auto b = g.input("b", {40000, 1}, 1, 0, DType::uint8);
+  g.node("MatMul", {a, b}, "y");
+  g.quantized_output("y", 1, 0);
+  const auto outputs = run_quantized(g.model(), {{"a", floats({1, 40000}, std::vector<double>(40000, 1))},
+                                                 {"b", floats({40000, 1}, std::vector<double>(40000, 1))}});
+  ASSERT_FALSE(outputs);
+  EXPECT_EQ(outputs.error().node, "y");
+  EXPECT_THAT(outputs.error().message, HasSubstr("sums of 40000 products of codes may exceed 32 bits"));
+}
+
 TEST(IntegerNodes, AFloatReaderOfTheResultKeepsTheNodeInFloat) {
   GraphMaker g;
   const auto x = g.input("x", {2}, 1, 0);

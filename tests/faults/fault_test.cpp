@@ -34,15 +34,8 @@ const std::map<std::string, std::vector<std::string>>& claims() {
 
 class Fault : public testing::TestWithParam<std::string> {};
 
-/// Moves exact ties only, where both neighbours pass since standards differ (DESIGN section 5, L1).
-constexpr const char* kMovesTiesOnly = "zero_point_added_before_rounding";
-
 TEST_P(Fault, IsCaughtByEveryCaseThatClaimsIt) {
   const auto claim = claims().find(GetParam());
-  if (GetParam() == kMovesTiesOnly) {
-    ASSERT_EQ(claim, claims().end());
-    return;
-  }
   ASSERT_NE(claim, claims().end()) << "no case claims to catch it";
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
   ASSERT_TRUE(folder.ok());

@@ -140,6 +140,143 @@ TEST(IntegerCheck, NamesTheFirstWrongNodeFromATrace) {
   EXPECT_THAT(findings[0].message, HasSubstr("first wrong node"));
 }
 
+/// Relu after Relu with one scale 0.5: codes only move. Outputs and trace are given, the latter when asked for.
+struct Chain {
+  Chain()
+      : judged(parse("g (float[1,4] x) => (float[1,4] y) { a = Relu(x) y = Relu(a) }", {}),
+               parse("g (float[1,4] x) => (float[1,4] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+                     " a = Relu(xd) aq = QuantizeLinear(a, s, z) ad = DequantizeLinear(aq, s, z)"
+                     " b = Relu(ad) bq = QuantizeLinear(b, s, z) y = DequantizeLinear(bq, s, z) }",
+                     {{"s", Tensor::scalar(DType::float32, 0.5)}, {"z", codes(DType::int8, {}, {0})}})) {}
+
+  std::vector<Finding> judge(std::vector<double> y, const std::map<std::string, std::vector<std::int64_t>>& trace) {
+    judged.add("typical", {{"x", reals({1, 4}, {1, -1, 2, 3})}}, {{"y", reals({1, 4}, std::move(y))}});
+    judged.evidence.ask_trace = [this, trace](const Execution&) -> core::Result<core::TensorMap> {
+      ++asked;
+      core::TensorMap tensors;
+      for (const auto& [name, values] : trace) {
+        tensors.emplace(name, codes(DType::int8, {1, static_cast<std::int64_t>(values.size())}, values));
+      }
+      return tensors;
+    };
+    return judged.integers();
+  }
+
+  Judged judged;
+  int asked = 0;
+};
+
+TEST(IntegerCheck, AsksForNoTraceWhereTheOutputsSettleIt) {
+  Chain chain;
+  EXPECT_THAT(chain.judge({1, 0, 2, 3}, {}), ::testing::IsEmpty());
+  EXPECT_EQ(chain.asked, 0);
+}
+
+TEST(IntegerCheck, NamesTheFirstWrongNodeOnceItHasTheTrace) {
+  Chain chain;
+  const auto findings =
+      chain.judge({1, 0, 2.5, 3}, {{"xq", {2, -2, 4, 6}}, {"aq", {2, 0, 5, 6}}, {"bq", {2, 0, 5, 6}}});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].node, "a");
+  EXPECT_THAT(findings[0].message, HasSubstr("aq[0,2]: expected 4, actual 5"));
+  EXPECT_EQ(chain.asked, 1);
+  EXPECT_FALSE(chain.judged.evidence.executions[0].trace.empty());  // left for the other layers
+}
+
+TEST(IntegerCheck, SaysWithoutATraceThatAnEarlierNodeMayBeWrong) {
+  Chain chain;
+  const auto findings = chain.judge({1, 0, 2.5, 3}, {});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].node, "b");
+  EXPECT_THAT(findings[0].message, HasSubstr("may be the consequence of a node before it"));
+}
+
+TEST(IntegerCheck, AnOutputThatIsNotItsOwnCodesContradictsTheTrace) {
+  Chain chain;
+  const auto findings =
+      chain.judge({1, 0, 2.5, 3}, {{"xq", {2, -2, 4, 6}}, {"aq", {2, 0, 4, 6}}, {"bq", {2, 0, 4, 6}}});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].tensor, "y");
+  EXPECT_THAT(findings[0].message, HasSubstr("the trace contradicts this output"));
+}
+
+TEST(IntegerCheck, ATraceOfAnotherShapeIsAFinding) {
+  Chain chain;
+  const auto findings = chain.judge({1, 0, 2.5, 3}, {{"xq", {2, -2, 4, 6}}, {"aq", {2, 0, 4}}});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings[0].message, HasSubstr("the trace holds another tensor: expected int8 [1,4], actual int8 [1,3]"));
+}
+
+// Code 1 of step 0.5 is half a step of the output: away from zero it becomes 1, which the outputs settle by themselves.
+TEST(IntegerCheck, AWrongTraceOfRightOutputsIsItsOwnFailure) {
+  Judged judged(
+      parse("g (float[1,4] x) => (float[1,4] y) { y = Relu(x) }", {}),
+      parse("g (float[1,4] x) => (float[1,4] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+            " a = Relu(xd) aq = QuantizeLinear(a, one, z) y = DequantizeLinear(aq, one, z) }",
+            {{"s", Tensor::scalar(DType::float32, 0.5)},
+             {"one", Tensor::scalar(DType::float32, 1)},
+             {"z", codes(DType::int8, {}, {0})}}));
+  judged.add("typical", {{"x", reals({1, 4}, {0.5, -1, 2, 3})}}, {{"y", reals({1, 4}, {1, 0, 2, 3})}});
+  std::vector<std::int64_t> x_codes{1, -2, 4, 6};
+  judged.evidence.ask_trace = [&x_codes](const Execution&) -> core::Result<core::TensorMap> {
+    return core::TensorMap{{"xq", codes(DType::int8, {1, 4}, x_codes)},
+                           {"aq", codes(DType::int8, {1, 4}, {1, 0, 2, 3})}};
+  };
+  EXPECT_THAT(judged.integers(), ::testing::IsEmpty());
+  EXPECT_EQ(judged.judgement.style, "half_away");
+
+  judged.evidence.executions[0].trace.clear();
+  x_codes[1] = -3;
+  const auto findings = judged.integers();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_THAT(findings[0].message, HasSubstr("the trace contradicts the outputs: style \"half_away\""));
+  EXPECT_THAT(findings[0].message, HasSubstr("xq[0,1]: expected -2, actual -3"));
+}
+
+TEST(IntegerCheck, AnExecutionThatDoesNotRepeatItselfIsAFinding) {
+  Chain chain;
+  chain.judged.add("typical", {{"x", reals({1, 4}, {1, -1, 2, 3})}}, {{"y", reals({1, 4}, {1, 0, 2.5, 3})}});
+  chain.judged.evidence.ask_trace = [](const Execution&) -> core::Result<core::TensorMap> {
+    return core::Error{core::ErrorKind::invalid_data, "it gave another output", {}, {}, {}};
+  };
+  const auto findings = chain.judged.integers();
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].facet, Facet::integers);
+  EXPECT_EQ(findings[1].facet, Facet::determinism);
+  EXPECT_EQ(findings[1].message, "it gave another output");
+}
+
+/// 1x1 Gemm left in float: y = 3·0.25·(q·0.5) + 4·0.125, reported in INT8.
+std::vector<Finding> judge_left_in_float(const std::vector<double>& y, const std::string& got, Judgement& judgement) {
+  const std::map<std::string, Tensor> parameters{
+      {"xs", Tensor::scalar(DType::float32, 0.5)},  {"xz", codes(DType::int8, {}, {0})},
+      {"ws", Tensor::scalar(DType::float32, 0.25)}, {"wz", codes(DType::int8, {}, {0})},
+      {"wq", codes(DType::int8, {1, 1}, {3})},      {"bq", codes(DType::int32, {1}, {4})},
+      {"bs", Tensor::scalar(DType::float32, 0.125)}};
+  Judged judged(parse("g (float[2,1] x) => (float[2,1] y) { y = Gemm(x, w, b) }",
+                      {{"w", reals({1, 1}, {0.75})}, {"b", reals({1}, {0.5})}}),
+                parse("g (float[2,1] x) => (float[2,1] y) { xq = QuantizeLinear(x, xs, xz)"
+                      " xd = DequantizeLinear(xq, xs, xz) wd = DequantizeLinear(wq, ws, wz)"
+                      " bd = DequantizeLinear(bq, bs) y = Gemm(xd, wd, bd) }",
+                      parameters));
+  judged.evidence.converter.policy.arithmetic = "integer";
+  judged.evidence.conversion.precision = {{"y", "Gemm", got}};
+  judged.add("typical", {{"x", reals({2, 1}, {1, -2})}}, {{"y", reals({2, 1}, y)}});
+  auto findings = judged.integers();
+  judgement = judged.judgement;
+  return findings;
+}
+
+// Accumulators 3·2 + 4 = 10 and 3·(-4) + 4 = -8, times 0.125.
+TEST(IntegerCheck, HoldsASumLeftInFloatToItsAccumulator) {
+  Judgement judgement;
+  EXPECT_THAT(judge_left_in_float({1.25, -1}, "int8", judgement), ::testing::IsEmpty());
+  EXPECT_THAT(judgement.layers, ::testing::ElementsAre("L1"));
+  EXPECT_THAT(judge_left_in_float({1.25 + 0x1p-22, -1}, "int8", judgement), ::testing::IsEmpty());  // two roundings
+  EXPECT_EQ(judge_left_in_float({1.25 + 0x1p-19, -1}, "int8", judgement).size(), 1U);
+  EXPECT_EQ(judge_left_in_float({1.375, -1}, "int8", judgement).size(), 1U);  // another accumulator
+}
+
 /// A residual block with everything that moves, sums, cuts and tabulates codes; s1 … s5 are unlike scales.
 model::Model block(bool quantized) {
   const auto pair = [&](const std::string& from, const std::string& to, const std::string& p) {

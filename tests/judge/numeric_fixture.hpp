@@ -352,7 +352,7 @@ struct Judged {
   }
   std::vector<Finding> integers() {
     judgement = {};
-    return check_integers(context(), judgement);
+    return check_integers(context(), evidence.executions, judgement);
   }
   std::vector<Finding> bounds() {
     judgement = {};

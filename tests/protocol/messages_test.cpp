@@ -43,7 +43,26 @@ TEST(Request, EveryVerbReadsBack) {
     const auto read = read_request(write_request(request));
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(read->verb, verb);
+    EXPECT_TRUE(read->execute.trace.empty());
   }
+}
+
+TEST(Request, ATraceMayBeAskedForAndGiven) {
+  Request request;
+  request.verb = Verb::execute;
+  request.execute = {"a", "b", "c", "d"};
+  const auto read = read_request(write_request(request));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->execute.trace, "d");
+
+  converters::ExecuteReply reply;
+  reply.outcome = Outcome::ok;
+  reply.trace = {"xq", "yq"};
+  const auto answer = read_execute_reply(3, write_reply(3, reply));
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->trace, reply.trace);
+  EXPECT_TRUE(read_execute_reply(3, R"({"id":3,"status":"ok"})")->trace.empty());
+  EXPECT_FALSE(read_execute_reply(3, R"({"id":3,"status":"ok","trace":7})").ok());
 }
 
 TEST(Request, UnknownKeysAreIgnoredAndMissingOnesNamed) {
@@ -69,6 +88,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.supports.execute = false;
   d.supports.artifact = "scales";
   d.supports.reports = {"tensors"};
+  d.supports.trace = true;
   d.policy.weights = "adapted";
   d.policy.divisor = 127.5;
   d.policy.fixed_ranges = {{"Softmax", {0, 1}}, {"Odd", {-HUGE_VAL, HUGE_VAL}}};
@@ -82,6 +102,7 @@ TEST(Description, ReadsBackAsWritten) {
   EXPECT_EQ(read->supports.operators, d.supports.operators);
   EXPECT_FALSE(read->supports.per_axis.has_value());
   EXPECT_FALSE(read->supports.execute);
+  EXPECT_TRUE(read->supports.trace);
   EXPECT_EQ(read->supports.artifact, "scales");
   EXPECT_EQ(read->policy.weights, "adapted");
   EXPECT_EQ(read->policy.divisor, 127.5);

@@ -6,6 +6,9 @@ An adapter is an object with three methods, handed to `serve`:
     convert(model, calibration, options, output) -> dict  artifact, and what `reports` lists
     execute(artifact, inputs, output) -> None             writes output_0.pb … into the folder `output`
 
+One whose `supports` says "trace" also takes execute(artifact, inputs, output, trace), writes the codes inside the
+artifact as trace_0.pb … into the folder `trace` and returns their tensors' names.
+
 Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message.
 Whatever is printed goes to standard error: standard output belongs to the protocol.
 """
@@ -88,8 +91,9 @@ def _answer(adapter, request):
     if verb == "describe":
         return adapter.describe()
     if verb == "execute":
-        adapter.execute(request["artifact"], request["inputs"], request["output"])
-        return {}
+        paths = [request[key] for key in ("artifact", "inputs", "output", "trace") if key in request]
+        names = adapter.execute(*paths)
+        return {"trace": names} if "trace" in request else {}
     if verb == "convert":
         diagnostics = _Diagnostics()
         logging.getLogger().addHandler(diagnostics)

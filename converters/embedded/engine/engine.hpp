@@ -38,8 +38,9 @@ class Program {
   [[nodiscard]] static core::Result<Program> compile_float(const model::Model& model);
 
   /// Prepares a Q/DQ artifact for execution on integers. A node whose data come from DequantizeLinear and whose result
-  /// goes into QuantizeLinear (with at most one Relu or Clip between) runs on codes where it has an integer form;
-  /// everything else runs in float between Dequantize and Quantize, exactly as the graph says.
+  /// goes into QuantizeLinear (with at most one Relu or Clip between) runs on codes where it has an integer form; so do
+  /// sums of products whose result is left in float, which are dequantized from their accumulators. Everything else
+  /// runs in float between Dequantize and Quantize, exactly as the graph says.
   [[nodiscard]] static core::Result<Program> compile(const model::Model& artifact, const ArithmeticPolicy& policy = {});
 
   Program(Program&&) noexcept;

@@ -25,8 +25,9 @@ struct Prepared {
   OutputCodes out;
 };
 
-template <typename Code>
-void convolve_by_planes(const Prepared& p, const Convolution& c, const Code* x, std::uint8_t* out) {
+// `Out` is a byte for codes, float where the result is left in float.
+template <typename Code, typename Out>
+void convolve_by_planes(const Prepared& p, const Convolution& c, const Code* x, Out* out) {
   std::vector<std::int16_t> plane(static_cast<std::size_t>(padded_volume(c.window)));
   std::vector<std::int32_t> sums(static_cast<std::size_t>(c.out_plane()));
   const auto pad = static_cast<std::int16_t>(p.pad_code - p.x_zero_point);
@@ -42,13 +43,13 @@ void convolve_by_planes(const Prepared& p, const Convolution& c, const Code* x, 
   }
 }
 
-template <typename Code>
-void convolve(const Prepared& p, const Convolution& c, const Code* x, std::uint8_t* out) {
+template <typename Code, typename Out>
+void convolve(const Prepared& p, const Convolution& c, const Code* x, Out* out) {
   const std::int64_t plane = c.out_plane();
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
     const std::int64_t group = i % c.groups;
     const WindowRows<Code> columns(x + i * c.in_per_group * c.in_plane(), c.window, static_cast<Code>(p.pad_code));
-    std::uint8_t* target = out + i * c.out_per_group * plane;
+    Out* target = out + i * c.out_per_group * plane;
     multiply_codes<Code>(p.rows[static_cast<std::size_t>(group)], columns, plane, p.x_zero_point, p.tile,
                          [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
                              const std::int32_t* sums, std::int64_t stride) {
@@ -60,8 +61,8 @@ void convolve(const Prepared& p, const Convolution& c, const Code* x, std::uint8
   }
 }
 
-template <typename Code>
-void convolve_transposed(const Prepared& p, const Convolution& c, const Code* x, std::uint8_t* out) {
+template <typename Code, typename Out>
+void convolve_transposed(const Prepared& p, const Convolution& c, const Code* x, Out* out) {
   const std::int64_t in_plane = c.in_plane();
   std::vector<std::int32_t> sums(static_cast<std::size_t>(c.out_per_group * c.out_plane()));
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
@@ -110,6 +111,26 @@ void centre(const Buffer& weight, const std::vector<std::int16_t>& zero_points, 
   }
 }
 
+/// Whether no input can make a sum leave 32 bits.
+bool sums_fit(const Buffer& weight, bool transposed, std::int64_t groups, const std::vector<std::int16_t>& zero_points,
+              const Operand& x, std::int64_t x_zero_point, std::span<const std::int32_t> biases) {
+  const Shape& shape = weight.shape();
+  const std::int64_t rest = weight.size() / shape[0];
+  const std::int64_t taps = rest / shape[1];
+  const std::int64_t in_per_group = shape[0] / groups;
+  AccumulatorBounds bounds(static_cast<std::size_t>(transposed ? groups * shape[1] : shape[0]));
+  with_code_type(weight.type(), [&](auto code) {
+    const auto* codes = weight.data<decltype(code)>();
+    for (std::int64_t i = 0; i < weight.size(); ++i) {
+      const std::int64_t row = i / rest;
+      const std::int64_t own = transposed ? i / taps % shape[1] : row;
+      const std::int64_t channel = transposed ? row / in_per_group * shape[1] + own : row;
+      bounds.add(static_cast<std::size_t>(channel), codes[i] - zero_points[static_cast<std::size_t>(own)]);
+    }
+  });
+  return bounds.fit(x.params.type, x_zero_point, biases);
+}
+
 Result<Kernel> make(const IntegerBinding& binding, bool transposed) {
   const Operand& x = binding.operand(0);
   const Operand& w = binding.operand(1);
@@ -135,6 +156,7 @@ Result<Kernel> make(const IntegerBinding& binding, bool transposed) {
   p->weight_shape = weight.shape();
   p->weight_type = weight.type();
   p->x_zero_point = subtracted_zero_point(x, binding.policy);
+  if (!sums_fit(weight, transposed, p->groups, params->zero_point, x, p->x_zero_point, bias->codes)) return Kernel();
   p->pad_code = binding.policy.pad == PadCode::zero_point ? x.zero_point() : 0;
   p->tile = code_tile(binding.policy.accumulator);
   p->out = binding.outputs[0];
@@ -150,16 +172,17 @@ Result<Kernel> make(const IntegerBinding& binding, bool transposed) {
     auto bound = bind_convolution(p->attributes, p->groups, transposed, input.shape(), p->weight_shape);
     if (!bound) return bound.error();
     call.outputs[0] = Buffer(p->out.type, bound->out_shape);
-    auto* out = call.outputs[0].data<std::uint8_t>();
-    with_code_type(input.type(), [&](auto code) {
-      const auto* codes = input.data<decltype(code)>();
-      if (by_planes) {
-        convolve_by_planes(*p, *bound, codes, out);
-      } else if (transposed) {
-        convolve_transposed(*p, *bound, codes, out);
-      } else {
-        convolve(*p, *bound, codes, out);
-      }
+    with_result(call.outputs[0], [&](auto* out) {
+      with_code_type(input.type(), [&](auto code) {
+        const auto* codes = input.data<decltype(code)>();
+        if (by_planes) {
+          convolve_by_planes(*p, *bound, codes, out);
+        } else if (transposed) {
+          convolve_transposed(*p, *bound, codes, out);
+        } else {
+          convolve(*p, *bound, codes, out);
+        }
+      });
     });
     return core::success();
   });

@@ -36,6 +36,24 @@ const IntegerMakerTable& integer_makers() {
   return table;
 }
 
+bool sums_products(std::string_view op) {
+  return op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul";
+}
+
+bool AccumulatorBounds::fit(DType type, std::int64_t zero_point, std::span<const std::int32_t> biases) const {
+  const core::IntegerLimits codes = core::integer_limits(type);
+  const core::IntegerLimits sums = core::integer_limits(DType::int32);
+  const std::int64_t up = codes.high - zero_point;
+  const std::int64_t down = zero_point - codes.low;
+  for (std::size_t j = 0; j < positive_.size(); ++j) {
+    const std::int64_t bias = biases.empty() ? 0 : biases[j];
+    const std::int64_t high = positive_[j] * up + negative_[j] * down + bias;
+    const std::int64_t low = bias - positive_[j] * down - negative_[j] * up;
+    if (high > sums.high || low < sums.low) return false;
+  }
+  return true;
+}
+
 std::optional<ClipLimits> clip_limits(const Node& clip, std::span<const Buffer* const> constants) {
   ClipLimits limits;
   if (clip.has("min")) limits.low = clip.float_or("min", 0);

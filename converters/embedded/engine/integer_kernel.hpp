@@ -35,15 +35,28 @@ struct IntegerBinding {
   const Node& node;
   std::int64_t opset = 13;
   std::span<const Operand> operands;
-  std::span<const OutputCodes> outputs;
+  std::span<const OutputCodes> outputs;  ///< type float32 where the sum is left in float (sums_products only)
   const ArithmeticPolicy& policy;
 
   [[nodiscard]] const Operand& operand(std::size_t index) const;
   [[nodiscard]] bool has(std::size_t index) const { return operand(index).kind != Operand::Kind::absent; }
 };
 
+/// Calls work(pointer) with the elements of a result: bytes where they are codes, float where it is left in float.
+template <typename Work>
+void with_result(Buffer& result, Work&& work) {
+  if (result.type() == DType::float32) {
+    work(result.data<float>());
+  } else {
+    work(result.data<std::uint8_t>());
+  }
+}
+
 /// Makes the integer form; an empty kernel where the node has none with these operands (it then runs in float).
 using IntegerMaker = Result<Kernel> (*)(const IntegerBinding&);
+/// Operators that sum products of codes: their int32 sums are exact whatever becomes of them, so that these nodes run
+/// on codes also where the result is left in float.
+[[nodiscard]] bool sums_products(std::string_view op);
 using IntegerMakerTable = std::map<std::string_view, IntegerMaker>;
 [[nodiscard]] const IntegerMakerTable& integer_makers();
 
@@ -80,5 +93,21 @@ struct ChannelBias {
 };
 [[nodiscard]] std::optional<ChannelBias> channel_bias(const Operand& bias, std::span<const double> in_scales,
                                                       std::int64_t channels, double factor = 1);
+
+/// What the sums of one layer can reach, whatever codes come in: weights are told channel by channel, zero_point taken
+/// off. Sums are exact modulo 2^32, so that only their ends matter.
+class AccumulatorBounds {
+ public:
+  explicit AccumulatorBounds(std::size_t channels) : positive_(channels, 0), negative_(channels, 0) {}
+  void add(std::size_t channel, std::int64_t weight) {
+    (weight > 0 ? positive_ : negative_)[channel] += weight > 0 ? weight : -weight;
+  }
+  /// Whether every sum over codes of `type`, `zero_point` taken off, fits 32 bits with its bias (none, or one per
+  /// channel).
+  [[nodiscard]] bool fit(DType type, std::int64_t zero_point, std::span<const std::int32_t> biases) const;
+
+ private:
+  std::vector<std::int64_t> positive_, negative_;  // sums of the weights of either sign, as magnitudes
+};
 
 }  // namespace assay::embedded::engine

@@ -201,7 +201,7 @@ class Builder {
       step.kernel = integer->second.kernel;
       state_.integer_nodes.insert(state_.integer_nodes.end(), integer->second.names.begin(),
                                   integer->second.names.end());
-      step.traced = step.outputs;
+      if (integer->second.outputs[0] != node.outputs[0]) step.traced = step.outputs;  // codes, not left in float
     } else {
       const bool quantizes = policy_ != nullptr && node.op_type == "QuantizeLinear";
       auto kernel =

@@ -158,7 +158,9 @@ class Finder {
     std::vector<std::vector<Target>> targets;
     for (const std::string& output : node.outputs) {
       if (!output.empty()) targets.push_back(follow(output, found));
-      if (output.empty() || targets.back().empty()) return IntegerNode{};
+      if (output.empty() || targets.back().empty()) {
+        return sums_products(node.op_type) ? left_in_float(node, maker) : IntegerNode{};
+      }
     }
     // A result that several QuantizeLinear nodes take is computed for each; only a single result may be.
     const std::size_t times = targets.size() == 1 ? targets[0].size() : 1;
@@ -177,6 +179,20 @@ class Finder {
     }
     found.kernel = times == 1 ? std::move(kernels[0]) : in_turn(std::move(kernels));
     for (const std::size_t index : found.covered) activations_.insert(index);
+    return found;
+  }
+
+  /// The form that sums on codes and leaves the result in float.
+  Result<IntegerNode> left_in_float(const Node& node, IntegerMaker maker) const {
+    IntegerNode found;
+    const std::vector<Operand> operands = operands_of(node, found);
+    OutputCodes out;
+    out.type = DType::float32;
+    auto kernel = maker({node, opset_, operands, {&out, 1}, policy_});
+    if (!kernel) return kernel.error();
+    found.kernel = std::move(*kernel);
+    found.names = {node.name};
+    found.outputs = {node.outputs[0]};
     return found;
   }
 

@@ -16,11 +16,13 @@ namespace assay::embedded::engine {
 /// What is known before the first run: initializers and everything computed from them, by tensor name.
 using Constants = std::map<std::string, Buffer, std::less<>>;
 
-/// One node of a Q/DQ graph that runs on codes, with the Dequantize- and QuantizeLinear around it.
+/// One node of a Q/DQ graph that runs on codes, with the DequantizeLinear nodes before and the QuantizeLinear nodes
+/// after it.
 struct IntegerNode {
   Kernel kernel;
-  std::vector<std::string> inputs;   ///< what the kernel reads: codes where the node reads dequantized values
-  std::vector<std::string> outputs;  ///< the codes it writes: outputs of the QuantizeLinear nodes
+  std::vector<std::string> inputs;  ///< what the kernel reads: codes where the node reads dequantized values
+  /// The codes it writes: outputs of the QuantizeLinear nodes. The node's own output where it is left in float.
+  std::vector<std::string> outputs;
   std::vector<std::size_t> covered;  ///< the fused activation and the QuantizeLinear nodes, by index
   std::vector<std::string> names;    ///< the node's and the fused activation's
   /// Float tensors that are never made, and the codes of the same shape: who only asks for the shape reads those.

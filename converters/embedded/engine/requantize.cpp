@@ -156,16 +156,26 @@ void Requantizer::row(const std::int32_t* acc, std::int64_t count, std::int64_t 
   for (std::int64_t i = 0; i < count; ++i) codes[i] = general_code(acc[i], own);
 }
 
+void Requantizer::row(const std::int32_t* acc, std::int64_t count, std::int64_t channel, float* reals) const {
+  const Channel& own = channel_at(channel);
+  for (std::int64_t i = 0; i < count; ++i) reals[i] = static_cast<float>(biased(acc[i], own) * own.in_scale);
+}
+
 std::uint8_t Requantizer::code(std::int32_t acc, std::int64_t channel) const {
   std::uint8_t code = 0;
   row(&acc, 1, channel, &code);
   return code;
 }
 
-std::uint8_t Requantizer::general_code(std::int32_t acc, const Channel& channel) const {
+/// The accumulator with its bias, as the policy's width holds them.
+double Requantizer::biased(std::int32_t acc, const Channel& channel) const {
   auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) + static_cast<std::uint32_t>(channel.bias));
   if (policy_.accumulator == Accumulator::int16) sum = static_cast<std::int16_t>(sum);
-  const double exact = static_cast<double>(sum) + channel.addend;
+  return static_cast<double>(sum) + channel.addend;
+}
+
+std::uint8_t Requantizer::general_code(std::int32_t acc, const Channel& channel) const {
+  const double exact = biased(acc, channel);
   switch (policy_.requantization) {
     case Requantization::float64_multiply:
       return finish_code(exact * channel.fast.multiplier, out_, policy_);

@@ -11,7 +11,8 @@
 
 namespace assay::embedded::engine {
 
-/// The codes that a result is written in. A fused Relu or Clip narrows low and high.
+/// The codes that a result is written in, or float32 where nothing quantizes it. A fused Relu or Clip narrows low and
+/// high.
 struct OutputCodes {
   DType type = DType::int8;
   double scale = 1;
@@ -50,6 +51,8 @@ class Requantizer {
 
   /// A row of accumulators that belong to one channel, to one byte each.
   void row(const std::int32_t* acc, std::int64_t count, std::int64_t channel, std::uint8_t* codes) const;
+  /// The same to real values, where the result is left in float: (acc + bias) * in_scale, rounded once.
+  void row(const std::int32_t* acc, std::int64_t count, std::int64_t channel, float* reals) const;
   /// One accumulator.
   [[nodiscard]] std::uint8_t code(std::int32_t acc, std::int64_t channel) const;
 
@@ -64,6 +67,7 @@ class Requantizer {
   [[nodiscard]] const Channel& channel_at(std::int64_t channel) const {
     return channels_[channels_.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
   }
+  [[nodiscard]] double biased(std::int32_t acc, const Channel& channel) const;
   [[nodiscard]] std::uint8_t general_code(std::int32_t acc, const Channel& channel) const;
 
   ArithmeticPolicy policy_;
