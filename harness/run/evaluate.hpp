@@ -26,6 +26,18 @@ struct Evaluation {
   double seconds = 0;
 };
 
+/// What one conversion and its executions gave, before it is judged.
+struct Trial {
+  judge::Evidence evidence;
+  std::string artifact_kind;
+  RelationReport relations;                 ///< metamorphic, where the case asks for them
+  std::optional<judge::Judgement> settled;  ///< nothing is to be judged: our own fault, or `unsupported`
+  bool repeated = false;                    ///< the conversion was that of the trial it was compared with: not executed
+};
+
+/// True where both conversions ended alike: reply, artifact and files are the same bytes.
+[[nodiscard]] bool same_conversion(const judge::Evidence& a, const judge::Evidence& b);
+
 /// One case on disk, ready to be converted under several option sets by several converters: its model file,
 /// calibration folders and reference results are made once and shared. Not for use from two threads.
 class CaseBench {
@@ -44,6 +56,15 @@ class CaseBench {
   [[nodiscard]] Evaluation evaluate(converters::Converter& converter, const converters::Description& description,
                                     const std::string& options_json, double judged_elements);
 
+  /// The same without the verdict. Where the conversion is that of `like` bit for bit, nothing is executed.
+  [[nodiscard]] Trial attempt(converters::Converter& converter, const converters::Description& description,
+                              const std::string& options_json, const Trial* like = nullptr);
+  /// Judges what attempt() gave.
+  [[nodiscard]] judge::Judgement judge(const Trial& trial, double judged_elements,
+                                       judge::Depth depth = judge::Depth::full);
+  /// Removes what the converter wrote for `trial`.
+  static void discard(const Trial& trial);
+
   /// Judges a ready artifact against the model, with no conversion; `executor` runs it.
   [[nodiscard]] Evaluation evaluate_artifact(converters::Converter& executor,
                                              const converters::Description& description,
@@ -61,10 +82,16 @@ class CaseBench {
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);
-  void execute_and_judge(converters::Converter& converter, judge::Evidence& evidence, double judged_elements,
-                         Evaluation& out);
   [[nodiscard]] core::Result<RelationReport> check_relations_of(converters::Converter& converter,
                                                                 const judge::Evidence& evidence);
+  /// A data set on disk, shared by all conversions that give the graph's inputs the same parameters.
+  struct DataSet {
+    std::string name;
+    core::TensorMap inputs;
+    std::filesystem::path folder;
+  };
+  [[nodiscard]] core::Result<const std::vector<DataSet>*> data_sets(const judge::Evidence& evidence);
+  void execute(converters::Converter& converter, Trial& trial);
   [[nodiscard]] core::Status execute_data_sets(converters::Converter& converter, judge::Evidence& evidence);
 
   const corpus::Case& case_;
@@ -72,6 +99,7 @@ class CaseBench {
   std::optional<UserData> data_;
   std::filesystem::path model_file_;
   std::map<std::string, std::unique_ptr<Feed>> feeds_;
+  std::map<std::string, std::vector<DataSet>> data_sets_;
   std::shared_ptr<judge::ReferenceCache> references_;
   int counter_ = 0;
 };

@@ -81,7 +81,7 @@ Scenario products() {
 
 Scenario rebuilt() {
   auto made = products();
-  auto first = state_of(made.state.original, made.state.feed);
+  auto first = state_of(made.state.original, made.state.feed.all());
   EXPECT_TRUE(run_passes(standard_passes(), first));
   made.name = "rebuilt";
   made.state.cache_text = first.cache_json;
@@ -92,7 +92,7 @@ Scenario rebuilt() {
 Scenario stale() {
   auto made = rebuilt();
   made.name = "stale";
-  made.state.feed[0]["z"].reals()[0] += 1;
+  made.state.feed.edit()[0]["z"].reals()[0] += 1;
   return made;
 }
 
@@ -187,8 +187,8 @@ std::vector<Scenario> scenarios() {
               [](State& s) {
                 s.feed_problem = Error{core::ErrorKind::invalid_data, "calibration batch 2 can't be read", "", "", ""};
               }),
-      spoiled("missing input", [](State& s) { s.feed[1].erase("z"); }),
-      spoiled("not a number", [](State& s) { s.feed[1]["z"].reals()[0] = NAN; })};
+      spoiled("missing input", [](State& s) { s.feed.edit()[1].erase("z"); }),
+      spoiled("not a number", [](State& s) { s.feed.edit()[1]["z"].reals()[0] = NAN; })};
 }
 
 /// Everything that anybody could see of a conversion and of running its artifact.
