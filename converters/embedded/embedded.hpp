@@ -21,11 +21,14 @@ struct FaultInfo {
   std::string_view title;  ///< what it does
 };
 [[nodiscard]] std::span<const FaultInfo> fault_table();
+/// False where a fault changes conversions only: the same artifact then gives the same outputs.
+[[nodiscard]] bool changes_execution(std::string_view fault);
 
 /// Correct ways in which real engines differ; false alarms are measured over them.
 struct VariantInfo {
   std::string_view name;  ///< "round_half_away", "multiplier_31", "reciprocal_scale", "float_multiply", …
   std::string_view title;
+  std::string_view options_json = "{}";  ///< what the variant asks of the converter
 };
 [[nodiscard]] std::span<const VariantInfo> variant_table();
 

@@ -69,6 +69,14 @@ Status ignore_failure(const Pass& pass, State& state) {
   return core::success();
 }
 
+Status ignore_float_wishes(const Pass& pass, State& state) {
+  const auto asked = state.options.precision;
+  std::erase_if(state.options.precision, [](const auto& entry) { return entry.second == "fp32"; });
+  auto done = pass.run(state);
+  state.options.precision = asked;
+  return done;
+}
+
 Status bind_inputs_by_position(State& state) {
   const auto& inputs = state.original.graph.inputs;
   for (auto& batch : state.feed.edit()) {

@@ -44,6 +44,7 @@ Result<SharedWork::Begun> SharedWork::begin(std::size_t count, const converters:
     line.states.push_back(std::move(*state));
   }
   const Passes passes = standard_passes();
+  count = std::min(count, passes.size() - 1);  // the last one writes into the request's own folder
   while (line.states.size() <= count && !line.failed) {
     State next = line.states.back();
     line.failed = !run_passes({passes[line.states.size() - 1]}, next).ok();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "converters/veiled.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/feed_files.hpp"
 
@@ -87,6 +88,25 @@ bool same_conversion(const judge::Evidence& a, const judge::Evidence& b) {
   return x.outcome == y.outcome && x.node == y.node && x.op == y.op && x.reason == y.reason && x.tensors == y.tensors &&
          x.precision == y.precision && x.diagnostics == y.diagnostics &&
          contents(a.output_folder) == contents(b.output_folder);
+}
+
+bool same_outputs(const judge::Evidence& a, const judge::Evidence& b) {
+  return std::ranges::equal(a.executions, b.executions, [](const judge::Execution& x, const judge::Execution& y) {
+    return x.reply.outcome == y.reply.outcome && x.reply.reason == y.reply.reason && x.outputs == y.outputs;
+  });
+}
+
+bool same_trial(const Trial& a, const Trial& b) {
+  return a.settled.has_value() == b.settled.has_value() && same_conversion(a.evidence, b.evidence) &&
+         same_outputs(a.evidence, b.evidence);
+}
+
+Trial seen_as(const Trial& trial, const std::string& kind) {
+  Trial seen = trial;
+  converters::veil(seen.evidence.converter, kind);
+  converters::veil(seen.evidence.conversion, kind);
+  seen.evidence.artifact.reset();
+  return seen;
 }
 
 CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data)

@@ -38,6 +38,12 @@ struct Trial {
 /// True where both conversions ended alike: reply, artifact and files are the same bytes.
 [[nodiscard]] bool same_conversion(const judge::Evidence& a, const judge::Evidence& b);
 
+/// The same for the outputs of all executions.
+[[nodiscard]] bool same_outputs(const judge::Evidence& a, const judge::Evidence& b);
+[[nodiscard]] bool same_trial(const Trial& a, const Trial& b);
+/// What somebody sees of `trial` to whom the artifact is of `kind`, "scales" or "opaque".
+[[nodiscard]] Trial seen_as(const Trial& trial, const std::string& kind);
+
 /// One case on disk, ready to be converted under several option sets by several converters: its model file,
 /// calibration folders and reference results are made once and shared. Not for use from two threads.
 class CaseBench {

@@ -119,7 +119,7 @@ class OnnxRuntime:
         # Plain Q/DQ semantics. With "all" the optimizer may requantize, legally, and differs by up to some dB.
         if os.environ.get("ASSAY_ORT_OPTIMIZE") != "all":
             session_options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session_options.intra_op_num_threads = 1
+        session_options.intra_op_num_threads = int(os.environ.get("ASSAY_ORT_THREADS", "1"))
         session = onnxruntime.InferenceSession(artifact, session_options, providers=["CPUExecutionProvider"])
         names = [tensor.name for tensor in session.get_outputs()]
         write_tensors(dict(zip(names, session.run(names, read_tensors(inputs)))), output)
