@@ -79,11 +79,13 @@ struct Description {
 struct TensorScale {
   std::string name;
   core::QuantParams params;
+  friend bool operator==(const TensorScale&, const TensorScale&) = default;
 };
 struct NodePrecision {
   std::string node;
   std::string op;
   std::string got;  ///< "int8", "fp16", "fp32"
+  friend bool operator==(const NodePrecision&, const NodePrecision&) = default;
 };
 
 /// How a request ended; `crash` and `timeout` are the client's findings, never a converter's words.

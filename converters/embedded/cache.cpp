@@ -29,7 +29,7 @@ void append_bytes(std::string& bytes, const void* from, std::size_t count) {
   bytes.append(static_cast<const char*>(from), count);
 }
 
-std::map<std::string, std::string> data_hashes(const std::vector<TensorMap>& feed) {
+std::map<std::string, std::string> data_hashes(const Batches& feed) {
   std::map<std::string, std::string> bytes;
   for (const auto& batch : feed) {
     for (const auto& [name, tensor] : batch) {

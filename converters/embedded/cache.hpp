@@ -7,13 +7,6 @@
 
 namespace assay::embedded {
 
-/// What a cache was made from; ranges of other origin are of no use.
-struct Fingerprint {
-  std::string model;                        ///< sha256 of the serialized original
-  std::map<std::string, std::string> data;  ///< by input: sha256 over every batch; empty without data
-  std::string method;                       ///< "minmax", "percentile 99.99"
-  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
-};
 [[nodiscard]] Fingerprint fingerprint_of(const State& state);
 
 struct Cache {

@@ -119,7 +119,7 @@ Status check_complete(const State& state, const Observed& observed) {
 Status calibrate_from_cache(State& state) {
   const auto cache = parse_cache(state.cache_text);
   if (!cache) return cache.error();
-  if (auto fresh = check_fresh(*cache, fingerprint_of(state)); !fresh) return fresh;
+  if (auto fresh = check_fresh(*cache, state.fingerprint); !fresh) return fresh;
   state.ranges = cache->ranges;
   return check_complete(state, {});
 }
@@ -127,6 +127,7 @@ Status calibrate_from_cache(State& state) {
 }  // namespace
 
 Status calibrate(State& state) {
+  state.fingerprint = fingerprint_of(state);
   if (!state.cache_text.empty()) return calibrate_from_cache(state);
   const auto program = engine::Program::compile_float(state.model);
   if (!program) return program.error();

@@ -8,10 +8,9 @@
 
 #include "converters/embedded/engine/engine.hpp"
 #include "converters/embedded/faults.hpp"
-#include "converters/embedded/feed.hpp"
 #include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/shared_work.hpp"
 #include "converters/embedded/support.hpp"
-#include "harness/core/files.hpp"
 #include "harness/model/onnx_io.hpp"
 
 namespace assay::embedded {
@@ -25,7 +24,6 @@ using converters::ExecuteRequest;
 using converters::Outcome;
 
 constexpr std::string_view kVersion = "1.0.0";
-constexpr std::uintmax_t kLargestCache = std::uintmax_t{64} << 20U;
 
 /// What is well formed but not to be had is refused; everything else is an error.
 template <typename Reply>
@@ -41,7 +39,7 @@ Reply reply_with(const Error& error) {
 /// The program of the artifact that was executed last, as long as its file does not change.
 class LastProgram {
  public:
-  Result<const engine::Program*> get(const std::filesystem::path& path, const engine::ArithmeticPolicy& policy) {
+  Result<const engine::Program*> get(const std::filesystem::path& path, const Machine& machine) {
     std::error_code code;
     const auto written = std::filesystem::last_write_time(path, code);
     const auto size = code ? 0 : std::filesystem::file_size(path, code);
@@ -49,7 +47,8 @@ class LastProgram {
     program_.reset();
     auto artifact = model::load_model(path);
     if (!artifact) return artifact.error();
-    auto program = engine::Program::compile(*artifact, policy);
+    for (const auto misread : machine.misreadings) misread(*artifact);
+    auto program = engine::Program::compile(*artifact, machine.policy);
     if (!program) return program.error();
     program_.emplace(std::move(*program));
     path_ = path;
@@ -68,7 +67,8 @@ class LastProgram {
 
 class Embedded final : public converters::Converter {
  public:
-  explicit Embedded(Machine machine) : machine_(std::move(machine)) {}
+  Embedded(Machine machine, std::shared_ptr<SharedWork> shared)
+      : machine_(std::move(machine)), shared_(std::move(shared)) {}
 
   Result<Description> describe() override;
   ConvertReply convert(const ConvertRequest& request) override;
@@ -76,6 +76,7 @@ class Embedded final : public converters::Converter {
 
  private:
   Machine machine_;
+  std::shared_ptr<SharedWork> shared_;
   LastProgram last_;
 };
 
@@ -106,22 +107,11 @@ Result<Description> Embedded::describe() {
 
 ConvertReply Embedded::convert(const ConvertRequest& request) {
   last_.forget();
-  auto original = model::load_model(request.model);
-  if (!original) return reply_with<ConvertReply>(original.error().within("load"));
-  State state;
-  state.options = request.options;
-  state.output = request.output;
-  state.original = std::move(*original);
-  auto feed = read_feed(request.calibration);
-  state.feed = std::move(feed.batches);
-  state.feed_order = std::move(feed.order);
-  state.feed_problem = std::move(feed.problem);
-  if (!request.options.cache.empty()) {
-    auto text = core::read_file(request.options.cache, kLargestCache);
-    if (!text) return reply_with<ConvertReply>(text.error().within("calibrate: calibration cache"));
-    state.cache_text = std::move(*text);
-  }
-  if (auto done = run_passes(machine_.passes, state); !done) {
+  auto begun = shared_ == nullptr ? SharedWork().begin(0, request) : shared_->begin(machine_.standard, request);
+  if (!begun) return reply_with<ConvertReply>(begun.error());
+  State& state = begun->state;
+  const Passes rest(machine_.passes.begin() + static_cast<std::ptrdiff_t>(begun->done), machine_.passes.end());
+  if (auto done = run_passes(rest, state); !done) {
     auto reply = reply_with<ConvertReply>(done.error());
     reply.diagnostics = std::move(state.diagnostics);
     return reply;
@@ -137,9 +127,11 @@ ConvertReply Embedded::convert(const ConvertRequest& request) {
 }
 
 ExecuteReply Embedded::execute(const ExecuteRequest& request) {
-  const auto program = last_.get(request.artifact, machine_.policy);
+  const auto program = last_.get(request.artifact, machine_);
   if (!program) return reply_with<ExecuteReply>(program.error());
-  const auto inputs = model::load_tensors(request.inputs, "input");
+  std::optional<Result<TensorMap>> own;
+  if (shared_ == nullptr) own = model::load_tensors(request.inputs, "input");
+  const Result<TensorMap>& inputs = own ? *own : shared_->inputs(request.inputs);
   if (!inputs) return reply_with<ExecuteReply>(inputs.error());
   TensorMap trace;
   const auto outputs = (*program)->run(*inputs, request.trace.empty() ? nullptr : &trace);
@@ -156,11 +148,14 @@ ExecuteReply Embedded::execute(const ExecuteRequest& request) {
 }  // namespace
 
 Result<std::unique_ptr<converters::Converter>> make_embedded(const std::vector<std::string>& faults,
-                                                             const std::string& variant) {
+                                                             const std::string& variant,
+                                                             std::shared_ptr<SharedWork> shared) {
   auto machine = build_machine(faults, variant);
   if (!machine) return machine.error();
-  return std::unique_ptr<converters::Converter>(std::make_unique<Embedded>(std::move(*machine)));
+  return std::unique_ptr<converters::Converter>(std::make_unique<Embedded>(std::move(*machine), std::move(shared)));
 }
+
+std::shared_ptr<SharedWork> make_shared_work() { return std::make_shared<SharedWork>(); }
 
 Result<Conversion> convert_in_memory(const model::Model& original, const std::vector<TensorMap>& batches,
                                      const converters::Options& options, const std::vector<std::string>& faults) {

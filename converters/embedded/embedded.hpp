@@ -21,18 +21,27 @@ struct FaultInfo {
   std::string_view title;  ///< what it does
 };
 [[nodiscard]] std::span<const FaultInfo> fault_table();
+/// False where a fault changes conversions only: the same artifact then gives the same outputs.
+[[nodiscard]] bool changes_execution(std::string_view fault);
 
 /// Correct ways in which real engines differ; false alarms are measured over them.
 struct VariantInfo {
   std::string_view name;  ///< "round_half_away", "multiplier_31", "reciprocal_scale", "float_multiply", …
   std::string_view title;
+  std::string_view options_json = "{}";  ///< what the variant asks of the converter
 };
 [[nodiscard]] std::span<const VariantInfo> variant_table();
 
-/// The full INT8 converter with its integer engine. `faults` and `variant` are names of the tables above.
+/// What conversions of the same files have in common, whatever their faults (shared_work.hpp).
+class SharedWork;
+[[nodiscard]] std::shared_ptr<SharedWork> make_shared_work();
+
+/// The full INT8 converter with its integer engine. `faults` and `variant` are names of the tables above. Converters
+/// that are given the same `shared` do their common work once.
 /// Errors   usage, for an unknown name, listing the nearest.
 [[nodiscard]] core::Result<std::unique_ptr<converters::Converter>> make_embedded(
-    const std::vector<std::string>& faults = {}, const std::string& variant = "");
+    const std::vector<std::string>& faults = {}, const std::string& variant = "",
+    std::shared_ptr<SharedWork> shared = nullptr);
 
 /// What one conversion in memory takes and gives; the Converter above wraps it in files.
 struct Conversion {

@@ -23,6 +23,10 @@ Status look_up_unchecked(const Pass& pass, State& state);
 Status hide_place(const Pass& pass, State& state);
 Status swallow_bad_ranges(const Pass& pass, State& state);
 Status ignore_failure(const Pass& pass, State& state);
+Status ignore_float_wishes(const Pass& pass, State& state);
+Status first_batch_only(const Pass& pass, State& state);
+Status first_sample_only(const Pass& pass, State& state);
+Status average_batches(const Pass& pass, State& state);
 
 // The feed and the cache.
 Status bind_inputs_by_position(State& state);
@@ -37,6 +41,12 @@ Status write_early(State& state);
 Status first_channel_normalization(State& state);
 Status squared_normalization(State& state);
 Status unshifted_normalization(State& state);
+Status forget_epsilon(State& state);
+Status leave_bias_unscaled(State& state);
+Status interleave_groups(State& state);
+Status alpha_scales_bias(State& state);
+Status concat_along_default_axis(State& state);
+Status raise_opset(State& state);
 Status drop_output_padding(State& state);
 Status demand_kernel_shape(State& state);
 Status move_imported_axis(State& state);
@@ -54,6 +64,7 @@ Status matmul_axis_first(State& state);
 Status gemm_axis_one(State& state);
 Status no_weight_axis(State& state);
 Status quantize_shape_concat(State& state);
+Status spread_float(State& state);
 
 // Ranges.
 Status narrow_concat(State& state);
@@ -61,6 +72,12 @@ Status first_range_for_concat(State& state);
 Status first_range_for_inputs(State& state);
 Status overwrite_float_ranges(State& state);
 Status cut_outliers(State& state);
+Status forget_negative_end(State& state);
+Status double_histogram_range(State& state);
+Status cut_one_side(State& state);
+Status forget_output_ranges(State& state);
+Status fix_softmax_range(State& state);
+Status mirror_cached_ranges(State& state);
 
 // Parameters.
 Status drop_concat_scale(State& state);
@@ -71,6 +88,16 @@ Status divisor_128(State& state);
 Status double_scales(State& state);
 Status merge_like_names(State& state);
 Status first_group_scale(State& state);
+Status leave_zero_out(State& state);
+Status scales_to_powers_of_two(State& state);
+Status scales_to_float16(State& state);
+Status scales_to_six_digits(State& state);
+Status weights_to_seven_bits(State& state);
+Status one_scale_per_group(State& state);
+Status first_group_decides(State& state);
+Status means_keep_scale(State& state);
+Status share_backwards(State& state);
+Status recalibrate_pools(State& state);
 
 // Codes.
 Status roll_scales(State& state);
@@ -80,11 +107,28 @@ Status bias_in_output_steps(State& state);
 Status truncate_weights(State& state);
 Status zero_scale_for_zero_range(State& state);
 Status share_bias_codes(State& state);
+Status bias_of_first_channel(State& state);
+Status bias_before_sharing(State& state);
 
 // The artifact and the report.
 Status requantize_residual(State& state);
 Status freeze_batch(State& state);
 Status claim_int8(State& state);
+Status fold_weight_codes(State& state);
+Status swap_outputs(State& state);
+Status rename_quantized_outputs(State& state);
+Status leave_outputs_as_codes(State& state);
+
+// The artifact as the engine takes it.
+void swap_pads(model::Model& artifact);
+void pad_upper(model::Model& artifact);
+void forget_pad_value(model::Model& artifact);
+void clip_to_six(model::Model& artifact);
+void leave_relu_to_saturation(model::Model& artifact);
+void copy_leaky_codes(model::Model& artifact);
+void copy_pool_codes(model::Model& artifact);
+void first_slope_for_all(model::Model& artifact);
+void sigmoid_for_swish(model::Model& artifact);
 
 }  // namespace edits
 }  // namespace assay::embedded

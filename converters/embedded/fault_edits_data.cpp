@@ -9,20 +9,31 @@
 #include "harness/model/onnx_io.hpp"
 
 namespace assay::embedded {
+namespace {
+
+void changed_at(Machine& machine, std::ptrdiff_t index) {
+  machine.standard = std::min(machine.standard, static_cast<std::size_t>(index));
+}
+
+}  // namespace
 
 void insert_before(Machine& machine, std::string_view stage, Edit edit) {
   const auto at = std::ranges::find(machine.passes, stage, &Pass::stage);
+  changed_at(machine, at - machine.passes.begin());
   machine.passes.insert(at, Pass{stage, edit});
 }
 
 void insert_after(Machine& machine, std::string_view stage, Edit edit) {
   const auto last = std::ranges::find(machine.passes.rbegin(), machine.passes.rend(), stage, &Pass::stage);
+  changed_at(machine, last.base() - machine.passes.begin());
   machine.passes.insert(last.base(), Pass{stage, edit});
 }
 
 void wrap_pass(Machine& machine, std::string_view stage, Wrap wrap) {
-  for (auto& pass : machine.passes) {
+  for (std::size_t i = 0; i < machine.passes.size(); ++i) {
+    auto& pass = machine.passes[i];
     if (stage != "*" && pass.stage != stage) continue;
+    changed_at(machine, static_cast<std::ptrdiff_t>(i));
     pass.run = [inner = pass, wrap](State& state) { return wrap(inner, state); };
   }
 }
@@ -58,9 +69,17 @@ Status ignore_failure(const Pass& pass, State& state) {
   return core::success();
 }
 
+Status ignore_float_wishes(const Pass& pass, State& state) {
+  const auto asked = state.options.precision;
+  std::erase_if(state.options.precision, [](const auto& entry) { return entry.second == "fp32"; });
+  auto done = pass.run(state);
+  state.options.precision = asked;
+  return done;
+}
+
 Status bind_inputs_by_position(State& state) {
   const auto& inputs = state.original.graph.inputs;
-  for (auto& batch : state.feed) {
+  for (auto& batch : state.feed.edit()) {
     auto order = state.feed_order;
     if (order.empty()) {
       for (const auto& [name, tensor] : batch) order.push_back(name);
@@ -75,7 +94,7 @@ Status bind_inputs_by_position(State& state) {
 }
 
 Status fill_missing_inputs(State& state) {
-  for (auto& batch : state.feed) {
+  for (auto& batch : state.feed.edit()) {
     for (const auto& input : state.original.graph.inputs) {
       if (batch.contains(input.name)) continue;
       core::Shape shape;
@@ -94,7 +113,7 @@ Status forget_feed_problem(State& state) {
 }
 
 Status zero_bad_values(State& state) {
-  for (auto& batch : state.feed) {
+  for (auto& batch : state.feed.edit()) {
     for (auto& [name, tensor] : batch) {
       if (!tensor.is_real()) continue;
       for (double& value : tensor.reals()) {
@@ -106,7 +125,8 @@ Status zero_bad_values(State& state) {
 }
 
 Status repeat_last_batch(State& state) {
-  for (auto& batch : state.feed) batch = state.feed.back();
+  auto& feed = state.feed.edit();
+  for (auto& batch : feed) batch = feed.back();
   return core::success();
 }
 

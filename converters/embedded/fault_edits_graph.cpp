@@ -76,6 +76,76 @@ Status unshifted_normalization(State& state) {
   return core::success();
 }
 
+Status forget_epsilon(State& state) {
+  for (auto& node : state.model.graph.nodes) {
+    if (is_op(node, "BatchNormalization")) node.attributes["epsilon"] = 0.0;
+  }
+  return core::success();
+}
+
+Status leave_bias_unscaled(State& state) {
+  const auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  change_normalizations(state, [&](const Node& node, NormParts& parts) {
+    const auto before = wiring.producer(node.input(0));
+    const auto* bias =
+        before && has_weight(graph.nodes[*before]) ? graph.initializer(graph.nodes[*before].input(2)) : nullptr;
+    if (bias == nullptr || static_cast<std::size_t>(bias->size()) != parts[0].size()) return;
+    // b * factor + shift becomes b + shift: the mean moves by b * (factor - 1) / factor.
+    const double epsilon = node.float_or("epsilon", 1e-5);
+    for (std::size_t c = 0; c < parts[0].size(); ++c) {
+      const double factor = parts[0][c] / std::sqrt(parts[3][c] + epsilon);
+      if (factor != 0) parts[2][c] += bias->as_real(static_cast<std::int64_t>(c)) * (factor - 1) / factor;
+    }
+  });
+  return core::success();
+}
+
+Status interleave_groups(State& state) {
+  const auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  change_normalizations(state, [&](const Node& node, NormParts& parts) {
+    const auto before = wiring.producer(node.input(0));
+    if (!before || !is_op(graph.nodes[*before], "ConvTranspose")) return;
+    const auto groups = static_cast<std::size_t>(graph.nodes[*before].int_or("group", 1));
+    const std::size_t length = parts[0].size() / std::max<std::size_t>(groups, 1);
+    for (auto& part : parts) {
+      const auto own = part;
+      for (std::size_t c = 0; c < length * groups; ++c) part[c] = own[c % length * groups + c / length];
+    }
+  });
+  return core::success();
+}
+
+Status alpha_scales_bias(State& state) {
+  auto& graph = state.model.graph;
+  Names names(graph);
+  for (auto& node : graph.nodes) {
+    const double alpha = node.float_or("alpha", 1);
+    const auto* bias = is_op(node, "Gemm") ? graph.initializer(node.input(2)) : nullptr;
+    if (bias == nullptr || alpha == 1) continue;
+    Tensor scaled = *bias;
+    for (double& value : scaled.reals()) value *= alpha;
+    node.inputs[2] = names.fresh(node.inputs[2]);
+    graph.initializers[node.inputs[2]] = std::make_shared<const Tensor>(core::rounded_to_type(std::move(scaled)));
+  }
+  return core::success();
+}
+
+Status concat_along_default_axis(State& state) {
+  for (auto& node : state.model.graph.nodes) {
+    if (is_op(node, "Concat")) node.attributes["axis"] = std::int64_t{1};
+  }
+  return core::success();
+}
+
+Status raise_opset(State& state) {
+  constexpr std::int64_t kQuantizing = 13;
+  auto& opset = state.original.opsets[""];
+  opset = std::max(opset, kQuantizing);
+  return core::success();
+}
+
 Status drop_output_padding(State& state) {
   for (auto& node : state.model.graph.nodes) {
     if (is_op(node, "ConvTranspose")) node.attributes.erase("output_padding");

@@ -139,6 +139,16 @@ Status quantize_shape_concat(State& state) {
   return core::success();
 }
 
+Status spread_float(State& state) {
+  const model::Wiring wiring(state.model.graph);
+  return leave_chosen(state, [&](const Node& node, const NodePlan&) {
+    return std::ranges::any_of(node.inputs, [&](const std::string& input) {
+      const auto producer = wiring.producer(input);
+      return producer && state.plan.nodes[*producer].chosen;
+    });
+  });
+}
+
 Status narrow_concat(State& state) {
   constexpr double kNarrower = 0.42;  // 0.847 → 0.354, as TensorRT 8.6.1 was seen to do
   return change_concats(state, [&](const Node&, const std::string& output) {

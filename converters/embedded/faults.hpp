@@ -9,9 +9,15 @@
 
 namespace assay::embedded {
 
-/// What a fault may change: the list of passes, and the engine's arithmetic. Passes and kernels know nothing of it.
+/// An engine that misreads an artifact runs another one: what it takes the graph for.
+using Misreading = void (*)(model::Model& artifact);
+
+/// What a fault may change: the list of passes, the graph as the engine takes it, and the engine's arithmetic. Passes
+/// and kernels know nothing of it.
 struct Machine {
   Passes passes = standard_passes();
+  std::size_t standard = passes.size();  ///< so many passes at the front are the standard ones
+  std::vector<Misreading> misreadings;   ///< before an artifact is compiled for execution
   engine::ArithmeticPolicy policy;
 };
 

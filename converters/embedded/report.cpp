@@ -35,7 +35,7 @@ Status report(State& state) {
     if (form == forms.end() || form->second == Form::no_data) continue;
     state.precision.push_back({node.name, node.op_type, on_codes.contains(computer->second) ? "int8" : "fp32"});
   }
-  state.cache_json = cache_to_json({fingerprint_of(state), state.ranges});
+  state.cache_json = cache_to_json({state.fingerprint, state.ranges});
   return core::success();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converters/converter.hpp"
+#include "converters/embedded/batches.hpp"
 #include "converters/embedded/engine/policy.hpp"
 #include "harness/core/quant_params.hpp"
 #include "harness/core/result.hpp"
@@ -25,6 +26,14 @@ using core::Result;
 using core::Status;
 using core::Tensor;
 using core::TensorMap;
+
+/// What ranges were made from; a cache of other origin is of no use.
+struct Fingerprint {
+  std::string model;                        ///< sha256 of the serialized original
+  std::map<std::string, std::string> data;  ///< by input: sha256 over every batch; empty without data
+  std::string method;                       ///< "minmax", "percentile 99.99"
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
 
 /// What the float runs showed of a tensor.
 struct TensorFacts {
@@ -83,7 +92,7 @@ struct State {
   converters::Options options;
   std::filesystem::path output;  ///< folder for the files, or empty
   model::Model original;
-  std::vector<TensorMap> feed;          ///< calibration batches
+  Batches feed;                         ///< calibration batches
   std::vector<std::string> feed_order;  ///< names of the first batch in the order of its files
   std::optional<Error> feed_problem;    ///< what ended the feed early, where it broke off
   std::string cache_text;               ///< content of the cache to reuse, where options.cache names one
@@ -96,6 +105,7 @@ struct State {
   std::map<std::string, TensorFacts> facts;      ///< float
   Plan plan;                                     ///< plan
   std::map<std::string, Range> ranges;           ///< calibrate, or the cache
+  Fingerprint fingerprint;                       ///< calibrate
   std::map<std::string, QuantParams> params;     ///< assign: by tensor
   std::vector<NodeCodes> codes;                  ///< assign (params) and encode (codes): one per node
   std::map<std::string, Tensor> constant_codes;  ///< encode: constants that are operands, by tensor

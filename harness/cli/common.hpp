@@ -45,6 +45,7 @@ void register_fetch(CLI::App& app, Action& action);
 void register_history(CLI::App& app, Action& action);
 void register_list(CLI::App& app, Action& action);
 void register_run(CLI::App& app, Action& action);
+void register_score(CLI::App& app, Action& action);
 void register_worker(CLI::App& app, Action& action);
 
 /// Prints `assay: message` to standard error; returns the exit code of the error's kind.

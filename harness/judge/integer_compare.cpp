@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/layers.hpp"
 
 namespace assay::judge {
 namespace {

@@ -52,8 +52,9 @@ std::shared_ptr<const core::TensorMap> only_outputs(const core::TensorMap& tenso
 
 class Judge {
  public:
-  Judge(Evidence& evidence, ReferenceCache& cache, double judged_elements)
-      : evidence_(evidence), cache_(cache), context_{evidence, nullptr, {}, nullptr, {}, judged_elements} {}
+  Judge(Evidence& evidence, ReferenceCache& cache, double judged_elements, Depth depth)
+      : evidence_(evidence), cache_(cache), depth_(depth), context_{evidence, nullptr, {},
+                                                                    nullptr,  {},      judged_elements} {}
 
   Judgement run() {
     if (auto settled = settle_status(evidence_)) return std::move(*settled);
@@ -68,19 +69,23 @@ class Judge {
     append(out_.findings, std::move(precision.findings));
     append(out_.findings, audit_parameters(context_, *calibration_, out_));
     // Numbers are only compared where names, shapes and types agree.
-    if (comparable && !evidence_.executions.empty()) {
-      append(out_.findings, check_integers(context_, evidence_.executions, out_));
-      append(out_.findings, check_overflow(context_, out_));
-      append(out_.findings, check_bounds(context_, out_));
-    }
+    const bool numbers = comparable && !evidence_.executions.empty();
+    if (numbers && !settled()) append(out_.findings, check_integers(context_, evidence_.executions, out_));
+    if (numbers && !settled()) append(out_.findings, check_overflow(context_, out_));
+    if (numbers && !settled()) append(out_.findings, check_bounds(context_, out_));
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
-    std::ranges::move(measure_losses(context_), std::back_inserter(out_.metrics));
+    if (depth_ == Depth::full) std::ranges::move(measure_losses(context_), std::back_inserter(out_.metrics));
     decide(precision.ran_in_float);
     summarize();
     return std::move(out_);
   }
 
  private:
+  /// The gate is known, and nobody asks for more.
+  [[nodiscard]] bool settled() const {
+    return depth_ == Depth::gate && !std::ranges::all_of(out_.findings, &Finding::amber);
+  }
+
   /// Runs the reference on everything that was fed, and reads the artifact.
   std::optional<Judgement> prepare() {
     const std::string key = model_key(*evidence_.model, evidence_.test_case->content_hash);
@@ -204,6 +209,7 @@ class Judge {
 
   Evidence& evidence_;
   ReferenceCache& cache_;
+  Depth depth_;
   LayerContext context_;
   std::shared_ptr<const CalibrationRanges> calibration_;
   std::optional<ArtifactView> view_;
@@ -226,8 +232,8 @@ std::string index_text(std::int64_t flat, const core::Shape& shape) {
   return "[" + core::join(parts, ",") + "]";
 }
 
-Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements) {
-  return Judge(evidence, cache, judged_elements).run();
+Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements, Depth depth) {
+  return Judge(evidence, cache, judged_elements, depth).run();
 }
 
 std::map<std::string, core::QuantParams> audited_input_params(const Evidence& evidence) {

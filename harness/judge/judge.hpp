@@ -53,10 +53,15 @@ struct Evidence {
 class ReferenceCache;
 [[nodiscard]] std::shared_ptr<ReferenceCache> make_reference_cache();
 
+/// How much is found out: everything, or no more than whether the verdict is red, and the outputs' SQNR. The gate is
+/// the same.
+enum class Depth { full, gate };
+
 /// Judges one conversion with its executions. Deterministic. `judged_elements` is N of DESIGN's false-alarm budget:
 /// the number of output elements judged in the whole run (an upper estimate is fine and safe). Where the outputs alone
 /// don't settle what happened inside, it asks for traces and leaves them in `evidence`.
-[[nodiscard]] Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements);
+[[nodiscard]] Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements,
+                              Depth depth = Depth::full);
 
 /// The options that a ready artifact was evidently made with: activation type, symmetry, granularity. `fallback` where
 /// the artifact does not show it.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "converters/veiled.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/feed_files.hpp"
 
@@ -79,7 +80,49 @@ std::map<std::string, core::QuantParams> input_params(const judge::Evidence& evi
   return params;
 }
 
+/// The files in a folder with their content, by name.
+std::map<std::string, std::string> contents(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, code)) {
+    core::Result<std::string> bytes = core::read_file(entry.path());
+    files.emplace(entry.path().filename().string(), bytes ? *std::move(bytes) : std::string());
+  }
+  return files;
+}
+
 }  // namespace
+
+bool same_conversion(const judge::Evidence& a, const judge::Evidence& b) {
+  const converters::ConvertReply& x = a.conversion;
+  const converters::ConvertReply& y = b.conversion;
+  return x.outcome == y.outcome && x.node == y.node && x.op == y.op && x.reason == y.reason && x.tensors == y.tensors &&
+         x.precision == y.precision && x.diagnostics == y.diagnostics &&
+         contents(a.output_folder) == contents(b.output_folder);
+}
+
+bool same_outputs(const judge::Evidence& a, const judge::Evidence& b) {
+  return std::ranges::equal(a.executions, b.executions, [](const judge::Execution& x, const judge::Execution& y) {
+    return x.reply.outcome == y.reply.outcome && x.reply.reason == y.reply.reason && x.outputs == y.outputs;
+  });
+}
+
+bool same_trial(const Trial& a, const Trial& b) {
+  return a.settled.has_value() == b.settled.has_value() && same_conversion(a.evidence, b.evidence) &&
+         same_outputs(a.evidence, b.evidence);
+}
+
+Trial seen_as(const Trial& trial, const std::string& kind) {
+  Trial seen = trial;
+  converters::veil(seen.evidence.converter, kind);
+  converters::veil(seen.evidence.conversion, kind);
+  seen.evidence.artifact.reset();
+  seen.evidence.ask_trace = nullptr;
+  for (judge::Execution& execution : seen.evidence.executions) {
+    execution.trace.clear();
+  }
+  return seen;
+}
 
 CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data)
     : case_(test_case),
@@ -170,13 +213,22 @@ core::Result<std::string> CaseBench::stale_cache(converters::Converter& converte
 Evaluation CaseBench::evaluate(converters::Converter& converter, const converters::Description& description,
                                const std::string& options_json, double judged_elements) {
   const auto begin = std::chrono::steady_clock::now();
+  Trial trial = attempt(converter, description, options_json);
   Evaluation out;
-  const auto finish = [&](Judgement judgement) {
-    out.judgement = std::move(judgement);
-    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return std::move(out);
-  };
+  out.judgement = judge(trial, judged_elements);
+  out.conversion = std::move(trial.evidence.conversion);
+  out.artifact_kind = std::move(trial.artifact_kind);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
 
+Trial CaseBench::attempt(converters::Converter& converter, const converters::Description& description,
+                         const std::string& options_json, const Trial* like) {
+  Trial trial;
+  const auto settle = [&](Judgement judgement) {
+    trial.settled = std::move(judgement);
+    return std::move(trial);
+  };
   converters::Options options;
   std::string previous_cache;
   for (std::size_t index = 0; index < case_.steps.size(); ++index) {
@@ -186,7 +238,7 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
     for (const std::string* json : {&options_json, &case_.options_json, &step.options_json}) {
       core::Result<converters::Options> merged = converters::options_from_json(*json, options);
       if (!merged) {
-        return finish(own_fault(merged.error().within(case_.name + ": options")));
+        return settle(own_fault(merged.error().within(case_.name + ": options")));
       }
       options = *std::move(merged);
     }
@@ -195,43 +247,59 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
       judgement.verdict = Verdict::unsupported;
       judgement.gate = judge::default_gate(judgement.verdict);
       judgement.reason = *reason;
-      return finish(std::move(judgement));
+      return settle(std::move(judgement));
     }
     if (step.feed.cache == "previous") {
       options.cache = previous_cache;
     } else if (step.feed.cache == "stale") {
       core::Result<std::string> cache = stale_cache(converter, options, step);
       if (!cache) {
-        return finish(own_fault(cache.error()));
+        return settle(own_fault(cache.error()));
       }
       options.cache = *cache;
     }
     core::Result<const Feed*> data = feed(step.feed);
     if (!data) {
-      return finish(own_fault(data.error().within(case_.name + ": calibration")));
+      return settle(own_fault(data.error().within(case_.name + ": calibration")));
     }
     core::Result<fs::path> output = fresh_folder("out");
     if (!output) {
-      return finish(own_fault(output.error()));
+      return settle(own_fault(output.error()));
     }
-    out.conversion = converter.convert({model_file_, (*data)->folder, options, *output});
+    judge::Evidence& evidence = trial.evidence;
+    evidence.conversion = converter.convert({model_file_, (*data)->folder, options, *output});
     const bool last = index + 1 == case_.steps.size();
-    if (!last && out.conversion.outcome == Outcome::ok) {
-      previous_cache = out.conversion.cache.string();
+    if (!last && evidence.conversion.outcome == Outcome::ok) {
+      previous_cache = evidence.conversion.cache.string();
       continue;
     }
-    judge::Evidence evidence;
     evidence.test_case = &case_;
     evidence.options = options;
     evidence.converter = description;
     evidence.model = case_.model.get();
     evidence.calibration = &(*data)->batches;
-    evidence.conversion = out.conversion;
     evidence.output_folder = *output;
-    execute_and_judge(converter, evidence, judged_elements, out);
+    trial.repeated = like != nullptr && !like->settled && same_conversion(like->evidence, evidence);
+    if (!trial.repeated) {
+      execute(converter, trial);
+    }
     break;
   }
-  return finish(std::move(out.judgement));
+  return trial;
+}
+
+Judgement CaseBench::judge(Trial& trial, double judged_elements, judge::Depth depth) {
+  if (trial.settled) {
+    return *trial.settled;
+  }
+  Judgement judgement = judge::judge(trial.evidence, *references_, judged_elements, depth);
+  note_relations(trial.relations, judgement);
+  return judgement;
+}
+
+void CaseBench::discard(const Trial& trial) {
+  std::error_code ignored;
+  fs::remove_all(trial.evidence.output_folder, ignored);
 }
 
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
@@ -244,7 +312,8 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
     if (!options) {
       return options.error();
     }
-    judge::Evidence evidence;
+    Trial trial;
+    judge::Evidence& evidence = trial.evidence;
     evidence.test_case = &case_;
     evidence.options = *options;
     evidence.converter = description;
@@ -255,7 +324,9 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
     evidence.conversion.outcome = Outcome::ok;
     evidence.conversion.artifact = artifact;
     evidence.infer_options = !options_json.has_value();
-    execute_and_judge(executor, evidence, judged_elements, out);
+    execute(executor, trial);
+    out.judgement = judge(trial, judged_elements);
+    out.artifact_kind = trial.artifact_kind;
     return core::success();
   };
   if (core::Status status = judge_it(); !status) {
@@ -265,36 +336,38 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
   return out;
 }
 
-void CaseBench::execute_and_judge(converters::Converter& converter, judge::Evidence& evidence, double judged_elements,
-                                  Evaluation& out) {
-  if (evidence.conversion.outcome == Outcome::ok) {
-    out.artifact_kind = evidence.converter.supports.artifact;
-    if (out.artifact_kind == "qdq") {
-      core::Result<model::Model> artifact = model::load_model(evidence.conversion.artifact);
-      if (artifact) {
-        evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
-        if (evidence.infer_options) {
-          evidence.options = judge::evident_options(evidence.artifact, *evidence.model, evidence.options);
-        }
-      } else {
-        evidence.artifact_error = artifact.error().message;
+void CaseBench::execute(converters::Converter& converter, Trial& trial) {
+  judge::Evidence& evidence = trial.evidence;
+  if (evidence.conversion.outcome != Outcome::ok) {
+    return;
+  }
+  trial.artifact_kind = evidence.converter.supports.artifact;
+  if (trial.artifact_kind == "qdq") {
+    core::Result<model::Model> artifact = model::load_model(evidence.conversion.artifact);
+    if (artifact) {
+      evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
+      if (evidence.infer_options) {
+        evidence.options = judge::evident_options(evidence.artifact, *evidence.model, evidence.options);
       }
+    } else {
+      evidence.artifact_error = artifact.error().message;
     }
-    if (evidence.artifact_error.empty() && evidence.converter.supports.execute) {
-      if (core::Status status = execute_data_sets(converter, evidence); !status) {
-        out.judgement = own_fault(status.error().within(case_.name));
-        return;
-      }
+  }
+  if (evidence.artifact_error.empty() && evidence.converter.supports.execute) {
+    if (core::Status status = execute_data_sets(converter, evidence); !status) {
+      trial.settled = own_fault(status.error().within(case_.name));
     }
+  }
+  if (trial.settled) {
+    return;
   }
   core::Result<RelationReport> relations = check_relations_of(converter, evidence);
   if (!relations) {
-    out.judgement = own_fault(relations.error().within(case_.name));
+    trial.settled = own_fault(relations.error().within(case_.name));
     return;
   }
   evidence.recorded.insert(evidence.recorded.end(), relations->findings.begin(), relations->findings.end());
-  out.judgement = judge::judge(evidence, *references_, judged_elements);
-  note_relations(*relations, out.judgement);
+  trial.relations = *std::move(relations);
 }
 
 core::Result<RelationReport> CaseBench::check_relations_of(converters::Converter& converter,
@@ -416,6 +489,8 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
     }
   };
   read(*output, "output", execution.outputs);
+  std::error_code ignored;
+  fs::remove_all(*output, ignored);
   if (!with_trace) {
     return execution;
   }
@@ -427,8 +502,7 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
           fmt::format("protocol: the answer lists \"{}\" in its trace, but no file holds it", name);
     }
   }
-  std::error_code ignored;  // large for a deep network; what is left goes with the case's folder
-  fs::remove_all(*trace, ignored);
+  fs::remove_all(*trace, ignored);  // large for a deep network; what is left goes with the case's folder
   return execution;
 }
 

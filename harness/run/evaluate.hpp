@@ -27,6 +27,24 @@ struct Evaluation {
   double seconds = 0;
 };
 
+/// What one conversion and its executions gave, before it is judged.
+struct Trial {
+  judge::Evidence evidence;
+  std::string artifact_kind;
+  RelationReport relations;                 ///< metamorphic, where the case asks for them
+  std::optional<judge::Judgement> settled;  ///< nothing is to be judged: our own fault, or `unsupported`
+  bool repeated = false;                    ///< the conversion was that of the trial it was compared with: not executed
+};
+
+/// True where both conversions ended alike: reply, artifact and files are the same bytes.
+[[nodiscard]] bool same_conversion(const judge::Evidence& a, const judge::Evidence& b);
+
+/// The same for the outputs of all executions.
+[[nodiscard]] bool same_outputs(const judge::Evidence& a, const judge::Evidence& b);
+[[nodiscard]] bool same_trial(const Trial& a, const Trial& b);
+/// What somebody sees of `trial` to whom the artifact is of `kind`, "scales" or "opaque".
+[[nodiscard]] Trial seen_as(const Trial& trial, const std::string& kind);
+
 /// One case on disk, ready to be converted under several option sets by several converters: its model file,
 /// calibration folders and reference results are made once and shared. Not for use from two threads.
 class CaseBench {
@@ -44,6 +62,14 @@ class CaseBench {
   /// case's own options win. Never fails: what goes wrong is the verdict.
   [[nodiscard]] Evaluation evaluate(converters::Converter& converter, const converters::Description& description,
                                     const std::string& options_json, double judged_elements);
+
+  /// The same without the verdict. Where the conversion is that of `like` bit for bit, nothing is executed.
+  [[nodiscard]] Trial attempt(converters::Converter& converter, const converters::Description& description,
+                              const std::string& options_json, const Trial* like = nullptr);
+  /// Judges what attempt() gave.
+  [[nodiscard]] judge::Judgement judge(Trial& trial, double judged_elements, judge::Depth depth = judge::Depth::full);
+  /// Removes what the converter wrote for `trial`.
+  static void discard(const Trial& trial);
 
   /// Judges a ready artifact against the model, with no conversion; `executor` runs it. Where nobody stated the options
   /// that it was made with, those are taken that it shows.
@@ -77,15 +103,14 @@ class CaseBench {
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);
-  void execute_and_judge(converters::Converter& converter, judge::Evidence& evidence, double judged_elements,
-                         Evaluation& out);
   [[nodiscard]] core::Result<RelationReport> check_relations_of(converters::Converter& converter,
                                                                 const judge::Evidence& evidence);
+  void execute(converters::Converter& converter, Trial& trial);
   [[nodiscard]] core::Status execute_data_sets(converters::Converter& converter, judge::Evidence& evidence);
   [[nodiscard]] core::Result<judge::Execution> execute(converters::Converter& converter,
                                                        const std::filesystem::path& artifact,
-                                                       const std::string& data_set,
-                                                       const std::filesystem::path& inputs, bool with_trace);
+                                                       const std::string& data_set, const std::filesystem::path& inputs,
+                                                       bool with_trace);
   [[nodiscard]] core::Result<core::TensorMap> trace(converters::Converter& converter,
                                                     const std::filesystem::path& artifact,
                                                     const judge::Execution& execution, bool deterministic);

@@ -127,7 +127,7 @@ class OnnxRuntime:
         # Plain Q/DQ semantics. With "all" the optimizer may requantize, legally, and differs by up to some dB.
         if not self._optimizes():
             session_options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session_options.intra_op_num_threads = 1
+        session_options.intra_op_num_threads = int(os.environ.get("ASSAY_ORT_THREADS", "1"))
         if trace is not None:
             model = onnx.load(artifact)
             outputs = [tensor.name for tensor in model.graph.output]

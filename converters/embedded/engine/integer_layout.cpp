@@ -135,8 +135,10 @@ Result<Kernel> make_resize(const IntegerBinding& binding) {
     if (binding.operands[i].is_codes()) return Kernel();
   }
   const std::int16_t zero_point = subtracted_zero_point(x, binding.policy);
+  ArithmeticPolicy own = binding.policy;
+  own.rounding = own.interpolation_rounding.value_or(own.rounding);
   return Kernel([attributes = *attributes, zero_point, scale = x.scale(), out = binding.outputs[0],
-                 policy = binding.policy](const Call& call) -> Status {
+                 policy = own](const Call& call) -> Status {
     auto plan = bind_resize(attributes, call);
     if (!plan) return plan.error();
     const Buffer& codes = call.input(0);

@@ -24,7 +24,9 @@ struct Average {
 
 Average average_of(const IntegerBinding& binding) {
   const Operand& x = binding.operand(0);
-  return {x.scale(), subtracted_zero_point(x, binding.policy), binding.outputs[0], binding.policy};
+  ArithmeticPolicy policy = binding.policy;
+  policy.rounding = policy.mean_rounding.value_or(policy.rounding);
+  return {x.scale(), subtracted_zero_point(x, binding.policy), binding.outputs[0], policy};
 }
 
 template <typename Code>

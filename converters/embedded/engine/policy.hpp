@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 namespace assay::embedded::engine {
 
 /// How a real value becomes an integer.
@@ -17,6 +19,7 @@ enum class Requantization {
   float32_multiply,  ///< float32(acc) * float32(M)
   reciprocal,        ///< float32(acc) * float32(s_x * s_w) * float32(1 / s_y)
   fixed_point,       ///< acc * m >> n in 64 bits, rounded once; m has `multiplier_bits` bits
+  float16_multiply,  ///< the product acc * M is rounded to float16
   double_rounding,   ///< high half of 2 * acc * m rounded, then a rounding shift: two roundings, both ties away
 };
 
@@ -27,7 +30,12 @@ enum class ZeroPointOrder { after_rounding, before_rounding };
 enum class PadCode { zero_point, zero };
 
 /// What happens to a value outside its type.
-enum class Saturation { clamp, wrap };
+enum class Saturation {
+  clamp,
+  wrap,
+  narrow,             ///< the lowest code of a signed type is never used
+  before_zero_point,  ///< clamped to the type's ends before the zero_point is added, and once more after
+};
 
 /// How products are summed.
 enum class Accumulator {
@@ -61,7 +69,9 @@ enum class ChannelScales { own, first, reversed };
 struct ArithmeticPolicy {
   Rounding rounding = Rounding::half_even;
   Requantization requantization = Requantization::float64_multiply;
-  int multiplier_bits = 31;  ///< of `fixed_point` and `double_rounding`
+  int multiplier_bits = 31;                        ///< of `fixed_point` and `double_rounding`
+  std::optional<Rounding> mean_rounding;           ///< of averages, where they round otherwise
+  std::optional<Rounding> interpolation_rounding;  ///< of Resize between codes, likewise
   ZeroPointOrder zero_point_order = ZeroPointOrder::after_rounding;
   PadCode pad = PadCode::zero_point;
   Saturation saturation = Saturation::clamp;

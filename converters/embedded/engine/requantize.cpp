@@ -22,6 +22,12 @@ std::uint8_t limit_code(std::int64_t value, const OutputCodes& out, const Arithm
     if (out.high < limits.high) value = std::min(value, out.high);
     return static_cast<std::uint8_t>(value);
   }
+  const auto limits = core::integer_limits(out.type);
+  if (policy.saturation == Saturation::before_zero_point) {
+    value = std::clamp(value - out.zero_point, limits.low, limits.high) + out.zero_point;
+  } else if (policy.saturation == Saturation::narrow && limits.low < 0) {
+    value = std::max(value, limits.low + 1);
+  }
   return static_cast<std::uint8_t>(std::clamp(value, out.low, out.high));
 }
 
@@ -188,6 +194,8 @@ std::uint8_t Requantizer::general_code(std::int32_t acc, const Channel& channel)
       const float value = real * (1.0F / static_cast<float>(out_.scale));
       return finish_code(static_cast<double>(value), out_, policy_);
     }
+    case Requantization::float16_multiply:
+      return finish_code(core::round_to_type(exact * channel.fast.multiplier, DType::float16), out_, policy_);
     case Requantization::fixed_point:
     case Requantization::double_rounding:
       break;
@@ -240,6 +248,10 @@ std::uint8_t SumRequantizer::code(std::int32_t first, std::int32_t second) const
           policy_.requantization == Requantization::fixed_point ? policy_.rounding : Rounding::half_away;
       const std::int64_t sum = first * first_fixed_ + second * second_fixed_;
       return limit_code(saturating_add(shift_rounded(sum, shift_, rounding), out_.zero_point), out_, policy_);
+    }
+    case Requantization::float16_multiply: {
+      const double value = static_cast<double>(first) * fast_.first + static_cast<double>(second) * fast_.second;
+      return finish_code(core::round_to_type(value, DType::float16), out_, policy_);
     }
     case Requantization::float64_multiply:
       break;

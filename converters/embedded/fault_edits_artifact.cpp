@@ -1,0 +1,87 @@
+// Edits of the finished Q/DQ model.
+#include <algorithm>
+
+#include "converters/embedded/edit.hpp"
+#include "converters/embedded/fault_edits.hpp"
+#include "converters/embedded/scales.hpp"
+
+namespace assay::embedded::edits {
+namespace {
+
+using model::Graph;
+using model::Node;
+
+bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
+
+void rename_tensor(Graph& graph, const std::string& from, const std::string& to) {
+  for (auto& node : graph.nodes) {
+    std::ranges::replace(node.inputs, from, to);
+    std::ranges::replace(node.outputs, from, to);
+  }
+}
+
+}  // namespace
+
+Status fold_weight_codes(State& state) {
+  auto& graph = state.artifact.graph;
+  std::erase_if(graph.nodes, [&](const Node& node) {
+    const auto* codes = is_op(node, "DequantizeLinear") ? graph.initializer(node.input(0)) : nullptr;
+    const auto params = codes == nullptr ? std::nullopt : declared_params(graph, node);
+    if (!params || codes->type() == DType::int32) return false;
+    std::size_t inner = 1;
+    for (auto i = params->axis.value_or(0) + 1; i < codes->rank(); ++i) {
+      inner *= static_cast<std::size_t>(codes->shape()[static_cast<std::size_t>(i)]);
+    }
+    auto values = codes->to_reals();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t channel = i / inner % params->scale.size();
+      values[i] = (values[i] - static_cast<double>(params->zero_point[channel])) * params->scale[channel];
+    }
+    graph.initializers[node.outputs.front()] = std::make_shared<const Tensor>(
+        core::rounded_to_type(Tensor(DType::float32, codes->shape(), std::move(values))));
+    return true;
+  });
+  remove_dead(graph);
+  return core::success();
+}
+
+Status swap_outputs(State& state) {
+  auto& graph = state.artifact.graph;
+  if (graph.outputs.size() < 2) return core::success();
+  const auto &first = graph.outputs[0], &second = graph.outputs[1];
+  if (first.type != second.type || first.shape != second.shape) return core::success();
+  const std::string a = first.name, b = second.name;
+  const std::string between = model::fresh_name(graph, "swapped");
+  rename_tensor(graph, a, between);
+  rename_tensor(graph, b, a);
+  rename_tensor(graph, between, b);
+  return core::success();
+}
+
+Status rename_quantized_outputs(State& state) {
+  auto& graph = state.artifact.graph;
+  for (auto& output : graph.outputs) {
+    if (!state.params.contains(output.name)) continue;
+    const std::string longer = model::fresh_name(graph, output.name + "_Q8");
+    rename_tensor(graph, output.name, longer);
+    output.name = longer;
+  }
+  return core::success();
+}
+
+Status leave_outputs_as_codes(State& state) {
+  auto& graph = state.artifact.graph;
+  for (auto& output : graph.outputs) {
+    const model::Wiring wiring(graph);
+    const auto last = wiring.producer(output.name);
+    if (!last || !is_op(graph.nodes[*last], "DequantizeLinear") || !wiring.consumers(output.name).empty()) continue;
+    const std::string codes = graph.nodes[*last].inputs[0];
+    if (graph.initializers.contains(codes)) continue;
+    graph.nodes.erase(graph.nodes.begin() + static_cast<std::ptrdiff_t>(*last));
+    rename_tensor(graph, codes, output.name);
+    output.type = state.options.activation;
+  }
+  return core::success();
+}
+
+}  // namespace assay::embedded::edits

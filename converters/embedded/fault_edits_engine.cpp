@@ -1,0 +1,117 @@
+// What a defective engine takes an artifact for. The artifact itself stays as it was written.
+#include <algorithm>
+
+#include "converters/embedded/edit.hpp"
+#include "converters/embedded/fault_edits.hpp"
+
+namespace assay::embedded::edits {
+namespace {
+
+using model::Graph;
+using model::Model;
+using model::Node;
+
+bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
+bool has_window(const Node& node) {
+  return is_op(node, "Conv") || is_op(node, "MaxPool") || is_op(node, "AveragePool");
+}
+
+std::string put(Graph& graph, const std::string& stem, Tensor value) {
+  auto name = model::fresh_name(graph, stem);
+  graph.initializers[name] = std::make_shared<const Tensor>(std::move(value));
+  return name;
+}
+
+/// The QuantizeLinear behind every node `op` takes the parameters of what the node reads: codes pass as they are.
+void copy_codes(Model& artifact, std::string_view op) {
+  auto& graph = artifact.graph;
+  const model::Wiring wiring(graph);
+  for (const auto& node : graph.nodes) {
+    const auto source = is_op(node, op) ? wiring.producer(node.input(0)) : std::nullopt;
+    if (!source || !is_op(graph.nodes[*source], "DequantizeLinear")) continue;
+    for (const auto reader : wiring.consumers(node.outputs.front())) {
+      if (!is_op(graph.nodes[reader], "QuantizeLinear")) continue;
+      graph.nodes[reader].inputs[1] = graph.nodes[*source].inputs[1];
+      graph.nodes[reader].inputs[2] = graph.nodes[*source].inputs[2];
+    }
+  }
+}
+
+}  // namespace
+
+void swap_pads(Model& artifact) {
+  for (auto& node : artifact.graph.nodes) {
+    auto pads = node.ints_or("pads");
+    if (!has_window(node) || pads.empty()) continue;
+    const auto half = static_cast<std::ptrdiff_t>(pads.size() / 2);
+    std::swap_ranges(pads.begin(), pads.begin() + half, pads.begin() + half);
+    node.attributes["pads"] = pads;
+  }
+}
+
+void pad_upper(Model& artifact) {
+  for (auto& node : artifact.graph.nodes) {
+    if (node.string_or("auto_pad", "") == "SAME_LOWER") node.attributes["auto_pad"] = std::string("SAME_UPPER");
+  }
+}
+
+void forget_pad_value(Model& artifact) {
+  for (auto& node : artifact.graph.nodes) {
+    if (is_op(node, "Pad") && node.inputs.size() > 2) node.inputs[2].clear();
+  }
+}
+
+void clip_to_six(Model& artifact) {
+  auto& graph = artifact.graph;
+  constexpr double kSix = 6;
+  for (auto& node : graph.nodes) {
+    if (!is_op(node, "Clip")) continue;
+    node.inputs.resize(1);
+    node.inputs.push_back(put(graph, "clip_low", Tensor::scalar(DType::float32, 0)));
+    node.inputs.push_back(put(graph, "clip_high", Tensor::scalar(DType::float32, kSix)));
+  }
+}
+
+void leave_relu_to_saturation(Model& artifact) {
+  auto& graph = artifact.graph;
+  const model::Wiring wiring(graph);
+  for (const auto& node : graph.nodes) {
+    if (!is_op(node, "Relu")) continue;
+    for (const auto reader : wiring.consumers(node.outputs.front())) {
+      auto& next = graph.nodes[reader];
+      if (is_op(next, "QuantizeLinear")) next.inputs[0] = node.inputs[0];
+    }
+  }
+  remove_dead(graph);
+}
+
+void copy_leaky_codes(Model& artifact) { copy_codes(artifact, "LeakyRelu"); }
+void copy_pool_codes(Model& artifact) { copy_codes(artifact, "MaxPool"); }
+
+void first_slope_for_all(Model& artifact) {
+  auto& graph = artifact.graph;
+  const model::Wiring wiring(graph);
+  for (auto& node : graph.nodes) {
+    if (!is_op(node, "PRelu")) continue;
+    std::string* name = &node.inputs[1];
+    if (const auto source = wiring.producer(*name)) name = &graph.nodes[*source].inputs[0];
+    const auto* slopes = graph.initializer(*name);
+    if (slopes == nullptr || slopes->size() == 0) continue;
+    Tensor first = *slopes;
+    const auto fill = [](auto values) { std::ranges::fill(values, values.front()); };
+    first.is_real() ? fill(first.reals()) : fill(first.integers());
+    *name = put(graph, "first_slope", std::move(first));
+  }
+}
+
+void sigmoid_for_swish(Model& artifact) {
+  constexpr double kSixth = 1.0 / 6;
+  for (auto& node : artifact.graph.nodes) {
+    if (!is_op(node, "HardSwish")) continue;
+    node.op_type = "HardSigmoid";
+    node.attributes["alpha"] = kSixth;
+    node.attributes["beta"] = 0.5;
+  }
+}
+
+}  // namespace assay::embedded::edits

@@ -1,0 +1,266 @@
+#include "harness/run/false_alarms.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "converters/embedded/embedded.hpp"
+#include "converters/protocol/client.hpp"
+#include "converters/veiled.hpp"
+#include "harness/core/text.hpp"
+#include "harness/run/converter_spec.hpp"
+#include "harness/run/evaluate.hpp"
+#include "harness/run/parallel.hpp"
+
+namespace assay::run {
+namespace {
+
+using nlohmann::json;
+
+/// A correct way to convert and execute: the embedded converter's own, or its artifact run by ONNX Runtime.
+struct Variant {
+  std::string name;
+  std::string machine;  ///< of embedded::variant_table(), or "" for the plain one
+  std::string options = "{}";
+  std::vector<std::string> executor;  ///< a program that executes the artifacts; empty: the embedded engine
+  std::string skipped;
+};
+
+std::vector<Variant> all_variants() {
+  std::vector<Variant> all;
+  for (const embedded::VariantInfo& info : embedded::variant_table()) {
+    all.push_back({std::string(info.name), std::string(info.name), std::string(info.options_json), {}, {}});
+  }
+  const std::vector<Adapter> adapters = list_adapters();
+  const auto adapter = std::ranges::find(adapters, "onnxruntime", &Adapter::name);
+  const bool installed = adapter != adapters.end() && !adapter->installed.empty();
+  const core::Result<std::vector<ConverterSpec>> specs = parse_converter("onnxruntime", {}, {}, "");
+  for (const auto& [name, settings] : {std::pair<std::string, std::vector<std::string>>{"onnxruntime", {}},
+                                       {"onnxruntime_optimized", {"ASSAY_ORT_OPTIMIZE=all"}},
+                                       {"onnxruntime_threads", {"ASSAY_ORT_THREADS=4"}}}) {
+    Variant variant{name, "", "{}", {"env"}, {}};
+    variant.executor.insert(variant.executor.end(), settings.begin(), settings.end());
+    if (installed && specs) {
+      const std::vector<std::string>& command = specs->front().command;
+      variant.executor.insert(variant.executor.end(), command.begin(), command.end());
+    } else {
+      variant.skipped = "onnxruntime is not installed; run ./assay converters install onnxruntime";
+    }
+    all.push_back(std::move(variant));
+  }
+  return all;
+}
+
+core::Result<std::vector<Variant>> wanted_variants(const std::vector<std::string>& names) {
+  std::vector<Variant> all = all_variants();
+  if (names.empty()) return all;
+  std::vector<Variant> wanted;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(all, name, &Variant::name);
+    if (found == all.end()) {
+      std::vector<std::string> known;
+      for (const Variant& each : all) known.push_back(each.name);
+      return core::Error{core::ErrorKind::usage,
+                         fmt::format("there is no variant \"{}\"; there are: {}", name,
+                                     core::join(core::nearest(name, known, known.size()), ", ")),
+                         {},
+                         {},
+                         {}};
+    }
+    wanted.push_back(*found);
+  }
+  return wanted;
+}
+
+/// One converter's artifacts, another one's executions.
+class ExecutedElsewhere final : public converters::Converter {
+ public:
+  ExecutedElsewhere(std::unique_ptr<Converter> converter, std::unique_ptr<Converter> executor)
+      : converter_(std::move(converter)), executor_(std::move(executor)) {}
+  core::Result<converters::Description> describe() override {
+    auto description = converter_->describe();
+    if (description) description->policy.arithmetic = "unknown";
+    return description;
+  }
+  converters::ConvertReply convert(const converters::ConvertRequest& request) override {
+    return converter_->convert(request);
+  }
+  converters::ExecuteReply execute(const converters::ExecuteRequest& request) override {
+    return executor_->execute(request);
+  }
+
+ private:
+  std::unique_ptr<Converter> converter_, executor_;
+};
+
+core::Result<std::unique_ptr<converters::Converter>> make_variant(const Variant& variant,
+                                                                  std::shared_ptr<embedded::SharedWork> shared) {
+  auto converter = embedded::make_embedded({}, variant.machine, std::move(shared));
+  if (!converter || variant.executor.empty()) return converter;
+  protocol::ClientOptions options;
+  options.command = variant.executor;
+  return std::unique_ptr<converters::Converter>(
+      std::make_unique<ExecutedElsewhere>(*std::move(converter), protocol::make_client(options)));
+}
+
+/// The case demands by name what the variant asks otherwise: it has nothing to say about it.
+bool contradicts(const corpus::Case& test_case, const json& options) {
+  const auto precision = options.find("precision");
+  if (precision == options.end() || test_case.model == nullptr) return false;
+  return std::ranges::any_of(test_case.model->graph.nodes, [&](const model::Node& node) {
+    const auto& demanded = test_case.expect.precision;
+    return precision->contains(node.op_type) && (demanded.contains(node.op_type) || demanded.contains(node.name));
+  });
+}
+
+struct CaseAlarms {
+  std::vector<VariantScore> variants;
+  std::vector<FalseAlarm> alarms;
+};
+
+class CaseVariants {
+ public:
+  CaseVariants(const FalseAlarmConfig& config, const std::vector<Variant>& variants, const RunItem& item,
+               double judged_elements)
+      : config_(config), variants_(variants), item_(item), judged_elements_(judged_elements) {}
+
+  core::Result<CaseAlarms> run() {
+    auto bench = CaseBench::create(item_.test_case);
+    if (!bench) return bench.error();
+    bench_ = *std::move(bench);
+    for (const Variant& variant : variants_) {
+      out_.variants.push_back({variant.name, 0, 0, 0, variant.skipped});
+      if (!variant.skipped.empty()) continue;
+      if (core::Status status = run_variant(variant); !status) return status.error();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  core::Status run_variant(const Variant& variant) {
+    auto converter = make_variant(variant, shared_);
+    if (!converter) return converter.error();
+    auto description = (*converter)->describe();
+    if (!description) return description.error();
+    const json own = json::parse(variant.options);
+    if (contradicts(item_.test_case, own)) return core::success();
+    std::set<std::string> seen;  // option sets may fall together under the variant's own options
+    for (const corpus::OptionSet& set : item_.option_sets) {
+      json options = json::parse(set.options_json);
+      options.update(own);
+      if (!seen.insert(options.dump()).second) continue;
+      const core::Result<const Trial*> plain = plain_trial(set.options_json);
+      if (!plain) return plain.error();
+      const Trial trial = bench_->attempt(**converter, *description, options.dump());
+      if (same_trial(**plain, trial)) {
+        ++out_.variants.back().same;
+      } else {
+        judge_trial(variant, set.label, trial);
+      }
+      CaseBench::discard(trial);
+    }
+    return core::success();
+  }
+
+  /// What the converter gives without any variant.
+  core::Result<const Trial*> plain_trial(const std::string& options) {
+    const auto found = plain_.find(options);
+    if (found != plain_.end()) return static_cast<const Trial*>(&found->second);
+    auto converter = embedded::make_embedded({}, "", shared_);
+    if (!converter) return converter.error();
+    auto description = (*converter)->describe();
+    if (!description) return description.error();
+    return static_cast<const Trial*>(
+        &plain_.emplace(options, bench_->attempt(**converter, *description, options)).first->second);
+  }
+
+  void judge_trial(const Variant& variant, const std::string& label, const Trial& trial) {
+    for (const std::string& kind : config_.kinds) {
+      const judge::Judgement judgement =
+          bench_->judge(kind == "qdq" ? trial : seen_as(trial, kind), judged_elements_, judge::Depth::gate);
+      VariantScore& score = out_.variants.back();
+      ++score.judgements;
+      if (judgement.gate != judge::Gate::red) continue;
+      ++score.alarms;
+      out_.alarms.push_back(
+          {variant.name + (kind == "qdq" ? "" : ":" + kind), item_.test_case.name, label, judgement.reason});
+    }
+  }
+
+  const FalseAlarmConfig& config_;
+  const std::vector<Variant>& variants_;
+  const RunItem& item_;
+  double judged_elements_;
+  std::shared_ptr<embedded::SharedWork> shared_ = embedded::make_shared_work();
+  std::unique_ptr<CaseBench> bench_;
+  std::map<std::string, Trial> plain_;
+  CaseAlarms out_;
+};
+
+}  // namespace
+
+double clopper_pearson_upper(std::size_t alarms, std::size_t count) {
+  constexpr double kTail = 0.05;
+  if (count == 0 || alarms >= count) return 1;
+  // P(at most `alarms` of `count`) falls with the rate; bisection to the last bit that matters.
+  const auto n = static_cast<double>(count);
+  const auto probability = [&](double rate) {
+    double sum = 0;
+    for (std::size_t k = 0; k <= alarms; ++k) {
+      const auto i = static_cast<double>(k);
+      sum += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) + i * std::log(rate) +
+                      (n - i) * std::log1p(-rate));
+    }
+    return sum;
+  };
+  double low = 0, high = 1;
+  constexpr int kHalvings = 60;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (probability(middle) >= kTail ? low : high) = middle;
+  }
+  return high;
+}
+
+std::size_t FalseAlarmReport::judgements() const {
+  std::size_t sum = 0;
+  for (const VariantScore& each : variants) sum += each.judgements;
+  return sum;
+}
+
+double FalseAlarmReport::upper_bound() const { return clopper_pearson_upper(alarms.size(), judgements()); }
+
+core::Result<FalseAlarmReport> find_false_alarms(const FalseAlarmConfig& config) {
+  if (config.items.empty()) {
+    return core::Error{core::ErrorKind::usage, "nothing is selected: no case matches", {}, {}, {}};
+  }
+  core::Result<std::vector<Variant>> variants = wanted_variants(config.variants);
+  if (!variants) return variants.error();
+  std::size_t planned = 0;
+  for (const RunItem& item : config.items) planned += item.option_sets.size() * variants->size();
+  constexpr double kElementsPerJob = 1e5;
+  std::vector<std::optional<core::Result<CaseAlarms>>> parts(config.items.size());
+  for_each_index(config.items.size(), config.jobs, [&](std::size_t index) {
+    parts[index] =
+        CaseVariants(config, *variants, config.items[index], kElementsPerJob * static_cast<double>(planned)).run();
+  });
+  FalseAlarmReport report;
+  for (const Variant& variant : *variants) report.variants.push_back({variant.name, 0, 0, 0, variant.skipped});
+  for (std::size_t index = 0; index < parts.size(); ++index) {
+    core::Result<CaseAlarms>& part = *parts[index];
+    if (!part) return part.error().within(config.items[index].test_case.name);
+    for (std::size_t i = 0; i < part->variants.size(); ++i) {
+      report.variants[i].judgements += part->variants[i].judgements;
+      report.variants[i].same += part->variants[i].same;
+      report.variants[i].alarms += part->variants[i].alarms;
+    }
+    std::ranges::move(part->alarms, std::back_inserter(report.alarms));
+  }
+  return report;
+}
+
+}  // namespace assay::run

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "harness/run/score.hpp"
+
+namespace assay::run {
+
+/// Correct ways to convert and execute (embedded::variant_table(), and ONNX Runtime as the executor) over the cases:
+/// whatever is red then is a false alarm.
+struct FalseAlarmConfig {
+  std::vector<RunItem> items;
+  std::vector<std::string> variants;         ///< by name; empty: all that can run here
+  std::vector<std::string> kinds = {"qdq"};  ///< artifact kinds
+  int jobs = 0;
+};
+
+/// One variant's count.
+struct VariantScore {
+  std::string variant;
+  std::size_t judgements = 0;  ///< trials that differ from the plain converter's in some bit, so were judged
+  std::size_t same = 0;        ///< trials that are the plain converter's bit for bit
+  std::size_t alarms = 0;
+  std::string skipped;  ///< why it did not run
+};
+
+struct FalseAlarmReport {
+  std::vector<VariantScore> variants;
+  std::vector<FalseAlarm> alarms;
+  [[nodiscard]] std::size_t judgements() const;
+  /// Upper end of the one-sided 95 % confidence interval of the rate (Clopper and Pearson; 3/n without an alarm).
+  [[nodiscard]] double upper_bound() const;
+};
+
+/// Errors   usage, for an empty selection or an unknown variant.
+[[nodiscard]] core::Result<FalseAlarmReport> find_false_alarms(const FalseAlarmConfig& config);
+
+/// The largest rate under which at most `alarms` of `count` happen with a probability of at least 5 %.
+[[nodiscard]] double clopper_pearson_upper(std::size_t alarms, std::size_t count);
+
+}  // namespace assay::run

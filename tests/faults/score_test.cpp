@@ -1,0 +1,89 @@
+#include "harness/run/score.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/corpus/suite.hpp"
+#include "harness/run/false_alarms.hpp"
+
+namespace assay::run {
+namespace {
+
+/// One small Conv, under the default options, that claims to kill `kills`.
+RunItem small_conv(const std::string& kills) {
+  const auto cases = corpus::parse_family(R"({ "family": "small", "opset": 13, "calibration": { "batches": 3 },
+      "graph": ["agraph (float[2,3,6,5] x) => (float[2,7,6,5] y) {", "  y = Conv <pads=[1,1,1,1]> (x, w, b)", "}"],
+      "initializers": { "w": { "shape": [7, 3, 3, 3], "spread": { "axis": 0, "ratio": 20 } },
+                        "b": { "shape": [7], "std": 0.5 } },
+      "inputs": { "x": { "data": ["typical", "saturate"], "range": [-1, 3] } },
+      "kills": [")" + kills + R"("] })",
+                                          "small.json");
+  EXPECT_TRUE(cases.ok());
+  return {cases->front(), {{"default", "{}"}}, std::nullopt};
+}
+
+ScoreReport scored(const std::string& claim, std::vector<std::string> faults) {
+  const auto report = score({{small_conv(claim)}, std::move(faults), {"qdq", "opaque"}, 1});
+  EXPECT_TRUE(report.ok());
+  return *report;
+}
+
+TEST(Score, CountsAKilledFaultAtEveryKindWhereItShows) {
+  const ScoreReport report = scored("scale_doubled", {"scale_doubled"});
+  EXPECT_EQ(report.kinds.at("qdq").at("scale_doubled").kills, std::set<std::string>{"small"});
+  EXPECT_TRUE(report.kinds.at("opaque").at("scale_doubled").observable());
+  EXPECT_TRUE(report.broken_claims.empty());
+  EXPECT_TRUE(report.false_alarms.empty());
+  ASSERT_TRUE(report.effects.at("scale_doubled").median());
+  EXPECT_GT(*report.effects.at("scale_doubled").median(), 3);
+}
+
+TEST(Score, LeavesOutWhatAFaultDoesNotTouch) {
+  const ScoreReport report = scored("deconv_axis_zero", {"deconv_axis_zero"});  // there is no ConvTranspose
+  EXPECT_FALSE(report.kinds.at("qdq")["deconv_axis_zero"].observable());
+  EXPECT_EQ(report.broken_claims, (std::vector<std::pair<std::string, std::string>>{{"small", "deconv_axis_zero"}}));
+  EXPECT_EQ(report.idle_cases, std::vector<std::string>{"small"});
+}
+
+TEST(Score, GivesTheSameOnOneThreadAndOnTwo) {
+  const RunItem item = small_conv("scale_doubled");
+  const auto one = score({{item, item}, {}, {"qdq"}, 1});
+  const auto two = score({{item, item}, {}, {"qdq"}, 2});
+  ASSERT_TRUE(one.ok() && two.ok());
+  for (const auto& [fault, entry] : one->kinds.at("qdq")) {
+    EXPECT_EQ(entry.kills, two->kinds.at("qdq").at(fault).kills) << fault;
+    EXPECT_EQ(entry.concerned, two->kinds.at("qdq").at(fault).concerned) << fault;
+  }
+}
+
+TEST(Score, RefusesAnUnknownFaultWithTheNearest) {
+  const auto report = score({{small_conv("scale_doubled")}, {"scale_dubbled"}, {"qdq"}, 1});
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("scale_doubled"), std::string::npos);
+}
+
+TEST(FaultEffect, TakesTheMiddleOfAnEvenNumberOfLosses) {
+  const FaultEffect effect{{4, 1, 3, 10}, false, false};
+  EXPECT_DOUBLE_EQ(*effect.median(), 3.5);
+  EXPECT_DOUBLE_EQ(*effect.largest(), 10);
+  EXPECT_FALSE(FaultEffect{}.median());
+}
+
+TEST(ClopperPearson, IsTheRateThatHidesOnceInTwenty) {
+  EXPECT_NEAR(clopper_pearson_upper(0, 100), 1 - std::pow(0.05, 0.01), 1e-9);  // 0.0295: nearly 3/n
+  EXPECT_NEAR(clopper_pearson_upper(1, 2), std::sqrt(0.95), 1e-9);             // 1 − p² = 0.05
+  EXPECT_EQ(clopper_pearson_upper(0, 0), 1);
+  EXPECT_EQ(clopper_pearson_upper(5, 5), 1);
+}
+
+TEST(FalseAlarms, AreNoneOverCorrectVariantsOfOneConv) {
+  const auto report = find_false_alarms(
+      {{small_conv("scale_doubled")}, {"round_half_away", "multiplier_31", "uint8"}, {"qdq", "scales", "opaque"}, 1});
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->alarms.empty());
+  EXPECT_GT(report->judgements(), 0U);
+}
+
+}  // namespace
+}  // namespace assay::run
