@@ -52,6 +52,7 @@ core::Status check_artifact_kind(std::string_view kind) {
 void veil(Description& description, std::string_view kind) {
   if (kind == kOpen) return;
   description.supports.artifact = kind;
+  description.supports.trace = false;
   if (kind == kOpaque) {
     std::erase_if(description.supports.reports,
                   [](const std::string& report) { return report == "tensors" || report == "precision"; });
