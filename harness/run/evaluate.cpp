@@ -215,9 +215,9 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
   const auto begin = std::chrono::steady_clock::now();
   Trial trial = attempt(converter, description, options_json);
   Evaluation out;
-  out.judgement = judge(trial, judged_elements);
-  out.conversion = std::move(trial.evidence.conversion);
-  out.artifact_kind = std::move(trial.artifact_kind);
+  out.conversion = trial.evidence.conversion;
+  out.artifact_kind = trial.artifact_kind;
+  out.judgement = judge(std::move(trial), judged_elements);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }
@@ -288,7 +288,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
   return trial;
 }
 
-Judgement CaseBench::judge(Trial& trial, double judged_elements, judge::Depth depth) {
+Judgement CaseBench::judge(Trial trial, double judged_elements, judge::Depth depth) {
   if (trial.settled) {
     return *trial.settled;
   }
@@ -325,8 +325,8 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
     evidence.conversion.artifact = artifact;
     evidence.infer_options = !options_json.has_value();
     execute(executor, trial);
-    out.judgement = judge(trial, judged_elements);
     out.artifact_kind = trial.artifact_kind;
+    out.judgement = judge(std::move(trial), judged_elements);
     return core::success();
   };
   if (core::Status status = judge_it(); !status) {

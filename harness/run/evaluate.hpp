@@ -67,7 +67,7 @@ class CaseBench {
   [[nodiscard]] Trial attempt(converters::Converter& converter, const converters::Description& description,
                               const std::string& options_json, const Trial* like = nullptr);
   /// Judges what attempt() gave.
-  [[nodiscard]] judge::Judgement judge(Trial& trial, double judged_elements, judge::Depth depth = judge::Depth::full);
+  [[nodiscard]] judge::Judgement judge(Trial trial, double judged_elements, judge::Depth depth = judge::Depth::full);
   /// Removes what the converter wrote for `trial`.
   static void discard(const Trial& trial);
 

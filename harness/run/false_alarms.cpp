@@ -174,8 +174,9 @@ class CaseVariants {
     if (!converter) return converter.error();
     auto description = (*converter)->describe();
     if (!description) return description.error();
-    return static_cast<const Trial*>(
-        &plain_.emplace(options, bench_->attempt(**converter, *description, options)).first->second);
+    Trial trial = bench_->attempt(**converter, *description, options);
+    trial.evidence.ask_trace = nullptr;  // the converter ends here
+    return static_cast<const Trial*>(&plain_.emplace(options, std::move(trial)).first->second);
   }
 
   void judge_trial(const Variant& variant, const std::string& label, const Trial& trial) {
