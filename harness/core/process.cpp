@@ -429,4 +429,27 @@ bool Process::has_buffered_output() {
   return !state_->unread.empty();
 }
 
+Result<ExitState> run_attached(const std::vector<std::string>& arguments) {
+  const auto program = find_program(arguments.empty() ? "" : arguments.front(), child_path({}));
+  if (!program) return program.error();
+  std::vector<std::string> words = arguments;
+  words.front() = *program;
+  const std::vector<char*> argv = pointers(words);
+  pid_t pid = -1;
+  if (const int failed = ::posix_spawn(&pid, argv.front(), nullptr, nullptr, argv.data(), environ); failed != 0) {
+    return io_error(fmt::format("can't start \"{}\": {}", *program, errno_text(failed)));
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return io_error(fmt::format("can't wait for \"{}\": {}", *program, errno_text(errno)));
+  }
+  ExitState state;
+  if (WIFEXITED(status)) {
+    state.code = WEXITSTATUS(status);
+  } else {
+    state.signal = WTERMSIG(status);
+  }
+  return state;
+}
+
 }  // namespace assay::core

@@ -72,4 +72,9 @@ class Process {
   std::unique_ptr<State> state_;
 };
 
+/// Runs a program (looked up in PATH) with our streams, in our process group, and waits: for a helper that talks to the
+/// terminal itself.
+/// Errors   io, for a program that is missing or can't be run.
+[[nodiscard]] Result<ExitState> run_attached(const std::vector<std::string>& arguments);
+
 }  // namespace assay::core

@@ -224,5 +224,20 @@ TEST(Process, UnsolicitedOutputIsSeen) {
   EXPECT_FALSE(child.has_buffered_output());
 }
 
+TEST(RunAttached, TellsHowTheProgramEnded) {
+  const auto code = run_attached({"sh", "-c", "exit 7"});
+  ASSERT_TRUE(code.ok());
+  EXPECT_EQ(code->code, 7);
+  const auto killed = run_attached({"sh", "-c", "kill -9 $$"});
+  ASSERT_TRUE(killed.ok());
+  EXPECT_EQ(exit_text(*killed), "signal 9 (SIGKILL)");
+}
+
+TEST(RunAttached, SaysWhichProgramIsMissing) {
+  const auto missing = run_attached({"no-such-program"});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(missing.error().message, HasSubstr("can't start \"no-such-program\""));
+}
+
 }  // namespace
 }  // namespace assay::core
