@@ -7,6 +7,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
+#include "harness/judge/deviation.hpp"
 #include "harness/model/numpy_io.hpp"
 #include "harness/model/onnx_io.hpp"
 
@@ -52,23 +53,17 @@ Comparison compare_tensors(const std::string& name, const core::Tensor& expected
         fmt::format("type: expected {}, actual {}", core::dtype_name(expected.type()), core::dtype_name(actual.type()));
     return result;
   }
-  double signal = 0;
-  double noise = 0;
   std::int64_t first = -1;
-  for (std::int64_t i = 0; i < expected.size(); ++i) {
-    const double want = expected.as_real(i);
-    const double error = std::fabs(want - actual.as_real(i));
-    if (!(error <= 0)) {
+  for (std::int64_t i = expected.size() - 1; i >= 0; --i) {
+    if (expected.as_real(i) != actual.as_real(i)) {
       ++result.differing;
-      first = first < 0 ? i : first;
+      first = i;
     }
-    signal += want * want;
-    noise += error * error;
-    result.max_error = std::isnan(error) ? error : std::fmax(result.max_error, error);
   }
-  constexpr double kDecibel = 10;
-  result.sqnr_db = kDecibel * std::log10(signal / noise);
-  if (first >= 0 && (!result.real || std::isnan(noise))) {
+  const judge::Deviation deviation = judge::measure_deviation(expected, actual);
+  result.max_error = deviation.largest;
+  result.sqnr_db = deviation.sqnr_db();
+  if (first >= 0 && (!result.real || std::isnan(deviation.noise))) {
     result.difference =
         fmt::format("element {}: expected {}, actual {}", first, core::exact_text64(expected.as_real(first)),
                     core::exact_text64(actual.as_real(first)));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/judge/deviation.hpp"
 #include "reference/executor.hpp"
 
 namespace assay::judge {
@@ -13,19 +14,8 @@ using core::Tensor;
 
 /// SQNR in dB; infinite where nothing differs, NaN where it has no meaning (other shapes, no signal, NaN).
 double sqnr_db(const Tensor& expected, const Tensor& actual) {
-  if (expected.shape() != actual.shape() || expected.size() == 0 || !expected.is_real() || !actual.is_real()) {
-    return std::nan("");
-  }
-  double signal = 0;
-  double noise = 0;
-  const auto want = expected.reals();
-  const auto got = actual.reals();
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    signal += want[i] * want[i];
-    noise += (want[i] - got[i]) * (want[i] - got[i]);
-  }
-  constexpr double kDecibel = 10;
-  return signal > 0 ? kDecibel * std::log10(signal / noise) : std::nan("");
+  const bool comparable = expected.shape() == actual.shape() && expected.is_real() && actual.is_real();
+  return comparable ? measure_deviation(expected, actual).sqnr_db() : std::nan("");
 }
 
 /// SQNR of every tensor of the original that the artifact computes under the same name.

@@ -1,6 +1,6 @@
-#include <algorithm>
 #include <cmath>
 
+#include "harness/judge/deviation.hpp"
 #include "harness/judge/facets.hpp"
 #include "reference/quant.hpp"
 
@@ -14,19 +14,11 @@ using core::Tensor;
 void compare(const Tensor& expected, const Tensor& actual, const std::string& tensor, const std::string& data_set,
              std::vector<Metric>& metrics) {
   if (expected.shape() != actual.shape() || expected.size() == 0) return;
-  double signal = 0, noise = 0, energy = 0, product = 0, largest = 0;
-  for (std::int64_t i = 0; i < expected.size(); ++i) {
-    const double e = expected.as_real(i), a = actual.as_real(i);
-    signal += e * e;
-    energy += a * a;
-    product += e * a;
-    noise += (e - a) * (e - a);
-    largest = std::max(largest, std::abs(e - a));
-  }
-  if (!std::isfinite(signal) || !std::isfinite(noise)) return;
-  metrics.push_back({tensor, data_set, "max_error", largest});
-  if (noise > 0 && signal > 0) metrics.push_back({tensor, data_set, "sqnr_db", 10 * std::log10(signal / noise)});
-  if (energy > 0 && signal > 0) metrics.push_back({tensor, data_set, "cosine", product / std::sqrt(signal * energy)});
+  const Deviation deviation = measure_deviation(expected, actual);
+  if (!std::isfinite(deviation.signal) || !std::isfinite(deviation.noise)) return;
+  metrics.push_back({tensor, data_set, "max_error", deviation.largest});
+  if (const double db = deviation.sqnr_db(); std::isfinite(db)) metrics.push_back({tensor, data_set, "sqnr_db", db});
+  if (const double c = deviation.cosine(); std::isfinite(c)) metrics.push_back({tensor, data_set, "cosine", c});
 }
 
 /// Real values of codes; nothing where the parameters don't fit them.
