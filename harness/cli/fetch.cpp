@@ -15,6 +15,9 @@ int fetch_command(const std::vector<std::string>& words) {
   if (!selection) {
     return report_error(selection.error());
   }
+  if (!selection->unmatched.empty()) {
+    return report_unmatched(selection->unmatched);
+  }
   std::vector<std::string> script = {"python3", (corpus::home() / "tools" / "fetch_models.py").string(), "--cache",
                                      corpus::model_cache().string()};
   const std::size_t fixed = script.size();

@@ -41,6 +41,9 @@ int list_command(const Arguments& arguments) {
   if (!selection) {
     return report_error(selection.error());
   }
+  if (!selection->unmatched.empty()) {
+    return report_unmatched(selection->unmatched);
+  }
   if (arguments.json) {
     fmt::print("{}\n", list_json(*selection));
     return kExitOk;

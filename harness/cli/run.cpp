@@ -110,12 +110,10 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
 int run_command(const Arguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, arguments.options);
   if (!selection) {
-    report_error(selection.error());
-    // A filter that matches nothing is an empty selection, which has an exit code of its own.
-    return selection.error().message.find("matches no case") != std::string::npos ||
-                   selection.error().message.find("selects no case") != std::string::npos
-               ? kExitIncomplete
-               : kExitUsage;
+    return report_error(selection.error());
+  }
+  if (!selection->unmatched.empty()) {
+    return report_unmatched(selection->unmatched);
   }
   core::Result<std::vector<run::ConverterSpec>> converters =
       resolve_converters(arguments.converters,
@@ -156,8 +154,11 @@ int run_command(const Arguments& arguments) {
     fmt::print(stderr, "\r\x1b[K");
   }
   if (!report) {
-    report_error(report.error());
-    return report.error().kind == core::ErrorKind::usage ? kExitIncomplete : kExitOwnFault;
+    const int code = report_error(report.error());
+    return report.error().kind == core::ErrorKind::io ? kExitOwnFault : code;
+  }
+  if (report->planned == 0) {
+    return report_unmatched("nothing is selected: no case, converter or option set matches");
   }
   print_report(arguments, *report);
   return run::exit_code(*report);

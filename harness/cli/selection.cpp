@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
 
+#include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::cli {
@@ -14,7 +16,7 @@ namespace {
 
 constexpr std::string_view kDefaultSuite = "default";
 
-core::Error nothing(const std::string& word, const std::vector<corpus::Case>& cases) {
+std::string unmatched_text(const std::string& word, const std::vector<corpus::Case>& cases) {
   std::set<std::string> names;
   for (const corpus::Case& each : cases) {
     names.insert(each.family);
@@ -23,12 +25,8 @@ core::Error nothing(const std::string& word, const std::vector<corpus::Case>& ca
     names.insert(suite);
   }
   const std::vector<std::string> all(names.begin(), names.end());
-  return {core::ErrorKind::usage,
-          fmt::format("\"{}\" is no suite and matches no case; near it: {}. `assay list` shows all", word,
-                      core::join(core::nearest(word, all), ", ")),
-          {},
-          {},
-          {}};
+  return fmt::format("\"{}\" is no suite and matches no case; near it: {}. `assay list` shows all", word,
+                     core::join(core::nearest(word, all), ", "));
 }
 
 bool matches(const corpus::Case& test_case, const std::string& word) {
@@ -133,11 +131,13 @@ core::Result<Selection> select(const std::vector<std::string>& words, const std:
         }
       }
       if (!any) {
-        return nothing(word, *cases);
+        selection.unmatched = unmatched_text(word, *cases);
+        return selection;
       }
     }
     if (is_suite && selection.items.size() == before) {
-      return core::Error{core::ErrorKind::usage, fmt::format("suite \"{}\" selects no case", word), {}, {}, {}};
+      selection.unmatched = fmt::format("suite \"{}\" selects no case", word);
+      return selection;
     }
   }
   for (run::RunItem& item : selection.items) {
@@ -146,6 +146,11 @@ core::Result<Selection> select(const std::vector<std::string>& words, const std:
     }
   }
   return selection;
+}
+
+int report_unmatched(const std::string& complaint) {
+  fmt::print(stderr, "assay: {}\n", complaint);
+  return kExitIncomplete;
 }
 
 }  // namespace assay::cli

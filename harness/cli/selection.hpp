@@ -15,12 +15,17 @@ struct Selection {
   std::vector<std::string> converters;                     ///< of the named suites
   std::vector<corpus::ExpectedFailure> expected_failures;  ///< of the named suites
   std::string text;                                        ///< the words, for the record
+  std::string unmatched;                                   ///< the complaint where a word selects nothing
 };
 
 /// Each word is a suite's name or a pattern on case names (`*`, `?`; a family's name stands for all of it). No word:
 /// suite `default`. Cases that patterns select run under the option sets of `default`; `options`, when given, keeps
-/// only the option set of that label, or stands for itself when it is JSON.
-/// Errors   usage, for a word that matches nothing, with the nearest names; invalid_case.
+/// only the option set of that label, or stands for itself when it is JSON. A word that selects nothing is
+/// told in `unmatched`, with the nearest names.
+/// Errors   usage, for an unknown option set; invalid_case.
 [[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options);
+
+/// Prints why nothing is selected; returns that failure's exit code.
+int report_unmatched(const std::string& complaint);
 
 }  // namespace assay::cli

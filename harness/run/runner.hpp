@@ -54,8 +54,8 @@ struct RunReport {
 
 /// Runs cases × option sets × converters. Every verdict is in the database before its worker takes the next case.
 /// A crash, hang or memory blow-up of a converter is the verdict of its case. A verdict planned and never made is
-/// recorded as `not-run`.
-/// Errors   usage, for an empty selection (the caller's exit code 5); io, for the database.
+/// recorded as `not-run`. An empty selection is a report with nothing planned, and no run in the database.
+/// Errors   usage, for a file that is no history; io, for the database.
 [[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
 
 /// Exit code of a finished run, first match of DESIGN section 5.

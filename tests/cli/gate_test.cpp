@@ -50,6 +50,13 @@ TEST_F(Gate, IsFiveForAnEmptySelection) {
   EXPECT_THAT(call.err, HasSubstr("mini"));
 }
 
+TEST_F(Gate, IsTwoForADatabaseThatIsNone) {
+  write("history.db", "not a database, but longer than the sixteen bytes that tell one");
+  const Call call = run({"run", kOneCase, "--db", (path("history.db")).string()});
+  EXPECT_EQ(call.code, 2) << call.out << call.err;
+  EXPECT_THAT(call.err, HasSubstr("is no SQLite database"));
+}
+
 TEST_F(Gate, IsSixForAnExpectationThatNothingMet) {
   write("suites/expecting.json", R"json({"title": "t", "select": ["*"], "converters": ["embedded"],
         "option_sets": [{"label": "default", "options": {}}],
