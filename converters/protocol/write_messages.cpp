@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "converters/protocol/json_fields.hpp"
 #include "converters/protocol/messages.hpp"
 
 namespace assay::protocol {
@@ -14,9 +15,6 @@ using converters::Outcome;
 using converters::Policy;
 using converters::Supports;
 using converters::TensorScale;
-using nlohmann::json;
-
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json number(double value) {
   if (std::isfinite(value)) return value;

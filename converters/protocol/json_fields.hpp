@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/result.hpp"
+
+/// Lines of JSON and their fields, as protocol 1 has them: what is wrong is an error whose message begins with
+/// "protocol: ".
+namespace assay::protocol {
+
+using core::Error;
+using core::Result;
+using core::Status;
+using nlohmann::json;
+
+[[nodiscard]] Error broken(std::string message);
+/// The beginning of a line or value, fit to be shown in a message.
+[[nodiscard]] std::string shown(std::string_view line);
+/// `value` in one line; bytes that are no UTF-8 are replaced.
+[[nodiscard]] std::string text_of(const json& value);
+
+/// A line that holds one object; Python's bare NaN, Infinity and -Infinity are taken too.
+[[nodiscard]] Result<json> read_object(std::string_view line);
+/// The value of `key`, or null where it is absent or null.
+[[nodiscard]] const json* find(const json& object, std::string_view key);
+/// A number or one of the words for numbers that JSON lacks.
+[[nodiscard]] std::optional<double> as_number(const json& value);
+/// An integer, also one written with a fraction of zero.
+[[nodiscard]] std::optional<std::int64_t> as_integer(const json& value);
+
+/// "\"key\" must be `wanted`, not …".
+[[nodiscard]] Error wrong_kind(std::string_view key, std::string_view wanted, const json& value);
+
+/// Readers of one field. Absent leaves `out` as it is; another kind of value is an error that names the key.
+[[nodiscard]] Status read(const json& object, std::string_view key, std::string& out);
+[[nodiscard]] Status read(const json& object, std::string_view key, bool& out);
+[[nodiscard]] Status read(const json& object, std::string_view key, double& out);
+[[nodiscard]] Status read(const json& object, std::string_view key, std::vector<std::string>& out);
+template <typename T>
+[[nodiscard]] Status read(const json& object, std::string_view key, std::optional<T>& out) {
+  if (find(object, key) == nullptr) return core::success();
+  T value{};
+  if (auto status = read(object, key, value); !status) return status;
+  out = std::move(value);
+  return core::success();
+}
+/// One of a few words; anything else is an error that lists them.
+[[nodiscard]] Status read_word(const json& object, std::string_view key, const std::vector<std::string>& choices,
+                               std::string& out);
+
+/// The first of several that failed.
+template <typename... Statuses>
+[[nodiscard]] Status first_failure(Statuses... statuses) {
+  Status result = core::success();
+  ((result.ok() && !statuses.ok() ? void(result = statuses) : void()), ...);
+  return result;
+}
+
+}  // namespace assay::protocol
