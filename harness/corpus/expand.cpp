@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/corpus/case_error.hpp"
+
 namespace assay::corpus {
 namespace {
 
 using nlohmann::ordered_json;
 using Named = std::pair<std::string, ordered_json>;
-
-core::Error case_error(std::string message) { return {core::ErrorKind::invalid_case, std::move(message), "", "", ""}; }
 
 /// One point of the matrix, its keys in the file's order.
 using Row = std::vector<Named>;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/text.hpp"
+#include "harness/corpus/case_error.hpp"
 
 namespace assay::corpus {
 namespace {
@@ -157,8 +158,6 @@ ordered_json number_json(const Number& number) {
   if (number.integer) return static_cast<std::int64_t>(std::llround(number.value));
   return number.value;
 }
-
-core::Error case_error(std::string message) { return {core::ErrorKind::invalid_case, std::move(message), "", "", ""}; }
 
 core::Error unknown_name(std::string_view name, const Bindings& bindings) {
   std::vector<std::string> known;

@@ -1,5 +1,6 @@
 #include "harness/corpus/fields.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -65,7 +66,7 @@ std::vector<std::string> Fields::keys() const {
   return out;
 }
 
-void Fields::allow(std::span<const std::string_view> keys) const {
+void Fields::allow(std::initializer_list<std::string_view> keys) const {
   const std::vector<std::string> known(keys.begin(), keys.end());
   for (const std::string& key : this->keys()) {
     bool found = false;
@@ -160,6 +161,29 @@ std::vector<std::string> Fields::strings(std::string_view key) const {
     }
   }
   return out;
+}
+
+std::optional<std::pair<double, double>> Fields::interval(std::string_view key) const {
+  if (!has(key)) return std::nullopt;
+  const std::vector<double> ends = reals(key);
+  if (ends.size() == 2 && ends[0] <= ends[1]) return std::pair(ends[0], ends[1]);
+  complain(key, "must be [low, high]");
+  return std::nullopt;
+}
+
+std::map<std::string, std::string> Fields::string_map(std::string_view key) const {
+  std::map<std::string, std::string> names;
+  if (!has(key)) return names;
+  const Fields entries = object(key);
+  for (const std::string& name : entries.keys()) names[name] = entries.string(name);
+  return names;
+}
+
+void Fields::require_known(std::string_view key, const std::string& name, const std::string& what,
+                           const std::vector<std::string>& known) const {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  complain(key, "unknown " + what + " \"" + name +
+                    "\"; the nearest known are: " + core::join(core::nearest(name, known, 4), ", "));
 }
 
 }  // namespace assay::corpus

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/result.hpp"
@@ -20,7 +22,7 @@ class Fields {
   Fields(const nlohmann::ordered_json& json, std::string where, std::optional<core::Error>& problem);
 
   /// Complains about every key that is not among `keys`, naming the nearest.
-  void allow(std::span<const std::string_view> keys) const;
+  void allow(std::initializer_list<std::string_view> keys) const;
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> keys() const;
   [[nodiscard]] const nlohmann::ordered_json& raw(std::string_view key) const;
@@ -35,9 +37,16 @@ class Fields {
   [[nodiscard]] std::vector<double> reals(std::string_view key) const;
   /// A list of strings, or a single one.
   [[nodiscard]] std::vector<std::string> strings(std::string_view key) const;
+  /// Two numbers in order; nothing where the key is absent.
+  [[nodiscard]] std::optional<std::pair<double, double>> interval(std::string_view key) const;
+  /// An object of strings.
+  [[nodiscard]] std::map<std::string, std::string> string_map(std::string_view key) const;
 
   /// Records `message` about `key` unless something was wrong before.
   void complain(std::string_view key, std::string_view message) const;
+  /// Complains about `key` unless `name`, a `what`, is among `known`; the complaint lists the nearest.
+  void require_known(std::string_view key, const std::string& name, const std::string& what,
+                     const std::vector<std::string>& known) const;
   [[nodiscard]] const std::string& where() const { return where_; }
   [[nodiscard]] std::optional<core::Error>& problem() const { return *problem_; }
 

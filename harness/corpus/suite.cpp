@@ -1,12 +1,12 @@
 #include "harness/corpus/suite.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/case_error.hpp"
 #include "harness/corpus/fields.hpp"
 
 namespace assay::corpus {
@@ -15,8 +15,6 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 using nlohmann::ordered_json;
-
-Error case_error(std::string message) { return {ErrorKind::invalid_case, std::move(message), "", "", ""}; }
 
 std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
@@ -30,8 +28,7 @@ std::vector<std::filesystem::path> json_files(const std::filesystem::path& folde
 }
 
 OptionSet read_option_set(const Fields& fields) {
-  static constexpr std::array<std::string_view, 2> kKeys{"label", "options"};
-  fields.allow(kKeys);
+  fields.allow({"label", "options"});
   OptionSet set{fields.string("label"), fields.has("options") ? fields.raw("options").dump() : "{}"};
   const auto options = converters::options_from_json(set.options_json);
   if (!options) {
@@ -43,9 +40,7 @@ OptionSet read_option_set(const Fields& fields) {
 }
 
 ExpectedFailure read_expected_failure(const Fields& fields) {
-  static constexpr std::array<std::string_view, 10> kKeys{"case",  "options", "converter", "versions", "stage",
-                                                          "facet", "reason",  "url",       "until",    "margin"};
-  fields.allow(kKeys);
+  fields.allow({"case", "options", "converter", "versions", "stage", "facet", "reason", "url", "until", "margin"});
   for (const std::string_view key : {"case", "converter", "reason", "url"}) {
     if (!fields.has(key)) fields.complain(key, "is missing");
   }
@@ -67,9 +62,7 @@ core::Result<Suite> read_suite(const std::string& name, const std::string& text)
   }
   std::optional<Error> problem;
   const Fields fields(json, "", problem);
-  static constexpr std::array<std::string_view, 7> kKeys{
-      "title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures"};
-  fields.allow(kKeys);
+  fields.allow({"title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures"});
   Suite suite;
   suite.name = name;
   suite.select = fields.strings("select");

@@ -1,0 +1,133 @@
+#include "harness/corpus/case_model.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "harness/corpus/case_error.hpp"
+#include "harness/corpus/read_tensor_spec.hpp"
+#include "harness/model/onnx_io.hpp"
+
+namespace assay::corpus {
+namespace {
+
+std::map<std::string, std::int64_t> read_opsets(const Fields& fields) {
+  if (!fields.has("opset")) return {{"", 13}};
+  if (!fields.raw("opset").is_object()) return {{"", fields.integer("opset", 13)}};
+  std::map<std::string, std::int64_t> opsets;
+  const Fields object = fields.object("opset");
+  for (const std::string& domain : object.keys()) opsets[domain == "ai.onnx" ? "" : domain] = object.integer(domain);
+  return opsets;
+}
+
+void collect_used(const model::Graph& graph, std::set<std::string>& used) {
+  for (const auto& output : graph.outputs) used.insert(output.name);
+  for (const auto& node : graph.nodes) {
+    used.insert(node.inputs.begin(), node.inputs.end());
+    for (const auto& [key, value] : node.attributes) {
+      if (const auto* sub = std::get_if<model::GraphPtr>(&value); sub != nullptr && *sub) collect_used(**sub, used);
+    }
+  }
+}
+
+void add_initializers(const Fields& fields, std::uint64_t seed, model::Graph& graph) {
+  if (!fields.has("initializers")) return;
+  std::set<std::string> used;
+  collect_used(graph, used);
+  const auto unused_list = fields.strings("unused");
+  const std::set<std::string> unused(unused_list.begin(), unused_list.end());
+  const Fields all = fields.object("initializers");
+  for (const std::string& name : all.keys()) {
+    const TensorSpec spec = read_tensor_spec(all.object(name));
+    if (fields.problem()) return;
+    if (!used.contains(name) && !unused.contains(name)) {
+      all.complain(name, "no node reads it; list it in \"unused\" if that is meant");
+    }
+    if (graph.initializers.contains(name))
+      all.complain(name, "the graph's text defines an initializer of this name too");
+    graph.initializers[name] = std::make_shared<const core::Tensor>(generate(spec, seed, name));
+  }
+}
+
+using Renames = std::map<std::string, std::string>;
+
+void rename(std::string& name, const Renames& names) {
+  if (const auto found = names.find(name); found != names.end()) name = found->second;
+}
+
+void rename_tensors(model::Graph& graph, const Renames& names) {
+  for (auto* list : {&graph.inputs, &graph.outputs, &graph.value_info}) {
+    for (auto& value : *list) rename(value.name, names);
+  }
+  for (auto& node : graph.nodes) {
+    if (!node.outputs.empty() && node.name == node.outputs.front()) rename(node.name, names);
+    for (auto& name : node.inputs) rename(name, names);
+    for (auto& name : node.outputs) rename(name, names);
+    for (auto& [key, value] : node.attributes) {
+      auto* sub = std::get_if<model::GraphPtr>(&value);
+      if (sub == nullptr || !*sub) continue;
+      model::Graph copy = **sub;
+      rename_tensors(copy, names);
+      *sub = std::make_shared<const model::Graph>(std::move(copy));
+    }
+  }
+  std::map<std::string, model::TensorPtr> initializers;
+  for (auto& [name, tensor] : graph.initializers) {
+    const auto found = names.find(name);
+    initializers[found == names.end() ? name : found->second] = tensor;
+  }
+  graph.initializers = std::move(initializers);
+}
+
+std::string graph_text(const Fields& fields) {
+  std::string text;
+  for (const std::string& line : fields.strings("graph")) text += line + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::set<std::string> tensor_names(const model::Graph& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.inputs) names.insert(input.name);
+  for (const auto& [name, tensor] : graph.initializers) names.insert(name);
+  for (const auto& node : graph.nodes) names.insert(node.outputs.begin(), node.outputs.end());
+  return names;
+}
+
+void apply_names(const Fields& fields, model::Graph& graph) {
+  const Renames names = fields.string_map("names");
+  std::set<std::string> known = tensor_names(graph);
+  for (const auto& [from, to] : names) {
+    fields.require_known("names", from, "tensor", {known.begin(), known.end()});
+    if (to.empty()) fields.complain("names", "tensor \"" + from + "\" can't have an empty name");
+  }
+  rename_tensors(graph, names);
+  if (tensor_names(graph).size() != known.size()) fields.complain("names", "two tensors get the same name");
+  for (const auto& [output, name] : fields.string_map("node_names")) {
+    const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&, &key = output](const model::Node& n) {
+      return !n.outputs.empty() && n.outputs.front() == key;
+    });
+    if (node == graph.nodes.end()) {
+      fields.complain("node_names", "no node's first output is \"" + output + "\"");
+    } else {
+      node->name = name.empty() ? output : name;
+    }
+  }
+}
+
+core::Result<model::Model> read_model(const Fields& fields, std::uint64_t seed) {
+  const auto opsets = read_opsets(fields);
+  const std::string text = graph_text(fields);
+  if (fields.problem()) return *fields.problem();
+  auto parsed = model::parse_graph_text(text, opsets);
+  if (!parsed) return case_error("graph: " + parsed.error().message);
+  add_initializers(fields, seed, parsed->graph);
+  if (!fields.problem()) apply_names(fields, parsed->graph);
+  if (fields.problem()) return *fields.problem();
+  const auto checked = model::check_model(*parsed);
+  if (!checked) return case_error("graph: " + checked.error().message);
+  return parsed;
+}
+
+}  // namespace assay::corpus
