@@ -14,7 +14,7 @@ namespace {
 
 struct Arguments {
   std::string model, artifact, calibration, inputs, database;
-  std::string options = "{}";
+  std::optional<std::string> options;
   ConverterOptions converters;
   double timeout_s = 600;
   bool metamorphic = false;
@@ -31,7 +31,7 @@ std::string repeat_command(const Arguments& arguments) {
   add("--artifact", arguments.artifact);
   add("--calibration", arguments.calibration);
   add("--inputs", arguments.inputs);
-  add("--options", arguments.options == "{}" ? "" : arguments.options);
+  add("--options", arguments.options.value_or(""));
   for (const std::string& name : arguments.converters.names) {
     add("--converter", name);
   }
@@ -53,7 +53,8 @@ core::Result<run::RunReport> check(const Arguments& arguments) {
   if (!user) {
     return user.error();
   }
-  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  const std::string options_json = arguments.options.value_or("{}");
+  const core::Result<converters::Options> options = converters::options_from_json(options_json);
   if (!options) {
     return options.error();
   }
@@ -61,7 +62,7 @@ core::Result<run::RunReport> check(const Arguments& arguments) {
   config.suite = "check " + user->test_case.name;
   config.command = config.suite;
   config.items.push_back(
-      {std::move(user->test_case), {{converters::options_label(*options), arguments.options}}, std::move(user->data)});
+      {std::move(user->test_case), {{converters::options_label(*options), options_json}}, std::move(user->data)});
   if (arguments.metamorphic) {
     ask_all_relations(config.items);
   }
@@ -79,6 +80,7 @@ core::Result<run::RunReport> check(const Arguments& arguments) {
           core::ErrorKind::io, fmt::format("artifact \"{}\" is not a readable file", arguments.artifact), {}, {}, {}};
     }
     config.artifact = arguments.artifact;
+    config.infer_options = !arguments.options;
   }
   // Recorded only where the user names a database: a model under work is not part of a history.
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
@@ -119,7 +121,8 @@ void register_check(CLI::App& app, Action& action) {
       ->excludes("--converter", "--converter-cmd");
   command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
   command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
-  command->add_option("--options", arguments->options, "Converter options as JSON");
+  command->add_option("--options", arguments->options,
+                      "Converter options as JSON (--artifact: what it was made with; left out: what it shows)");
   command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
       ->check(CLI::PositiveNumber);
   command->add_option("--db", arguments->database, "Record the verdict in this database");

@@ -224,12 +224,12 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
 }
 
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
-                                        const fs::path& artifact, const std::string& options_json,
+                                        const fs::path& artifact, const std::optional<std::string>& options_json,
                                         double judged_elements) {
   const auto begin = std::chrono::steady_clock::now();
   Evaluation out;
   const auto judge_it = [&]() -> core::Status {
-    core::Result<converters::Options> options = converters::options_from_json(options_json);
+    core::Result<converters::Options> options = converters::options_from_json(options_json.value_or("{}"));
     if (!options) {
       return options.error();
     }
@@ -243,7 +243,7 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
     }
     evidence.conversion.outcome = Outcome::ok;
     evidence.conversion.artifact = artifact;
-    evidence.infer_options = options_json == "{}";
+    evidence.infer_options = !options_json.has_value();
     execute_and_judge(executor, evidence, judged_elements, out);
     return core::success();
   };

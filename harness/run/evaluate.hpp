@@ -44,11 +44,12 @@ class CaseBench {
   [[nodiscard]] Evaluation evaluate(converters::Converter& converter, const converters::Description& description,
                                     const std::string& options_json, double judged_elements);
 
-  /// Judges a ready artifact against the model, with no conversion; `executor` runs it.
+  /// Judges a ready artifact against the model, with no conversion; `executor` runs it. Where nobody stated the options
+  /// that it was made with, those are taken that it shows.
   [[nodiscard]] Evaluation evaluate_artifact(converters::Converter& executor,
                                              const converters::Description& description,
-                                             const std::filesystem::path& artifact, const std::string& options_json,
-                                             double judged_elements);
+                                             const std::filesystem::path& artifact,
+                                             const std::optional<std::string>& options_json, double judged_elements);
 
  private:
   struct Feed {

@@ -250,8 +250,9 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
           bench = *std::move(made);
         }
         if (subject.executor != nullptr) {
-          evaluation = bench->evaluate_artifact(*subject.executor, subject.description, config.artifact,
-                                                set.options_json, judged_elements);
+          const auto stated = config.infer_options ? std::nullopt : std::optional(set.options_json);
+          evaluation = bench->evaluate_artifact(*subject.executor, subject.description, config.artifact, stated,
+                                                judged_elements);
         } else {
           if (clients[s] == nullptr) {
             clients[s] = protocol::make_client(client_options(config, subject.spec));

@@ -33,6 +33,7 @@ struct RunConfig {
   std::vector<ConverterSpec> converters;
   std::vector<corpus::ExpectedFailure> expected_failures;
   std::filesystem::path artifact;  ///< judge this Q/DQ model against each item, with no converter; empty: convert
+  bool infer_options = false;      ///< nobody stated the options that `artifact` was made with: it shows them
   std::filesystem::path database;
   int jobs = 0;                          ///< worker threads, each with its own converter processes; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter
