@@ -290,4 +290,27 @@ std::vector<double> convolve_transposed(const Convolution& conv, std::span<const
   return result;
 }
 
+Result<std::vector<Tensor>> run_real_convolution(const OpCall& call, const Result<Convolution>& conv,
+                                                 std::vector<double> (*products)(const Convolution&,
+                                                                                 std::span<const double>,
+                                                                                 std::span<const double>)) {
+  core::Status status = require_real(call, 0);
+  status = status ? require_same_type(call, 0, 1) : status;
+  status = status ? require_same_type(call, 0, 2) : status;
+  if (!status) {
+    return status.error();
+  }
+  if (!conv) {
+    return conv.error();
+  }
+  if (status = check_channel_bias(call, 2, *conv); !status) {
+    return status.error();
+  }
+  std::vector<double> y = products(*conv, call.in(0).reals(), call.in(1).reals());
+  if (const Tensor* bias = call.optional_in(2)) {
+    add_channel_bias<double>(*conv, bias->reals(), y);
+  }
+  return std::vector{Tensor(call.in(0).type(), conv->output_shape(), std::move(y))};
+}
+
 }  // namespace assay::reference

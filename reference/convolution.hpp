@@ -47,6 +47,12 @@ struct Convolution {
 [[nodiscard]] std::vector<double> convolve_transposed(const Convolution& conv, std::span<const double> x,
                                                       std::span<const double> w);
 
+/// The whole of Conv and ConvTranspose but for what sets them apart: inputs X, W and B (where it is there) of one real
+/// type, `conv` as their shapes describe it, and the sum of products without bias.
+[[nodiscard]] Result<std::vector<Tensor>> run_real_convolution(
+    const OpCall& call, const Result<Convolution>& conv,
+    std::vector<double> (*products)(const Convolution&, std::span<const double>, std::span<const double>));
+
 /// Input `index`, where it is there, holds one bias for each output channel.
 [[nodiscard]] core::Status check_channel_bias(const OpCall& call, std::size_t index, const Convolution& conv);
 

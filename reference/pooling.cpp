@@ -10,9 +10,8 @@ namespace assay::reference {
 
 Result<Windows> pool_windows(const OpCall& call) {
   const Shape& shape = call.in(0).shape();
-  if (shape.size() < 3) {
-    return op_error(fmt::format("{} has shape {}, expected a batch, channels and at least one spatial axis",
-                                input_text(call, 0), core::shape_text(shape)));
+  if (const core::Status status = require_spatial_axes(call); !status) {
+    return status.error();
   }
   if (!call.node.has("kernel_shape")) {
     return op_error("attribute kernel_shape is missing");
@@ -44,22 +43,27 @@ std::array<std::vector<AxisView>, kSpatialAxes> axis_views(const Windows& w) {
   return views;
 }
 
-Result<GlobalPool> global_pool(const OpCall& call) {
-  const Shape& shape = call.in(0).shape();
-  if (shape.size() < 3) {
-    return op_error(fmt::format("{} has shape {}, expected a batch, channels and at least one spatial axis",
-                                input_text(call, 0), core::shape_text(shape)));
+Result<std::vector<Tensor>> run_global_pool(const OpCall& call, double (*pooled)(std::span<const double>)) {
+  if (const core::Status status = require_real(call, 0); !status) {
+    return status.error();
   }
-  GlobalPool pool;
-  pool.planes = shape[0] * shape[1];
-  pool.plane_size = core::element_count(std::span(shape).subspan(2));
-  pool.output = Shape(shape.size(), 1);
-  std::copy_n(shape.begin(), 2, pool.output.begin());
-  if (pool.plane_size == 0 && pool.planes != 0) {
+  const Tensor& x = call.in(0);
+  if (const core::Status status = require_spatial_axes(call); !status) {
+    return status.error();
+  }
+  const AxisSplit split = split_at_axis(x.shape(), 1);
+  const std::int64_t planes = split.outer * split.extent;
+  if (split.inner == 0 && planes != 0) {
     return op_error(
-        fmt::format("{} has shape {}, which leaves nothing to pool", input_text(call, 0), core::shape_text(shape)));
+        fmt::format("{} has shape {}, which leaves nothing to pool", input_text(call, 0), core::shape_text(x.shape())));
   }
-  return pool;
+  std::vector<double> y;
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    y.push_back(pooled(x.reals().subspan(at(plane * split.inner), at(split.inner))));
+  }
+  Shape shape(x.shape().size(), 1);
+  std::copy_n(x.shape().begin(), 2, shape.begin());
+  return std::vector{Tensor(x.type(), shape, std::move(y))};
 }
 
 }  // namespace assay::reference

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "reference/windows.hpp"
@@ -51,13 +52,9 @@ void for_each_element(const Windows& windows, const WindowView& window, const Vi
   }
 }
 
-/// Number of elements of x in each channel, and the shape [N, C, 1, …] of a global pool's output.
-/// Errors   a rank below 3 (no spatial axis) or an empty plane.
-struct GlobalPool {
-  std::int64_t planes = 0;
-  std::int64_t plane_size = 0;
-  Shape output;
-};
-[[nodiscard]] Result<GlobalPool> global_pool(const OpCall& call);
+/// The whole of a global pool: `pooled` of each channel's plane of x [N, C, spatial…], as [N, C, 1, …].
+/// Errors   a rank below 3 (no spatial axis), an empty plane.
+[[nodiscard]] Result<std::vector<Tensor>> run_global_pool(const OpCall& call,
+                                                          double (*pooled)(std::span<const double>));
 
 }  // namespace assay::reference

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "harness/core/text.hpp"
@@ -57,6 +58,14 @@ Result<QuantInputs> read_quant_inputs(const OpCall& call, std::size_t scale, std
   }
   result.zero_point = std::move(*zero_points);
   return result;
+}
+
+core::Status check_code_inputs(const OpCall& call) {
+  static constexpr std::array kCodeTypes{DType::int8, DType::uint8};
+  core::Status status = require_type(call, 0, kCodeTypes);
+  status = status ? require_type(call, 1, kCodeTypes) : status;
+  status = status ? require_same_type(call, 0, 2) : status;
+  return status ? require_same_type(call, 1, 3) : status;
 }
 
 Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std::size_t scale) {

@@ -30,6 +30,9 @@ struct QuantInputs {
 [[nodiscard]] Result<std::vector<std::int64_t>> read_zero_points(const OpCall& call, std::size_t zero_point,
                                                                  std::int64_t extent);
 
+/// Inputs 0 and 1 are int8 or uint8 codes; their zero points (2 and 3, where they are there) have the same types.
+[[nodiscard]] core::Status check_code_inputs(const OpCall& call);
+
 /// The axis of QuantizeLinear and DequantizeLinear, whose scales are input `scale`: attribute axis (1 by default),
 /// which counts only where there is more than one scale. Per-tensor is an axis of extent 1. Errors   scales that are
 /// not a list as long as the axis.

@@ -112,6 +112,14 @@ void split_padding(Windows& windows, std::size_t axis, std::int64_t total, bool 
 
 }  // namespace
 
+core::Status require_spatial_axes(const OpCall& call) {
+  if (call.in(0).rank() < 3) {
+    return op_error(fmt::format("{} has shape {}, expected a batch, channels and at least one spatial axis",
+                                input_text(call, 0), core::shape_text(call.in(0).shape())));
+  }
+  return core::success();
+}
+
 Shape Windows::output_shape(std::int64_t batch, std::int64_t channels) const {
   Shape shape{batch, channels};
   shape.insert(shape.end(), output.end() - static_cast<std::ptrdiff_t>(rank), output.end());

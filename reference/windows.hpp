@@ -31,6 +31,9 @@ struct Windows {
   [[nodiscard]] Shape output_shape(std::int64_t batch, std::int64_t channels) const;
 };
 
+/// Input 0 has a batch, channels and at least one spatial axis.
+[[nodiscard]] core::Status require_spatial_axes(const OpCall& call);
+
 /// Windows of Conv and of the pools, from strides, dilations, pads and auto_pad of `node`.
 /// Shapes   `input` and `kernel` are the spatial extents.
 /// Formula  ONNX Conv-11: floor((in + pads - dilated kernel) / stride) + 1; SAME: ceil(in / stride); with `ceil_mode`

@@ -1,5 +1,3 @@
-#include <array>
-
 #include "reference/convolution.hpp"
 #include "reference/op_checks.hpp"
 #include "reference/quant_inputs.hpp"
@@ -7,16 +5,10 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::array kCodeTypes{DType::int8, DType::uint8};
-
 /// ONNX ConvInteger-10: x, w, x_zero_point (one), w_zero_point (one, or one for each output channel). Padding stands
 /// for x_zero_point, so that it adds nothing.
 Result<std::vector<Tensor>> run(const OpCall& call) {
-  core::Status status = require_type(call, 0, kCodeTypes);
-  status = status ? require_type(call, 1, kCodeTypes) : status;
-  status = status ? require_same_type(call, 0, 2) : status;
-  status = status ? require_same_type(call, 1, 3) : status;
-  if (!status) {
+  if (const core::Status status = check_code_inputs(call); !status) {
     return status.error();
   }
   const Tensor& x = call.in(0);
@@ -35,7 +27,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   }
   std::vector<std::int64_t> y =
       convolve_plain(*conv, without_zero_point(x, 0, *x_zero_point), without_zero_point(w, 0, *w_zero_point));
-  if (status = check_accumulators(y); !status) {
+  if (const core::Status status = check_accumulators(y); !status) {
     return status.error();
   }
   return std::vector{Tensor(DType::int32, conv->output_shape(), std::move(y))};

@@ -1,30 +1,13 @@
 #include "reference/convolution.hpp"
-#include "reference/op_checks.hpp"
 
 namespace assay::reference {
 namespace {
 
 /// ONNX ConvTranspose-11: X, W of [C, M/group, k…], and B with one value for each output channel.
 Result<std::vector<Tensor>> run(const OpCall& call) {
-  core::Status status = require_real(call, 0);
-  status = status ? require_same_type(call, 0, 1) : status;
-  status = status ? require_same_type(call, 0, 2) : status;
-  if (!status) {
-    return status.error();
-  }
-  const Tensor& x = call.in(0);
-  const Result<Convolution> conv = transposed_convolution(call.node, x.shape(), call.in(1).shape(), call.opset);
-  if (!conv) {
-    return conv.error();
-  }
-  if (status = check_channel_bias(call, 2, *conv); !status) {
-    return status.error();
-  }
-  std::vector<double> y = convolve_transposed(*conv, x.reals(), call.in(1).reals());
-  if (const Tensor* bias = call.optional_in(2)) {
-    add_channel_bias<double>(*conv, bias->reals(), y);
-  }
-  return std::vector{Tensor(x.type(), conv->output_shape(), std::move(y))};
+  return run_real_convolution(call,
+                              transposed_convolution(call.node, call.in(0).shape(), call.in(1).shape(), call.opset),
+                              &convolve_transposed);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <array>
-
 #include "reference/arguments.hpp"
 #include "reference/matrix_product.hpp"
 #include "reference/quant_inputs.hpp"
@@ -7,15 +5,9 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::array kCodeTypes{DType::int8, DType::uint8};
-
 /// ONNX MatMulInteger-10: A, B, a_zero_point (one, or one for each row), b_zero_point (one, or one for each column).
 Result<std::vector<Tensor>> run(const OpCall& call) {
-  core::Status status = require_type(call, 0, kCodeTypes);
-  status = status ? require_type(call, 1, kCodeTypes) : status;
-  status = status ? require_same_type(call, 0, 2) : status;
-  status = status ? require_same_type(call, 1, 3) : status;
-  if (!status) {
+  if (const core::Status status = check_code_inputs(call); !status) {
     return status.error();
   }
   const Tensor& a = call.in(0);
@@ -34,7 +26,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   }
   std::vector<std::int64_t> y = multiply(*product, without_zero_point(a, a.rank() - 2, *a_zero_point),
                                          without_zero_point(b, b.rank() - 1, *b_zero_point));
-  if (status = check_accumulators(y); !status) {
+  if (const core::Status status = check_accumulators(y); !status) {
     return status.error();
   }
   return single_output(Tensor(DType::int32, product->output, std::move(y)));
