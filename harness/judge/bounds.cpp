@@ -69,15 +69,6 @@ Excess compare(const Enclosure& ends, std::span<const double> actual) {
   return excess;
 }
 
-std::string position(std::int64_t flat, const core::Shape& shape) {
-  std::vector<std::string> parts(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    parts[axis] = std::to_string(flat % shape[axis]);
-    flat /= shape[axis];
-  }
-  return "[" + core::join(parts, ",") + "]";
-}
-
 std::string number(double value) { return core::exact_text(static_cast<float>(value)); }
 
 class BoundsCheck {
@@ -355,7 +346,7 @@ class BoundsCheck {
     finding.message = fmt::format(
         "{}, tensor \"{}\", data set \"{}\": {} of {} elements outside the bound of correct "
         "quantization, {}\n  worst {}{}: expected {}, actual {}, error {}, limit {} ({} times)",
-        maker, tensor, data_set, excess.wrong, excess.elements, how, tensor, position(excess.worst, expected.shape()),
+        maker, tensor, data_set, excess.wrong, excess.elements, how, tensor, index_text(excess.worst, expected.shape()),
         number(excess.expected), number(excess.actual), number(std::fabs(excess.actual - excess.expected)),
         number(excess.limit), number(excess.margin));
     findings_.push_back(std::move(finding));

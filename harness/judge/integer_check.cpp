@@ -148,15 +148,6 @@ class Check {
   std::vector<Comparison> comparisons_;
 };
 
-std::string index_text(std::int64_t flat, const core::Shape& shape) {
-  std::vector<std::string> parts(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    parts[axis] = std::to_string(flat % shape[axis]);
-    flat /= shape[axis];
-  }
-  return "[" + core::join(parts, ",") + "]";
-}
-
 std::string number(double value, bool code) {
   return code ? std::to_string(static_cast<std::int64_t>(value)) : core::exact_text(static_cast<float>(value));
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/layers.hpp"
@@ -193,6 +194,15 @@ class Judge {
 
 double LayerContext::threshold() const {
   return std::sqrt(2 * std::log(2 * std::max(judged_elements, 1.0) / kFalseAlarmRate));
+}
+
+std::string index_text(std::int64_t flat, const core::Shape& shape) {
+  std::vector<std::string> parts(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    parts[axis] = std::to_string(flat % shape[axis]);
+    flat /= shape[axis];
+  }
+  return "[" + core::join(parts, ",") + "]";
 }
 
 Judgement judge(const Evidence& evidence, ReferenceCache& cache, double judged_elements) {

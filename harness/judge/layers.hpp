@@ -54,6 +54,9 @@ struct LayerContext {
   [[nodiscard]] double threshold() const;
 };
 
+/// "[1,0,3]": the indices of element `flat` of a row-major tensor, as messages show them.
+[[nodiscard]] std::string index_text(std::int64_t flat, const core::Shape& shape);
+
 /// L1: the artifact's own graph in exact arithmetic. Findings carry layer "L1"; sets `out.style`, adds metrics and
 /// "L1" to `out.layers` where it applied.
 [[nodiscard]] std::vector<Finding> check_integers(const LayerContext& context, Judgement& out);
