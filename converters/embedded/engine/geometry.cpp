@@ -62,6 +62,12 @@ Result<Window> unpadded(const WindowAttributes& attributes, std::span<const std:
 
 std::int64_t spanned(const Window& window, std::size_t d) { return (window.kernel[d] - 1) * window.dilation[d] + 1; }
 
+/// SAME padding of `total` along `d`: the smaller half goes first for SAME_UPPER, last for SAME_LOWER.
+void pad_same(Window& window, std::size_t d, std::int64_t total, bool upper) {
+  window.pad_begin[d] = upper ? total / 2 : total - total / 2;
+  window.pad_end[d] = total - window.pad_begin[d];
+}
+
 }  // namespace
 
 bool Window::is_pointwise() const {
@@ -104,10 +110,7 @@ Result<Window> forward_window(const WindowAttributes& attributes, std::span<cons
     if (attributes.auto_pad == AutoPad::same_upper || attributes.auto_pad == AutoPad::same_lower) {
       window.out[d] = (window.in[d] + stride - 1) / stride;
       const std::int64_t total = std::max<std::int64_t>(0, (window.out[d] - 1) * stride + span - window.in[d]);
-      const std::int64_t smaller = total / 2;
-      const bool upper = attributes.auto_pad == AutoPad::same_upper;
-      window.pad_begin[d] = upper ? smaller : total - smaller;
-      window.pad_end[d] = upper ? total - smaller : smaller;
+      pad_same(window, d, total, attributes.auto_pad == AutoPad::same_upper);
       continue;
     }
     if (attributes.auto_pad == AutoPad::notset) {
@@ -144,10 +147,7 @@ Result<Window> transposed_window(const WindowAttributes& attributes, std::span<c
       window.out[d] = listed(attributes.output_shape, i, window.in[d] * window.stride[d]);
       const std::int64_t total = std::max<std::int64_t>(0, whole - window.out[d]);
       // ConvTranspose-11: the smaller half goes first for SAME_UPPER only.
-      const std::int64_t smaller = total / 2;
-      const bool upper = attributes.auto_pad == AutoPad::same_upper;
-      window.pad_begin[d] = upper ? smaller : total - smaller;
-      window.pad_end[d] = total - window.pad_begin[d];
+      pad_same(window, d, total, attributes.auto_pad == AutoPad::same_upper);
     } else {
       if (attributes.auto_pad == AutoPad::notset) {
         window.pad_begin[d] = listed(attributes.pads, i, 0);
