@@ -29,11 +29,13 @@ TensorPtr constant_value(const Node& node) {
   }
   if (node.has("value_floats")) {
     std::vector<double> values = node.floats_or("value_floats");
-    return make(Tensor(core::DType::float32, {static_cast<std::int64_t>(values.size())}, std::move(values)));
+    const auto count = static_cast<std::int64_t>(values.size());
+    return make(Tensor(core::DType::float32, {count}, std::move(values)));
   }
   if (node.has("value_ints")) {
     std::vector<std::int64_t> values = node.ints_or("value_ints");
-    return make(Tensor(core::DType::int64, {static_cast<std::int64_t>(values.size())}, std::move(values)));
+    const auto count = static_cast<std::int64_t>(values.size());
+    return make(Tensor(core::DType::int64, {count}, std::move(values)));
   }
   return nullptr;
 }
