@@ -63,7 +63,7 @@ Result<Cache> parse_tensorrt(const std::string& text) {
     if (read.ec != std::errc{} || read.ptr != end) {
       return cache_error(fmt::format("line {} is not \"tensor: hex\": {}", number, line.substr(0, 80)));
     }
-    const double scale = static_cast<double>(std::bit_cast<float>(bits));
+    const auto scale = static_cast<double>(std::bit_cast<float>(bits));
     const auto name = line.substr(0, colon);
     if (!std::isfinite(scale) || scale < 0) {
       return cache_error(

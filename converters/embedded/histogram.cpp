@@ -41,7 +41,7 @@ double divergence(const std::vector<std::uint64_t>& counts, std::size_t bins) {
     }
     freedom += occupied > 1 ? static_cast<double>(occupied - 1) : 0;
     for (auto i = begin; i < end; ++i) {
-      double p = static_cast<double>(counts[i]);
+      auto p = static_cast<double>(counts[i]);
       if (i + 1 == bins) p += beyond;
       if (p == 0) continue;
       // A last bin that holds nothing but what lies beyond has no counterpart: as good as the smallest count.

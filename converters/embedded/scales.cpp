@@ -27,7 +27,7 @@ QuantParams activation_params(const Range& range, DType type, bool symmetric) {
   params.type = type;
   const double wanted = symmetric ? std::max(-low, high) / kSymmetricDivisor
                                   : (high - low) / static_cast<double>(limits.high - limits.low);
-  double scale = static_cast<double>(static_cast<float>(wanted));
+  auto scale = static_cast<double>(static_cast<float>(wanted));
   if (!(wanted >= static_cast<double>(std::numeric_limits<float>::min()))) scale = 1;
   if (!std::isfinite(scale)) scale = static_cast<double>(std::numeric_limits<float>::max());
   params.scale = {scale};

@@ -20,7 +20,7 @@ Error io_error(std::string message) { return {ErrorKind::io, std::move(message),
 /// disk costs more than converting. Else the system's folder.
 fs::path temporary_parent(std::error_code& code) {
   constexpr std::uintmax_t kPlenty = std::uintmax_t{1} << 30U;
-  const fs::path memory = "/dev/shm";
+  fs::path memory = "/dev/shm";
   if (std::getenv("TMPDIR") == nullptr && fs::space(memory, code).available >= kPlenty && !code &&
       access(memory.c_str(), W_OK) == 0) {
     return memory;

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's header, of which <csignal> promises less
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -128,6 +128,7 @@ std::string child_path(const std::map<std::string, std::string>& added) {
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
+  result.reserve(words.size() + 1);
   for (std::string& word : words) result.push_back(word.data());
   result.push_back(nullptr);
   return result;

@@ -29,7 +29,7 @@ double Rng::normal() {
   for (int i = 0; i < kTerms; ++i) {
     sum += uniform();
   }
-  return sum - kTerms / 2;
+  return sum - kTerms / 2.0;
 }
 
 std::int64_t Rng::integer(std::int64_t low, std::int64_t high) {

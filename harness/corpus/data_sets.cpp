@@ -48,7 +48,7 @@ Values make_ties(const InputPlan& plan, const Steps& steps, Rng& rng) {
   Values values = draw_usual(plan, 0.95, rng);
   for (double& x : values) {
     const double kind = rng.uniform();
-    const double k = static_cast<double>(rng.integer(steps.low, steps.high - 1));
+    const auto k = static_cast<double>(rng.integer(steps.low, steps.high - 1));
     if (kind < 0.2) {
       x = (rng.uniform() < 0.5 ? -0.5 : 0.5) * steps.scale;
     } else if (kind < 0.8) {

@@ -80,7 +80,10 @@ class Canvas {
     std::int64_t from = rng.integer(0, 8);
     for (std::int64_t i = 0; i < strokes; ++i) {
       const std::int64_t to = (from + rng.integer(1, 8)) % 9;
-      const auto row = [&](std::int64_t p) { return top + height * static_cast<double>(p / 3) / 2; };
+      const auto row = [&](std::int64_t p) {
+        const std::int64_t line = p / 3;
+        return top + height * static_cast<double>(line) / 2;
+      };
       const auto column = [&](std::int64_t p) { return left + width * static_cast<double>(p % 3) / 2; };
       stroke(row(from), column(from), row(to), column(to), thickness, ink);
       from = to;

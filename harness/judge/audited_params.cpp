@@ -15,7 +15,7 @@ namespace {
 using core::DType;
 using core::QuantParams;
 
-constexpr double kLeastNormal = std::numeric_limits<float>::min();
+constexpr auto kLeastNormal = static_cast<double>(std::numeric_limits<float>::min());
 /// Histogram bins of the entropy and percentile methods, as TensorRT and ONNX Runtime have them; the code range that
 /// entropy can't go below is 128 of them.
 constexpr double kBins = 2048, kEntropyLeastBins = 128;

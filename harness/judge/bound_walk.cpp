@@ -56,7 +56,7 @@ Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params)
 bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   constexpr std::size_t kLeast = 8;
   std::size_t inner = 1;
-  const std::size_t along = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0));
+  const auto along = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0));
   for (std::size_t i = along + 1; i < weight.shape().size(); ++i) {
     inner *= static_cast<std::size_t>(weight.shape()[i]);
   }

@@ -210,7 +210,7 @@ Result<std::vector<Enclosure>> enclose_node(const Node& node, std::int64_t opset
   if (integers_only || (arithmetic.float_unit == 0 && rules::all_exact(call))) {
     return enclose_shape(call);  // nothing uncertain: one exact run
   }
-  const Result<Outputs> outputs = find_rule(node)(call);
+  Result<Outputs> outputs = find_rule(node)(call);
   if (!outputs) {
     return outputs;
   }

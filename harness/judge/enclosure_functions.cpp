@@ -228,7 +228,7 @@ Result<Outputs> enclose_softmax(const Call& call) {
   for (const double value : magnitude_of(x)->to_reals()) {
     largest = std::max(largest, std::fabs(value));
   }
-  const double summands = static_cast<double>(x.centre->size());
+  const auto summands = static_cast<double>(x.centre->size());
   const double unit = call.arithmetic.float_unit;
   // Subtracting the maximum rounds a value up to 2·|x|, an absolute error of the exponent.
   const double moved = 2 * (largest_radius + 2 * largest * unit);

@@ -196,7 +196,7 @@ Result<Outputs> enclose_resize(const Call& call) {
   }
   // Per dimension: the coordinate takes up to 4 roundings of values up to the extent, each weight moves by as much
   // and is applied to two neighbours; then 3 roundings of the blend.
-  const double dimensions = static_cast<double>((*outputs)[0].centre->rank());
+  const auto dimensions = static_cast<double>((*outputs)[0].centre->rank());
   const double error = call.arithmetic.float_unit * dimensions * (8 * extent + 3);
   widen((*outputs)[0], std::vector<double>(static_cast<std::size_t>((*outputs)[0].centre->size()), error * largest));
   return outputs;

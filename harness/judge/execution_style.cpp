@@ -206,7 +206,7 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
     return index.error();
   }
   const Quantizing quantizing(params, style);
-  const std::size_t count = static_cast<std::size_t>(x.centre->size());
+  const auto count = static_cast<std::size_t>(x.centre->size());
   const std::span<const double> centre = x.centre->reals();
   const std::span<const double> low = x.low_or_centre().reals();
   const std::span<const double> high = x.high_or_centre().reals();

@@ -1,6 +1,7 @@
 #include "harness/judge/noise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <unordered_set>
@@ -107,6 +108,7 @@ class NoiseWalk {
 
   std::optional<std::vector<Tensor>> run_node(const Node& node, const std::vector<Noisy>& inputs) const {
     std::vector<TensorPtr> values;
+    values.reserve(inputs.size());
     for (const Noisy& input : inputs) {
       values.push_back(input.value);
     }
@@ -115,6 +117,7 @@ class NoiseWalk {
 
   std::optional<std::vector<Tensor>> run_on(const Node& node, const std::vector<TensorPtr>& values) const {
     std::vector<const Tensor*> raw;
+    raw.reserve(values.size());
     for (const TensorPtr& value : values) {
       raw.push_back(value.get());
     }
@@ -188,7 +191,7 @@ class NoiseWalk {
       }
     }
     result.variance.assign(static_cast<std::size_t>(result.value->size()), 0.0);
-    const auto add = [&](std::vector<TensorPtr> operands) {
+    const auto add = [&](const std::vector<TensorPtr>& operands) {
       const auto part = run_on(plain, operands);
       if (!part) {
         return false;
@@ -235,8 +238,7 @@ class NoiseWalk {
       plain.op_type = "Add";
     }
     std::vector<TensorPtr> variances;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Noisy& input = inputs[i];
+    for (const Noisy& input : inputs) {
       const bool shape_operand = input.value != nullptr && !input.value->is_real();
       if (input.value == nullptr || shape_operand) {
         variances.push_back(input.value);
@@ -293,8 +295,8 @@ class NoiseWalk {
       if (inputs[i].variance.empty()) {
         continue;
       }
-      std::vector<TensorPtr> ends[2];
-      for (const int side : {0, 1}) {
+      std::array<std::vector<TensorPtr>, 2> ends;
+      for (const std::size_t side : {0U, 1U}) {
         for (const Noisy& input : inputs) {
           ends[side].push_back(input.value);
         }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <minizip/unzip.h>
 
+#include <array>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -42,10 +43,18 @@ std::optional<core::DType> element_type(std::string_view descr) {
     core::DType type;
   };
   using core::DType;
-  static constexpr Row kRows[] = {{"<f4", DType::float32}, {"<f8", DType::float64}, {"<f2", DType::float16},
-                                  {"|i1", DType::int8},    {"|u1", DType::uint8},   {"<i2", DType::int16},
-                                  {"<u2", DType::uint16},  {"<i4", DType::int32},   {"<u4", DType::uint32},
-                                  {"<i8", DType::int64},   {"<u8", DType::uint64},  {"|b1", DType::boolean}};
+  static constexpr std::array<Row, 12> kRows{{{"<f4", DType::float32},
+                                              {"<f8", DType::float64},
+                                              {"<f2", DType::float16},
+                                              {"|i1", DType::int8},
+                                              {"|u1", DType::uint8},
+                                              {"<i2", DType::int16},
+                                              {"<u2", DType::uint16},
+                                              {"<i4", DType::int32},
+                                              {"<u4", DType::uint32},
+                                              {"<i8", DType::int64},
+                                              {"<u8", DType::uint64},
+                                              {"|b1", DType::boolean}}};
   for (const Row& row : kRows) {
     if (descr == row.descr) {
       return row.type;

@@ -1,6 +1,7 @@
 // Each field of the arithmetic policy, against numbers worked out by hand.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
 
 #include "converters/embedded/engine/requantize.hpp"
@@ -14,7 +15,7 @@ using testing::ElementsAre;
 /// One accumulator requantized by in_scale / out_scale.
 std::int64_t code(std::int32_t acc, double in_scale, double out_scale, std::int64_t zero_point,
                   const ArithmeticPolicy& policy, DType type = DType::int8) {
-  const double scales[] = {in_scale};
+  const std::array scales{in_scale};
   const Requantizer requantizer(policy, output_codes(type, out_scale, zero_point), scales);
   return code_value(requantizer.code(acc, 0), type);
 }

@@ -64,7 +64,7 @@ TEST(CheckParams, UnsignedSymmetricCodesMayUseHalfOfTheirSteps) {
 }
 
 TEST(CheckParams, TheScaleMayLieTwoUlpAwayButNotThree) {
-  const double exact = static_cast<double>(static_cast<float>(4.0 / 255));
+  const auto exact = static_cast<double>(static_cast<float>(4.0 / 255));
   EXPECT_EQ(fault(params(exact + 2 * float32_ulp(exact), -64), range(-1, 3)), "");
   EXPECT_EQ(fault(params(exact - 2 * float32_ulp(exact), -64), range(-1, 3)), "");
   EXPECT_EQ(fault(params(exact + 3 * float32_ulp(exact), -64), range(-1, 3)), "scale");

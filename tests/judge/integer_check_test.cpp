@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
 
 #include "numeric_fixture.hpp"
@@ -168,9 +169,9 @@ model::Model block(bool quantized) {
   parameters = {{"wq", codes(DType::int8, {3, 3, 3, 3}, weight_codes)},
                 {"ws", reals({3}, std::vector<double>(3, float32(0.004)))},
                 {"wz", codes(DType::int8, {3}, {0, 0, 0})}};
-  const double scales[] = {0.0157, 0.041, 0.047, 0.037, 1.0 / 256};
-  const std::int64_t zeros[] = {3, -128, -41, -37, -128};
-  for (int i = 0; i < 5; ++i) {
+  const std::array scales{0.0157, 0.041, 0.047, 0.037, 1.0 / 256};
+  const std::array<std::int64_t, 5> zeros{3, -128, -41, -37, -128};
+  for (std::size_t i = 0; i < scales.size(); ++i) {
     parameters["s" + std::to_string(i + 1)] = Tensor::scalar(DType::float32, float32(scales[i]));
     parameters["z" + std::to_string(i + 1)] = codes(DType::int8, {}, {zeros[i]});
   }

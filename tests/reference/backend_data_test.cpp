@@ -30,7 +30,7 @@ bool differs_by_tie_of_float32(const std::string& name, const BackendResult& res
 }
 
 TEST(BackendData, TheDynamicQuantizationTieIsWithinOneRoundingOfFloat32) {
-  const double scale = static_cast<double>(5.0F / 255.0F);
+  const auto scale = static_cast<double>(5.0F / 255.0F);
   EXPECT_LT(0.5 / scale, 25.5);
   EXPECT_LE(25.5 - 0.5 / scale, 25.5 * 0x1p-24);
   EXPECT_EQ(0.5F / (5.0F / 255.0F), 25.5F);

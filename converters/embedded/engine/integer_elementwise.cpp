@@ -1,5 +1,8 @@
 // Add, Sub and Mul of two quantized tensors, with broadcasting.
 #include "converters/embedded/engine/geometry.hpp"
+
+#include <array>
+
 #include "converters/embedded/engine/integer_kernel.hpp"
 #include "converters/embedded/engine/table.hpp"
 
@@ -67,7 +70,7 @@ Result<Kernel> make_mul(const IntegerBinding& binding) {
   const Operand& a = binding.operand(0);
   const Operand& b = binding.operand(1);
   if (!a.is_per_tensor() || !b.is_per_tensor()) return make_constant_operand_table(binding);
-  const double scales[] = {a.scale() * b.scale()};
+  const std::array scales{a.scale() * b.scale()};
   const Requantizer requantizer(binding.policy, binding.outputs[0], scales);
   return Kernel([requantizer, type = binding.outputs[0].type, left = subtracted_zero_point(a, binding.policy),
                  right = subtracted_zero_point(b, binding.policy)](const Call& call) -> Status {

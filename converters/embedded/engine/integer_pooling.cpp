@@ -1,4 +1,5 @@
 // AveragePool, GlobalAveragePool, ReduceMean and ReduceSum on codes: int32 sums, requantized by scale / count.
+#include <array>
 #include <map>
 
 #include "converters/embedded/engine/integer_kernel.hpp"
@@ -16,7 +17,7 @@ struct Average {
   ArithmeticPolicy policy;
 
   [[nodiscard]] Requantizer requantizer(std::int64_t count) const {
-    const double scales[] = {scale / static_cast<double>(std::max<std::int64_t>(count, 1))};
+    const std::array scales{scale / static_cast<double>(std::max<std::int64_t>(count, 1))};
     return {policy, out, scales};
   }
 };

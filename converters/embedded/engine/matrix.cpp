@@ -1,5 +1,7 @@
 #include "converters/embedded/engine/matrix.hpp"
 
+#include <array>
+
 namespace assay::embedded::engine {
 namespace {
 
@@ -72,10 +74,10 @@ template CodeRows::CodeRows(const MatrixView<std::uint8_t>&, std::vector<std::in
 void CodeRows::widen(std::int64_t index, std::int16_t* out) const {
   const std::int64_t length = pairs() * kTileRows * 2;
   const std::uint8_t* codes = panels_.data() + index * length;
-  std::int16_t zero[2 * kTileRows];
+  std::array<std::int16_t, 2 * kTileRows> zero{};
   bool any = false;
-  for (std::int64_t i = 0; i < 2 * kTileRows; ++i) {
-    zero[i] = zero_points_[static_cast<std::size_t>(index * kTileRows + i / 2)];
+  for (std::size_t i = 0; i < zero.size(); ++i) {
+    zero[i] = zero_points_[static_cast<std::size_t>(index * kTileRows) + i / 2];
     any = any || zero[i] != 0;
   }
   if (is_signed_) {
@@ -85,9 +87,10 @@ void CodeRows::widen(std::int64_t index, std::int16_t* out) const {
   }
   if (!any) return;
   for (std::int64_t k = 0; k < pairs(); ++k) {
-    for (std::int64_t i = 0; i < 2 * kTileRows; ++i) {
-      std::int16_t& value = out[k * 2 * kTileRows + i];
-      value = static_cast<std::int16_t>(value - zero[i]);
+    std::int16_t* pair = out + k * 2 * kTileRows;
+    for (const std::int16_t subtracted : zero) {
+      *pair = static_cast<std::int16_t>(*pair - subtracted);
+      ++pair;
     }
   }
 }

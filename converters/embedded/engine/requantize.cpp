@@ -1,6 +1,7 @@
 #include "converters/embedded/engine/requantize.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -258,7 +259,7 @@ std::vector<std::uint8_t> moved_codes_table(const ArithmeticPolicy& policy, DTyp
   ArithmeticPolicy own = policy;
   own.bias = BiasUse::add;
   own.accumulator = Accumulator::int32;
-  const double scales[] = {in_scale};
+  const std::array scales{in_scale};
   const Requantizer requantizer(own, out, scales);
   const bool same = in_type == out.type && in_scale == out.scale && in_zero_point == out.zero_point;
   for (int i = 0; i < 256; ++i) {
