@@ -221,7 +221,8 @@ class WeightAudit {
       ++wrong;
       worst = std::max(worst, distance);
       if (lines.size() >= kShownDifferences) continue;
-      lines.push_back(fmt::format("\n  w{}: expected {} ({} / {}), actual {}", index_text(static_cast<std::int64_t>(i), linear.weight.shape()),
+      lines.push_back(fmt::format("\n  w{}: expected {} ({} / {}), actual {}",
+                                  index_text(static_cast<std::int64_t>(i), linear.weight.shape()),
                                   std::nearbyint(clamped) + z, core::exact_text64(weights[i]),
                                   core::exact_text(static_cast<float>(params.scale[c])), actual[i]));
     }
