@@ -232,12 +232,15 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
   }
   Arithmetic arithmetic = style_.arithmetic;
   arithmetic.integer_accumulator = arithmetic.integer_accumulator && step.integer;
-  arithmetic.real_bias = arithmetic.integer_accumulator && step.left_in_float;
+  if (arithmetic.integer_accumulator && step.left_in_float) {
+    // Nothing is requantized: float32(acc), the product of the scales and theirs are rounded.
+    arithmetic.real_bias = true;
+    arithmetic.rounds_accumulator = false;
+    arithmetic.multiplier_error = 3 * arithmetic.float_unit;
+  }
   Result<std::vector<Enclosure>> outputs = enclose_node(node, artifact_.opset(node.domain), inputs, arithmetic);
   if (outputs && step.left_in_float) {
-    Enclosure& result = outputs->front();
-    result.relative += arithmetic.float_unit;  // stored as float32: whoever quantizes it later divides that
-    result.accumulator = false;
+    outputs->front().accumulator = false;  // stored as float32: whoever quantizes it later divides that
   }
   return outputs;
 }
