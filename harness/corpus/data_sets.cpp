@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <variant>
 
 #include "harness/core/quant_params.hpp"
 #include "harness/corpus/drawn.hpp"
@@ -59,7 +60,7 @@ Values make_ties(const InputPlan& plan, const Steps& steps, Rng& rng) {
 }
 
 /// A third of the elements beyond the calibrated range, up to two and a half times.
-Values make_saturating(const InputPlan& plan, const Steps&, Rng& rng) {
+Values make_saturating(const InputPlan& plan, Rng& rng) {
   Values values = draw_usual(plan, 0.95, rng);
   const double reach = std::max(std::abs(plan.spec->low), std::abs(plan.spec->high));
   for (double& x : values) {
@@ -72,7 +73,7 @@ Values make_saturating(const InputPlan& plan, const Steps&, Rng& rng) {
 
 /// At every position one channel carries a value near an end of the range, the others are zero; the channel moves on
 /// from position to position, so that each output shows single weights.
-Values make_one_hot(const InputPlan& plan, const Steps&, Rng& rng) {
+Values make_one_hot(const InputPlan& plan, Rng& rng) {
   Values values(static_cast<std::size_t>(core::element_count(plan.shape)), 0.0);
   const std::int64_t channels = std::max<std::int64_t>(1, channel_count(plan));
   std::int64_t inner = 1;
@@ -96,7 +97,7 @@ Values make_small_integers(const InputPlan& plan, const Steps& steps, Rng& rng) 
 }
 
 /// Runs of the two ends: neighbours that are both 255 (or both -128) overflow a 16-bit sum of two products.
-Values make_extremes(const InputPlan& plan, const Steps&, Rng& rng) {
+Values make_extremes(const InputPlan& plan, Rng& rng) {
   Values values(static_cast<std::size_t>(core::element_count(plan.shape)));
   bool high = true;
   std::int64_t left = 0;
@@ -110,23 +111,23 @@ Values make_extremes(const InputPlan& plan, const Steps&, Rng& rng) {
   return values;
 }
 
-Values make_constant(const InputPlan& plan, const Steps&, Rng&) {
+Values make_constant(const InputPlan& plan, Rng&) {
   const double value = plan.spec->low + 0.8 * (plan.spec->high - plan.spec->low);
   return Values(static_cast<std::size_t>(core::element_count(plan.shape)), value);
 }
 
-Values make_zeros(const InputPlan& plan, const Steps&, Rng&) {
+Values make_zeros(const InputPlan& plan, Rng&) {
   return Values(static_cast<std::size_t>(core::element_count(plan.shape)), 0.0);
 }
 
-Values make_alternating(const InputPlan& plan, const Steps&, Rng&) {
+Values make_alternating(const InputPlan& plan, Rng&) {
   Values values(static_cast<std::size_t>(core::element_count(plan.shape)));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.7 * (i % 2 == 0 ? plan.spec->high : plan.spec->low);
   return values;
 }
 
 /// Each channel of another magnitude, over three decades.
-Values make_wide(const InputPlan& plan, const Steps&, Rng& rng) {
+Values make_wide(const InputPlan& plan, Rng& rng) {
   const auto factors = channel_factors(channel_count(plan), 1000, rng);
   Values values = draw_usual(plan, 0.95, rng);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factors[static_cast<std::size_t>(channel_of(plan, i))];
@@ -144,20 +145,21 @@ Values make_every_code(const InputPlan& plan, const Steps& steps, Rng& rng) {
   return values;
 }
 
-Values make_typical(const InputPlan& plan, const Steps&, Rng& rng) { return draw_usual(plan, 0.95, rng); }
+Values make_typical(const InputPlan& plan, Rng& rng) { return draw_usual(plan, 0.95, rng); }
 
-using Maker = Values (*)(const InputPlan&, const Steps&, Rng&);
+using Maker = Values (*)(const InputPlan&, Rng&);
+/// Sees the artifact's scales: what it makes is another for each artifact.
+using SteppedMaker = Values (*)(const InputPlan&, const Steps&, Rng&);
 struct DataSet {
   std::string name;
-  Maker make;
-  bool uses_scales = false;
+  std::variant<Maker, SteppedMaker> make;
 };
 const std::vector<DataSet>& data_sets() {
   static const std::vector<DataSet> sets{{"typical", &make_typical},
-                                         {"ties", &make_ties, true},
+                                         {"ties", &make_ties},
                                          {"saturate", &make_saturating},
                                          {"one_hot", &make_one_hot},
-                                         {"small_integers", &make_small_integers, true},
+                                         {"small_integers", &make_small_integers},
                                          {"extremes", &make_extremes},
                                          {"constant", &make_constant},
                                          {"zeros", &make_zeros},
@@ -167,11 +169,14 @@ const std::vector<DataSet>& data_sets() {
   return sets;
 }
 
-Maker find_maker(const std::string& name) {
-  for (const DataSet& set : data_sets()) {
-    if (set.name == name) return set.make;
-  }
-  return nullptr;
+const DataSet* find_data_set(const std::string& name) {
+  const auto found = std::ranges::find(data_sets(), name, &DataSet::name);
+  return found == data_sets().end() ? nullptr : &*found;
+}
+
+Values make_special(const DataSet& set, const InputPlan& plan, const Steps& steps, Rng& rng) {
+  if (const auto* stepped = std::get_if<SteppedMaker>(&set.make)) return (*stepped)(plan, steps, rng);
+  return (*std::get_if<Maker>(&set.make))(plan, rng);
 }
 
 core::Tensor draw_input(const InputPlan& plan, const std::string& set, std::uint64_t seed,
@@ -182,7 +187,7 @@ core::Tensor draw_input(const InputPlan& plan, const std::string& set, std::uint
   const bool special = own && !core::is_integer(plan.type);
   const auto params = scales.find(plan.name);
   const Steps steps = steps_of(plan, params == scales.end() ? nullptr : &params->second);
-  Values values = special ? find_maker(set)(plan, steps, rng) : draw_usual(plan, 0.95, rng);
+  Values values = special ? make_special(*find_data_set(set), plan, steps, rng) : draw_usual(plan, 0.95, rng);
   for (double& x : values) x = as_element(x, plan.type);
   return make_tensor(plan.type, plan.shape, std::move(values));
 }
@@ -291,14 +296,13 @@ std::vector<std::string> data_set_names(const Case& test_case) {
 }
 
 bool uses_scales(const std::string& set) {
-  const auto& sets = data_sets();
-  const auto found = std::ranges::find(sets, set, &DataSet::name);
-  return found != sets.end() && found->uses_scales;
+  const DataSet* found = find_data_set(set);
+  return found != nullptr && std::holds_alternative<SteppedMaker>(found->make);
 }
 
 core::Result<core::TensorMap> data_set(const Case& test_case, const std::string& set,
                                        const std::map<std::string, core::QuantParams>& scales) {
-  if (find_maker(set) == nullptr) {
+  if (find_data_set(set) == nullptr) {
     return core::Error{core::ErrorKind::invalid_case, "unknown data set \"" + set + "\"", "", "", ""};
   }
   const auto plans = input_plans(test_case);

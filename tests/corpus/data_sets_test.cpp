@@ -92,6 +92,17 @@ TEST(DataSet, GivesOtherDataThanCalibration) {
   for (const auto& batch : *batches) EXPECT_NE(data->at("x"), batch.at("x"));
 }
 
+TEST(DataSet, ChangesWithTheScalesExactlyWhereItSaysSo) {
+  const std::map<std::string, core::QuantParams> other{{"x", {{0.0625}, {64}, core::DType::uint8, std::nullopt}}};
+  for (const std::string& set : known_data_sets()) {
+    const auto cases = relu_family("", R"({"range":[-1,4],"data":[")" + set + "\"]}");
+    const auto one = data_set(cases[0], set, kScales);
+    const auto two = data_set(cases[0], set, other);
+    ASSERT_TRUE(one && two) << set;
+    EXPECT_EQ(*one != *two, uses_scales(set)) << set;
+  }
+}
+
 TEST(DataSet, RefusesAnUnknownName) {
   const auto cases = relu_family("", "{}");
   EXPECT_FALSE(data_set(cases[0], "typicl", {}));
