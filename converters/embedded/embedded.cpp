@@ -93,7 +93,8 @@ Result<Description> Embedded::describe() {
   supports.reports = {"tensors", "precision", "cache"};
   supports.trace = true;
   auto& policy = description.policy;
-  policy.arithmetic = "integer";
+  // "integer" says exact sums that are rounded once; what rounds twice says nothing.
+  if (machine_.policy.requantization != engine::Requantization::double_rounding) policy.arithmetic = "integer";
   policy.folds_bn = true;
   policy.shares.emplace();
   policy.fusions.emplace();
@@ -102,6 +103,7 @@ Result<Description> Embedded::describe() {
     if (!row.takes_activation) continue;
     for (const auto* activation : {"Relu", "Clip"}) policy.fusions->push_back(fmt::format("{}+{}", row.op, activation));
   }
+  policy.fusions->push_back("MatMul+Add");
   return description;
 }
 

@@ -21,6 +21,8 @@ namespace assay::judge {
 
 struct PrecisionFindings {
   std::vector<Finding> findings;
+  /// R of the outputs, where no artifact shows who ran in INT8 and every demand is for it.
+  std::optional<double> noise_ratio;
   bool ran_in_float = false;  ///< the first finding is a float operator where INT8 was asked: `not-quantized`
 };
 /// Who ran in INT8, by the converter's precision map, by the artifact's structure, or by the evidence of the noise.

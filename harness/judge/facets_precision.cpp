@@ -4,15 +4,12 @@
 #include <array>
 
 #include "harness/judge/facets.hpp"
+#include "harness/judge/noise.hpp"
 
 namespace assay::judge {
 namespace {
 
 using model::Node;
-
-/// Below this share of the predicted quantization noise an output carries none (DESIGN section 5: a first guess that
-/// measurements over the correct variants replace).
-constexpr double kFloatNoiseRatio = 0.05;
 
 bool is_weighted(const Node& node) {
   static constexpr std::array<std::string_view, 4> kWeighted{"Conv", "ConvTranspose", "Gemm", "MatMul"};
@@ -97,6 +94,7 @@ class PrecisionCheck {
       required_ = required_ || !allowed;
       return;
     }
+    mixed_ = true;
     // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
     const bool weight = made != nullptr && is_weighted(node) && made->inputs.size() > 1 &&
                         made->inputs[1].quantized() && made->inputs[1].constant_codes != nullptr;
@@ -109,19 +107,23 @@ class PrecisionCheck {
 
   /// Without a map and a graph to look at, only the noise tells.
   void check_noise() {
-    if (!demanded_ || context_.artifact != nullptr || !evidence_.conversion.precision.empty()) return;
-    const auto ratio = noise_ratio(context_);
-    if (!ratio || *ratio >= kFloatNoiseRatio) return;
+    if (!demanded_ || mixed_ || context_.artifact != nullptr) return;
+    const auto evidence = weigh_noise(context_);
+    if (!evidence) return;
+    out_.noise_ratio = evidence->ratio;
+    const double limit = float_noise_limit(context_, *evidence);
+    if (!(evidence->ratio < limit) || !evidence_.conversion.precision.empty()) return;
     out_.ran_in_float = true;
     Finding finding;
     finding.stage = Stage::execute;
     finding.facet = Facet::precision;
     finding.amber = !required_;
     finding.layer = "L2";
-    finding.margin = *ratio;
+    finding.margin = evidence->ratio;
     finding.message = fmt::format(
-        "the outputs carry {:.3g} of the noise that INT8 must leave (threshold {}): they were computed in float",
-        *ratio, kFloatNoiseRatio);
+        "the outputs carry {:.3g} of the noise that INT8 must leave (threshold {:.3g}): "
+        "they were computed in float; single nodes left in float deep in a graph can't be told this way",
+        evidence->ratio, limit);
     out_.findings.push_back(std::move(finding));
   }
 
@@ -129,7 +131,7 @@ class PrecisionCheck {
   const Evidence& evidence_;
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
   PrecisionFindings out_;
-  bool given_ = false, demanded_ = false, required_ = false;
+  bool given_ = false, demanded_ = false, required_ = false, mixed_ = false;
 };
 
 }  // namespace

@@ -12,7 +12,9 @@
 #include "harness/judge/facets.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/loss.hpp"
+#include "harness/judge/prediction.hpp"
 #include "harness/judge/reference_cache.hpp"
+#include "harness/judge/statistics.hpp"
 
 namespace assay::judge {
 namespace {
@@ -67,12 +69,15 @@ class Judge {
     append(out_.findings, check_diagnostics(evidence_));
     PrecisionFindings precision = check_precision(context_);
     append(out_.findings, std::move(precision.findings));
+    if (precision.noise_ratio) out_.metrics.push_back({"", "typical", "noise_ratio", *precision.noise_ratio});
     append(out_.findings, audit_parameters(context_, *calibration_, out_));
     // Numbers are only compared where names, shapes and types agree.
     const bool numbers = comparable && !evidence_.executions.empty();
     if (numbers && !settled()) append(out_.findings, check_integers(context_, evidence_.executions, out_));
     if (numbers && !settled()) append(out_.findings, check_overflow(context_, out_));
     if (numbers && !settled()) append(out_.findings, check_bounds(context_, out_));
+    if (numbers && !settled()) append(out_.findings, check_moments(context_, out_));
+    if (numbers && !settled()) append(out_.findings, check_prediction(context_, out_));
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
     if (depth_ == Depth::full) std::ranges::move(measure_losses(context_), std::back_inserter(out_.metrics));
     decide(precision.ran_in_float);
@@ -220,7 +225,7 @@ class Judge {
 }  // namespace
 
 double LayerContext::threshold() const {
-  return std::sqrt(2 * std::log(2 * std::max(judged_elements, 1.0) / kFalseAlarmRate));
+  return std::sqrt(2 * std::log(2 * std::max(judged_elements, 1.0) / (kElementShare * kFalseAlarmRate)));
 }
 
 std::string index_text(std::int64_t flat, const core::Shape& shape) {

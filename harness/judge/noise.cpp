@@ -7,6 +7,8 @@
 #include <unordered_set>
 
 #include "harness/judge/layers.hpp"
+#include "harness/judge/measured_limits.hpp"
+#include "harness/judge/statistics.hpp"
 #include "reference/executor.hpp"
 
 namespace assay::judge {
@@ -331,6 +333,19 @@ class NoiseWalk {
 
 /// Fewer distinct outputs say too little about their noise.
 constexpr std::size_t kDistinctOutputs = 1000;
+/// Rounding errors are uniform, and so have no mass at 0, where at least so many codes are in use.
+constexpr std::size_t kCodesInUse = 8;
+
+/// A range whose scale would lie below float32's least normal number takes any positive scale: no noise is certain.
+bool any_free_scale(const LayerContext& context) {
+  static const RangeTable kNone;
+  const RangeTable& ranges = context.ranges == nullptr ? kNone : *context.ranges;
+  constexpr double kLeast = 255 * 0x1p-126;
+  return std::any_of(ranges.begin(), ranges.end(), [](const auto& entry) {
+    const double span = std::max(entry.second.high, 0.0) - std::min(entry.second.low, 0.0);
+    return span > 0 && span < kLeast;
+  });
+}
 
 }  // namespace
 
@@ -338,9 +353,13 @@ std::optional<NoisePrediction> predict_noise(const QuantizationPlan& plan, const
   return NoiseWalk(plan, inputs, steps).run();
 }
 
-std::optional<double> noise_ratio(const LayerContext& context) {
+std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
+  if (any_free_scale(context)) {
+    return std::nullopt;
+  }
   double error = 0, predicted = 0;
   std::unordered_set<double> distinct;
+  NoiseEvidence evidence;
   std::optional<QuantizationPlan> plan;
   for (std::size_t i = 0; i < context.evidence.executions.size(); ++i) {
     const Execution& execution = context.evidence.executions[i];
@@ -371,12 +390,37 @@ std::optional<double> noise_ratio(const LayerContext& context) {
         predicted += variance->second[k];
         distinct.insert(should[k]);
       }
+      if (expected->second.rank() > 1) {
+        evidence.input_vectors = std::max(evidence.input_vectors, expected->second.shape().front());
+      }
     }
   }
-  if (distinct.size() < kDistinctOutputs || !(predicted > 0)) {
+  if (!(predicted > 0)) {
     return std::nullopt;
   }
-  return error / predicted;
+  evidence.ratio = error / predicted;
+  evidence.distinct = distinct.size();
+  return evidence;
+}
+
+double float_noise_limit(const LayerContext& context, const NoiseEvidence& evidence) {
+  if (evidence.distinct >= kDistinctOutputs) {
+    return kFloatNoiseRatio;
+  }
+  if (evidence.distinct < kCodesInUse || evidence.input_vectors == 0) {
+    return 0;
+  }
+  // Of n independent draws, mean(e²) falls below R of its expectation with at most (R·e^(1−R))^(n/2).
+  const double exponent = alarm_exponent(context, kMeasuredShare);
+  return std::min(kFloatNoiseRatio, std::exp(-1 - 2 * exponent / static_cast<double>(evidence.input_vectors)));
+}
+
+std::optional<double> noise_ratio(const LayerContext& context) {
+  const std::optional<NoiseEvidence> evidence = weigh_noise(context);
+  if (!evidence || evidence->distinct < kDistinctOutputs) {
+    return std::nullopt;
+  }
+  return evidence->ratio;
 }
 
 }  // namespace assay::judge

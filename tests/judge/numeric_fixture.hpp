@@ -4,12 +4,15 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/core/rng.hpp"
 #include "harness/judge/audited_params.hpp"
 #include "harness/judge/layers.hpp"
+#include "harness/judge/prediction.hpp"
+#include "harness/judge/statistics.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "reference/executor.hpp"
 
@@ -170,13 +173,15 @@ struct ConvLayer {
   [[nodiscard]] Shape input_shape() const { return {batch, in, size, size}; }
 };
 
-/// A layer with random shape, weights and correct min-max parameters; `x` are inputs drawn from the calibrated range.
+/// A layer with random shape (or that of `shape`), weights and correct min-max parameters; `x` are inputs drawn from
+/// the calibrated range.
 struct RandomLayer {
   ConvLayer layer;
   Tensor x;
 };
 
-inline RandomLayer random_layer(core::Rng& rng, bool asymmetric = true) {
+inline RandomLayer random_layer(core::Rng& rng, bool asymmetric = true, const std::optional<ConvLayer>& shape = {},
+                                bool one_sided = false) {
   ConvLayer layer;
   layer.group = rng.integer(1, 2);
   layer.in = layer.group * rng.integer(1, 4);
@@ -187,10 +192,12 @@ inline RandomLayer random_layer(core::Rng& rng, bool asymmetric = true) {
   layer.batch = rng.integer(1, 2);
   layer.relu = rng.integer(0, 1) == 1;
   layer.activation = rng.integer(0, 1) == 1 ? DType::int8 : DType::uint8;
+  if (shape) layer = *shape;
   const core::IntegerLimits limits = layer.limits();
   const auto codes_span = static_cast<double>(limits.high - limits.low);
 
-  const double low = rng.uniform(-3, -0.5);
+  const double below = rng.uniform(-3, -0.5);
+  const double low = one_sided ? 0 : below;  // as behind a Relu
   const double high = rng.uniform(0.5, 3);
   std::vector<double> x(static_cast<std::size_t>(core::element_count(layer.input_shape())));
   for (double& value : x) {
@@ -287,6 +294,7 @@ inline RandomLayer random_layer(core::Rng& rng, bool asymmetric = true) {
 
 /// Everything a layer check reads, kept alive together.
 struct Judged {
+  corpus::Case test_case;
   model::Model original;
   std::shared_ptr<const model::Model> artifact;
   Evidence evidence;
@@ -298,6 +306,7 @@ struct Judged {
 
   Judged(model::Model float_model, model::Model quantized)
       : original(std::move(float_model)), artifact(std::make_shared<const model::Model>(std::move(quantized))) {
+    evidence.test_case = &test_case;
     evidence.model = &original;
     evidence.artifact = artifact;
     evidence.converter.policy.arithmetic = "unknown";
@@ -357,6 +366,14 @@ struct Judged {
   std::vector<Finding> bounds() {
     judgement = {};
     return check_bounds(context(), judgement);
+  }
+  std::vector<Finding> moments() {
+    judgement = {};
+    return check_moments(context(), judgement);
+  }
+  std::vector<Finding> prediction() {
+    judgement = {};
+    return check_prediction(context(), judgement);
   }
   bool opaque = false;
 };

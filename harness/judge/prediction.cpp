@@ -1,0 +1,229 @@
+#include "harness/judge/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <unordered_set>
+
+#include "harness/judge/fake_quantization.hpp"
+#include "harness/judge/measured_limits.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+constexpr std::size_t kMaxFindings = 10;
+/// With fewer outputs, one code that falls the other way at a tie moves their SQNR.
+constexpr std::size_t kDistinctOutputs = 1000;
+
+double decibel(double ratio) {
+  constexpr double kDecibel = 10;
+  return kDecibel * std::log10(ratio);
+}
+
+/// Signal and noise of one channel.
+struct Power {
+  double signal = 0, actual = 0, predicted = 0;
+  std::int64_t elements = 0;
+  [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
+  /// Actual minus predicted SQNR.
+  [[nodiscard]] double deviation_db() const { return decibel(predicted / actual); }
+};
+
+/// Powers by index along `axis`; one channel where it is -1.
+std::vector<Power> powers(const Tensor& expected, const Tensor& actual, const Tensor& predicted, std::int64_t axis) {
+  const core::Shape& shape = expected.shape();
+  std::size_t inner = 1, extent = 1;
+  for (std::size_t i = 0; axis >= 0 && i < shape.size(); ++i) {
+    const auto size = static_cast<std::size_t>(shape[i]);
+    if (static_cast<std::int64_t>(i) == axis) extent = size;
+    if (static_cast<std::int64_t>(i) > axis) inner *= size;
+  }
+  std::vector<Power> all(extent);
+  const std::span<const double> want = expected.reals(), got = actual.reals(), guess = predicted.reals();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    Power& power = all[i / inner % extent];
+    power.signal += want[i] * want[i];
+    power.actual += (got[i] - want[i]) * (got[i] - want[i]);
+    power.predicted += (guess[i] - want[i]) * (guess[i] - want[i]);
+    ++power.elements;
+  }
+  return all;
+}
+
+Power total(const std::vector<Power>& channels) {
+  Power sum;
+  for (const Power& power : channels) {
+    sum.signal += power.signal;
+    sum.actual += power.actual;
+    sum.predicted += power.predicted;
+    sum.elements += power.elements;
+  }
+  return sum;
+}
+
+class PredictionCheck {
+ public:
+  PredictionCheck(const LayerContext& context, Judgement& out)
+      : context_(context), out_(out), plan_(context), predicted_(context, plan_) {}
+
+  std::vector<Finding> run() {
+    check_weights();
+    for (std::size_t i = 0; i < context_.evidence.executions.size(); ++i) {
+      const Execution& execution = context_.evidence.executions[i];
+      if (execution.data_set != "typical" || execution.reply.outcome != converters::Outcome::ok ||
+          i >= context_.reference.size() || context_.reference[i] == nullptr || !predicted_.run(execution.inputs)) {
+        continue;
+      }
+      for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
+        const auto actual = execution.outputs.find(output.name);
+        const auto expected = context_.reference[i]->find(output.name);
+        const TensorPtr predicted = predicted_.value(output.name);
+        const bool comparable = actual != execution.outputs.end() && expected != context_.reference[i]->end() &&
+                                predicted != nullptr && expected->second.is_real() && actual->second.is_real() &&
+                                predicted->is_real() && actual->second.shape() == expected->second.shape() &&
+                                predicted->shape() == expected->second.shape();
+        if (comparable) compare(output.name, expected->second, actual->second, *predicted, execution.data_set);
+      }
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  void compare(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& predicted,
+               const std::string& data_set) {
+    const std::vector<Power> channels = powers(expected, actual, predicted, channel_axis(tensor, expected.rank()));
+    const Power whole = total(channels);
+    if (!(whole.signal > 0) || !(whole.predicted > 0)) return;
+    const auto record = [&](std::string name, double value) {
+      out_.metrics.push_back({tensor, data_set, std::move(name), value});
+    };
+    record("predicted_sqnr_db", decibel(whole.signal / whole.predicted));
+    if (!whole.comparable()) return;
+    const std::optional<std::size_t> worst = worst_channel(channels);
+    record("prediction_deviation_db", whole.deviation_db());
+    if (worst) record("channel_deviation_db", channels[*worst].deviation_db());
+    const auto values = expected.reals();
+    const bool enough = std::unordered_set<double>(values.begin(), values.end()).size() >= kDistinctOutputs;
+    if (!modelled() || !enough) return;
+    record("prediction_gates", 1);
+    if (!(whole.deviation_db() >= -kPredictionLossDb)) {
+      report(tensor, "", data_set, whole, kPredictionLossDb);
+    } else if (worst && !(channels[*worst].deviation_db() >= -kChannelLossDb)) {
+      report(tensor, fmt::format(", channel {}", *worst), data_set, channels[*worst], kChannelLossDb);
+    }
+  }
+
+  /// Every choice of the converter's is known, the roundings of its engine included. The limits were measured on
+  /// engines that compute in integers: float execution of a Q/DQ graph falls the other way at ties more often.
+  [[nodiscard]] bool modelled() const {
+    return predicted_.unmodelled().empty() && out_.style != "double_rounding" &&
+           context_.evidence.converter.policy.arithmetic == "integer";
+  }
+
+  static std::optional<std::size_t> worst_channel(const std::vector<Power>& channels) {
+    std::optional<std::size_t> worst;
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      if (!channels[c].comparable()) continue;
+      if (!worst || channels[c].deviation_db() < channels[*worst].deviation_db()) worst = c;
+    }
+    return worst;
+  }
+
+  /// The weights of every layer alone, channel by channel: a wrong axis costs 15 to 20 dB here, and half a dB in the
+  /// whole output, where its rounding hides it.
+  void check_weights() {
+    if (context_.artifact == nullptr) return;
+    const EffectiveModel& model = plan_.model();
+    for (std::size_t entry = 0; entry < model.entries.size(); ++entry) {
+      const TensorPtr predicted = predicted_.weight(entry);
+      const TensorPtr actual = predicted == nullptr ? nullptr : declared_weight(entry);
+      if (actual == nullptr || actual->shape() != predicted->shape()) continue;
+      const WeightSlots slots = *weight_slots(model.entries[entry].node, model.constants);
+      const std::string& name = model.entries[entry].node.inputs[slots.weight];
+      const auto channels = powers(*model.constants.find(name)->second, *actual, *predicted, slots.axis);
+      compare_weight(model.entries[entry], name, channels);
+    }
+  }
+
+  void compare_weight(const EffectiveModel::Entry& entry, const std::string& name, const std::vector<Power>& channels) {
+    const std::optional<std::size_t> worst = worst_channel(channels);
+    if (!worst) return;
+    const Power& power = channels[*worst];
+    out_.metrics.push_back({name, "", "channel_sqnr_db", decibel(power.signal / power.actual)});
+    out_.metrics.push_back({name, "", "weight_deviation_db", power.deviation_db()});
+    if (!predicted_.unmodelled().empty()) return;
+    out_.metrics.push_back({name, "", "prediction_gates", 1});
+    if (power.deviation_db() >= -kWeightLossDb) return;
+    report(entry.node.outputs.front(), fmt::format(", weight \"{}\", channel {}", name, *worst), "", power,
+           kWeightLossDb);
+  }
+
+  /// The artifact's weight as real values, in the layout of the effective model.
+  [[nodiscard]] TensorPtr declared_weight(std::size_t index) const {
+    const EffectiveModel::Entry& entry = plan_.model().entries[index];
+    const ArtifactNode* made = context_.artifact->find_original(entry.original);
+    const auto slots = weight_slots(entry.node, plan_.model().constants);
+    if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
+    const Operand& operand = made->inputs[slots->weight];
+    if (operand.constant_codes == nullptr || !operand.params) return nullptr;
+    const Node& node = context_.artifact->artifact().graph.nodes[made->index];
+    if (node.op_type == "Gemm" && node.float_or("alpha", 1) != 1) return nullptr;
+    const Style exact{.name = "constant", .arithmetic = {}};
+    const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
+    return value ? value->centre : nullptr;
+  }
+
+  void report(const std::string& tensor, const std::string& where, const std::string& data_set, const Power& power,
+              double limit) {
+    if (findings_.size() >= kMaxFindings) return;
+    Finding finding;
+    finding.facet = Facet::numerics;
+    finding.layer = "L2";
+    finding.tensor = tensor;
+    finding.data_set = data_set;
+    finding.margin = -power.deviation_db() / limit;
+    std::string maker = "graph input";
+    if (const auto producer = wiring_.producer(tensor)) {
+      const Node& node = context_.evidence.model->graph.nodes[*producer];
+      finding.node = node.name;
+      finding.op = node.op_type;
+      maker = fmt::format("node \"{}\" ({})", node.name, node.op_type);
+    }
+    finding.message = fmt::format(
+        "{}, tensor \"{}\"{}{}: SQNR {:.2f} dB, the stated policy predicts {:.2f} dB; correct engines were measured to "
+        "lose at most {:.3g} dB against it\n  the noise is more than this policy makes: a wrong scale, axis, weight or "
+        "bias, or a rounding too many",
+        maker, tensor, where, data_set.empty() ? "" : fmt::format(", data set \"{}\"", data_set),
+        decibel(power.signal / power.actual), decibel(power.signal / power.predicted), limit);
+    findings_.push_back(std::move(finding));
+  }
+
+  /// Channels of a matrix product lie last, those of everything else come after the batch.
+  [[nodiscard]] std::int64_t channel_axis(const std::string& tensor, std::int64_t rank) const {
+    const auto producer = wiring_.producer(tensor);
+    const bool product = producer && context_.evidence.model->graph.nodes[*producer].op_type == "MatMul";
+    return rank < 2 ? -1 : product ? rank - 1 : 1;
+  }
+
+  const LayerContext& context_;
+  Judgement& out_;
+  QuantizationPlan plan_;
+  FakeQuantization predicted_;
+  model::Wiring wiring_{context_.evidence.model->graph};
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> check_prediction(const LayerContext& context, Judgement& out) {
+  return PredictionCheck(context, out).run();
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "harness/judge/layers.hpp"
+
+namespace assay::judge {
+
+/// How a run's false-alarm probability α (kFalseAlarmRate) is divided among its kinds of tests. The shares sum to 1.
+inline constexpr double kElementShare = 0.5;     ///< L2's gate on single elements
+inline constexpr double kBiasShare = 0.125;      ///< means per tensor and channel
+inline constexpr double kVarianceShare = 0.125;  ///< mean squares per tensor and channel
+inline constexpr double kMeasuredShare = 0.25;   ///< gates at measured quantiles (measured_limits.hpp)
+
+/// ln(2N/(share·α)): each of at most N two-sided tests may alarm with probability share·α/N. N is the number of
+/// elements judged in the run, since no test sees less than one.
+[[nodiscard]] double alarm_exponent(const LayerContext& context, double share);
+
+/// What |Σe| of a linear form in independent draws stays below but for e^-L. `variance` is that of the sum; the draws
+/// are sub-Gaussian with their own variance (uniform on a step).
+[[nodiscard]] double sum_limit(double variance, double exponent);
+
+/// Covariance of correlated errors e = A·u in independent sub-Gaussian draws u, as far as Σe² depends on it.
+struct Spread {
+  double trace = 0;    ///< sum of the variances
+  double largest = 0;  ///< bound on the largest eigenvalue
+};
+/// What Σe² stays below but for e^-L: trace + 2·√(largest·trace·L) + 2·largest·L (Hsu, Kakade and Zhang 2012, with
+/// tr Σ² ≤ largest·trace).
+[[nodiscard]] double energy_limit(const Spread& spread, double exponent);
+
+/// Bias and variance of the outputs' errors, per tensor and per channel, on `typical` data of single operators
+/// (docs/oracle_numerics.md, "Bias and variance"). Findings: facet numerics, layer L2. Adds the metrics bias_margin and
+/// variance_margin, the largest |statistic| ÷ limit.
+[[nodiscard]] std::vector<Finding> check_moments(const LayerContext& context, Judgement& out);
+
+}  // namespace assay::judge

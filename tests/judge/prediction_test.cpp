@@ -1,0 +1,155 @@
+#include "harness/judge/prediction.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/judge/fake_quantization.hpp"
+#include "numeric_fixture.hpp"
+
+namespace assay::judge::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ConvLayer::Requantize nearest(const ConvLayer& layer) {
+  return [&layer](std::int64_t sum, std::int64_t j) {
+    return std::nearbyint(static_cast<double>(sum) * layer.multiplier(j));
+  };
+}
+
+Judged judge_layer(const ConvLayer& told, const ConvLayer& engine, const Tensor& x) {
+  Judged judged(told.original(), told.artifact());
+  judged.evidence.options.activation = told.activation;
+  judged.evidence.options.per_axis = told.weight_scale.size() > 1;
+  judged.evidence.converter.policy.arithmetic = "integer";
+  judged.evidence.converter.policy.folds_bn = true;
+  judged.evidence.converter.policy.fusions = {"Conv+Relu", "Conv+Clip"};
+  judged.evidence.converter.policy.shares = {"MaxPool", "Reshape"};
+  judged.add("typical", {{"x", x}}, {{"y", engine.dequantized(engine.run(engine.input_codes(x), nearest(engine)))}});
+  judged.calibrate();
+  return judged;
+}
+
+double metric(const Judgement& judgement, std::string_view name) {
+  for (const Metric& m : judgement.metrics) {
+    if (m.name == name) return m.value;
+  }
+  return std::nan("");
+}
+
+/// Per-axis layers whose channels are orders of magnitude apart.
+RandomLayer spread_layer(core::Rng& rng) {
+  for (;;) {
+    ConvLayer shape;
+    shape.batch = 2;
+    shape.in = 4;
+    shape.out = 4;
+    shape.kernel = 2;
+    shape.size = 17;
+    RandomLayer random = random_layer(rng, true, shape);
+    const auto& scale = random.layer.weight_scale;
+    const auto [low, high] = std::minmax_element(scale.begin(), scale.end());
+    if (scale.size() > 1 && *high > 8 * *low) return random;
+  }
+}
+
+TEST(FakeQuantization, IsWhatACorrectEngineComputes) {
+  constexpr int kLayers = 200;
+  core::Rng rng(31);
+  std::int64_t unlike = 0, elements = 0;
+  for (int i = 0; i < kLayers; ++i) {
+    const RandomLayer random = random_layer(rng);
+    Judged judged = judge_layer(random.layer, random.layer, random.x);
+    for (const bool opaque : {false, true}) {
+      judged.opaque = opaque;
+      const LayerContext context = judged.context();
+      const QuantizationPlan plan(context);
+      FakeQuantization fake(context, plan);
+      EXPECT_EQ(fake.unmodelled(), "");
+      ASSERT_TRUE(fake.run({{"x", random.x}}));
+      const Tensor& actual = judged.evidence.executions[0].outputs.at("y");
+      for (std::int64_t k = 0; k < actual.size(); ++k, ++elements) {
+        const double difference = std::fabs(fake.value("y")->as_real(k) - actual.as_real(k));
+        unlike += difference > random.layer.output_scale / 2 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(elements, 5000);
+  EXPECT_LT(static_cast<double>(unlike), 1e-3 * static_cast<double>(elements)) << "only ties may fall the other way";
+}
+
+TEST(Prediction, RecordsTheDeviationOfCorrectLayersAndRaisesNoAlarm) {
+  core::Rng rng(32);
+  int recorded = 0;
+  for (int i = 0; i < 200; ++i) {
+    const RandomLayer random = random_layer(rng);
+    Judged judged = judge_layer(random.layer, random.layer, random.x);
+    for (const bool opaque : {false, true}) {
+      judged.opaque = opaque;
+      for (const Finding& finding : judged.prediction())
+        ADD_FAILURE() << "layer " << i << " of seed 32: " << finding.message;
+      recorded += std::isnan(metric(judged.judgement, "prediction_deviation_db")) ? 0 : 1;
+    }
+  }
+  EXPECT_GT(recorded, 300);
+}
+
+TEST(Prediction, SeesAWrongWeightAxisInTheWorstChannel) {
+  core::Rng rng(33);
+  int seen = 0, seen_opaque = 0;
+  constexpr int kLayers = 40;
+  for (int i = 0; i < kLayers; ++i) {
+    const RandomLayer random = spread_layer(rng);
+    ConvLayer wrong = random.layer;  // one scale, the largest, for what should have one each
+    const double largest = *std::max_element(wrong.weight_scale.begin(), wrong.weight_scale.end());
+    wrong.weight_scale.assign(wrong.weight_scale.size(), largest);
+    for (std::int64_t j = 0; j < wrong.out; ++j) {
+      for (std::int64_t k = 0; k < wrong.products(); ++k) {
+        const auto flat = static_cast<std::size_t>(j * wrong.products() + k);
+        wrong.weight_codes[flat] = static_cast<std::int64_t>(std::nearbyint(wrong.weights[flat] / largest));
+      }
+      const auto channel = static_cast<std::size_t>(j);
+      wrong.bias_codes[channel] =
+          static_cast<std::int64_t>(std::nearbyint(wrong.bias[channel] / (wrong.input_scale * largest)));
+    }
+    Judged judged = judge_layer(wrong, wrong, random.x);
+    const auto findings = judged.prediction();
+    seen += findings.empty() ? 0 : 1;
+    if (!findings.empty()) {
+      EXPECT_THAT(findings[0].message, HasSubstr("the stated policy predicts"));
+      EXPECT_EQ(findings[0].facet, Facet::numerics);
+    }
+    EXPECT_LT(metric(judged.judgement, "weight_deviation_db"), -10);
+    judged.opaque = true;
+    seen_opaque += judged.prediction().empty() ? 0 : 1;
+  }
+  std::printf("  a wrong weight axis in %d layers: seen in %d with the artifact, %d by outputs alone\n", kLayers, seen,
+              seen_opaque);
+  EXPECT_EQ(seen, kLayers);
+  EXPECT_GT(seen_opaque, kLayers / 4);
+}
+
+TEST(Prediction, RecordsAndDoesNotGateWhatThePolicyLeavesOpen) {
+  core::Rng rng(34);
+  const RandomLayer random = spread_layer(rng);
+  ConvLayer wrong = random.layer;
+  for (std::int64_t& code : wrong.weight_codes) code = code / 16 * 16;
+  const auto judge_with = [&](const std::function<void(Judged&)>& change) {
+    Judged judged = judge_layer(wrong, wrong, random.x);
+    judged.opaque = true;
+    change(judged);
+    const bool alarmed = !judged.prediction().empty();
+    EXPECT_FALSE(std::isnan(metric(judged.judgement, "prediction_deviation_db")));
+    return alarmed;
+  };
+  EXPECT_TRUE(judge_with([](Judged&) {}));
+  EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.converter.policy.fusions.reset(); }));
+  EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.converter.policy.arithmetic = "unknown"; }));
+  EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.converter.policy.weights = "adapted"; }));
+  EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.options.method = converters::Method::entropy; }));
+  EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.options.precision["Conv"] = "int8?"; }));
+}
+
+}  // namespace
+}  // namespace assay::judge::testing
