@@ -69,9 +69,9 @@ enum class ChannelScales { own, first, reversed };
 struct ArithmeticPolicy {
   Rounding rounding = Rounding::half_even;
   Requantization requantization = Requantization::float64_multiply;
-  int multiplier_bits = 31;                        ///< of `fixed_point` and `double_rounding`
-  std::optional<Rounding> mean_rounding;           ///< of averages, where they round otherwise
-  std::optional<Rounding> interpolation_rounding;  ///< of Resize between codes, likewise
+  int multiplier_bits = 31;                                       ///< of `fixed_point` and `double_rounding`
+  std::optional<Rounding> mean_rounding = std::nullopt;           ///< of averages, where they round otherwise
+  std::optional<Rounding> interpolation_rounding = std::nullopt;  ///< of Resize between codes, likewise
   ZeroPointOrder zero_point_order = ZeroPointOrder::after_rounding;
   PadCode pad = PadCode::zero_point;
   Saturation saturation = Saturation::clamp;
