@@ -227,9 +227,11 @@ void register_score(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("score", "Measure Assay: the embedded converter's faults against the cases they concern");
   command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  command->add_option("--artifact-kind", arguments->kinds, "What the judge may see: qdq, scales, opaque")->expected(1);
-  command->add_option("--fault", arguments->faults, "Only these faults; may be repeated")->expected(1);
-  command->add_option("--variant", arguments->variants, "Only these correct variants; may be repeated")->expected(1);
+  command->add_option("--artifact-kind", arguments->kinds, "What the judge may see: qdq, scales, opaque")
+      ->allow_extra_args(false);
+  command->add_option("--fault", arguments->faults, "Only these faults; may be repeated")->allow_extra_args(false);
+  command->add_option("--variant", arguments->variants, "Only these correct variants; may be repeated")
+      ->allow_extra_args(false);
   command->add_flag("--faults", arguments->only_faults, "Faults, no variants");
   command->add_flag("--variants", arguments->only_variants, "Correct variants, no faults");
   command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);

@@ -22,10 +22,6 @@ struct Scenario {
   core::TensorMap inputs;
 };
 
-core::Tensor codes(const core::Shape& shape, std::vector<std::int64_t> values) {
-  return core::Tensor(core::DType::int8, shape, std::move(values));
-}
-
 Scenario scenario(const std::string& name, const model::Model& model, std::vector<core::TensorMap> feed) {
   Scenario made{name, state_of(model, feed), {}};
   made.inputs = make_feed(model, 1, -4, 6)[0];
