@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "converters/calibration_table.hpp"
 #include "converters/embedded/state.hpp"
 
 namespace assay::embedded {
@@ -20,8 +21,7 @@ struct Cache {
 /// TensorRT's text form: a header line, then "tensor: hex" with the float32 bits of range / 127.
 [[nodiscard]] std::string cache_to_tensorrt(const Cache& cache);
 
-/// Reads both forms. A TensorRT line is split at its last ": ", since names may hold colons and blanks.
-/// Errors   invalid_data, naming the line or key.
+/// Reads any calibration table (converters/calibration_table.hpp). Errors   invalid_data, naming the line or key.
 [[nodiscard]] Result<Cache> parse_cache(const std::string& text);
 
 /// Errors   invalid_data, saying what differs, when `cache` was made from something else.

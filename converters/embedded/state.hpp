@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "converters/calibration_table.hpp"
 #include "converters/converter.hpp"
 #include "converters/embedded/batches.hpp"
 #include "converters/embedded/engine/policy.hpp"
@@ -28,12 +29,7 @@ using core::Tensor;
 using core::TensorMap;
 
 /// What ranges were made from; a cache of other origin is of no use.
-struct Fingerprint {
-  std::string model;                        ///< sha256 of the serialized original
-  std::map<std::string, std::string> data;  ///< by input: sha256 over every batch; empty without data
-  std::string method;                       ///< "minmax", "percentile 99.99"
-  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
-};
+using Fingerprint = converters::TableOrigin;
 
 /// What the float runs showed of a tensor.
 struct TensorFacts {

@@ -34,6 +34,7 @@ inline constexpr int kExitIncomplete = 5;
 using Register = void (*)(CLI::App& app, Action& action);
 
 void register_accept(CLI::App& app, Action& action);
+void register_audit(CLI::App& app, Action& action);
 void register_check(CLI::App& app, Action& action);
 void register_compare(CLI::App& app, Action& action);
 void register_convert(CLI::App& app, Action& action);

@@ -37,7 +37,7 @@ std::vector<std::pair<results::MetricRow, double>> largest_losses(const results:
   constexpr std::size_t kShown = 5;
   std::vector<std::pair<results::MetricRow, double>> losses;
   for (const results::MetricRow& metric : row.metrics) {
-    if (metric.name == "sqnr_loss_db" && metric.value > 0) {
+    if ((metric.name == "sqnr_loss_db" || metric.name == "range_loss_db") && metric.value > 0) {
       const auto left = std::find_if(row.metrics.begin(), row.metrics.end(), [&](const results::MetricRow& other) {
         return other.name == "sqnr_db" && other.tensor == metric.tensor && other.data_set == metric.data_set;
       });
@@ -152,7 +152,9 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
 std::string losses_text(const results::ResultRow& row) {
   std::string text;
   for (const auto& [loss, left] : largest_losses(row)) {
-    text += fmt::format("    {:5.1f} dB lost at \"{}\", {:.1f} dB left\n", loss.value, loss.tensor, left);
+    text += fmt::format("    {:5.1f} dB lost at \"{}\"{}\n", loss.value, loss.tensor,
+                        std::isnan(left) ? loss.name == "range_loss_db" ? " by its own range" : ""
+                                         : fmt::format(", {:.1f} dB left", left));
   }
   return text;
 }

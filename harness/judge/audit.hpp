@@ -20,8 +20,18 @@ namespace assay::judge {
 [[nodiscard]] std::vector<Finding> audit_activations(const LayerContext& context, const CalibrationRanges& calibration);
 /// Axis, count, scale and codes of weights, and the bias with them.
 [[nodiscard]] std::vector<Finding> audit_weights(const LayerContext& context, Judgement& out);
-/// Positive finite scales, Q/DQ pairs that agree, nothing quantized twice, given quantizers kept, Concat covered.
-[[nodiscard]] std::vector<Finding> audit_structure(const LayerContext& context);
+/// Positive finite scales, Q/DQ pairs that agree, nothing quantized twice, given quantizers kept, and the four below.
+[[nodiscard]] std::vector<Finding> audit_structure(const LayerContext& context, Judgement& out);
+/// Under methods other than min-max: Concats whose output is narrower than a branch's own declared range. A note, and a
+/// defect where requantizing to the branch's range would lower the output's error by more than chance explains. Adds
+/// the metric `range_loss_db`.
+[[nodiscard]] std::vector<Finding> audit_concats(const LayerContext& context, Judgement& out);
+/// Relus and Clips that vanished where the quantization behind them doesn't clip as they would have.
+[[nodiscard]] std::vector<Finding> audit_fusions(const LayerContext& context);
+/// What the policy states (shares, fusions, folding, bias in float) and the artifact contradicts.
+[[nodiscard]] std::vector<Finding> audit_policy(const LayerContext& context);
+/// For a table of scales: operators on codes whose inputs have no entry, and none that they could take over.
+[[nodiscard]] std::vector<Finding> audit_completeness(const LayerContext& context);
 /// What the case expects of named tensors, and the converter's own table against its artifact.
 [[nodiscard]] std::vector<Finding> audit_declared(const LayerContext& context);
 
@@ -32,7 +42,9 @@ namespace assay::judge {
 /// Ranges that are legal for a tensor: its own, those it may share, those a fused activation or the policy gives.
 class LegalRanges {
  public:
-  LegalRanges(const LayerContext& context, const CalibrationRanges& calibration);
+  /// `policy` replaces the converter's stated one.
+  LegalRanges(const LayerContext& context, const CalibrationRanges& calibration,
+              std::optional<converters::Policy> policy = std::nullopt);
   /// Own range first. Empty where the tensor has none (an integer tensor, values that aren't finite).
   [[nodiscard]] std::vector<AllowedRange> of(const std::string& tensor) const;
   /// How `params` miss the tensor's own range where they fit no legal one. Nothing where they fit, or nothing is known;
@@ -59,12 +71,16 @@ class LegalRanges {
 
   const LayerContext& context_;
   const CalibrationRanges& calibration_;
+  converters::Policy policy_;
   const model::Graph& graph_;
   model::Wiring wiring_;
   std::map<std::string, std::vector<std::string>> shared_, covers_;
   std::map<std::string, std::vector<core::QuantParams>> given_;
   std::int64_t unsigned_center_ = 128;
 };
+
+/// May the output of `node` keep its input's parameters: by the policy's `shares`, by the usual ones without?
+[[nodiscard]] bool may_carry(const model::Node& node, const converters::Policy& policy);
 
 /// Shorthand for a finding of this layer.
 [[nodiscard]] Finding audit_finding(Facet facet, std::string tensor, std::string message, double margin = 0);

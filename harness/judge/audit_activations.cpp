@@ -109,7 +109,7 @@ class ActivationAudit {
                     "  the calibration data range over {} (method {}, {}); declared: {}",
                     tensor, facet_name(fault->facet), fault->expected, fault->actual,
                     ranges.empty() ? "nothing" : range_text(ranges.front()),
-                    converters::method_name(evidence.options.method),
+                    evidence.method_stated ? converters::method_name(evidence.options.method) : "not stated",
                     evidence.options.symmetric ? "symmetric" : "asymmetric", params_text(params)));
   }
 

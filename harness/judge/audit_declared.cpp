@@ -129,7 +129,7 @@ std::vector<Finding> audit_parameters(const LayerContext& context, const Calibra
     return findings;
   }
   out.layers.emplace_back("L0");
-  std::vector<Finding> findings = audit_structure(context);
+  std::vector<Finding> findings = audit_structure(context, out);
   const auto append = [&](std::vector<Finding> more) { std::ranges::move(more, std::back_inserter(findings)); };
   append(audit_activations(context, calibration));
   append(audit_weights(context, out));

@@ -5,7 +5,6 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
-#include "reference/quant.hpp"
 
 namespace assay::judge {
 namespace {
@@ -88,105 +87,9 @@ void check_doubled(const ArtifactView& view, const model::Model& original, std::
   }
 }
 
-/// The real values that per-tensor parameters can express.
-Interval expressible(const QuantParams& params) {
-  const auto limits = core::integer_limits(params.type);
-  return {reference::dequantize(limits.low, params.scale.front(), params.zero_point.front()),
-          reference::dequantize(limits.high, params.scale.front(), params.zero_point.front())};
-}
-
-double rounding_error(double value, const QuantParams& params) {
-  const auto code = reference::quantize(value, params.scale.front(), params.zero_point.front(), params.type);
-  return value - reference::dequantize(code, params.scale.front(), params.zero_point.front());
-}
-
-/// Concat under methods other than min-max: an output narrower than a branch's own declared range is worth a note, and
-/// a defect where a range that covers the branch would lower the output's error by more than chance explains. (Under
-/// min-max the audit of the output's range is the sharper check.)
-class ConcatCheck {
- public:
-  explicit ConcatCheck(const LayerContext& context) : context_(context) {}
-
-  std::vector<Finding> run() {
-    if (context_.evidence.options.method == converters::Method::minmax) return {};
-    for (const ArtifactNode& node : context_.artifact->nodes()) {
-      if (node.op != "Concat" || node.outputs.empty() || !node.outputs.front() ||
-          node.outputs.front()->scale.size() != 1)
-        continue;
-      if (clipped_afterwards(node)) continue;
-      for (const Operand& branch : node.inputs) check(node, branch);
-    }
-    return std::move(findings_);
-  }
-
- private:
-  /// A Relu or Clip that alone reads the Concat may lend it its own, narrower range.
-  bool clipped_afterwards(const ArtifactNode& node) const {
-    if (!node.original) return false;
-    const model::Graph& graph = context_.evidence.model->graph;
-    const std::string& output = graph.nodes[*node.original].outputs.front();
-    const model::Wiring wiring(graph);
-    const auto& consumers = wiring.consumers(output);
-    if (wiring.is_output(output) || consumers.size() != 1) return false;
-    const std::string& op = graph.nodes[consumers.front()].op_type;
-    return op == "Relu" || op == "Clip";
-  }
-
-  void check(const ArtifactNode& node, const Operand& branch) {
-    if (!node.original || !branch.quantized() || branch.params->scale.size() != 1 || branch.original.empty()) return;
-    const QuantParams& out = *node.outputs.front();
-    const Interval wide = expressible(*branch.params), narrow = expressible(out);
-    const double step = out.scale.front();
-    if (wide.low >= narrow.low - step && wide.high <= narrow.high + step) return;
-    const Comparison errors =
-        compare(*node.original, out, std::min(wide.low, narrow.low), std::max(wide.high, narrow.high));
-    Finding finding = audit_finding(
-        Facet::scale, branch.original,
-        fmt::format("Concat branch \"{}\" is declared over [{:.9g}, {:.9g}], but the output's codes only reach "
-                    "[{:.9g}, {:.9g}]\n"
-                    "  mean squared error of the output: {:.3g}; with a range that covers the branch: {:.3g}",
-                    branch.original, wide.low, wide.high, narrow.low, narrow.high, errors.declared, errors.covering));
-    finding.amber = !errors.significant;
-    finding.op = "Concat";
-    finding.node = context_.artifact->artifact().graph.nodes[node.index].name;
-    findings_.push_back(std::move(finding));
-  }
-
-  /// Mean squared errors of the Concat's reference values under the declared and under a covering range.
-  struct Comparison {
-    double declared = 0, covering = 0;
-    bool significant = false;  ///< the mean difference exceeds t standard errors
-  };
-  Comparison compare(std::size_t original, const QuantParams& declared, double low, double high) const {
-    const std::string& output = context_.evidence.model->graph.nodes[original].outputs.front();
-    const QuantParams covering = derive_params(low, high, declared.type, context_.evidence.options.symmetric, {});
-    double sum_declared = 0, sum_covering = 0, squares = 0, count = 0;
-    for (std::size_t i = 0; i < context_.reference.size(); ++i) {
-      if (context_.reference[i] == nullptr || context_.evidence.executions[i].data_set != "typical") continue;
-      const auto values = context_.reference[i]->find(output);
-      if (values == context_.reference[i]->end() || !values->second.is_real()) continue;
-      for (const double value : values->second.reals()) {
-        if (!std::isfinite(value)) continue;
-        const double a = std::pow(rounding_error(value, declared), 2), b = std::pow(rounding_error(value, covering), 2);
-        sum_declared += a;
-        sum_covering += b;
-        squares += (a - b) * (a - b);
-        ++count;
-      }
-    }
-    if (count < 2) return {};
-    const double mean = (sum_declared - sum_covering) / count;
-    const double variance = std::max(0.0, squares / count - mean * mean) / (count - 1);
-    return {sum_declared / count, sum_covering / count, mean > context_.threshold() * std::sqrt(variance)};
-  }
-
-  const LayerContext& context_;
-  std::vector<Finding> findings_;
-};
-
 }  // namespace
 
-std::vector<Finding> audit_structure(const LayerContext& context) {
+std::vector<Finding> audit_structure(const LayerContext& context, Judgement& out) {
   std::vector<Finding> findings;
   if (context.artifact == nullptr) {
     for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) {
@@ -198,6 +101,8 @@ std::vector<Finding> audit_structure(const LayerContext& context) {
                           fmt::format("tensor \"{}\": no positive finite scale is reported", tensor.name)));
       }
     }
+    std::ranges::move(audit_completeness(context), std::back_inserter(findings));
+    std::ranges::move(audit_concats(context, out), std::back_inserter(findings));
     return findings;
   }
   const ArtifactView& view = *context.artifact;
@@ -209,7 +114,9 @@ std::vector<Finding> audit_structure(const LayerContext& context) {
   }
   check_pairs(view, findings);
   check_doubled(view, *context.evidence.model, findings);
-  std::ranges::move(ConcatCheck(context).run(), std::back_inserter(findings));
+  for (auto more : {audit_fusions(context), audit_policy(context), audit_concats(context, out)}) {
+    std::ranges::move(more, std::back_inserter(findings));
+  }
   return findings;
 }
 

@@ -161,7 +161,9 @@ class WeightAudit {
   std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
                                         const QuantParams& params, std::size_t channel, double low, double high) const {
     const converters::Policy& policy = context_.evidence.converter.policy;
-    AllowedRange allowed{{low, low}, {high, high}, 0, "", false};
+    AllowedRange allowed;
+    allowed.low = {low, low};
+    allowed.high = {high, high};
     if (linear.folded) allowed.slack = rounding_gamma(kFoldRoundings) * std::max(-low, high);
     if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
     QuantParams one;

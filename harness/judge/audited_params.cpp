@@ -47,6 +47,32 @@ void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, do
   allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -symmetric), allowed.low.low, 0.0);
 }
 
+AllowedRange::Bins bins_of(const TensorRange& range, double largest) {
+  AllowedRange::Bins bins;
+  if (!(range.first > 0)) return bins;
+  bins.width = range.first / kBins;
+  bins.relative_error = (range.is_input ? 0 : range.slack / range.first) + kQuotientError;
+  const double error = range.is_input ? 0 : 2 * range.slack;
+  bins.whole = largest + error > range.first;
+  bins.half = largest - error <= range.first;
+  return bins;
+}
+
+/// A symmetric range that is no whole number of first-batch bins (with a half where the histogram never grew), as far
+/// as the bins' error lets it be told.
+std::optional<ParamFault> check_bins(double scale, const AllowedRange::Bins& bins, double divisor) {
+  if (bins.width <= 0) return std::nullopt;
+  const double count = scale * divisor / bins.width;
+  const double error = count * bins.relative_error;
+  const double to_whole = std::abs(count - std::nearbyint(count)), to_half = 0.5 - to_whole;
+  const double distance = std::min(bins.whole ? to_whole : 1, bins.half ? to_half : 1);
+  if (!(distance > error)) return std::nullopt;
+  return ParamFault{Facet::scale,
+                    fmt::format("a whole number{} of the first batch's bins of {}", bins.whole ? "" : " and a half",
+                                text(bins.width)),
+                    fmt::format("{} ({} of them)", text(scale), text(count)), distance / error};
+}
+
 struct Span {
   double low = 0, high = 0;
 };
@@ -81,6 +107,15 @@ std::vector<double> divisors(DType type, const converters::Policy& policy) {
 std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed, DType type, bool symmetric,
                                       double divisor, const converters::Policy& policy) {
   Span span = scale_span(allowed, type, symmetric, divisor);
+  // What the policy states of every scale holds without a range too.
+  if (policy.power_of_two && !is_power_of_two(scale)) {
+    return ParamFault{Facet::scale, "a power of two (stated policy)", text(scale),
+                      std::numeric_limits<double>::infinity()};
+  }
+  if (scale < policy.scale_floor - kScaleUlps * float32_ulp(policy.scale_floor)) {
+    return ParamFault{Facet::scale, fmt::format("at least {} (stated policy)", text(policy.scale_floor)), text(scale),
+                      policy.scale_floor / scale};
+  }
   if (span.high < kLeastNormal) return std::nullopt;
   const auto limits = core::integer_limits(type);
   const double steps = symmetric ? divisor : static_cast<double>(limits.high - limits.low) / 2;
@@ -90,16 +125,12 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
   }
   span = {core::round_to_type(span.low, DType::float32), core::round_to_type(span.high, DType::float32)};
   if (policy.power_of_two) {
-    if (!is_power_of_two(scale)) {
-      return ParamFault{Facet::scale, "a power of two (stated policy)", text(scale),
-                        std::numeric_limits<double>::infinity()};
-    }
     // Which neighbour a converter takes isn't stated: either is a power of two next to an allowed scale.
     span = {std::exp2(std::floor(std::log2(std::max(span.low - tolerance, kLeastNormal)))),
             std::exp2(std::ceil(std::log2(span.high + tolerance)))};
   }
   const double distance = std::max({0.0, span.low - scale, scale - span.high});
-  if (distance <= tolerance) return std::nullopt;
+  if (distance <= tolerance) return symmetric ? check_bins(scale, allowed.bins, divisor) : std::nullopt;
   return ParamFault{Facet::scale, span_text(span), text(scale), distance / tolerance};
 }
 
@@ -135,7 +166,7 @@ double float32_ulp(double value) {
 
 AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
                            const std::vector<double>* sorted_values, const converters::Options& options,
-                           const converters::Policy& policy) {
+                           const converters::Policy& policy, bool first_batch_bins) {
   AllowedRange allowed;
   allowed.tensor = tensor;
   allowed.slack = range.is_input ? 0 : range.slack;
@@ -150,12 +181,17 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     // The histogram is of magnitudes for symmetric methods and of values otherwise; neither end exceeds its extreme by
     // more than a bin, and the larger end keeps at least the bins that 8-bit codes need.
     const double bin = std::max(largest, high - low) / kBins;
-    const double least = largest * kEntropyLeastBins / kBins;
-    allowed.low = {low - bin, std::min(0.0, std::max(low, -least) + bin)};
-    allowed.high = {std::max(0.0, std::min(high, least) - bin), high + bin};
+    const double least = (first_batch_bins ? range.first : largest) * kEntropyLeastBins / kBins;
+    // How far a histogram grows past the extreme isn't known (1.043 times it was seen); by doubling, at most twice.
+    const double beyond = first_batch_bins ? largest : bin;
+    allowed.low = {low - beyond, std::min(0.0, std::max(low, -least) + bin)};
+    allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
+    if (first_batch_bins) allowed.bins = bins_of(range, largest);
   } else if (options.method == Method::mse) {
-    allowed.low.high = 0;
-    allowed.high.low = 0;
+    // A search over the bins of a histogram ends at a bin's upper edge.
+    const double bin = std::max(largest, high - low) / kBins;
+    allowed.low = {low - bin, 0};
+    allowed.high = {0, high + bin};
   }
   if (policy.averaging != "none") {
     allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));

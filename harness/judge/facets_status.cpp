@@ -5,6 +5,7 @@
 #include <regex>
 #include <system_error>
 
+#include "harness/judge/diagnosis.hpp"
 #include "harness/judge/facets.hpp"
 
 namespace assay::judge {
@@ -52,37 +53,36 @@ std::string where(const std::string& node, const std::string& op) {
   return op.empty() ? fmt::format("node \"{}\": ", node) : fmt::format("node \"{}\" ({}): ", node, op);
 }
 
-/// Does the reason speak of any node, tensor or input of the model?
-bool names_something(const Evidence& evidence) {
-  const converters::ConvertReply& reply = evidence.conversion;
-  if (!reply.node.empty()) return true;
-  if (evidence.model == nullptr) return false;
-  const auto mentioned = [&](const std::string& name) {
-    return !name.empty() && reply.reason.find(name) != std::string::npos;
-  };
-  const model::Graph& graph = evidence.model->graph;
-  const auto named = [&](const auto& list) {
-    return std::ranges::any_of(list, [&](const auto& x) { return mentioned(x.name); });
-  };
-  if (named(graph.inputs) || named(graph.outputs) || named(graph.nodes)) return true;
-  return std::ranges::any_of(graph.nodes,
-                             [&](const model::Node& node) { return std::ranges::any_of(node.outputs, mentioned); });
+/// What the reply's diagnosis leaves out; nothing is asked of it where no model is known.
+template <typename Reply>
+std::vector<std::string> reply_faults(const Evidence& evidence, const Reply& reply) {
+  if (evidence.model == nullptr) return {};
+  return diagnosis_faults(evidence.model->graph, reply.node, reply.op, reply.reason);
+}
+
+/// Adds the facet `diagnostics` to a verdict about a refusal or error whose words don't help.
+template <typename Reply>
+Judgement with_diagnosis(Judgement out, const Evidence& evidence, const Reply& reply) {
+  const std::vector<std::string> faults = reply_faults(evidence, reply);
+  if (faults.empty()) return out;
+  Finding finding = out.findings.front();
+  finding.facet = Facet::diagnostics;
+  finding.message = fmt::format("the {} doesn't say what the user needs: {}", converters::outcome_name(reply.outcome),
+                                fmt::join(faults, "; "));
+  out.findings.push_back(std::move(finding));
+  return out;
 }
 
 /// What an expected refusal leaves out or says wrongly; empty when it is as expected.
 std::vector<std::string> refusal_faults(const Evidence& evidence) {
   const converters::ConvertReply& reply = evidence.conversion;
   const corpus::Expectation& expect = evidence.test_case->expect;
-  std::vector<std::string> faults;
-  if (reply.reason.empty()) faults.emplace_back("no reason given");
+  std::vector<std::string> faults = reply_faults(evidence, reply);
   if (expect.refused_node && *expect.refused_node != reply.node) {
     faults.push_back(fmt::format("expected node \"{}\", actual \"{}\"", *expect.refused_node, reply.node));
   }
   if (expect.refused_op && *expect.refused_op != reply.op) {
     faults.push_back(fmt::format("expected operator {}, actual \"{}\"", *expect.refused_op, reply.op));
-  }
-  if (!expect.refused_node && !names_something(evidence)) {
-    faults.emplace_back("neither a node nor a tensor of the model is named");
   }
   if (expect.refused_reason && !matches(*expect.refused_reason, reply.reason).value_or(false)) {
     faults.push_back(fmt::format("reason doesn't match /{}/", *expect.refused_reason));
@@ -149,7 +149,7 @@ std::optional<Judgement> settle_executions(const Evidence& evidence) {
                 fmt::format("data set \"{}\": execution ended with {}: {}{}", execution.data_set,
                             converters::outcome_name(reply.outcome), where(reply.node, reply.op), reply.reason));
     out.findings.front().data_set = execution.data_set;
-    return out;
+    return death(reply.outcome) ? out : with_diagnosis(std::move(out), evidence, reply);
   }
   return std::nullopt;
 }
@@ -192,15 +192,19 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
   if (expect.status == "refused") return settle_refusal(evidence);
   if (reply.outcome == Outcome::refused) {
     const bool complete = !reply.node.empty() && !reply.op.empty() && !reply.reason.empty();
-    return settled(Verdict::refused, Stage::convert, Facet::status, reply.node, reply.op,
-                   fmt::format("expected a conversion, but it was refused{}\n  {}{}",
-                               complete ? "" : " without naming node, operator and reason", where(reply.node, reply.op),
-                               reply.reason.empty() ? "(no reason)" : reply.reason));
+    return with_diagnosis(
+        settled(Verdict::refused, Stage::convert, Facet::status, reply.node, reply.op,
+                fmt::format("expected a conversion, but it was refused{}\n  {}{}",
+                            complete ? "" : " without naming node, operator and reason", where(reply.node, reply.op),
+                            reply.reason.empty() ? "(no reason)" : reply.reason)),
+        evidence, reply);
   }
   if (reply.outcome == Outcome::error) {
-    return settled(Verdict::fail, Stage::convert, Facet::status, reply.node, reply.op,
-                   fmt::format("expected a conversion, but it ended with an error\n  {}{}", where(reply.node, reply.op),
-                               reply.reason.empty() ? "(no message)" : reply.reason));
+    return with_diagnosis(
+        settled(Verdict::fail, Stage::convert, Facet::status, reply.node, reply.op,
+                fmt::format("expected a conversion, but it ended with an error\n  {}{}", where(reply.node, reply.op),
+                            reply.reason.empty() ? "(no message)" : reply.reason)),
+        evidence, reply);
   }
   if (evidence.converter.supports.artifact == "qdq" && evidence.artifact == nullptr) {
     return settled(Verdict::fail, Stage::artifact, Facet::status, "", "",

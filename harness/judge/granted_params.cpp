@@ -50,21 +50,25 @@ CodeSpan asymmetric_span(const AllowedRange& range, core::DType type) {
   return span;
 }
 
-/// What a scale floor or powers of two make of it: the step changes, and with it how far the codes reach.
+/// What powers of two make of it: the step changes, and with it how far the codes reach.
 void apply_policy(CodeSpan& span, const converters::Policy& policy) {
   const double least = span.least_step, most = span.step;
   if (policy.power_of_two && least > 0) {
     span.least_step = std::exp2(std::floor(std::log2(least)));
     span.step = std::exp2(std::ceil(std::log2(most)));
   }
-  span.least_step = std::max(span.least_step, policy.scale_floor);
-  span.step = std::max(span.step, policy.scale_floor);
   const double narrower = least > 0 ? std::min(1.0, span.least_step / least) : 1;
   const double wider = most > 0 ? std::max(1.0, span.step / most) : 1;
   if (narrower < 1 || wider > 1) {
     span.bottom = {span.bottom.low * wider - span.step, std::min(0.0, span.bottom.high * narrower + span.step)};
     span.top = {std::max(0.0, span.top.low * narrower - span.step), span.top.high * wider + span.step};
   }
+}
+
+/// A floor relaxes the audit of scales, never the numbers: what it costs is not granted.
+converters::Policy without_floor(converters::Policy policy) {
+  policy.scale_floor = 0;
+  return policy;
 }
 
 }  // namespace
@@ -97,7 +101,8 @@ Interval CodeSpan::quantized(const Interval& value) const {
 GrantedParams::GrantedParams(const LayerContext& context)
     : context_(context),
       plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}},
-      legal_(context, context.calibration != nullptr ? *context.calibration : plain_) {}
+      legal_(context, context.calibration != nullptr ? *context.calibration : plain_,
+             without_floor(context.evidence.converter.policy)) {}
 
 QuantParams GrantedParams::activation(const std::string& tensor, const QuantParams& declared) const {
   const QuantParams* own = audited(tensor);

@@ -81,7 +81,20 @@ class Judge {
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
     if (depth_ == Depth::full) std::ranges::move(measure_losses(context_), std::back_inserter(out_.metrics));
     decide(precision.ran_in_float);
+    check_trust();
     summarize();
+    return std::move(out_);
+  }
+
+  Judgement run_audit() {
+    if (auto failed = prepare()) return std::move(*failed);
+    if (unreadable_) out_.findings.push_back(std::move(*unreadable_));
+    PrecisionFindings precision;
+    if (context_.artifact != nullptr) precision = check_precision(context_);
+    append(out_.findings, std::move(precision.findings));
+    append(out_.findings, audit_parameters(context_, *calibration_, out_));
+    append(out_.findings, check_overflow(context_, out_));
+    decide(precision.ran_in_float);
     return std::move(out_);
   }
 
@@ -143,7 +156,9 @@ class Judge {
   }
 
   void derive_audited() {
-    const converters::Policy& policy = evidence_.converter.policy;
+    // A stated floor relaxes the audit, never the numbers (DESIGN section 4): these bound the granted error.
+    converters::Policy policy = evidence_.converter.policy;
+    policy.scale_floor = 0;
     const model::Wiring wiring(evidence_.model->graph);
     for (const auto& [name, range] : calibration_->ranges) {
       if (!range.finite || range.samples == 0) continue;
@@ -194,6 +209,11 @@ class Judge {
     out_.stage = Stage::judge;
     out_.verdict = Verdict::pass;
     out_.gate = Gate::green;
+  }
+
+  /// Where nothing is wrong: do the data discriminate at all?
+  void check_trust() {
+    if (!out_.findings.empty()) return;
     if (auto reason = distrust(context_)) {
       out_.verdict = Verdict::mistrusted;
       out_.gate = is_imported(*evidence_.test_case) ? Gate::amber : Gate::red;
@@ -239,6 +259,10 @@ std::string index_text(std::int64_t flat, const core::Shape& shape) {
 
 Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements, Depth depth) {
   return Judge(evidence, cache, judged_elements, depth).run();
+}
+
+Judgement audit(Evidence& evidence, ReferenceCache& cache, double judged_elements) {
+  return Judge(evidence, cache, judged_elements, Depth::full).run_audit();
 }
 
 std::map<std::string, core::QuantParams> audited_input_params(const Evidence& evidence) {

@@ -37,7 +37,13 @@ struct Evidence {
   const std::vector<core::TensorMap>* calibration = nullptr;
   converters::ConvertReply conversion;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
-  bool infer_options = false;           ///< a ready artifact whose options nobody stated: whoever reads it infers them
+  bool infer_options = false;  ///< a ready artifact whose options nobody stated: whoever reads it infers them
+  /// False where ranges come from a table that doesn't say how: they are then held to what any method may give
+  /// (options.method is mse, the widest).
+  bool method_stated = true;
+  /// Entropy's histogram is known to divide the first batch's largest magnitude into 2048 bins, and the range to be a
+  /// whole number of them (TensorRT's entropy-2).
+  bool first_batch_bins = false;
   std::string artifact_error;           ///< why a qdq artifact can't be read: `fail` at stage artifact
   std::filesystem::path output_folder;  ///< given to the conversion; after a refusal or error nothing may lie in it
   std::vector<Execution> executions;
@@ -63,15 +69,14 @@ enum class Depth { full, gate };
 [[nodiscard]] Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements,
                               Depth depth = Depth::full);
 
+/// L0 alone, by the same code: a Q/DQ artifact, or a table of scales in evidence.conversion.tensors (artifact kind
+/// "scales"). Executions need no outputs; their inputs are data to weigh a narrow Concat on.
+[[nodiscard]] Judgement audit(Evidence& evidence, ReferenceCache& cache, double judged_elements);
+
 /// The options that a ready artifact was evidently made with: activation type, symmetry, granularity. `fallback` where
 /// the artifact does not show it.
 [[nodiscard]] converters::Options evident_options(const std::shared_ptr<const model::Model>& artifact,
                                                   const model::Model& original, const converters::Options& fallback);
-
-/// Why the case is outside what the converter declared before the run (options, operators), or nothing.
-[[nodiscard]] std::optional<std::string> unsupported_reason(const converters::Description& description,
-                                                            const corpus::Case& test_case,
-                                                            const converters::Options& options);
 
 /// Why `test_case` under `options` lies outside what the converter declares in `supports`, or nothing: the case then
 /// is `unsupported` without having been run. An operator whose refusal the case expects doesn't count.

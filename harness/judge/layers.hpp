@@ -23,6 +23,7 @@ struct TensorRange {
   double low = 0, high = 0;  ///< over all batches (float64 reference)
   double inner_low = 0;      ///< largest of the per-sample minima: averaging can't go nearer to zero
   double inner_high = 0;     ///< smallest of the per-sample maxima
+  double first = 0;          ///< largest magnitude in the first batch
   double slack = 0;          ///< bound on the float32 forward error of an extreme (docs/oracle.md, L0)
   bool finite = true;        ///< no NaN or infinity among the values
   bool is_input = false;     ///< a graph input: exact but for rounding, slack 0
@@ -44,7 +45,7 @@ struct LayerContext {
   /// Ranges over the calibration batches of every real tensor of the original graph.
   const RangeTable* ranges = nullptr;
   /// The harness's own per-tensor parameters of every real activation under the options and the stated policy
-  /// (min-max; fixed ranges, divisor and floor applied): "the audited scale" of DESIGN's L2.
+  /// (min-max; fixed ranges and divisor applied, no floor): "the audited scale" of DESIGN's L2.
   std::map<std::string, core::QuantParams> audited;
   /// N: output elements judged in the whole run.
   double judged_elements = 1;

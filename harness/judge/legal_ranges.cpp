@@ -21,6 +21,8 @@ constexpr std::array<std::string_view, 15> kMoves{"Identity",  "Dropout", "MaxPo
                                                   "Transpose", "Flatten", "Squeeze", "Unsqueeze",     "Slice",
                                                   "Split",     "Gather",  "Expand",  "DepthToSpace",  "SpaceToDepth"};
 
+}  // namespace
+
 bool may_carry(const Node& node, const converters::Policy& policy) {
   if (!node.domain.empty()) return false;
   const auto is = [&](std::string_view op) { return node.op_type == op; };
@@ -30,11 +32,11 @@ bool may_carry(const Node& node, const converters::Policy& policy) {
   return std::ranges::any_of(kCarriers, is);
 }
 
-}  // namespace
-
-LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration)
+LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration,
+                         std::optional<converters::Policy> policy)
     : context_(context),
       calibration_(calibration),
+      policy_(policy ? std::move(*policy) : context.evidence.converter.policy),
       graph_(context.evidence.model->graph),
       wiring_(graph_),
       given_(given_params(*context.evidence.model)) {
@@ -53,10 +55,9 @@ void LegalRanges::find_unsigned_center() {
 }
 
 void LegalRanges::connect() {
-  const converters::Policy& policy = context_.evidence.converter.policy;
   for (const Node& node : graph_.nodes) {
     if (node.op_type == "Concat" && !node.outputs.empty()) covers_[node.outputs.front()] = node.inputs;
-    if (!may_carry(node, policy)) continue;
+    if (!may_carry(node, policy_)) continue;
     const std::size_t inputs = data_input_count(node.op_type, node.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i) {
       for (const std::string& output : node.outputs) {
@@ -97,16 +98,17 @@ std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
   if (found == calibration_.ranges.end() || !found->second.finite || found->second.samples == 0) return std::nullopt;
   const Evidence& evidence = context_.evidence;
   if (const auto producer = wiring_.producer(tensor)) {
-    const auto& fixed_ranges = evidence.converter.policy.fixed_ranges;
+    const auto& fixed_ranges = policy_.fixed_ranges;
     const auto fixed = fixed_ranges.find(graph_.nodes[*producer].op_type);
     if (fixed != fixed_ranges.end()) {
       const double low = std::min(fixed->second.first, 0.0), high = std::max(fixed->second.second, 0.0);
-      return AllowedRange{{low, low}, {high, high}, 0, tensor, true, unsigned_center_};
+      return AllowedRange{{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}};
     }
   }
   const auto values = calibration_.sorted_values.find(tensor);
   const auto* sorted = values == calibration_.sorted_values.end() ? nullptr : &values->second;
-  AllowedRange range = allowed_range(tensor, found->second, sorted, evidence.options, evidence.converter.policy);
+  AllowedRange range =
+      allowed_range(tensor, found->second, sorted, evidence.options, policy_, evidence.first_batch_bins);
   range.unsigned_center = unsigned_center_;
   return range;
 }
@@ -119,7 +121,7 @@ std::optional<AllowedRange> LegalRanges::exact_constant(const std::string& tenso
   }
   converters::Options exact = context_.evidence.options;
   exact.method = converters::Method::minmax;
-  AllowedRange range = allowed_range(tensor, found->second, nullptr, exact, context_.evidence.converter.policy);
+  AllowedRange range = allowed_range(tensor, found->second, nullptr, exact, policy_);
   range.unsigned_center = unsigned_center_;
   return range;
 }
@@ -144,8 +146,10 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
     for (const AllowedRange& b : members) {
       if (!reaches(a, b) || (&a == &members.front() && &b == &members.front())) continue;
       const bool same = &a == &b;
+      // A magnitude that is counted in bins is one tensor's.
+      if (!same && (a.bins.width > 0 || b.bins.width > 0)) continue;
       legal.push_back({a.low, b.high, std::max(a.slack, b.slack), same ? a.tensor : a.tensor + "\" and \"" + b.tensor,
-                       a.fixed && b.fixed, unsigned_center_});
+                       a.fixed && b.fixed, unsigned_center_, a.bins});
     }
   }
   // What only a Relu or Clip reads may be clipped to that operator's range at once: nothing is lost.
@@ -177,9 +181,9 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
   }
   std::optional<ParamFault> first;
   for (const AllowedRange& range : of(tensor)) {
-    auto fault = check_params(params, range, evidence.options.symmetric, evidence.converter.policy);
+    auto fault = check_params(params, range, evidence.options.symmetric, policy_);
     // A constant operand may be quantized like a weight: symmetric whatever the activations are.
-    if (fault && constant) fault = check_params(params, range, !evidence.options.symmetric, evidence.converter.policy);
+    if (fault && constant) fault = check_params(params, range, !evidence.options.symmetric, policy_);
     if (!fault) return std::nullopt;
     // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
     if (!first) first = std::move(fault);

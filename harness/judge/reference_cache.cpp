@@ -152,19 +152,22 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   for (const TensorMap& batch : batches) hash.add(batch);
   if (const Entry* entry = find(hash.value())) return entry->ranges;
   auto result = std::make_shared<CalibrationRanges>();
+  std::size_t batch = 0;
   reference::RunOptions options;
   options.observe = [&](const std::string& name, const Tensor& value) {
     if (!value.is_real()) return;
-    extend(result->ranges[name], value);
+    TensorRange& range = result->ranges[name];
+    extend(range, value);
+    if (batch == 0) range.first = std::max(-range.low, range.high);
     if (!keep_values) return;
     auto& all = result->sorted_values[name];
     const auto values = value.reals();
     all.insert(all.end(), values.begin(), values.end());
   };
-  for (std::size_t i = 0; i < batches.size(); ++i) {
+  for (; batch < batches.size(); ++batch) {
     ++executions_;
-    if (auto outputs = reference::execute(model, batches[i], options); !outputs) {
-      return outputs.error().within(fmt::format("calibration batch {}", i));
+    if (auto outputs = reference::execute(model, batches[batch], options); !outputs) {
+      return outputs.error().within(fmt::format("calibration batch {}", batch));
     }
   }
   for (auto& [name, values] : result->sorted_values) std::ranges::sort(values);

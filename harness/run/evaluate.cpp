@@ -10,6 +10,7 @@
 #include "converters/veiled.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/feed_files.hpp"
+#include "harness/run/table_scales.hpp"
 
 namespace assay::run {
 namespace fs = std::filesystem;
@@ -68,6 +69,13 @@ bool same_values(const core::Tensor& a, const core::Tensor& b) {
   return a.is_real() && a.type() == b.type() && a.shape() == b.shape() &&
          std::ranges::equal(a.reals(), b.reals(),
                             [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
+/// Do these options say how codes lie? Then a ready artifact is held to them, else to what it evidently has.
+bool states_codes(const std::string& options_json) {
+  const nlohmann::json json = nlohmann::json::parse(options_json, nullptr, false);
+  return json.is_object() && (json.contains("activation") || json.contains("weight") || json.contains("symmetric") ||
+                              json.contains("per_axis"));
 }
 
 std::map<std::string, core::QuantParams> input_params(const judge::Evidence& evidence) {
@@ -302,38 +310,88 @@ void CaseBench::discard(const Trial& trial) {
   fs::remove_all(trial.evidence.output_folder, ignored);
 }
 
+core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Description& description,
+                                                        const converters::Options& base,
+                                                        const std::string& options_json) const {
+  core::Result<converters::Options> options = converters::options_from_json(options_json, base);
+  if (!options) {
+    return options.error();
+  }
+  judge::Evidence evidence;
+  evidence.test_case = &case_;
+  evidence.options = *std::move(options);
+  evidence.converter = description;
+  evidence.model = case_.model.get();
+  if (data_ && data_->calibrated) {
+    evidence.calibration = &data_->calibration;
+  }
+  evidence.conversion.outcome = Outcome::ok;
+  return evidence;
+}
+
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
                                         const fs::path& artifact, const std::optional<std::string>& options_json,
                                         double judged_elements) {
   const auto begin = std::chrono::steady_clock::now();
   Evaluation out;
-  const auto judge_it = [&]() -> core::Status {
-    core::Result<converters::Options> options = converters::options_from_json(options_json.value_or("{}"));
-    if (!options) {
-      return options.error();
-    }
+  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json.value_or("{}"));
+  if (evidence) {
     Trial trial;
-    judge::Evidence& evidence = trial.evidence;
-    evidence.test_case = &case_;
-    evidence.options = *options;
-    evidence.converter = description;
-    evidence.model = case_.model.get();
-    if (data_ && data_->calibrated) {
-      evidence.calibration = &data_->calibration;
-    }
-    evidence.conversion.outcome = Outcome::ok;
-    evidence.conversion.artifact = artifact;
-    evidence.infer_options = !options_json.has_value();
+    trial.evidence = *std::move(evidence);
+    trial.evidence.conversion.artifact = artifact;
+    trial.evidence.infer_options = !options_json.has_value();
     execute(executor, trial);
     out.artifact_kind = trial.artifact_kind;
     out.judgement = judge(std::move(trial), judged_elements);
-    return core::success();
-  };
-  if (core::Status status = judge_it(); !status) {
-    out.judgement = own_fault(status.error());
+  } else {
+    out.judgement = own_fault(evidence.error());
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
+}
+
+Evaluation CaseBench::audit(const converters::Description& description, const fs::path& artifact,
+                            const converters::CalibrationTable& table, const std::string& options_json,
+                            double judged_elements) {
+  const auto begin = std::chrono::steady_clock::now();
+  Evaluation out;
+  core::Result<judge::Evidence> evidence = ready_evidence(description, table_options(table), options_json);
+  if (evidence) {
+    if (artifact.empty()) {
+      evidence->method_stated = table.method.has_value() || states_method(options_json);
+      evidence->first_batch_bins = table.first_batch_bins;
+      evidence->conversion.tensors = table_scales(table, evidence->options, description.policy);
+    } else {
+      evidence->conversion.artifact = artifact;
+      evidence->infer_options = !states_codes(options_json);
+      read_artifact(*evidence);
+    }
+    for (std::size_t index = 0; data_ && index < data_->inputs.size(); ++index) {
+      judge::Execution fed;
+      fed.data_set = index == 0 ? "typical" : fmt::format("inputs_{}", index);
+      fed.inputs = data_->inputs[index];
+      fed.reply.outcome = Outcome::ok;
+      evidence->executions.push_back(std::move(fed));
+    }
+    out.artifact_kind = description.supports.artifact;
+    out.judgement = judge::audit(*evidence, *references_, judged_elements);
+  } else {
+    out.judgement = own_fault(evidence.error());
+  }
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return out;
+}
+
+void CaseBench::read_artifact(judge::Evidence& evidence) {
+  core::Result<model::Model> artifact = model::load_model(evidence.conversion.artifact);
+  if (!artifact) {
+    evidence.artifact_error = artifact.error().message;
+    return;
+  }
+  evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
+  if (evidence.infer_options) {
+    evidence.options = judge::evident_options(evidence.artifact, *evidence.model, evidence.options);
+  }
 }
 
 void CaseBench::execute(converters::Converter& converter, Trial& trial) {
@@ -343,15 +401,7 @@ void CaseBench::execute(converters::Converter& converter, Trial& trial) {
   }
   trial.artifact_kind = evidence.converter.supports.artifact;
   if (trial.artifact_kind == "qdq") {
-    core::Result<model::Model> artifact = model::load_model(evidence.conversion.artifact);
-    if (artifact) {
-      evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
-      if (evidence.infer_options) {
-        evidence.options = judge::evident_options(evidence.artifact, *evidence.model, evidence.options);
-      }
-    } else {
-      evidence.artifact_error = artifact.error().message;
-    }
+    read_artifact(evidence);
   }
   if (evidence.artifact_error.empty() && evidence.converter.supports.execute) {
     if (core::Status status = execute_data_sets(converter, evidence); !status) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "converters/calibration_table.hpp"
 #include "converters/converter.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/result.hpp"
@@ -78,6 +79,11 @@ class CaseBench {
                                              const std::filesystem::path& artifact,
                                              const std::optional<std::string>& options_json, double judged_elements);
 
+  /// L0 alone, of the Q/DQ model `artifact` or, where that is empty, of `table`; nothing is executed.
+  [[nodiscard]] Evaluation audit(const converters::Description& description, const std::filesystem::path& artifact,
+                                 const converters::CalibrationTable& table, const std::string& options_json,
+                                 double judged_elements);
+
  private:
   struct Feed {
     std::filesystem::path folder;
@@ -103,6 +109,11 @@ class CaseBench {
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);
+  /// The evidence that every judgement of a ready artifact begins with.
+  [[nodiscard]] core::Result<judge::Evidence> ready_evidence(const converters::Description& description,
+                                                             const converters::Options& base,
+                                                             const std::string& options_json) const;
+  static void read_artifact(judge::Evidence& evidence);
   [[nodiscard]] core::Result<RelationReport> check_relations_of(converters::Converter& converter,
                                                                 const judge::Evidence& evidence);
   void execute(converters::Converter& converter, Trial& trial);

@@ -14,6 +14,7 @@
 #include "harness/run/evaluate.hpp"
 #include "harness/run/expected.hpp"
 #include "harness/run/reference_executor.hpp"
+#include "harness/run/table_scales.hpp"
 #include "results/signature.hpp"
 
 namespace assay::run {
@@ -249,7 +250,10 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
           }
           bench = *std::move(made);
         }
-        if (subject.executor != nullptr) {
+        if (config.audit) {
+          evaluation =
+              bench->audit(subject.description, config.artifact, *config.audit, set.options_json, judged_elements);
+        } else if (subject.executor != nullptr) {
           const auto stated = config.infer_options ? std::nullopt : std::optional(set.options_json);
           evaluation = bench->evaluate_artifact(*subject.executor, subject.description, config.artifact, stated,
                                                 judged_elements);
@@ -314,7 +318,7 @@ core::Result<RunReport> run(const RunConfig& original) {
     config.items = std::move(mine);
     config.suite += fmt::format(" shard {}/{}", config.shard, config.shards);
   }
-  if (config.items.empty() || (config.converters.empty() && config.artifact.empty())) {
+  if (config.items.empty() || (config.converters.empty() && config.artifact.empty() && !config.audit)) {
     return RunReport{};
   }
   core::Result<results::Store> store = results::Store::open(config.database);
@@ -324,6 +328,9 @@ core::Result<RunReport> run(const RunConfig& original) {
   std::vector<Subject> subjects;
   for (const ConverterSpec& spec : config.converters) {
     subjects.push_back(describe(config, spec));
+  }
+  if (config.audit && config.artifact.empty()) {
+    subjects.push_back({{}, nullptr, table_description(*config.audit), {}});
   }
   if (!config.artifact.empty()) {
     core::Result<Subject> subject = artifact_subject();

@@ -34,6 +34,8 @@ struct RunConfig {
   std::vector<corpus::ExpectedFailure> expected_failures;
   std::filesystem::path artifact;  ///< judge this Q/DQ model against each item, with no converter; empty: convert
   bool infer_options = false;      ///< nobody stated the options that `artifact` was made with: it shows them
+  /// Audit parameters only (assay audit): `artifact`, or this table where that is empty.
+  std::optional<converters::CalibrationTable> audit;
   std::filesystem::path database;
   int jobs = 0;                          ///< worker threads, each with its own converter processes; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter

@@ -1,7 +1,9 @@
 // A run survives what converters do to it, and a killed run is finished later.
 #include <gmock/gmock.h>
+
 #include <signal.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "harness/core/process.hpp"
@@ -54,6 +56,35 @@ TEST_F(Run, FailsAnErrorWhereConversionIsDue) {
       verdict_of("echo '{\"id\":2,\"status\":\"error\",\"reason\":\"_Map_base::at\"}'; read line");
   EXPECT_EQ(result["verdict"], "fail");
   EXPECT_EQ(result["stage"], "convert");
+}
+
+/// Every way of ending without an artifact, and whether its words tell the user where and why: the model's one node is
+/// "y", a Conv.
+TEST_F(Run, AsksOfEveryRefusalAndErrorForNodeOperatorAndReason) {
+  struct Reply {
+    std::string status, words;
+    bool complete;
+  };
+  const std::vector<Reply> replies{
+      {"error", R"("reason":"_Map_base::at")", false},
+      {"error", R"("reason":"")", false},
+      {"error", R"("node":"y","op":"Conv","reason":"_Map_base::at")", true},
+      {"error", R"("reason":"no scale for tensor y: run calibration")", true},
+      {"refused", R"("reason":"no")", false},
+      {"refused", R"("node":"y","reason":"no")", false},
+      {"refused", R"("node":"n7","op":"Conv","reason":"no INT8 form")", false},
+      {"refused", R"("node":"y","op":"CumSum","reason":"no INT8 form")", false},
+      {"refused", R"("node":"y","op":"Conv","reason":"no INT8 form")", true},
+  };
+  for (const Reply& reply : replies) {
+    const nlohmann::json result =
+        verdict_of("echo '{\"id\":2,\"status\":\"" + reply.status + "\"," + reply.words + "}'; read line");
+    EXPECT_EQ(result["verdict"], reply.status == "refused" ? "refused" : "fail") << reply.words;
+    EXPECT_EQ(result["facet"], "status") << reply.words;
+    const bool found = std::ranges::any_of(
+        result["findings"], [](const nlohmann::json& finding) { return finding["facet"] == "diagnostics"; });
+    EXPECT_EQ(found, !reply.complete) << reply.words;
+  }
 }
 
 TEST_F(Run, GoesOnAfterACrash) {

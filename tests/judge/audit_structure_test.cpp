@@ -52,8 +52,8 @@ TEST(AuditStructure, ANarrowConcatIsWeighedByItsErrorUnderOtherMethods) {
   auto findings = concat.audit();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_TRUE(findings[0].amber);
-  EXPECT_EQ(findings[0].tensor, "b");
-  EXPECT_THAT(findings[0].message, HasSubstr("but the output's codes only reach"));
+  EXPECT_EQ(findings[0].tensor, "y");
+  EXPECT_THAT(findings[0].message, HasSubstr("is narrower than branch \"b\""));
 
   // Typical data of which half lies beyond the output's range.
   LayerContext context = concat.context();
@@ -62,9 +62,15 @@ TEST(AuditStructure, ANarrowConcatIsWeighedByItsErrorUnderOtherMethods) {
   concat.evidence.executions.resize(1);
   concat.evidence.executions[0].data_set = "typical";
   context.reference = {std::make_shared<const core::TensorMap>(core::TensorMap{{"y", reals({2000}, values)}})};
-  findings = audit_structure(context);
+  Judgement out;
+  findings = audit_structure(context, out);
+
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_FALSE(findings[0].amber);
+  // 7.5 is cut to 127 steps of 6/255 (half of the values), 0.5 is rounded; with 13/255 both are only rounded.
+  ASSERT_EQ(out.metrics.size(), 1U);
+  EXPECT_EQ(out.metrics[0].name, "range_loss_db");
+  EXPECT_GT(out.metrics[0].value, 30);
 }
 
 TEST(AuditStructure, QuantizingTwiceInARowIsAFaultWhereNobodyReadsTheFirstForm) {

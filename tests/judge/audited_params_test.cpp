@@ -19,7 +19,9 @@ using core::QuantParams;
 QuantParams params(double scale, std::int64_t zero_point, DType type = DType::int8) {
   return {{static_cast<double>(static_cast<float>(scale))}, {zero_point}, type, {}};
 }
-AllowedRange range(double low, double high, double slack = 0) { return {{low, low}, {high, high}, slack, "t", false}; }
+AllowedRange range(double low, double high, double slack = 0) {
+  return {{low, low}, {high, high}, slack, "t", false, 128, {}};
+}
 std::string fault(const QuantParams& declared, const AllowedRange& allowed, bool symmetric = false,
                   const Policy& policy = {}) {
   const auto found = check_params(declared, allowed, symmetric, policy);
@@ -116,6 +118,7 @@ TEST(CheckParams, AStatedFloorRaisesTheExpectedScale) {
   floored.scale_floor = 0.25;
   EXPECT_EQ(fault(params(0.25, 0), range(-1, 1), true, floored), "");
   EXPECT_EQ(fault(params(1.0 / 127, 0), range(-1, 1), true, floored), "scale");
+  EXPECT_EQ(fault(params(1.0 / 127, 0), range(0, 0), true, floored), "scale") << "its own artifact contradicts it";
 }
 
 TensorRange observed(double low, double high) {
@@ -143,6 +146,7 @@ TEST(AllowedRange, MseReachesAtMostTheExtreme) {
   const AllowedRange allowed = allowed_range("t", observed(-1, 3), nullptr, options, {});
   EXPECT_EQ(fault(params(2.0 / 255, -128), allowed), "");
   EXPECT_EQ(fault(params(4.0 / 255, -64), allowed), "");
+  EXPECT_EQ(fault(params(4.001 / 255, -64), allowed), "") << "the end of a bin";
   EXPECT_EQ(fault(params(4.1 / 255, -64), allowed), "scale");
 }
 

@@ -133,6 +133,45 @@ TEST(Judge, AnExpectedRefusalPassesOnlyWithNodeOperatorAndReason) {
   EXPECT_THAT(out.reason, HasSubstr("expected a refusal of node \"y\" (Gemm), but the conversion succeeded"));
 }
 
+TEST(Judge, AnErrorThatNamesNothingIsAlsoADiagnosticsFinding) {
+  Bench bench;
+  bench.evidence.conversion.outcome = Outcome::error;
+  bench.evidence.conversion.reason = "_Map_base::at";
+  Judgement out = bench.run();
+  EXPECT_EQ(out.facet, Facet::status);
+  ASSERT_EQ(out.findings.size(), 2U);
+  EXPECT_EQ(out.findings[1].facet, Facet::diagnostics);
+  bench.evidence.conversion.node = "y";
+  bench.evidence.conversion.op = "Gemm";
+  EXPECT_EQ(bench.run().findings.size(), 1U);
+  // The same of an executor's.
+  bench.evidence.conversion = {};
+  bench.evidence.conversion.outcome = Outcome::ok;
+  bench.execute();
+  bench.evidence.executions[0].reply = {Outcome::error, "", "", "_Map_base::at"};
+  out = bench.run();
+  ASSERT_EQ(out.findings.size(), 2U);
+  EXPECT_EQ(out.findings[1].facet, Facet::diagnostics);
+  EXPECT_EQ(out.findings[1].stage, Stage::execute);
+}
+
+TEST(Judge, AStatedFloorBuysNoNumbers) {
+  Bench bench;
+  bench.evidence.converter.policy.scale_floor = 100;
+  // Everything is far below a step of 100, so every code is that of zero.
+  for (const char* name : {"xs", "ys"}) bench.set_scalar(name, 100);
+  for (const char* name : {"xz", "yz"}) bench.constants[name] = codes(DType::int8, {}, {-128});
+  bench.constants["ws"] = reals({2}, {100, 100});
+  bench.constants["wq"] = codes(DType::int8, {2, 3}, {0, 0, 0, 0, 0, 0});
+  bench.constants["bs"] = reals({2}, {10000, 10000});
+  bench.constants["bq"] = codes(DType::int32, {2}, {0, 0});
+  EXPECT_THAT(bench.faults(), ::testing::IsEmpty()) << "the floor relaxes the audit";
+  bench.execute();
+  const Judgement out = bench.run();
+  EXPECT_EQ(out.verdict, Verdict::fail);
+  EXPECT_EQ(out.facet, Facet::numerics) << out.reason;
+}
+
 TEST(Judge, ARefusalThatNamesNothingOfTheModelIsNoDiagnosis) {
   Bench bench;
   bench.test_case.expect.status = "refused";

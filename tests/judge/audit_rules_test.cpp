@@ -1,0 +1,211 @@
+// Rules of L0 that concern what stands around a tensor: fusions, stated policy, completeness, bins.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/judge/gemm_fixture.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::DType;
+using testing::codes;
+using ::testing::ElementsAre;
+using testing::float32;
+using testing::GemmCase;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::reals;
+using testing::Tensor;
+
+std::vector<std::string> brief(const std::vector<Finding>& findings) {
+  std::vector<std::string> list;
+  for (const Finding& finding : findings) list.push_back(std::string(facet_name(finding.facet)) + " " + finding.tensor);
+  return list;
+}
+
+/// y = Relu(Gemm(x)), of which the artifact keeps the Gemm only; y spans [0, 6.5].
+struct FusedCase : GemmCase {
+  explicit FusedCase(const std::string& activation, double scale, std::int64_t zero_point) {
+    original_text = "g (float[2,3] x) => (float[2,2] y) { h = Gemm<transB=1>(x, w, b) y = " + activation + " }";
+    weights.insert({{"lo", Tensor::scalar(DType::float32, 0)}, {"hi", Tensor::scalar(DType::float32, 6)}});
+    set_scalar("ys", scale);
+    constants["yz"] = codes(DType::int8, {}, {zero_point});
+  }
+};
+
+TEST(AuditFusions, ARelusZeroPointMustBeTheLeastCode) {
+  FusedCase fits("Relu(h)", 6.5 / 255, -128);
+  EXPECT_THAT(audit_fusions(fits.context()), IsEmpty());
+  EXPECT_THAT(fits.faults(), IsEmpty());
+  FusedCase symmetric("Relu(h)", 6.5 / 127, 0);
+  const auto findings = audit_fusions(symmetric.context());
+  EXPECT_THAT(brief(findings), ElementsAre("zero_point y"));
+  EXPECT_THAT(findings[0].message, HasSubstr("codes for values below 0"));
+  EXPECT_EQ(findings[0].op, "Relu");
+}
+
+TEST(AuditFusions, AClipNeedsBothEndsAtItsBounds) {
+  // [0, 6] over 255 steps: 6 is the last code.
+  EXPECT_THAT(audit_fusions(FusedCase("Clip(h, lo, hi)", 6.0 / 255, -128).context()), IsEmpty());
+  // [0, 6.5]: codes 236 … 255 stand for values above 6.
+  FusedCase wide("Clip(h, lo, hi)", 6.5 / 255, -128);
+  const auto findings = audit_fusions(wide.context());
+  EXPECT_THAT(brief(findings), ElementsAre("zero_point y"));
+  EXPECT_THAT(findings[0].message, HasSubstr("codes for values above 6"));
+  // Codes that end below 6 cut more, which is the range's matter.
+  EXPECT_THAT(audit_fusions(FusedCase("Clip(h, lo, hi)", 5.0 / 255, -128).context()), IsEmpty());
+}
+
+TEST(AuditFusions, AnActivationThatStaysClipsByItself) {
+  FusedCase kept("Relu(h)", 6.5 / 127, 0);
+  kept.artifact_text.replace(kept.artifact_text.find("yq = QuantizeLinear(y_float"), 27,
+                             "r = Relu(y_float) yq = QuantizeLinear(r");
+  EXPECT_THAT(audit_fusions(kept.context()), IsEmpty());
+}
+
+TEST(AuditFusions, ARelusBehindWhatIsNeverNegativeDoesNothing) {
+  GemmCase sigmoid;
+  sigmoid.original_text = "g (float[2,3] x) => (float[2,3] y) { s = Sigmoid(x) y = Relu(s) }";
+  sigmoid.weights.clear();
+  sigmoid.artifact_text =
+      "a (float[2,3] x) => (float[2,3] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+      " s = Sigmoid(xd) yq = QuantizeLinear(s, ys, yz) y = DequantizeLinear(yq, ys, yz) }";
+  EXPECT_THAT(audit_fusions(sigmoid.context()), IsEmpty());
+}
+
+/// x [1,1,1,4] in [-3, 2] through MaxPool to [1, 2]; scales as given.
+struct PoolCase : GemmCase {
+  PoolCase() {
+    original_text = "g (float[1,1,1,4] x) => (float[1,1,1,2] y) { y = MaxPool<kernel_shape=[1,2], strides=[1,2]>(x) }";
+    weights.clear();
+    batches = {{{"x", reals({1, 1, 1, 4}, {-3, 1, 0, 2})}}};
+    artifact_text =
+        "a (float[1,1,1,4] x) => (float[1,1,1,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+        " p = MaxPool<kernel_shape=[1,2], strides=[1,2]>(xd) yq = QuantizeLinear(p, ys, yz)"
+        " y = DequantizeLinear(yq, ys, yz) }";
+    set_scalar("xs", 5.0 / 255);
+    constants["xz"] = codes(DType::int8, {}, {25});
+    set_scalar("ys", 2.0 / 255);
+    constants["yz"] = codes(DType::int8, {}, {-128});
+  }
+};
+
+TEST(AuditPolicy, AStatedSharingMustBeKept) {
+  PoolCase pool;
+  EXPECT_THAT(pool.faults(), IsEmpty()) << "unstated, it may requantize";
+  pool.evidence.converter.policy.shares = std::vector<std::string>{"MaxPool"};
+  EXPECT_THAT(pool.faults(), ElementsAre("scale y"));
+  pool.constants["ys"] = pool.constants["xs"];
+  pool.constants["yz"] = pool.constants["xz"];
+  EXPECT_THAT(pool.faults(), IsEmpty());
+}
+
+TEST(AuditPolicy, ABiasThatIsSaidToStayInFloatMustNotBeQuantized) {
+  GemmCase gemm;
+  gemm.evidence.converter.policy.bias = "float";
+  EXPECT_THAT(gemm.faults(), ElementsAre("scale b"));
+}
+
+TEST(AuditPolicy, AStatedFusionLeavesNoQuantizationBetween) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { h = Gemm<transB=1>(x, w, b) y = Relu(h) }";
+  gemm.artifact_text =
+      "a (float[2,3] x) => (float[2,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+      " wd = DequantizeLinear<axis=0>(wq, ws, wz) bd = DequantizeLinear<axis=0>(bq, bs) h = Gemm<transB=1>(xd, wd, bd)"
+      " hq = QuantizeLinear(h, ys, yz) hd = DequantizeLinear(hq, ys, yz) r = Relu(hd) yq = QuantizeLinear(r, rs, rz)"
+      " y = DequantizeLinear(yq, rs, rz) }";
+  gemm.set_scalar("rs", 6.5 / 255);
+  gemm.constants["rz"] = codes(DType::int8, {}, {-128});
+  EXPECT_THAT(audit_policy(gemm.context()), IsEmpty());
+  gemm.evidence.converter.policy.fusions = std::vector<std::string>{"Gemm+Relu"};
+  EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("scale h"));
+}
+
+TEST(AuditPolicy, AStatedFoldingLeavesNoBatchNormalization) {
+  GemmCase conv;
+  conv.original_text =
+      "g (float[1,1,1,2] x) => (float[1,2,1,2] y) { c = Conv(x, w) y = BatchNormalization(c, k, b, m, v) }";
+  conv.weights = {{"w", reals({2, 1, 1, 1}, {3, 8})},
+                  {"k", reals({2}, {1, 2})},
+                  {"b", reals({2}, {0, 0})},
+                  {"m", reals({2}, {0, 0})},
+                  {"v", reals({2}, {1, 1})}};
+  conv.batches = {{{"x", reals({1, 1, 1, 2}, {-1, 3})}}};
+  conv.artifact_text =
+      "a (float[1,1,1,2] x) => (float[1,2,1,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+      " wd = DequantizeLinear<axis=0>(cq, ws, wz) c = Conv(xd, wd) y = BatchNormalization(c, k, b, m, v) }";
+  for (const auto& [name, value] : conv.weights) conv.constants.emplace(name, value);
+  conv.constants["cq"] = codes(DType::int8, {2, 1, 1, 1}, {127, 127});
+  EXPECT_THAT(audit_policy(conv.context()), IsEmpty());
+  conv.evidence.converter.policy.folds_bn = true;
+  EXPECT_THAT(brief(audit_policy(conv.context())), ElementsAre("scale c"));
+  conv.evidence.converter.policy.folds_bn = false;
+  EXPECT_THAT(audit_policy(conv.context()), IsEmpty());
+}
+
+/// The Gemm's parameters as a table, without an artifact.
+std::vector<std::string> table_faults(GemmCase& gemm, const std::vector<std::string>& tensors) {
+  LayerContext layers = gemm.context();
+  layers.artifact = nullptr;
+  gemm.evidence.artifact = nullptr;
+  gemm.evidence.converter.supports.artifact = "scales";
+  gemm.evidence.conversion.tensors.clear();
+  const std::map<std::string, core::QuantParams> all{{"x", {{float32(4.0 / 255)}, {-64}, DType::int8, {}}},
+                                                     {"y", {{float32(8.625 / 255)}, {-65}, DType::int8, {}}}};
+  for (const std::string& name : tensors) gemm.evidence.conversion.tensors.push_back({name, all.at(name)});
+  return brief(audit_completeness(layers));
+}
+
+TEST(AuditCompleteness, WhatAnOperatorOnCodesReadsMustBeInTheTable) {
+  GemmCase gemm;
+  EXPECT_THAT(table_faults(gemm, {"x", "y"}), IsEmpty());
+  EXPECT_THAT(table_faults(gemm, {"y"}), ElementsAre("scale x"));
+  EXPECT_THAT(table_faults(gemm, {"x"}), IsEmpty()) << "an output may stay in float";
+  gemm.evidence.conversion.precision = {{"y", "Gemm", "fp32"}};
+  EXPECT_THAT(table_faults(gemm, {"y"}), IsEmpty()) << "by the map it doesn't run on codes";
+}
+
+TEST(AuditCompleteness, AMovedTensorMayKeepTheScaleItHad) {
+  GemmCase moved;
+  moved.original_text = "g (float[2,3] x) => (float[2,2] y) { t = Identity(x) y = Gemm<transB=1>(t, w, b) }";
+  EXPECT_THAT(table_faults(moved, {"x", "y"}), IsEmpty());
+  GemmCase changed;
+  changed.original_text = "g (float[2,3] x) => (float[2,2] y) { t = Tanh(x) y = Gemm<transB=1>(t, w, b) }";
+  EXPECT_THAT(table_faults(changed, {"x", "y"}), ElementsAre("scale t"));
+}
+
+TEST(AllowedRange, EntropyByTheFirstBatchTakesAWholeNumberOfItsBins) {
+  converters::Options options;
+  options.method = converters::Method::entropy;
+  options.symmetric = true;
+  // The first batch reaches 2, so that a bin is 1/1024; a later one reaches 3.
+  TensorRange seen;
+  seen.low = seen.inner_low = -1;
+  seen.high = seen.inner_high = 3;
+  seen.first = 2;
+  seen.samples = 100;
+  seen.is_input = true;
+  const auto fits = [&](double bins) {
+    const AllowedRange allowed = allowed_range("t", seen, nullptr, options, {}, true);
+    const core::QuantParams declared{{float32(bins / 1024 / 127)}, {0}, DType::int8, {}};
+    return !check_params(declared, allowed, true, {}).has_value();
+  };
+  EXPECT_TRUE(fits(2050));
+  EXPECT_FALSE(fits(2050.5));
+  EXPECT_FALSE(fits(2050.01));
+  EXPECT_TRUE(fits(128)) << "as few as the codes need";
+  EXPECT_FALSE(fits(120));
+  EXPECT_TRUE(fits(3204)) << "1.043 times the extreme was seen";
+  EXPECT_FALSE(fits(6145)) << "a histogram that doubles can't have got there";
+  // Where the first batch holds the extreme, edges lie between the whole numbers.
+  seen.high = 2;
+  EXPECT_TRUE(fits(1500.5));
+  EXPECT_FALSE(fits(1500));
+  // A forward error of a bin's size leaves nothing to tell.
+  seen.is_input = false;
+  seen.slack = 1.0 / 1024;
+  EXPECT_TRUE(fits(1500.25));
+}
+
+}  // namespace
+}  // namespace assay::judge
