@@ -103,7 +103,6 @@ Result<Description> Embedded::describe() {
     if (!row.takes_activation) continue;
     for (const auto* activation : {"Relu", "Clip"}) policy.fusions->push_back(fmt::format("{}+{}", row.op, activation));
   }
-  policy.fusions->push_back("MatMul+Add");
   return description;
 }
 
