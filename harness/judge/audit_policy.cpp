@@ -88,6 +88,8 @@ class PolicyAudit {
   void check_fusion(std::size_t index, std::size_t follower) {
     const model::Node& node = original_.nodes[index];
     const model::Node& next = original_.nodes[follower];
+    // Only an activation can always be taken in: an Add is a bias just where it fits one.
+    if (next.op_type != "Relu" && next.op_type != "Clip") return;
     if (!policy_.fusions || !runs_on_codes(view_.find_original(index))) return;
     const std::string pair = node.op_type + "+" + next.op_type;
     if (std::ranges::find(*policy_.fusions, pair) == policy_.fusions->end()) return;

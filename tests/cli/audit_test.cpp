@@ -88,7 +88,7 @@ TEST_F(Audit, ReadsOnnxRuntimesTables) {
     EXPECT_EQ(call.code, 0) << form << call.out << call.err;
     EXPECT_EQ(audit("concat_ranges", file).code, 0) << "without a method: intervals";
   }
-  write("wide.cache", "a 200\nar 146.4\nb 28\nbs 1\nc 146.4\nx 5\ny 350\n");
+  write("wide.cache", "a 200\nar 146.4\nb 27.95\nbs 1\nc 146.4\nx 5\ny 350\n");
   const Call wide = audit("concat_ranges", path("wide.cache").string());
   EXPECT_EQ(wide.code, 1);
   EXPECT_THAT(tensors(wide), UnorderedElementsAre("scale a", "scale x", "scale y")) << "beyond what any method gives";

@@ -27,7 +27,7 @@ class Told final : public Converter {
     reply.precision = {{"c", "Conv", "int8"}};
     return reply;
   }
-  ExecuteReply execute(const ExecuteRequest&) override { return {Outcome::ok, {}, {}, {}}; }
+  ExecuteReply execute(const ExecuteRequest&) override { return {Outcome::ok, {}, {}, {}, {}}; }
 };
 
 TEST(Veiled, ScalesHidesTheArtifactAlone) {

@@ -148,7 +148,8 @@ TEST(Judge, AnErrorThatNamesNothingIsAlsoADiagnosticsFinding) {
   bench.evidence.conversion = {};
   bench.evidence.conversion.outcome = Outcome::ok;
   bench.execute();
-  bench.evidence.executions[0].reply = {Outcome::error, "", "", "_Map_base::at"};
+  bench.evidence.executions[0].reply.outcome = Outcome::error;
+  bench.evidence.executions[0].reply.reason = "_Map_base::at";
   out = bench.run();
   ASSERT_EQ(out.findings.size(), 2U);
   EXPECT_EQ(out.findings[1].facet, Facet::diagnostics);
