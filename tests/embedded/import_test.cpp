@@ -85,11 +85,11 @@ TEST(Import, FindsScalesBehindConstantAndIdentityNodes) {
   EXPECT_NEAR(params_of(conversion, "x")->scale[0], 0.021, 1e-9);
 }
 
-TEST(Import, LeavesInFloatWhatTheAuthorLeftInFloat) {
+TEST(Import, SumsOnCodesWhereOnlyTheOutputIsLeftInFloat) {
   const auto model = make_model(std::string(kHead) + "y = Conv <pads=[1,0,1,1]> (xd, wd, b)\n}", constants());
   const auto feed = make_feed(model);
   const auto conversion = converted(model, feed);
-  EXPECT_EQ(got(conversion, "y"), "fp32");
+  EXPECT_EQ(got(conversion, "y"), "int8");
   EXPECT_GT(sqnr_of(model, conversion.artifact, feed[0]), 110);
 }
 
