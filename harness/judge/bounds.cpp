@@ -146,7 +146,7 @@ class BoundsCheck {
       return dequantized[name] = value ? value->centre : nullptr;
     };
     extra_ = inner_roundings(prepared, execution, walk);
-    BoundWalk bounds(plan_, execution.inputs, known);
+    BoundWalk bounds(plan_, execution.inputs, known, rounds_twice());
     bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
       if (expected.centre->is_real()) {
         check_tensor(bounds, entry, tensor, expected, known, execution);
@@ -236,9 +236,7 @@ class BoundsCheck {
     const bool random = execution.data_set == "typical" && single_operator() && !clips(execution.inputs);
     const std::optional<NoisePrediction> noise =
         random ? predict_noise(plan_, execution.inputs, Steps::coarsest) : std::nullopt;
-    // ½·2⁻ⁿ of a step with n >= 1: what a first rounding before the shift may add, where the engine does that or may.
-    const bool rounds_twice = context_.artifact == nullptr || out_.style == "double_rounding";
-    BoundWalk bounds(plan_, execution.inputs, {}, rounds_twice);
+    BoundWalk bounds(plan_, execution.inputs, {}, rounds_twice());
     bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
       const auto actual = execution.outputs.find(tensor);
       if (entry != nullptr && actual != execution.outputs.end() && expected.centre->is_real() &&
@@ -274,6 +272,9 @@ class BoundsCheck {
     const double t = context_.threshold();
     Tensor low = result.low_or_centre(), high = result.high_or_centre();
     for (std::size_t i = 0; i < centre.size(); ++i) {
+      if (found->second[i] == 0) {
+        continue;  // nothing is quantized on the way: what is carried is float32's own rounding, no draw
+      }
       const double spread = t * std::sqrt(found->second[i]);
       low.reals()[i] = std::max(low.reals()[i], centre[i] - spread);
       high.reals()[i] = std::min(high.reals()[i], centre[i] + spread);
@@ -319,6 +320,9 @@ class BoundsCheck {
     }
     return false;
   }
+
+  /// ½·2⁻ⁿ of a step with n >= 1: what a first rounding before the shift may add, where the engine does that or may.
+  [[nodiscard]] bool rounds_twice() const { return context_.artifact == nullptr || out_.style == "double_rounding"; }
 
   void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }
 

@@ -87,6 +87,11 @@ void FakeQuantization::find_unmodelled() {
       say(fmt::format("node \"{}\" shares weight scales between its groups in a way that nothing shows",
                       entry.node.name));
     }
+    // The weight's scales come from what is folded, and no reported activation tells.
+    if (entry.maybe_folded) {
+      say(fmt::format("the BatchNormalization behind node \"{}\" ({}) may be folded into it", entry.node.name,
+                      entry.node.op_type));
+    }
   }
   if (!evidence.conversion.tensors.empty()) return;
   if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");

@@ -57,7 +57,12 @@ std::vector<Variant> all_variants() {
 
 core::Result<std::vector<Variant>> wanted_variants(const std::vector<std::string>& names) {
   std::vector<Variant> all = all_variants();
-  if (names.empty()) return all;
+  if (names.empty()) {
+    for (Variant& each : all) {
+      if (!each.executor.empty() && each.skipped.empty()) each.skipped = "runs another program: ask for it by name";
+    }
+    return all;
+  }
   std::vector<Variant> wanted;
   for (const std::string& name : names) {
     const auto found = std::ranges::find(all, name, &Variant::name);
@@ -83,7 +88,11 @@ class ExecutedElsewhere final : public converters::Converter {
       : converter_(std::move(converter)), executor_(std::move(executor)) {}
   core::Result<converters::Description> describe() override {
     auto description = converter_->describe();
-    if (description) description->policy.arithmetic = "unknown";
+    if (description) {
+      description->policy.arithmetic = "unknown";
+      // An optimizer leaves other nodes together where inner tensors are asked for: a trace is of another execution.
+      description->supports.trace = false;
+    }
     return description;
   }
   converters::ConvertReply convert(const converters::ConvertRequest& request) override {
