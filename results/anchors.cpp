@@ -94,6 +94,12 @@ Result<std::vector<std::int64_t>> newest_ids(Database& database, const std::stri
       converter, version);
 }
 
+Status write_anchor(Database& database, std::int64_t result, const AcceptedRow& row) {
+  return database.run(
+      "INSERT INTO anchor (result_id, accepted_at, reason, repeats, wobble_db, parameters_wobble) VALUES (?,?,?,?,?,?)",
+      result, row.accepted_at, row.reason, row.wobble.repeats, row.wobble.sqnr_db, row.wobble.parameters ? 1 : 0);
+}
+
 }  // namespace
 
 Status insert_anchor(Database& database, const std::string& run, const JobKey& key, const std::string& accepted_at,
@@ -113,7 +119,7 @@ Status insert_anchor(Database& database, const std::string& run, const JobKey& k
       !status) {
     return status;
   }
-  return insert_accepted(database, run, {key, accepted_at, reason, *wobble});
+  return write_anchor(database, *result, {key, accepted_at, reason, *wobble});
 }
 
 Result<std::vector<AnchorRow>> read_anchors(Database& database) {
@@ -194,13 +200,14 @@ Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::st
   return rows;
 }
 
-Status insert_accepted(Database& database, const std::string& run, const AcceptedRow& row) {
+Status merge_anchor(Database& database, const std::string& run, const AcceptedRow& row) {
   const auto result = find_result(database, run, row.key);
   if (!result) return result.error();
-  return database.run(
-      "INSERT INTO anchor (result_id, accepted_at, reason, repeats, wobble_db, parameters_wobble) SELECT ?1, ?2, ?3, "
-      "?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM anchor WHERE result_id = ?1 AND accepted_at = ?2 AND reason = ?3)",
-      *result, row.accepted_at, row.reason, row.wobble.repeats, row.wobble.sqnr_db, row.wobble.parameters ? 1 : 0);
+  const auto known =
+      database.number("SELECT count(*) FROM anchor WHERE result_id = ? AND accepted_at = ? AND reason = ?", *result,
+                      row.accepted_at, row.reason);
+  if (!known) return known.error();
+  return known->value_or(0) > 0 ? core::success() : write_anchor(database, *result, row);
 }
 
 Status insert_change(Database& database, const std::string& run, const ChangeRow& change) {

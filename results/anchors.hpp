@@ -20,8 +20,9 @@ namespace assay::results {
 [[nodiscard]] core::Result<std::vector<ResultRow>> read_newest_results(Database& database, const std::string& converter,
                                                                        const std::string& version);
 [[nodiscard]] core::Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::string& run);
-/// Does nothing where the same verdict was accepted at the same time for the same reason.
-[[nodiscard]] core::Status insert_accepted(Database& database, const std::string& run, const AcceptedRow& row);
+/// Takes an anchor over from another database: does nothing where the same verdict was accepted at the same time for
+/// the same reason.
+[[nodiscard]] core::Status merge_anchor(Database& database, const std::string& run, const AcceptedRow& row);
 [[nodiscard]] core::Status insert_change(Database& database, const std::string& run, const ChangeRow& change);
 [[nodiscard]] core::Result<std::vector<ChangeRow>> read_changes(Database& database, const std::string& run);
 

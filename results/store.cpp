@@ -286,7 +286,7 @@ Status Store::merge_accepted(const std::string& run, const std::vector<AcceptedR
   Transaction transaction(state_->database);
   if (!transaction.begun()) return transaction.begun();
   for (const AcceptedRow& row : rows) {
-    if (auto status = insert_accepted(state_->database, run, row); !status) return status;
+    if (auto status = merge_anchor(state_->database, run, row); !status) return status;
   }
   return transaction.commit();
 }

@@ -27,7 +27,7 @@ TEST(BatchNormalization, RefusesTraining) {
   EXPECT_THAT(error_of("BatchNormalization", inputs, {{"training_mode", std::int64_t{1}}}), HasSubstr("training_mode"));
   EXPECT_THAT(error_of("BatchNormalization", inputs, {{"spatial", std::int64_t{0}}}, 7), HasSubstr("spatial 0"));
   EXPECT_THAT(error_of("BatchNormalization", {counting({1, 2, 2}), reals({1}), reals({0}), reals({0}), reals({1})}),
-              HasSubstr("expected 2 values"));
+              HasSubstr("expected one value for each of 2 channels"));
 }
 
 TEST(InstanceNormalization, UsesTheMomentsOfEachPlane) {
@@ -62,7 +62,7 @@ TEST(GroupNormalization, SharesMomentsInsideAGroup) {
   EXPECT_THAT(first_output("GroupNormalization", {x, reals({3, 6}), reals({1, 0})}, attributes, 21).reals(),
               ElementsAre(-2, 0, 2, 6));
   EXPECT_THAT(error_of("GroupNormalization", {x, reals({3}), reals({1})}, attributes, 21),
-              HasSubstr("expected 2 values"));
+              HasSubstr("expected one value for each of 2 channels"));
 }
 
 TEST(Softmax, NormalizesAlongTheLastAxisByDefault) {
