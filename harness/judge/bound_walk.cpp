@@ -387,15 +387,17 @@ void BoundWalk::run(const OnTensor& on_tensor) {
     const Node& node = model.entries[i].node;
     std::vector<Enclosure> storage;
     storage.reserve(node.inputs.size());
-    std::vector<const Enclosure*> inputs;
+    std::vector<const Enclosure*> inputs, before;
     bool complete = model::captured_names(node).empty();
     for (std::size_t k = 0; k < node.inputs.size() && complete; ++k) {
       const auto constant = plan_.constants(i).inputs.find(k);
+      before.push_back(nullptr);
       if (node.inputs[k].empty()) {
         inputs.push_back(nullptr);
       } else if (constant != plan_.constants(i).inputs.end()) {
         inputs.push_back(&constant->second);
       } else if (const Enclosure* value = find(node.inputs[k]); value != nullptr) {
+        before.back() = value;
         storage.push_back(operand(i, k, node.inputs[k], *value));
         inputs.push_back(&storage.back());
       } else {
@@ -413,6 +415,9 @@ void BoundWalk::run(const OnTensor& on_tensor) {
       continue;
     }
     for (std::size_t k = 0; k < node.outputs.size() && k < outputs->size(); ++k) {
+      if (on_node_) {
+        on_node_(i, node.outputs[k], before, inputs, (*outputs)[k]);
+      }
       on_tensor(&model.entries[i], node.outputs[k], values_[node.outputs[k]] = std::move((*outputs)[k]));
     }
     for (const std::string& name : last_reads[i]) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/judge/artifact_walk.hpp"
@@ -76,6 +77,11 @@ class BoundWalk {
   using OnTensor =
       std::function<void(const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& value)>;
   void run(const OnTensor& on_tensor);
+  /// Sees every output of a node with the node's inputs before (null for constants) and after rounding.
+  using OnNode =
+      std::function<void(std::size_t entry, const std::string& tensor, const std::vector<const Enclosure*>& before,
+                         const std::vector<const Enclosure*>& read, const Enclosure& output)>;
+  void observe_nodes(OnNode on_node) { on_node_ = std::move(on_node); }
   /// Q(t) for `rounding`: what the tensor carries and its own rounding or clipping.
   [[nodiscard]] Enclosure quantized(const Enclosure& tensor, const QuantizationPlan::Rounding& rounding) const;
   /// The tensor before and after any of its quantizations: end to end, who reads which is not asked.
@@ -96,6 +102,7 @@ class BoundWalk {
   const core::TensorMap& inputs_;
   Known known_;
   bool rounds_twice_;
+  OnNode on_node_;
   std::map<std::string, Enclosure, std::less<>> values_;
   std::string note_;
 };

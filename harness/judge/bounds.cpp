@@ -9,6 +9,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/bound_walk.hpp"
+#include "harness/judge/correlated.hpp"
 #include "harness/judge/enclosure_rules.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/noise.hpp"
@@ -237,21 +238,30 @@ class BoundsCheck {
     const std::optional<NoisePrediction> noise =
         random ? predict_noise(plan_, execution.inputs, Steps::coarsest) : std::nullopt;
     BoundWalk bounds(plan_, execution.inputs, {}, rounds_twice());
+    CorrelatedBound correlated(plan_, rounds_twice());
+    const bool keeps_signs = plan_.model().entries.size() > 1 && execution.data_set == "typical" && !is_explained();
+    if (keeps_signs) {
+      bounds.observe_nodes(
+          [&](std::size_t entry_index, const std::string& tensor, const auto& before, const auto& read,
+              const Enclosure& output) { correlated.record(entry_index, tensor, before, read, output); });
+    }
     bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
       const auto actual = execution.outputs.find(tensor);
       if (entry != nullptr && actual != execution.outputs.end() && expected.centre->is_real() &&
           actual->second.is_real() && actual->second.shape() == expected.centre->shape()) {
-        check_output(bounds, *entry, tensor, expected, actual->second, noise, execution.data_set);
+        check_output(bounds, correlated, *entry, tensor, expected, actual->second, noise, execution.data_set);
       }
     });
   }
 
-  void check_output(const BoundWalk& bounds, const EffectiveModel::Entry& entry, const std::string& tensor,
-                    const Enclosure& expected, const Tensor& actual, const std::optional<NoisePrediction>& noise,
-                    const std::string& data_set) {
-    const Enclosure ends = bounds.rounded(tensor, noise ? narrowed(*noise, expected) : expected);
+  void check_output(const BoundWalk& bounds, CorrelatedBound& correlated, const EffectiveModel::Entry& entry,
+                    const std::string& tensor, const Enclosure& expected, const Tensor& actual,
+                    const std::optional<NoisePrediction>& noise, const std::string& data_set) {
     applied_ = true;
-    const Excess excess = compare(ends, actual.reals());
+    const Enclosure carried = noise ? narrowed(*noise, expected) : expected;
+    const Enclosure plain = bounds.rounded(tensor, carried);
+    const Enclosure signed_ends = bounds.rounded(tensor, with_signs(correlated, tensor, carried, plain, actual));
+    const Excess excess = compare(signed_ends, actual.reals());
     raise_margin(excess.margin);
     const auto elements = static_cast<double>(std::max<std::int64_t>(excess.elements, 1));
     out_.metrics.push_back({tensor, data_set, "l2_vacuous", static_cast<double>(excess.vacuous) / elements});
@@ -278,6 +288,33 @@ class BoundsCheck {
       const double spread = t * std::sqrt(found->second[i]);
       low.reals()[i] = std::max(low.reals()[i], centre[i] - spread);
       high.reals()[i] = std::min(high.reals()[i], centre[i] + spread);
+    }
+    result.low = std::make_shared<const Tensor>(std::move(low));
+    result.high = std::make_shared<const Tensor>(std::move(high));
+    return result;
+  }
+
+  /// The few elements that come nearest to their plain limit, bounded once more with the signs inside kept: a row of
+  /// the Jacobian costs as much as running the network, so not every element gets one.
+  [[nodiscard]] static Enclosure with_signs(CorrelatedBound& correlated, const std::string& tensor,
+                                            const Enclosure& carried, const Enclosure& plain, const Tensor& actual) {
+    constexpr std::size_t kRows = 2;
+    const std::span<const double> centre = plain.centre->reals(), is = actual.reals();
+    const std::vector<double> limit = radius_of(plain);  // of the wider side: zero and what is cut off say nothing
+    std::vector<std::pair<double, std::size_t>> nearest;
+    for (std::size_t i = 0; i < centre.size(); ++i) {
+      nearest.emplace_back(-std::fabs(is[i] - centre[i]) / (limit[i] + storage_error(centre[i])), i);
+    }
+    const std::size_t count = std::min(kRows, nearest.size());
+    std::partial_sort(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count), nearest.end());
+    Enclosure result = with_explicit_ends(carried);
+    Tensor low = result.low_or_centre(), high = result.high_or_centre();
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = nearest[k].second;
+      if (const auto radius = correlated.radius(tensor, i)) {
+        low.reals()[i] = std::max(low.reals()[i], centre[i] - *radius);
+        high.reals()[i] = std::min(high.reals()[i], centre[i] + *radius);
+      }
     }
     result.low = std::make_shared<const Tensor>(std::move(low));
     result.high = std::make_shared<const Tensor>(std::move(high));
