@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "reference/executor.hpp"
+#include "harness/judge/transposed.hpp"
 
 namespace assay::judge {
 namespace {
@@ -29,84 +29,6 @@ bool is_one_of(const OpNames& names, const Node& node) { return node.domain.empt
 bool is_real(const std::optional<Enclosure>& input) { return input && input->centre->is_real(); }
 
 std::size_t size_of(const Enclosure& e) { return static_cast<std::size_t>(e.centre->size()); }
-
-/// All of one type, as operators demand: rows of J are float64.
-Tensor like(const Tensor& shape, std::vector<double> values) {
-  return {core::DType::float64, shape.shape(), std::move(values)};
-}
-
-std::optional<Tensor> run_one(const Node& node, std::int64_t opset, const std::vector<const Tensor*>& inputs,
-                              std::size_t position = 0) {
-  auto outputs = reference::execute_node(node, opset, inputs);
-  if (!outputs || position >= outputs->size() || !(*outputs)[position].is_real()) {
-    return std::nullopt;
-  }
-  return std::move((*outputs)[position]);
-}
-
-/// The transposed convolution of a convolution, and the other way round: the weight stays as it is.
-std::optional<Node> transposed_convolution(const Node& node, const core::Shape& x, const core::Shape& w,
-                                           const core::Shape& y) {
-  if (node.string_or("auto_pad", "NOTSET") != "NOTSET" || node.has("output_shape") || x.size() < 3) {
-    return std::nullopt;
-  }
-  Node back = node;
-  back.attributes.erase("output_padding");
-  if (node.op_type == "ConvTranspose") {
-    back.op_type = "Conv";
-    return back;
-  }
-  back.op_type = "ConvTranspose";
-  const std::size_t dims = x.size() - 2;
-  const auto at = [&](const char* name, std::size_t d, std::int64_t usual) {
-    const std::vector<std::int64_t> values = node.ints_or(name);
-    return d < values.size() ? values[d] : usual;
-  };
-  std::vector<std::int64_t> padding;
-  for (std::size_t d = 0; d < dims; ++d) {
-    const std::int64_t reach = (w[d + 2] - 1) * at("dilations", d, 1) + 1;
-    padding.push_back(x[d + 2] -
-                      ((y[d + 2] - 1) * at("strides", d, 1) - at("pads", d, 0) - at("pads", d + dims, 0) + reach));
-  }
-  back.attributes["output_padding"] = padding;
-  return back;
-}
-
-Tensor transposed_matrix(const Tensor& matrix) {
-  const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
-  Tensor turned = Tensor::zeros(core::DType::float64, {columns, rows});
-  for (std::int64_t i = 0; i < rows * columns; ++i) {
-    turned.reals()[static_cast<std::size_t>(i % columns * rows + i / columns)] =
-        matrix.reals()[static_cast<std::size_t>(i)];
-  }
-  return turned;
-}
-
-/// The product that takes a row of J from the output of a product to its data.
-std::optional<std::vector<double>> through_product(const Node& node, std::int64_t opset, const Enclosure& data,
-                                                   const Tensor& constant, const Tensor& row) {
-  const Tensor weight = like(constant, constant.to_reals());
-  std::optional<Tensor> result;
-  if (node.op_type == "Conv" || node.op_type == "ConvTranspose") {
-    const auto back = transposed_convolution(node, data.centre->shape(), weight.shape(), row.shape());
-    result = back ? run_one(*back, opset, {&row, &weight}) : std::nullopt;
-  } else if (weight.rank() == 2 && node.int_or("transA", 0) == 0) {
-    Node back;
-    back.op_type = "MatMul";
-    back.outputs = {"back"};
-    const Tensor turned = node.int_or("transB", 0) == 0 ? transposed_matrix(weight) : weight;
-    result = run_one(back, opset, {&row, &turned});
-    if (result) {
-      for (double& value : result->reals()) {
-        value *= node.float_or("alpha", 1);
-      }
-    }
-  }
-  if (!result || result->size() != data.centre->size()) {
-    return std::nullopt;
-  }
-  return result->to_reals();
-}
 
 /// Where Q's ends turn or jump inside [low, high], for values rounded by half a step at most and held to the codes.
 void add_code_ends(const CodeSpan& span, double half, const Interval& value,
@@ -370,7 +292,8 @@ std::optional<std::vector<std::vector<double>>> CorrelatedBound::transposed(cons
     return rows;
   }
   if (is_one_of(kProducts, node)) {
-    auto back = through_product(node, opset, *step.read[0], *step.read[1]->centre, like(*step.output.centre, row));
+    auto back = through_product(node, opset, step.read[0]->centre->shape(), *step.read[1]->centre,
+                                like(*step.output.centre, row));
     if (!back) {
       return std::nullopt;
     }
