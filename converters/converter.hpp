@@ -46,6 +46,7 @@ struct Supports {
   std::optional<std::vector<bool>> per_axis;
   std::optional<std::vector<std::string>> method;
   std::optional<std::vector<std::string>> operators;
+  std::optional<std::vector<std::string>> int8_operators;  ///< those with an INT8 form; the others stay in float
   bool execute = true;
   std::string artifact = "qdq";      ///< "qdq", "scales", "opaque"
   std::vector<std::string> reports;  ///< "tensors", "precision", "cache"

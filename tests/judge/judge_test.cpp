@@ -126,6 +126,12 @@ TEST(Judge, AnExpectedRefusalPassesOnlyWithNodeOperatorAndReason) {
   EXPECT_THAT(bench.run().reason, HasSubstr("no reason given"));
   reply.outcome = Outcome::error;
   EXPECT_EQ(bench.run().verdict, Verdict::fail);
+  reply.node.clear();
+  reply.op.clear();
+  reply.reason = "status 1 while running Gemm node. Name:'y': no INT8 form";
+  EXPECT_EQ(bench.run().verdict, Verdict::pass) << "an error has no fields for them";
+  reply.outcome = Outcome::refused;
+  EXPECT_EQ(bench.run().facet, Facet::diagnostics) << "a refusal has";
   reply.outcome = Outcome::ok;
   out = bench.run();
   EXPECT_EQ(out.verdict, Verdict::fail);
@@ -506,7 +512,19 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
   description.supports.activation = {{"int8"}};
   description.supports.operators = {{"Conv"}};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "operator Gemm (node \"y\")");
+  description.supports.operators = {{"Gemm"}};
+  description.supports.int8_operators = {{"Conv"}};
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt)
+      << "nothing is said of the Gemm's precision";
+  bench.test_case.expect.precision = {{"Gemm", "int8"}};
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "an INT8 form of operator Gemm (node \"y\")");
   bench.test_case.expect.status = "refused";
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt);
+  bench.test_case.steps.resize(1);
+  bench.test_case.steps.front().feed.cache = "stale";
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
+  description.supports.reports = {"cache"};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt);
   description.supports.method = {{"entropy"}};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "method minmax");
