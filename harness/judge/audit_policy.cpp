@@ -107,8 +107,8 @@ class PolicyAudit {
   void check_folding(std::size_t index, std::size_t follower) {
     const model::Node& node = original_.nodes[index];
     const model::Node& next = original_.nodes[follower];
-    const bool foldable = node.op_type == "Conv" || node.op_type == "ConvTranspose";
-    if (!policy_.folds_bn || !foldable || next.op_type != "BatchNormalization") return;
+    // A statement about Conv alone: released optimizers fold into Conv and leave ConvTranspose.
+    if (!policy_.folds_bn || node.op_type != "Conv" || next.op_type != "BatchNormalization") return;
     if (!runs_on_codes(view_.find_original(index))) return;  // what stays in float need not be folded
     const bool stays = view_.find_original(follower) != nullptr;
     if (stays != *policy_.folds_bn) return;

@@ -9,12 +9,14 @@ namespace {
 
 using model::Node;
 
-/// Operators whose output holds values of their input: it may keep the input's parameters, and a group of such tensors
-/// may have one range. Concat is one for what goes in: an operand may be quantized like the result.
-constexpr std::array<std::string_view, 19> kCarriers{"Identity",  "Dropout", "MaxPool",      "GlobalMaxPool", "Reshape",
-                                                     "Transpose", "Flatten", "Squeeze",      "Unsqueeze",     "Slice",
-                                                     "Split",     "Gather",  "Resize",       "Pad",           "Expand",
-                                                     "Tile",      "Concat",  "DepthToSpace", "SpaceToDepth"};
+/// Operators whose output holds values of their input, or means of them: it may keep the input's parameters, and a
+/// group of such tensors may have one range. Concat is one for what goes in: an operand may be quantized like the
+/// result.
+constexpr std::array<std::string_view, 23> kCarriers{
+    "Identity", "Dropout",   "MaxPool",        "GlobalMaxPool", "AveragePool", "GlobalAveragePool",
+    "Reshape",  "Transpose", "Flatten",        "Squeeze",       "Slice",       "Unsqueeze",
+    "Split",    "Gather",    "GatherElements", "TopK",          "Resize",      "Pad",
+    "Expand",   "Tile",      "Concat",         "DepthToSpace",  "SpaceToDepth"};
 
 /// Those whose output holds nothing but values of their one input: its codes pass through them as they are.
 constexpr std::array<std::string_view, 15> kMoves{"Identity",  "Dropout", "MaxPool", "GlobalMaxPool", "Reshape",

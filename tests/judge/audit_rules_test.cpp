@@ -143,6 +143,25 @@ TEST(AuditPolicy, AStatedFoldingLeavesNoBatchNormalization) {
   EXPECT_THAT(audit_policy(conv.context()), IsEmpty());
 }
 
+TEST(AuditPolicy, AStatedFoldingSpeaksOfConvAlone) {
+  GemmCase deconv;
+  deconv.original_text =
+      "g (float[1,1,1,2] x) => (float[1,2,1,2] y) { c = ConvTranspose(x, w) y = BatchNormalization(c, k, b, m, v) }";
+  deconv.weights = {{"w", reals({1, 2, 1, 1}, {3, 8})},
+                    {"k", reals({2}, {1, 2})},
+                    {"b", reals({2}, {0, 0})},
+                    {"m", reals({2}, {0, 0})},
+                    {"v", reals({2}, {1, 1})}};
+  deconv.batches = {{{"x", reals({1, 1, 1, 2}, {-1, 3})}}};
+  deconv.artifact_text =
+      "a (float[1,1,1,2] x) => (float[1,2,1,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+      " wd = DequantizeLinear<axis=1>(cq, ws, wz) c = ConvTranspose(xd, wd) y = BatchNormalization(c, k, b, m, v) }";
+  for (const auto& [name, value] : deconv.weights) deconv.constants.emplace(name, value);
+  deconv.constants["cq"] = codes(DType::int8, {1, 2, 1, 1}, {127, 127});
+  deconv.evidence.converter.policy.folds_bn = true;
+  EXPECT_THAT(audit_policy(deconv.context()), IsEmpty());
+}
+
 /// The Gemm's parameters as a table, without an artifact.
 std::vector<std::string> table_faults(GemmCase& gemm, const std::vector<std::string>& tensors) {
   LayerContext layers = gemm.context();
