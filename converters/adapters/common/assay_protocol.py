@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy
 import onnx
+from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
 OUT_OF_MEMORY_STATUS = 137  # what Assay reads as `oom`
@@ -38,10 +39,13 @@ class Refused(Exception):
 
 
 def read_tensors(folder, stem="input"):
-    """The TensorProto files STEM_0.pb, STEM_1.pb … of a folder as {name: array}."""
+    """The TensorProto files STEM_0.pb, STEM_1.pb … of a folder as {name: array}; ValueError names one that isn't."""
     tensors = {}
     for path in sorted(Path(folder).glob(f"{stem}_*.pb")):
-        proto = onnx.TensorProto.FromString(path.read_bytes())
+        try:
+            proto = onnx.TensorProto.FromString(path.read_bytes())
+        except DecodeError as error:
+            raise ValueError(f"\"{path.name}\" isn't a TensorProto: {error}") from error
         tensors[proto.name] = numpy_helper.to_array(proto)
     return tensors
 
@@ -54,8 +58,14 @@ def write_tensors(tensors, folder, stem="output"):
 
 
 def calibration_batches(folder):
-    """The batches 0000, 0001 … of a calibration folder, in order, each as {name: array}."""
-    return [read_tensors(batch) for batch in sorted(Path(folder).iterdir()) if batch.is_dir()]
+    """The batches 0000, 0001 … of a calibration folder, in order, each as {name: array}; ValueError names a bad one."""
+    batches = []
+    for batch in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
+        try:
+            batches.append(read_tensors(batch))
+        except ValueError as error:
+            raise ValueError(f"calibration batch {batch.name}: {error}") from error
+    return batches
 
 
 def _plain(value):

@@ -68,6 +68,7 @@ class OnnxRuntime:
                 "per_axis": True,
                 "method": list(METHODS),
                 # No "operators": what has no INT8 form stays in float, so that every operator can be tried.
+                "int8_operators": sorted(OPERATORS),
                 "execute": True,
                 "artifact": "qdq",
                 "reports": ["tensors", "precision"],
@@ -80,10 +81,9 @@ class OnnxRuntime:
                 "divisor": 127,
                 "averaging": "none",
                 "fixed_ranges": {"Softmax": [0, 1]},
-                "shares": ["AveragePool", "Gather", "GatherElements", "MaxPool", "Reshape", "Resize", "Slice", "Split",
-                           "Squeeze", "TopK", "Transpose", "Unsqueeze"],
-                "fusions": [f"{op}+{activation}" for op in ("Add", "Conv", "ConvTranspose", "Gemm", "MatMul", "Mul")
-                            for activation in ("Relu", "Clip")],
+                # No "shares": a MaxPool or Reshape shares its input's parameters only where an earlier node asked for
+                # these, and a Relu behind it brings its own. No "fusions": Relu and Clip are taken in unless the
+                # activations are symmetric.
                 "folds_bn": True,
                 "arithmetic": "float",
                 "deterministic": True,
@@ -153,9 +153,11 @@ class OnnxRuntime:
         """Names of the nodes that the overrides keep out; a node's own name wins over its operator's."""
         excluded = []
         for node in model.graph.node:
-            wanted = precision.get(node.name, precision.get(node.op_type, "int8"))
+            wanted = precision.get(node.name, precision.get(node.op_type))
             if wanted == "fp16":
                 raise Refused("quantize_static knows int8 and fp32, not fp16", node.name, node.op_type)
+            if wanted == "int8" and node.op_type not in OPERATORS:
+                raise Refused("quantize_static has no INT8 form of it", node.name, node.op_type)
             if wanted == "fp32":
                 excluded.append(node.name)
         return excluded
