@@ -52,11 +52,27 @@ std::shared_ptr<const core::TensorMap> only_outputs(const core::TensorMap& tenso
   return std::make_shared<const core::TensorMap>(std::move(outputs));
 }
 
+/// N as this verdict sees it: every planned verdict may spend the same share of α, this one on its own elements. No
+/// test sees less than one element of an output, or one tensor.
+double judged_elements(const Evidence& evidence, std::size_t planned_verdicts) {
+  double own = evidence.model == nullptr ? 1 : static_cast<double>(evidence.model->graph.nodes.size() + 1);
+  for (const Execution& execution : evidence.executions) {
+    for (const auto& [name, output] : execution.outputs) {
+      own += static_cast<double>(output.size());
+    }
+  }
+  return own * static_cast<double>(std::max<std::size_t>(planned_verdicts, 1));
+}
+
 class Judge {
  public:
-  Judge(Evidence& evidence, ReferenceCache& cache, double judged_elements, Depth depth)
-      : evidence_(evidence), cache_(cache), depth_(depth), context_{evidence, nullptr, {},
-                                                                    nullptr,  {},      judged_elements} {}
+  Judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth)
+      : evidence_(evidence), cache_(cache), depth_(depth), context_{evidence,
+                                                                    nullptr,
+                                                                    {},
+                                                                    nullptr,
+                                                                    {},
+                                                                    judged_elements(evidence, planned_verdicts)} {}
 
   Judgement run() {
     if (auto settled = settle_status(evidence_)) return std::move(*settled);
@@ -257,12 +273,12 @@ std::string index_text(std::int64_t flat, const core::Shape& shape) {
   return "[" + core::join(parts, ",") + "]";
 }
 
-Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements, Depth depth) {
-  return Judge(evidence, cache, judged_elements, depth).run();
+Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth) {
+  return Judge(evidence, cache, planned_verdicts, depth).run();
 }
 
-Judgement audit(Evidence& evidence, ReferenceCache& cache, double judged_elements) {
-  return Judge(evidence, cache, judged_elements, Depth::full).run_audit();
+Judgement audit(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {
+  return Judge(evidence, cache, planned_verdicts, Depth::full).run_audit();
 }
 
 std::map<std::string, core::QuantParams> audited_input_params(const Evidence& evidence) {

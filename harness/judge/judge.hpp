@@ -63,15 +63,15 @@ class ReferenceCache;
 /// the same.
 enum class Depth { full, gate };
 
-/// Judges one conversion with its executions. Deterministic. `judged_elements` is N of DESIGN's false-alarm budget:
-/// the number of output elements judged in the whole run (an upper estimate is fine and safe). Where the outputs alone
-/// don't settle what happened inside, it asks for traces and leaves them in `evidence`.
-[[nodiscard]] Judgement judge(Evidence& evidence, ReferenceCache& cache, double judged_elements,
+/// Judges one conversion with its executions. Deterministic. The run's false-alarm probability is shared evenly among
+/// its `planned_verdicts`, and in each among the elements that it judges. Where the outputs alone don't settle what
+/// happened inside, it asks for traces and leaves them in `evidence`.
+[[nodiscard]] Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts,
                               Depth depth = Depth::full);
 
 /// L0 alone, by the same code: a Q/DQ artifact, or a table of scales in evidence.conversion.tensors (artifact kind
 /// "scales"). Executions need no outputs; their inputs are data to weigh a narrow Concat on.
-[[nodiscard]] Judgement audit(Evidence& evidence, ReferenceCache& cache, double judged_elements);
+[[nodiscard]] Judgement audit(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts);
 
 /// The options that a ready artifact was evidently made with: activation type, symmetry, granularity. `fallback` where
 /// the artifact does not show it.

@@ -47,7 +47,7 @@ struct LayerContext {
   /// The harness's own per-tensor parameters of every real activation under the options and the stated policy
   /// (min-max; fixed ranges and divisor applied, no floor): "the audited scale" of DESIGN's L2.
   std::map<std::string, core::QuantParams> audited;
-  /// N: output elements judged in the whole run.
+  /// N: elements that this verdict judges, times the verdicts planned in the run.
   double judged_elements = 1;
   /// The same ranges with the values behind them where the method needs those; null where nobody has them.
   const CalibrationRanges* calibration = nullptr;

@@ -219,13 +219,13 @@ core::Result<std::string> CaseBench::stale_cache(converters::Converter& converte
 }
 
 Evaluation CaseBench::evaluate(converters::Converter& converter, const converters::Description& description,
-                               const std::string& options_json, double judged_elements) {
+                               const std::string& options_json, std::size_t planned_verdicts) {
   const auto begin = std::chrono::steady_clock::now();
   Trial trial = attempt(converter, description, options_json);
   Evaluation out;
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;
-  out.judgement = judge(std::move(trial), judged_elements);
+  out.judgement = judge(std::move(trial), planned_verdicts);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }
@@ -296,11 +296,11 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
   return trial;
 }
 
-Judgement CaseBench::judge(Trial trial, double judged_elements, judge::Depth depth) {
+Judgement CaseBench::judge(Trial trial, std::size_t planned_verdicts, judge::Depth depth) {
   if (trial.settled) {
     return *trial.settled;
   }
-  Judgement judgement = judge::judge(trial.evidence, *references_, judged_elements, depth);
+  Judgement judgement = judge::judge(trial.evidence, *references_, planned_verdicts, depth);
   note_relations(trial.relations, judgement);
   return judgement;
 }
@@ -331,7 +331,7 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
 
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
                                         const fs::path& artifact, const std::optional<std::string>& options_json,
-                                        double judged_elements) {
+                                        std::size_t planned_verdicts) {
   const auto begin = std::chrono::steady_clock::now();
   Evaluation out;
   core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json.value_or("{}"));
@@ -342,7 +342,7 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
     trial.evidence.infer_options = !options_json.has_value();
     execute(executor, trial);
     out.artifact_kind = trial.artifact_kind;
-    out.judgement = judge(std::move(trial), judged_elements);
+    out.judgement = judge(std::move(trial), planned_verdicts);
   } else {
     out.judgement = own_fault(evidence.error());
   }
@@ -352,7 +352,7 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
 
 Evaluation CaseBench::audit(const converters::Description& description, const fs::path& artifact,
                             const converters::CalibrationTable& table, const std::string& options_json,
-                            double judged_elements) {
+                            std::size_t planned_verdicts) {
   const auto begin = std::chrono::steady_clock::now();
   Evaluation out;
   core::Result<judge::Evidence> evidence = ready_evidence(description, table_options(table), options_json);
@@ -374,7 +374,7 @@ Evaluation CaseBench::audit(const converters::Description& description, const fs
       evidence->executions.push_back(std::move(fed));
     }
     out.artifact_kind = description.supports.artifact;
-    out.judgement = judge::audit(*evidence, *references_, judged_elements);
+    out.judgement = judge::audit(*evidence, *references_, planned_verdicts);
   } else {
     out.judgement = own_fault(evidence.error());
   }

@@ -62,13 +62,14 @@ class CaseBench {
   /// Runs the case's steps through `converter` and judges the last one. `options_json` is the suite's option set; the
   /// case's own options win. Never fails: what goes wrong is the verdict.
   [[nodiscard]] Evaluation evaluate(converters::Converter& converter, const converters::Description& description,
-                                    const std::string& options_json, double judged_elements);
+                                    const std::string& options_json, std::size_t planned_verdicts);
 
   /// The same without the verdict. Where the conversion is that of `like` bit for bit, nothing is executed.
   [[nodiscard]] Trial attempt(converters::Converter& converter, const converters::Description& description,
                               const std::string& options_json, const Trial* like = nullptr);
   /// Judges what attempt() gave.
-  [[nodiscard]] judge::Judgement judge(Trial trial, double judged_elements, judge::Depth depth = judge::Depth::full);
+  [[nodiscard]] judge::Judgement judge(Trial trial, std::size_t planned_verdicts,
+                                       judge::Depth depth = judge::Depth::full);
   /// Removes what the converter wrote for `trial`.
   static void discard(const Trial& trial);
 
@@ -77,12 +78,13 @@ class CaseBench {
   [[nodiscard]] Evaluation evaluate_artifact(converters::Converter& executor,
                                              const converters::Description& description,
                                              const std::filesystem::path& artifact,
-                                             const std::optional<std::string>& options_json, double judged_elements);
+                                             const std::optional<std::string>& options_json,
+                                             std::size_t planned_verdicts);
 
   /// L0 alone, of the Q/DQ model `artifact` or, where that is empty, of `table`; nothing is executed.
   [[nodiscard]] Evaluation audit(const converters::Description& description, const std::filesystem::path& artifact,
                                  const converters::CalibrationTable& table, const std::string& options_json,
-                                 double judged_elements);
+                                 std::size_t planned_verdicts);
 
  private:
   struct Feed {

@@ -134,8 +134,8 @@ struct CaseAlarms {
 class CaseVariants {
  public:
   CaseVariants(const FalseAlarmConfig& config, const std::vector<Variant>& variants, const RunItem& item,
-               double judged_elements)
-      : config_(config), variants_(variants), item_(item), judged_elements_(judged_elements) {}
+               std::size_t planned_verdicts)
+      : config_(config), variants_(variants), item_(item), planned_verdicts_(planned_verdicts) {}
 
   core::Result<CaseAlarms> run() {
     auto bench = CaseBench::create(item_.test_case);
@@ -191,7 +191,7 @@ class CaseVariants {
   void judge_trial(const Variant& variant, const std::string& label, const Trial& trial) {
     for (const std::string& kind : config_.kinds) {
       const judge::Judgement judgement =
-          bench_->judge(kind == "qdq" ? trial : seen_as(trial, kind), judged_elements_, judge::Depth::gate);
+          bench_->judge(kind == "qdq" ? trial : seen_as(trial, kind), planned_verdicts_, judge::Depth::gate);
       VariantScore& score = out_.variants.back();
       ++score.judgements;
       if (judgement.gate != judge::Gate::red) continue;
@@ -204,7 +204,7 @@ class CaseVariants {
   const FalseAlarmConfig& config_;
   const std::vector<Variant>& variants_;
   const RunItem& item_;
-  double judged_elements_;
+  std::size_t planned_verdicts_;
   std::shared_ptr<embedded::SharedWork> shared_ = embedded::make_shared_work();
   std::unique_ptr<CaseBench> bench_;
   std::map<std::string, Trial> plain_;
@@ -252,11 +252,9 @@ core::Result<FalseAlarmReport> find_false_alarms(const FalseAlarmConfig& config)
   if (!variants) return variants.error();
   std::size_t planned = 0;
   for (const RunItem& item : config.items) planned += item.option_sets.size() * variants->size();
-  constexpr double kElementsPerJob = 1e5;
   std::vector<std::optional<core::Result<CaseAlarms>>> parts(config.items.size());
   for_each_index(config.items.size(), config.jobs, [&](std::size_t index) {
-    parts[index] =
-        CaseVariants(config, *variants, config.items[index], kElementsPerJob * static_cast<double>(planned)).run();
+    parts[index] = CaseVariants(config, *variants, config.items[index], planned).run();
   });
   FalseAlarmReport report;
   for (const Variant& variant : *variants) report.variants.push_back({variant.name, 0, 0, 0, variant.skipped});

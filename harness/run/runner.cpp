@@ -223,7 +223,8 @@ class Recorder {
 
 /// Runs one case with every option set on every converter, as far as it is not recorded yet.
 void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects,
-              std::vector<std::unique_ptr<protocol::Client>>& clients, double judged_elements, Recorder& recorder) {
+              std::vector<std::unique_ptr<protocol::Client>>& clients, std::size_t planned_verdicts,
+              Recorder& recorder) {
   const corpus::Case& test_case = item.test_case;
   std::unique_ptr<CaseBench> bench;
   for (std::size_t s = 0; s < subjects.size(); ++s) {
@@ -252,16 +253,16 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
         }
         if (config.audit) {
           evaluation =
-              bench->audit(subject.description, config.artifact, *config.audit, set.options_json, judged_elements);
+              bench->audit(subject.description, config.artifact, *config.audit, set.options_json, planned_verdicts);
         } else if (subject.executor != nullptr) {
           const auto stated = config.infer_options ? std::nullopt : std::optional(set.options_json);
           evaluation = bench->evaluate_artifact(*subject.executor, subject.description, config.artifact, stated,
-                                                judged_elements);
+                                                planned_verdicts);
         } else {
           if (clients[s] == nullptr) {
             clients[s] = protocol::make_client(client_options(config, subject.spec));
           }
-          evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, judged_elements);
+          evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, planned_verdicts);
         }
       }
       recorder.record(key, test_case, std::move(evaluation),
@@ -373,16 +374,13 @@ core::Result<RunReport> run(const RunConfig& original) {
     }
   }
 
-  // An upper estimate of the elements judged: it enters the threshold as the square root of a logarithm.
-  constexpr double kElementsPerJob = 1e5;
-  const double judged_elements = kElementsPerJob * static_cast<double>(plan.jobs.size());
   const std::size_t threads =
       config.jobs > 0 ? static_cast<std::size_t>(config.jobs) : std::max(1U, std::thread::hardware_concurrency());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     std::vector<std::unique_ptr<protocol::Client>> clients(subjects.size());
     for (std::size_t index = next++; index < config.items.size(); index = next++) {
-      run_item(config, config.items[index], subjects, clients, judged_elements, recorder);
+      run_item(config, config.items[index], subjects, clients, plan.jobs.size(), recorder);
     }
   };
   {

@@ -60,8 +60,8 @@ struct CaseScore {
 class CaseTrials {
  public:
   CaseTrials(const ScoreConfig& config, const std::vector<std::string>& faults, const RunItem& item,
-             double judged_elements)
-      : config_(config), faults_(faults), item_(item), judged_elements_(judged_elements) {}
+             std::size_t planned_verdicts)
+      : config_(config), faults_(faults), item_(item), planned_verdicts_(planned_verdicts) {}
 
   core::Result<CaseScore> run() {
     core::Result<std::unique_ptr<CaseBench>> bench = CaseBench::create(item_.test_case);
@@ -83,8 +83,8 @@ class CaseTrials {
   judge::Judgement judged(const Trial& trial, const std::string& kind) {
     ++out_.judgements;
     constexpr judge::Depth kDepth = judge::Depth::gate;
-    return kind == "qdq" ? bench_->judge(trial, judged_elements_, kDepth)
-                         : bench_->judge(seen_as(trial, kind), judged_elements_, kDepth);
+    return kind == "qdq" ? bench_->judge(trial, planned_verdicts_, kDepth)
+                         : bench_->judge(seen_as(trial, kind), planned_verdicts_, kDepth);
   }
 
   core::Status run_unfaulted() {
@@ -157,7 +157,7 @@ class CaseTrials {
   const ScoreConfig& config_;
   const std::vector<std::string>& faults_;
   const RunItem& item_;
-  double judged_elements_;
+  std::size_t planned_verdicts_;
   std::shared_ptr<embedded::SharedWork> shared_ = embedded::make_shared_work();
   std::unique_ptr<CaseBench> bench_;
   converters::Description description_;
@@ -252,11 +252,9 @@ core::Result<ScoreReport> score(const ScoreConfig& config) {
   std::size_t planned = 0;
   for (const RunItem& item : config.items) planned += item.option_sets.size();
   // As in a run: an upper estimate of the elements judged.
-  constexpr double kElementsPerJob = 1e5;
   std::vector<std::optional<core::Result<CaseScore>>> parts(config.items.size());
   for_each_index(config.items.size(), config.jobs, [&](std::size_t index) {
-    parts[index] =
-        CaseTrials(config, *faults, config.items[index], kElementsPerJob * static_cast<double>(planned)).run();
+    parts[index] = CaseTrials(config, *faults, config.items[index], planned).run();
   });
   ScoreReport report;
   report.faults = *std::move(faults);

@@ -106,7 +106,7 @@ Judgement judge_build(const Build& build, const std::string& demand) {
   }
   evidence.executions.push_back(std::move(execution));
   ReferenceCache cache;
-  return judge(evidence, cache, 1e7);
+  return judge(evidence, cache, 1000);
 }
 
 double noise_ratio_of(const Judgement& judgement) {
