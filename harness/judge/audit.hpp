@@ -48,9 +48,10 @@ class LegalRanges {
   /// Own range first. Empty where the tensor has none (an integer tensor, values that aren't finite).
   [[nodiscard]] std::vector<AllowedRange> of(const std::string& tensor) const;
   /// How `params` miss the tensor's own range where they fit no legal one. Nothing where they fit, or nothing is known;
-  /// parameters that the model gives one of its tensors fit every tensor that shares them.
+  /// parameters that the model gives one of its tensors fit every tensor that shares them. `margin` as in
+  /// check_params(), of the range that fits or else of the tensor's own.
   [[nodiscard]] std::optional<ParamFault> check(const std::string& tensor, const core::QuantParams& params,
-                                                bool constant) const;
+                                                bool constant, ScaleMargin* margin = nullptr) const;
   /// Parameters that the model itself gives the tensor, or one that it may share with.
   [[nodiscard]] std::vector<core::QuantParams> given(const std::string& tensor) const;
   /// The model gives this very tensor parameters: no others are legal.

@@ -11,14 +11,6 @@ namespace {
 
 using core::QuantParams;
 
-std::string range_text(const AllowedRange& range) {
-  const auto end = [](const Interval& interval) {
-    if (interval.low == interval.high) return core::exact_text64(interval.low);
-    return fmt::format("{} … {}", core::exact_text64(interval.low), core::exact_text64(interval.high));
-  };
-  return fmt::format("{}[{}, {}]", range.fixed ? "fixed " : "", end(range.low), end(range.high));
-}
-
 std::string params_text(const QuantParams& params) {
   if (params.scale.empty()) return "no scale";
   return fmt::format("scale {}, zero_point {}, {}", core::exact_text(static_cast<float>(params.scale.front())),
@@ -101,7 +93,9 @@ class ActivationAudit {
           fmt::format("activation \"{}\": expected codes of type {}, actual {}", tensor,
                       core::dtype_name(evidence.options.activation), core::dtype_name(params.type)));
     }
-    const auto fault = legal_.check(tensor, params, constant);
+    ScaleMargin margin;
+    const auto fault = legal_.check(tensor, params, constant, context_.explanation == nullptr ? nullptr : &margin);
+    explain(tensor, margin);
     if (!fault) return;
     const auto ranges = legal_.of(tensor);
     add(fault->facet, tensor, fault->margin,
@@ -111,6 +105,17 @@ class ActivationAudit {
                     ranges.empty() ? "nothing" : range_text(ranges.front()),
                     evidence.method_stated ? converters::method_name(evidence.options.method) : "not stated",
                     evidence.options.symmetric ? "symmetric" : "asymmetric", params_text(params)));
+  }
+
+  void explain(const std::string& tensor, const ScaleMargin& margin) const {
+    if (context_.explanation == nullptr || margin.expected.empty()) return;
+    const char* formula =
+        context_.evidence.options.symmetric
+            ? "max(-lo', hi') ÷ divisor, within 2 ulp of float32 and the float32 error of an extreme ÷ divisor"
+            : "(hi' − lo') ÷ (qmax − qmin), within 2 ulp of float32 and twice the float32 error of an "
+              "extreme ÷ (qmax − qmin)";
+    context_.explanation->note({"activation scale", tensor, margin.range, formula, margin.expected, margin.actual,
+                                margin.distance, margin.limit});
   }
 
   /// Every quantizer that the original has stands in the artifact too.

@@ -118,6 +118,11 @@ class BiasAudit {
       const double limit =
           std::abs(factor_) * step(c) / 2 + kRelativeError * std::abs(expected) + linear_.bias_slack[c];
       const double distance = std::abs(actual - expected);
+      if (context_.explanation != nullptr && context_.explanation->nears("bias", distance / limit)) {
+        context_.explanation->note({"bias", fmt::format("{}[{}]", original_.input(2), c), core::exact_text64(expected),
+                                    "|q_b·s_b − b| ≤ s_b ÷ 2 + 2⁻²²·|b|", core::exact_text64(expected),
+                                    core::exact_text64(actual), distance, limit});
+      }
       if (distance <= limit) continue;
       ++wrong;
       worst = std::max(worst, limit > 0 ? distance / limit : distance);

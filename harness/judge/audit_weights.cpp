@@ -68,13 +68,17 @@ class WeightAudit {
   void add(const ArtifactNode& node, const EffectiveLinear& linear, Facet facet, std::string message,
            double margin = 0) {
     const model::Node& original = context_.evidence.model->graph.nodes[*node.original];
-    const std::string tensor(original.input(linear.operand));
+    const std::string tensor = weight_name(node, linear);
     Finding finding = audit_finding(
         facet, tensor,
         fmt::format("node \"{}\" ({}), weight \"{}\": {}", original.name, original.op_type, tensor, message), margin);
     finding.node = original.name;
     finding.op = original.op_type;
     findings_.push_back(std::move(finding));
+  }
+
+  [[nodiscard]] std::string weight_name(const ArtifactNode& node, const EffectiveLinear& linear) const {
+    return std::string(context_.evidence.model->graph.nodes[*node.original].input(linear.operand));
   }
 
   void check(const ArtifactNode& node, const EffectiveLinear& linear) {
@@ -172,10 +176,15 @@ class WeightAudit {
     one.zero_point = {params.zero_point[channel]};
     const auto limits = core::integer_limits(params.type);
     const bool symmetric = one.zero_point.front() == (limits.low == 0 ? (limits.high + 1) / 2 : 0);
-    auto fault = check_params(one, allowed, symmetric, policy);
-    if (!fault) return std::nullopt;
-    if (is_given(linear, params, channel) || raised_for_bias(node, linear, channel, one.scale.front()))
+    ScaleMargin margin;
+    auto fault = check_params(one, allowed, symmetric, policy, context_.explanation == nullptr ? nullptr : &margin);
+    if (fault && (is_given(linear, params, channel) || raised_for_bias(node, linear, channel, one.scale.front())))
       return std::nullopt;
+    if (!margin.expected.empty()) {
+      context_.explanation->note({"weight scale", fmt::format("{}, channel {}", weight_name(node, linear), channel),
+                                  margin.range, "max|w| ÷ divisor, within 2 ulp of float32 (γ₈ more where folded)",
+                                  margin.expected, margin.actual, margin.distance, margin.limit});
+    }
     return fault;
   }
 
@@ -219,6 +228,14 @@ class WeightAudit {
           std::clamp(exact, static_cast<double>(limits.low) - z, static_cast<double>(limits.high) - z);
       const double distance = std::abs(static_cast<double>(actual[i]) - z - clamped);
       const double limit = 0.5 + quotient_error * std::abs(exact);
+      if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
+        const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());
+        context_.explanation->note({"weight code", weight_name(node, linear) + at,
+                                    fmt::format("{} ÷ {} = {:.6g}", core::exact_text64(weights[i]),
+                                                core::exact_text(static_cast<float>(params.scale[c])), exact),
+                                    "|q − z − clamp(w ÷ s)| ≤ ½ + 2⁻²²·|w ÷ s|", fmt::format("{:.6g}", clamped + z),
+                                    std::to_string(actual[i]), distance, limit});
+      }
       if (distance <= limit) continue;
       ++wrong;
       worst = std::max(worst, distance);

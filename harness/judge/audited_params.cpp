@@ -105,7 +105,7 @@ std::vector<double> divisors(DType type, const converters::Policy& policy) {
 }
 
 std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed, DType type, bool symmetric,
-                                      double divisor, const converters::Policy& policy) {
+                                      double divisor, const converters::Policy& policy, ScaleMargin* margin) {
   Span span = scale_span(allowed, type, symmetric, divisor);
   // What the policy states of every scale holds without a range too.
   if (policy.power_of_two && !is_power_of_two(scale)) {
@@ -130,6 +130,7 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
             std::exp2(std::ceil(std::log2(span.high + tolerance)))};
   }
   const double distance = std::max({0.0, span.low - scale, scale - span.high});
+  if (margin != nullptr) *margin = {range_text(allowed), span_text(span), text(scale), distance, tolerance};
   if (distance <= tolerance) return symmetric ? check_bins(scale, allowed.bins, divisor) : std::nullopt;
   return ParamFault{Facet::scale, span_text(span), text(scale), distance / tolerance};
 }
@@ -157,6 +158,14 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
 }
 
 }  // namespace
+
+std::string range_text(const AllowedRange& range) {
+  const auto end = [](const Interval& interval) {
+    if (interval.low == interval.high) return core::exact_text64(interval.low);
+    return fmt::format("{} … {}", core::exact_text64(interval.low), core::exact_text64(interval.high));
+  };
+  return fmt::format("{}[{}, {}]", range.fixed ? "fixed " : "", end(range.low), end(range.high));
+}
 
 double float32_ulp(double value) {
   const auto single = static_cast<float>(std::abs(value));
@@ -219,7 +228,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
 }
 
 std::optional<ParamFault> check_params(const QuantParams& params, const AllowedRange& allowed, bool symmetric,
-                                       const converters::Policy& policy) {
+                                       const converters::Policy& policy, ScaleMargin* margin) {
   if (params.scale.size() != 1 || params.zero_point.size() != 1) {
     return ParamFault{Facet::count, "1 scale", fmt::format("{} scales", params.scale.size()), 0};
   }
@@ -229,7 +238,7 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   }
   std::optional<ParamFault> fault;
   for (const double divisor : divisors(params.type, policy)) {
-    fault = check_scale(scale, allowed, params.type, symmetric, divisor, policy);
+    fault = check_scale(scale, allowed, params.type, symmetric, divisor, policy, margin);
     if (!fault) break;
   }
   if (fault) return fault;

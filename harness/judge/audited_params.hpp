@@ -51,13 +51,23 @@ struct ParamFault {
   std::string actual;
   double margin = 0;  ///< distance ÷ allowance
 };
-/// Nothing where one per-tensor scale and zero_point fit `allowed`.
+/// A declared scale beside the allowed one: how far off, and how far it may be.
+struct ScaleMargin {
+  std::string range, expected, actual;
+  double distance = 0, limit = 0;
+};
+/// Nothing where one per-tensor scale and zero_point fit `allowed`. `margin`, where not null, tells how well the scale
+/// does, fault or not; it stays as it was where any scale would.
 ///
 /// Limits   scale: 2 ulp of float32 and the slack's share; zero_point: nearest to qmin − lo'/s for the declared s, one
 ///          step off only where that lies within the slack of a half. A range without extent, or below float32's least
 ///          normal, takes any positive finite scale.
 [[nodiscard]] std::optional<ParamFault> check_params(const core::QuantParams& params, const AllowedRange& allowed,
-                                                     bool symmetric, const converters::Policy& policy);
+                                                     bool symmetric, const converters::Policy& policy,
+                                                     ScaleMargin* margin = nullptr);
+
+/// "[-1.5, 2]", an interval "a … b" for an end that may be any in between.
+[[nodiscard]] std::string range_text(const AllowedRange& range);
 
 /// Spacing of float32 numbers at `value`.
 [[nodiscard]] double float32_ulp(double value);

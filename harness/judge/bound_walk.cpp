@@ -365,8 +365,21 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   constants.inputs[2] = enclosure_around(bias, bias_radius);
 }
 
-BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice)
-    : plan_(plan), inputs_(inputs), known_(std::move(known)), rounds_twice_(rounds_twice) {}
+BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice,
+                     const ErrorSources& sources)
+    : plan_(plan), inputs_(inputs), known_(std::move(known)), rounds_twice_(rounds_twice), sources_(sources) {}
+
+bool BoundWalk::counts_constant(std::size_t entry, std::size_t index) const {
+  if (sources_.weights && sources_.biases && sources_.constants) {
+    return true;
+  }
+  const auto slots = weight_slots(plan_.model().entries[entry].node, plan_.model().constants);
+  if (slots && index == slots->weight) {
+    return sources_.weights;
+  }
+  constexpr std::size_t kBias = 2;
+  return slots && slots->has_bias_slot && index == kBias ? sources_.biases : sources_.constants;
+}
 
 const Enclosure* BoundWalk::find(const std::string& tensor) const {
   const auto found = values_.find(tensor);
@@ -395,7 +408,8 @@ void BoundWalk::run(const OnTensor& on_tensor) {
       if (node.inputs[k].empty()) {
         inputs.push_back(nullptr);
       } else if (constant != plan_.constants(i).inputs.end()) {
-        inputs.push_back(&constant->second);
+        const bool counts = counts_constant(i, k);
+        inputs.push_back(counts ? &constant->second : &storage.emplace_back(exact_enclosure(constant->second.centre)));
       } else if (const Enclosure* value = find(node.inputs[k]); value != nullptr) {
         before.back() = value;
         storage.push_back(operand(i, k, node.inputs[k], *value));
@@ -438,7 +452,7 @@ core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
   const EffectiveModel& model = plan_.model();
   const bool quantizes = node.op_type == "QuantizeLinear";
   if (!quantizes && node.op_type != "DequantizeLinear") {
-    return enclose_node(node, model.opset(node.domain), inputs, kFloatArithmetic);
+    return enclose_node(node, model.opset(node.domain), inputs, sources_.float32 ? kFloatArithmetic : Arithmetic{});
   }
   const auto params = read_quant_params(node, model.constants);
   if (!params) {
@@ -517,7 +531,8 @@ Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::st
     return value;  // the artifact's quantizer stands for this very node
   }
   if (!known_) {
-    return rounded(tensor, value);
+    const bool is_input = plan_.model().original->graph.find_input(tensor) != nullptr;
+    return (is_input ? sources_.inputs : sources_.inner) ? rounded(tensor, value) : value;
   }
   const std::string codes = plan_.codes_read(entry, index);
   Enclosure hull = value;

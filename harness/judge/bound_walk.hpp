@@ -61,6 +61,17 @@ class QuantizationPlan {
   bool has_inner_ = false;
 };
 
+/// The errors of correct quantization that a bound counts. What a source adds is the bound with it less the one without
+/// (bound_terms.hpp).
+struct ErrorSources {
+  bool float32 = true;    ///< the executor's float32 arithmetic
+  bool inputs = true;     ///< rounding and clipping of graph inputs
+  bool inner = true;      ///< the same of tensors in between
+  bool weights = true;    ///< rounding of weights
+  bool biases = true;     ///< rounding of biases
+  bool constants = true;  ///< rounding of other constant operands
+};
+
 /// One data set's way through the original, with bounds on what correct quantization may do to every tensor.
 ///
 /// End to end: the bound grows from the inputs to the outputs. Locally (`known` given): every node starts from what
@@ -70,7 +81,8 @@ class BoundWalk {
   /// `known` gives the dequantized values of an artifact's codes by their name, or null; end to end it is empty.
   using Known = std::function<core::TensorPtr(const std::string& codes)>;
   /// `rounds_twice` grants every rounding the quarter step of a double rounding.
-  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice = false);
+  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice = false,
+            const ErrorSources& sources = {});
 
   /// Sees every graph input (`entry` null) and every tensor that an entry makes, before its own quantization, as soon
   /// as it is bounded. A tensor is freed after its last reader.
@@ -91,6 +103,8 @@ class BoundWalk {
  private:
   [[nodiscard]] core::Result<std::vector<Enclosure>> enclose(const model::Node& node,
                                                              std::span<const Enclosure* const> inputs) const;
+  /// Whether the sources count the error of constant `index` of the entry's inputs.
+  [[nodiscard]] bool counts_constant(std::size_t entry, std::size_t index) const;
   [[nodiscard]] Enclosure passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans,
                                     bool itself) const;
   [[nodiscard]] Enclosure operand(std::size_t entry, std::size_t index, const std::string& tensor,
@@ -103,6 +117,7 @@ class BoundWalk {
   Known known_;
   bool rounds_twice_;
   OnNode on_node_;
+  ErrorSources sources_;
   std::map<std::string, Enclosure, std::less<>> values_;
   std::string note_;
 };

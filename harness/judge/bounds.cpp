@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/bound_compare.hpp"
+#include "harness/judge/bound_derivation.hpp"
 #include "harness/judge/bound_walk.hpp"
 #include "harness/judge/correlated.hpp"
 #include "harness/judge/enclosure_rules.hpp"
@@ -26,53 +27,6 @@ using model::Node;
 using Rounding = QuantizationPlan::Rounding;
 
 constexpr std::size_t kMaxFindings = 10;
-
-/// An output element is stored as float32.
-double storage_error(double value) { return 2 * kFloatUnit * std::fabs(value) + 0x1p-149; }
-
-/// What the comparison of one tensor with its bound shows.
-struct Excess {
-  std::int64_t wrong = 0, elements = 0, vacuous = 0;
-  double margin = 0;  ///< largest |e| ÷ limit
-  std::int64_t worst = 0;
-  double expected = 0, actual = 0, limit = 0;
-  bool not_a_number = false;
-};
-
-/// `ends` hold what correct quantization may give; on either side of `expected` they are a limit of their own.
-Excess compare(const Enclosure& ends, std::span<const double> actual) {
-  const std::span<const double> expected = ends.centre->reals();
-  const std::span<const double> lows = ends.low_or_centre().reals(), highs = ends.high_or_centre().reals();
-  Excess excess;
-  excess.elements = static_cast<std::int64_t>(expected.size());
-  double low = 0, high = 0;
-  for (const double value : expected) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  constexpr double kJustBelow = 1 - 0x1p-50;  // what stays below the margin so far by more than a rounding
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double error = std::fabs(actual[i] - expected[i]);
-    const double side = actual[i] < expected[i] ? expected[i] - lows[i] : highs[i] - expected[i];
-    const double limit = std::max(side, 0.0) + storage_error(expected[i]);
-    const bool inside = error <= limit;  // false for NaN
-    excess.wrong += inside ? 0 : 1;
-    excess.vacuous += std::min(expected[i] - lows[i], highs[i] - expected[i]) >= high - low ? 1 : 0;
-    if (i > 0 && error <= excess.margin * limit * kJustBelow) {
-      continue;
-    }
-    excess.not_a_number = excess.not_a_number || std::isnan(actual[i]);
-    const double margin = std::isnan(error) ? std::numeric_limits<double>::infinity() : error / limit;
-    if (margin > excess.margin || i == 0) {
-      excess.margin = margin;
-      excess.worst = static_cast<std::int64_t>(i);
-      excess.expected = expected[i];
-      excess.actual = actual[i];
-      excess.limit = limit;
-    }
-  }
-  return excess;
-}
 
 std::string number(double value) { return core::exact_text(static_cast<float>(value)); }
 
@@ -153,6 +107,11 @@ class BoundsCheck {
         check_tensor(bounds, entry, tensor, expected, known, execution);
       }
     });
+    const CodeLookup codes = [&](const std::string& name) {
+      const Enclosure* held = walk.find(name);
+      return held == nullptr ? nullptr : held->centre;
+    };
+    nearest_.derive({context_, plan_, execution, known, codes, rounds_twice()});
   }
 
   /// What quantizers inside a decomposed operator (HardSwish as HardSigmoid and Mul) may add to the next tensor that
@@ -212,6 +171,7 @@ class BoundsCheck {
         continue;
       }
       Enclosure ends = bounds.quantized(expected, rounding);
+      const Enclosure own = ends;
       const auto extra = extra_.find(rounding.codes);
       if (rounding.chained || extra != extra_.end()) {
         std::vector<double> more(static_cast<std::size_t>(value->size()), rounding.chained ? chained : 0);
@@ -221,9 +181,17 @@ class BoundsCheck {
         rules::widen(ends, more);
       }
       applied_ = true;
-      const Excess excess = compare(ends, value->reals());
+      const Excess excess = compare_bounds(ends, value->reals());
       if (context_.evidence.model->graph.find_output(tensor) != nullptr) {
         raise_margin(excess.margin);
+      }
+      if (context_.explanation != nullptr) {
+        nearest_.see({entry,
+                      tensor,
+                      excess,
+                      expected.centre,
+                      {{"rounding and clipping of the tensor itself", own},
+                       {"quantizers that the original does not have", ends}}});
       }
       if (excess.wrong > 0) {
         report(entry, tensor, execution.data_set, *expected.centre, excess,
@@ -252,6 +220,7 @@ class BoundsCheck {
         check_output(bounds, correlated, *entry, tensor, expected, actual->second, noise, execution.data_set);
       }
     });
+    nearest_.derive({context_, plan_, execution, {}, {}, rounds_twice()});
   }
 
   void check_output(const BoundWalk& bounds, CorrelatedBound& correlated, const EffectiveModel::Entry& entry,
@@ -260,9 +229,19 @@ class BoundsCheck {
     applied_ = true;
     const Enclosure carried = noise ? narrowed(*noise, expected) : expected;
     const Enclosure plain = bounds.rounded(tensor, carried);
-    const Enclosure signed_ends = bounds.rounded(tensor, with_signs(correlated, tensor, carried, plain, actual));
-    const Excess excess = compare(signed_ends, actual.reals());
+    const Enclosure with_kept_signs = with_signs(correlated, tensor, carried, plain, actual);
+    const Enclosure ends = bounds.rounded(tensor, with_kept_signs);
+    const Excess excess = compare_bounds(ends, actual.reals());
     raise_margin(excess.margin);
+    if (context_.explanation != nullptr) {
+      nearest_.see({&entry,
+                    tensor,
+                    excess,
+                    expected.centre,
+                    {{"random roundings add up to no more than t·σ", carried},
+                     {"what one source sends along several paths cancels", with_kept_signs},
+                     {"rounding and clipping of the tensor itself", ends}}});
+    }
     const auto elements = static_cast<double>(std::max<std::int64_t>(excess.elements, 1));
     out_.metrics.push_back({tensor, data_set, "l2_vacuous", static_cast<double>(excess.vacuous) / elements});
     if (excess.wrong > 0) {
@@ -396,6 +375,7 @@ class BoundsCheck {
   QuantizationPlan plan_;
   std::map<std::string, const Quantizer*> quantizers_;
   std::map<std::string, std::vector<double>> extra_;
+  NearestElement nearest_;
   std::vector<Finding> findings_;
   bool applied_ = false;
 };

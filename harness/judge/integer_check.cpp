@@ -9,6 +9,7 @@
 #include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/execution_style.hpp"
 #include "harness/judge/integer_compare.hpp"
+#include "harness/judge/integer_derivation.hpp"
 #include "harness/judge/layers.hpp"
 
 // L1: the artifact's own graph in exact arithmetic, an interval of admissible codes per element. What each style is
@@ -249,6 +250,9 @@ class IntegerCheck {
       }
       out_.metrics.push_back({"", "", "l1_elements", static_cast<double>(explanation.compared)});
       out_.metrics.push_back({"", "", "l1_ambiguous", static_cast<double>(explanation.ambiguous)});
+      if (context_.explanation != nullptr) {
+        context_.explanation->integers = derive_nearest_tie(context_, *prepared_, executions_, *explanation.style);
+      }
     }
     return {};
   }
@@ -289,6 +293,9 @@ class IntegerCheck {
       check.run();
       for (const Comparison& comparison : check.comparisons()) {
         if (!comparison.agrees() && reported.insert(comparison.tensor).second && findings.size() < Comparison::kShown) {
+          if (context_.explanation != nullptr && findings.empty() && !comparison.shown.empty()) {
+            context_.explanation->integers = derive_difference(context_, *prepared_, *execution, style, comparison);
+          }
           findings.push_back(finding(*execution, comparison, style, findings.empty()));
         }
       }

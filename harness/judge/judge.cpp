@@ -66,13 +66,16 @@ double judged_elements(const Evidence& evidence, std::size_t planned_verdicts) {
 
 class Judge {
  public:
-  Judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth)
+  Judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth,
+        Explanation* explanation = nullptr)
       : evidence_(evidence), cache_(cache), depth_(depth), context_{evidence,
                                                                     nullptr,
                                                                     {},
                                                                     nullptr,
                                                                     {},
-                                                                    judged_elements(evidence, planned_verdicts)} {}
+                                                                    judged_elements(evidence, planned_verdicts)} {
+    context_.explanation = explanation;
+  }
 
   Judgement run() {
     if (auto settled = settle_status(evidence_)) return std::move(*settled);
@@ -275,6 +278,12 @@ std::string index_text(std::int64_t flat, const core::Shape& shape) {
 
 Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth) {
   return Judge(evidence, cache, planned_verdicts, depth).run();
+}
+
+Explained explain(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {
+  Explained out;
+  out.judgement = Judge(evidence, cache, planned_verdicts, Depth::full, &out.explanation).run();
+  return out;
 }
 
 Judgement audit(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {

@@ -11,6 +11,7 @@
 #include "converters/converter.hpp"
 #include "harness/core/tensor.hpp"
 #include "harness/corpus/case.hpp"
+#include "harness/judge/explanation.hpp"
 #include "harness/judge/verdict.hpp"
 #include "harness/model/graph.hpp"
 
@@ -68,6 +69,13 @@ enum class Depth { full, gate };
 /// happened inside, it asks for traces and leaves them in `evidence`.
 [[nodiscard]] Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts,
                               Depth depth = Depth::full);
+
+/// The same in full, and where its numbers come from.
+struct Explained {
+  Judgement judgement;
+  Explanation explanation;
+};
+[[nodiscard]] Explained explain(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts);
 
 /// L0 alone, by the same code: a Q/DQ artifact, or a table of scales in evidence.conversion.tensors (artifact kind
 /// "scales"). Executions need no outputs; their inputs are data to weigh a narrow Concat on.

@@ -10,6 +10,7 @@
 #include "harness/core/quant_params.hpp"
 #include "harness/core/tensor.hpp"
 #include "harness/judge/artifact_view.hpp"
+#include "harness/judge/explanation.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/verdict.hpp"
 
@@ -53,6 +54,8 @@ struct LayerContext {
   const CalibrationRanges* calibration = nullptr;
   /// Millions of elements in one run: deep networks.
   bool large = false;
+  /// Where each layer writes what its verdict comes from; null where nobody asks.
+  Explanation* explanation = nullptr;
 
   /// t = √(2 ln(2N/α)).
   [[nodiscard]] double threshold() const;

@@ -174,8 +174,8 @@ std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) con
   return all;
 }
 
-std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params,
-                                             bool constant) const {
+std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params, bool constant,
+                                             ScaleMargin* margin) const {
   const Evidence& evidence = context_.evidence;
   const auto is_params = [&](const core::QuantParams& given) { return given == params; };
   for (const auto& [name, given] : given_) {
@@ -183,9 +183,12 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
   }
   std::optional<ParamFault> first;
   for (const AllowedRange& range : of(tensor)) {
-    auto fault = check_params(params, range, evidence.options.symmetric, policy_);
+    ScaleMargin own;
+    ScaleMargin* asked = margin == nullptr ? nullptr : &own;
+    auto fault = check_params(params, range, evidence.options.symmetric, policy_, asked);
     // A constant operand may be quantized like a weight: symmetric whatever the activations are.
-    if (fault && constant) fault = check_params(params, range, !evidence.options.symmetric, policy_);
+    if (fault && constant) fault = check_params(params, range, !evidence.options.symmetric, policy_, asked);
+    if (margin != nullptr && (!fault || !first)) *margin = std::move(own);
     if (!fault) return std::nullopt;
     // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
     if (!first) first = std::move(fault);

@@ -1,0 +1,28 @@
+#include "harness/judge/explanation.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace assay::judge {
+
+double ParameterDerivation::margin() const {
+  if (limit > 0) return distance / limit;
+  return distance > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
+bool Explanation::nears(std::string_view what, double margin) const {
+  const auto same = std::ranges::find(parameters, what, &ParameterDerivation::what);
+  return same == parameters.end() || margin > same->margin();
+}
+
+void Explanation::note(ParameterDerivation parameter) {
+  const auto same = std::ranges::find(parameters, parameter.what, &ParameterDerivation::what);
+  if (same == parameters.end()) {
+    parameters.push_back(std::move(parameter));
+  } else if (parameter.margin() > same->margin()) {
+    *same = std::move(parameter);
+  }
+}
+
+}  // namespace assay::judge
