@@ -42,6 +42,7 @@ void register_converters(CLI::App& app, Action& action);
 void register_doctor(CLI::App& app, Action& action);
 void register_drift(CLI::App& app, Action& action);
 void register_exec(CLI::App& app, Action& action);
+void register_explain(CLI::App& app, Action& action);
 void register_fetch(CLI::App& app, Action& action);
 void register_history(CLI::App& app, Action& action);
 void register_list(CLI::App& app, Action& action);

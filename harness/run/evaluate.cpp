@@ -305,6 +305,15 @@ Judgement CaseBench::judge(Trial trial, std::size_t planned_verdicts, judge::Dep
   return judgement;
 }
 
+judge::Explained CaseBench::explain(Trial trial, std::size_t planned_verdicts) {
+  if (trial.settled) {
+    return {*trial.settled, {}};
+  }
+  judge::Explained explained = judge::explain(trial.evidence, *references_, planned_verdicts);
+  note_relations(trial.relations, explained.judgement);
+  return explained;
+}
+
 void CaseBench::discard(const Trial& trial) {
   std::error_code ignored;
   fs::remove_all(trial.evidence.output_folder, ignored);

@@ -70,6 +70,8 @@ class CaseBench {
   /// Judges what attempt() gave.
   [[nodiscard]] judge::Judgement judge(Trial trial, std::size_t planned_verdicts,
                                        judge::Depth depth = judge::Depth::full);
+  /// The same with where the numbers come from.
+  [[nodiscard]] judge::Explained explain(Trial trial, std::size_t planned_verdicts);
   /// Removes what the converter wrote for `trial`.
   static void discard(const Trial& trial);
 

@@ -1,0 +1,38 @@
+#include "harness/run/explain.hpp"
+
+#include "converters/protocol/client.hpp"
+#include "harness/run/evaluate.hpp"
+
+namespace assay::run {
+
+core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::OptionSet& options,
+                                       const ConverterSpec& converter, double timeout_s) {
+  if (!converter.unavailable.empty()) {
+    return core::Error{core::ErrorKind::usage, converter.unavailable, {}, {}, {}};
+  }
+  protocol::ClientOptions client_options;
+  client_options.command = converter.command;
+  client_options.timeout_s = timeout_s;
+  const std::unique_ptr<protocol::Client> client = protocol::make_client(client_options);
+  const core::Result<converters::Description> description = client->describe();
+  if (!description) {
+    return description.error();
+  }
+  const core::Result<std::unique_ptr<CaseBench>> bench = CaseBench::create(item.test_case, item.data);
+  if (!bench) {
+    return bench.error().within(item.test_case.name);
+  }
+  Trial trial = (*bench)->attempt(*client, *description, options.options_json);
+  ExplainedVerdict out;
+  out.case_name = item.test_case.name;
+  out.options = options.label;
+  out.converter = description->name;
+  out.version = description->version;
+  out.artifact_kind = trial.artifact_kind;
+  judge::Explained explained = (*bench)->explain(std::move(trial), 1);
+  out.judgement = std::move(explained.judgement);
+  out.explanation = std::move(explained.explanation);
+  return out;
+}
+
+}  // namespace assay::run

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "harness/judge/judge.hpp"
+#include "harness/run/runner.hpp"
+
+namespace assay::run {
+
+/// One verdict with everything that it comes from.
+struct ExplainedVerdict {
+  std::string case_name, options, converter, version, artifact_kind;
+  judge::Judgement judgement;
+  judge::Explanation explanation;
+};
+
+/// Converts, executes and judges `item` under one of its option sets as run() does, and records nothing.
+/// Errors   what keeps the converter from being asked: it isn't installed, can't be described; the case has no model.
+[[nodiscard]] core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::OptionSet& options,
+                                                     const ConverterSpec& converter, double timeout_s);
+
+}  // namespace assay::run

@@ -1,0 +1,178 @@
+// `assay explain`: every number of a verdict, for a pass as well as a fail.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "tests/cli/home.hpp"
+#include "tests/support/source_tree.hpp"
+
+namespace assay::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class Explain : public HomeTest {
+ protected:
+  [[nodiscard]] json explained(const std::vector<std::string>& words) const {
+    std::vector<std::string> arguments{"explain"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    arguments.emplace_back("--json");
+    const Call call = run(arguments);
+    EXPECT_EQ(call.code, 0) << call.out << call.err;
+    return call.json();
+  }
+
+  static std::map<std::string, double> terms(const json& derivation) {
+    std::map<std::string, double> terms;
+    for (const json& term : derivation["terms"]) terms[term["source"]] = term["value"];
+    return terms;
+  }
+  static void expect_sum(const json& derivation, const std::string& where) {
+    if (derivation.is_null()) return;
+    double sum = 0, magnitude = 0;
+    for (const auto& [source, value] : terms(derivation)) {
+      sum += value;
+      magnitude += std::fabs(value);
+    }
+    EXPECT_NEAR(sum, derivation["limit"].get<double>(), 1e-12 * magnitude) << where << "\n" << derivation.dump(1);
+  }
+
+  /// y = x·w + b with x always 1.27: s_x = 0.01, s_w = 0.5/127, and every term of the bound can be written down.
+  void write_tiny() const {
+    write("cases/tiny.json", R"json({
+      "family": "tiny", "title": "one product of two", "tags": ["Gemm"],
+      "graph": ["agraph (float[1,2] x) => (float[1,1] y) { y = Gemm (x, w, b) }"],
+      "opset": 13, "options": { "symmetric": true },
+      "initializers": { "w": { "shape": [2, 1], "values": [0.5, -0.254] }, "b": { "shape": [1], "values": [0.1] } },
+      "inputs": { "x": { "data": ["typical"], "range": [-1.27, 1.27], "kind": "constant" } },
+      "kills": ["bias_dropped"] })json");
+  }
+};
+
+TEST_F(Explain, GivesTheNumbersOfATinyCase) {
+  write_tiny();
+  const json verdict = explained({"tiny"});
+  const double s_x = 0.01, s_w = 0.5 / 127, y = 1.27 * (0.5 - 0.254) + 0.1, s_y = y / 127;
+  // Codes of w: 127 and −0.254·127/0.5 = −64.516 → −65; of b: 0.1/(s_x·s_w) = 2540.
+  const double accumulator = 127 * 127 - 127 * 65 + 2540;
+
+  const json& integers = verdict["L1"];
+  EXPECT_EQ(integers["accumulation"]["accumulator"], accumulator);
+  EXPECT_EQ(integers["accumulation"]["bias_code"], 2540);
+  EXPECT_NEAR(integers["accumulation"]["multiplier"], s_x * s_w / s_y, 1e-8);
+  EXPECT_NEAR(integers["quotient"], accumulator * s_x * s_w / s_y, 1e-4);
+  EXPECT_EQ(integers["expected_low"], 126);  // 126.25 is rounded
+  EXPECT_EQ(integers["actual"], 126);
+  ASSERT_EQ(integers["taps"].size(), 2U);
+  EXPECT_EQ(integers["taps"][0]["x_code"], 127);
+  EXPECT_EQ(integers["taps"][1]["w_code"], -65);
+
+  const json& bound = verdict["L2"]["end_to_end"];
+  EXPECT_EQ(bound["index"], "[0,0]");
+  EXPECT_NEAR(bound["expected"], y, 1e-7);
+  EXPECT_NEAR(bound["actual"], 126 * s_y, 1e-7);
+  const std::map<std::string, double> parts = terms(bound);
+  const double half = s_w / 2;
+  EXPECT_NEAR(parts.at("rounding and clipping of graph inputs"), 0.754 * s_x / 2, 1e-6);
+  EXPECT_NEAR(parts.at("rounding of weights"), 2 * (1.27 + s_x / 2) * half, 1e-6);  // Σ|x|δw + Σδx·δw
+  EXPECT_NEAR(parts.at("rounding of biases"), s_x * s_w / 2, 1e-7);
+  EXPECT_NEAR(parts.at("rounding and clipping of the tensor itself"), s_y / 2, 1e-6);
+  expect_sum(bound, "tiny");
+
+  // Locally x is what its codes say, so that only the node's own roundings are left.
+  const json& local = verdict["L2"]["local"];
+  EXPECT_FALSE(terms(local).contains("rounding and clipping of graph inputs"));
+  EXPECT_NEAR(terms(local).at("rounding of weights"), 2 * 1.27 * half, 1e-6);
+  EXPECT_EQ(local["accumulation"]["accumulator"], accumulator);
+  expect_sum(local, "tiny, locally");
+
+  std::set<std::string> kinds;
+  for (const json& parameter : verdict["L0"]) {
+    kinds.insert(parameter["what"]);
+    if (parameter["what"] == "weight code") {
+      EXPECT_EQ(parameter["actual"], "-65");
+      EXPECT_NEAR(parameter["distance"], 65 - 0.254 * 127 / 0.5, 1e-4);
+    }
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("activation scale", "bias", "weight code", "weight scale"));
+}
+
+TEST_F(Explain, SaysTheSameInWords) {
+  write_tiny();
+  const Call call = run({"explain", "tiny"});
+  EXPECT_EQ(call.code, 0) << call.err;
+  EXPECT_THAT(call.out, HasSubstr("accumulator 10414 = Σ q_x·q_w +2540"));
+  EXPECT_THAT(call.out, HasSubstr("x[0,1] 1.27 (code 127) · w[1,0]"));
+  for (const char* layer : {"\nL0 ", "\nL1 ", "\nL2 "}) EXPECT_THAT(call.out, HasSubstr(layer));
+}
+
+TEST_F(Explain, DerivesTheElementThatAFaultSpoils) {
+  const json dropped = explained({"mini/stride=1", "--fault", "bias_dropped"});
+  EXPECT_EQ(dropped["verdict"], "fail");
+  EXPECT_EQ(dropped["gate"], "red");
+  EXPECT_GT(dropped["L2"]["local"]["margin"], 1);
+  expect_sum(dropped["L2"]["local"], "bias_dropped");
+
+  const json truncated = explained({"mini/stride=1", "--fault", "multiplier_8_bits"});
+  const json& wrong = truncated["L1"];
+  EXPECT_TRUE(wrong["wrong"]);
+  EXPECT_EQ(wrong["node"], "y");
+  EXPECT_NE(wrong["expected_low"], wrong["actual"]);
+  // The expected code is the accumulator times the multiplier, rounded.
+  const double value =
+      wrong["accumulation"]["accumulator"].get<double>() * wrong["accumulation"]["multiplier"].get<double>();
+  EXPECT_NEAR(value, wrong["quotient"], 1e-5 * std::fabs(value));
+  const double code =
+      std::nearbyint(wrong["quotient"].get<double>()) + wrong["accumulation"]["y_zero_point"].get<double>();
+  EXPECT_EQ(wrong["expected_low"], code);
+}
+
+TEST_F(Explain, TellsARefusalAndAnUnknownCase) {
+  const Call many = run({"explain", "mini"});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_THAT(many.err, HasSubstr("explain takes one"));
+  const Call unknown = run({"explain", "mini/stride=7"});
+  EXPECT_EQ(unknown.code, 5);
+  write("cases/refused.json", R"json({
+      "family": "refused", "title": "no INT8 form, and none other allowed", "tags": ["CumSum"],
+      "graph": ["agraph (float[3,5] x) => (float[3,5] y) { y = CumSum (x, axis) }"],
+      "opset": 13, "options": { "precision": { "CumSum": "int8" } },
+      "initializers": { "axis": { "type": "int32", "shape": [], "values": [1] } },
+      "inputs": { "x": { "data": ["typical"] } }, "expect": { "status": "refused", "refused": { "node": "y", "operator": "CumSum", "reason": "INT8" } },
+      "kills": ["partial_output"] })json");
+  const json refused = explained({"refused"});
+  EXPECT_TRUE(refused["L1"].is_null());
+  EXPECT_THAT(refused["L0"], testing::IsEmpty());
+  EXPECT_TRUE(refused["L2"]["local"].is_null());
+}
+
+TEST_F(Explain, TermsAddUpToTheLimitOfEveryShippedFamily) {
+  const std::map<std::string, std::string> shipped{{"ASSAY_HOME", source_tree().string()}};
+  const Call list = run({"list", "default", "--json"}, shipped);
+  ASSERT_EQ(list.code, 0) << list.err;
+  std::map<std::string, std::vector<std::string>> families;
+  const json listed = list.json();
+  for (const json& entry : listed["cases"]) families[entry["family"]].push_back(entry["case"]);
+  ASSERT_GE(families.size(), 15U);
+  for (const auto& [family, cases] : families) {
+    int derived = 0;
+    // Refusals have nothing to derive: three cases from all over the family.
+    for (const std::size_t at : {std::size_t{0}, cases.size() / 2, cases.size() - 1}) {
+      const Call call = run({"explain", cases[at], "--json"}, shipped);
+      ASSERT_EQ(call.code, 0) << cases[at] << call.err;
+      const json verdict = call.json();
+      EXPECT_EQ(verdict["gate"], "green") << cases[at];
+      for (const char* kind : {"local", "end_to_end"}) {
+        expect_sum(verdict["L2"][kind], cases[at]);
+        derived += verdict["L2"][kind].is_null() ? 0 : 1;
+      }
+    }
+    EXPECT_TRUE(derived > 0 || family == "unsupported_op") << family;
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
