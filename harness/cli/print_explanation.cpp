@@ -120,7 +120,7 @@ std::string taps_text(const std::vector<Tap>& taps) {
 }
 
 std::string parameter_text(const ParameterDerivation& p) {
-  return fmt::format("  {} of \"{}\": expected {}, actual {}; off by {}, allowed {} (margin {:.2f})\n    from {}: {}\n",
+  return fmt::format("  {} of \"{}\": expected {}, actual {}; off by {}, allowed {} (margin {:.3g})\n    from {}: {}\n",
                      p.what, p.tensor, p.expected, p.actual, brief(p.distance), brief(p.limit), p.margin(), p.range,
                      p.formula);
 }
