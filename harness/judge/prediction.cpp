@@ -189,6 +189,7 @@ class PredictionCheck {
     finding.tensor = tensor;
     finding.data_set = data_set;
     finding.margin = -power.deviation_db() / limit;
+    finding.predicted = true;
     std::string maker = "graph input";
     if (const auto producer = wiring_.producer(tensor)) {
       const Node& node = context_.evidence.model->graph.nodes[*producer];

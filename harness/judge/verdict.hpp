@@ -67,10 +67,11 @@ struct Finding {
   Stage stage = Stage::judge;
   Facet facet = Facet::status;
   std::string node, op, tensor, data_set;
-  std::string layer;    ///< "L0", "L1", "L2", or empty
-  std::string message;  ///< several lines allowed: what, where, both values
-  double margin = 0;    ///< |e| ÷ limit where it is numeric
-  bool amber = false;   ///< recorded and shown, but only allowed, not required: never red by itself
+  std::string layer;       ///< "L0", "L1", "L2", or empty
+  std::string message;     ///< several lines allowed: what, where, both values
+  double margin = 0;       ///< |e| ÷ limit where it is numeric
+  bool amber = false;      ///< recorded and shown, but only allowed, not required: never red by itself
+  bool predicted = false;  ///< found against the predicted noise, not against a bound (prediction.hpp)
 };
 
 /// Recorded for a tensor, pass or fail; gates nothing.

@@ -190,8 +190,10 @@ class CaseVariants {
 
   void judge_trial(const Variant& variant, const std::string& label, const Trial& trial) {
     for (const std::string& kind : config_.kinds) {
+      const judge::Depth depth = config_.on_judged ? judge::Depth::full : judge::Depth::gate;
       const judge::Judgement judgement =
-          bench_->judge(kind == "qdq" ? trial : seen_as(trial, kind), planned_verdicts_, judge::Depth::gate);
+          bench_->judge(kind == "qdq" ? trial : seen_as(trial, kind), planned_verdicts_, depth);
+      if (config_.on_judged) config_.on_judged({item_, variant.name, kind, trial, judgement});
       VariantScore& score = out_.variants.back();
       ++score.judgements;
       if (judgement.gate != judge::Gate::red) continue;

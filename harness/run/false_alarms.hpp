@@ -15,6 +15,7 @@ struct FalseAlarmConfig {
   std::vector<std::string> variants;         ///< by name; empty: all that can run here
   std::vector<std::string> kinds = {"qdq"};  ///< artifact kinds
   int jobs = 0;
+  OnJudged on_judged = {};  ///< sees every judgement, then in full depth
 };
 
 /// One variant's count.

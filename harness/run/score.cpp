@@ -80,11 +80,13 @@ class CaseTrials {
     std::optional<double> sqnr_db;
   };
 
-  judge::Judgement judged(const Trial& trial, const std::string& kind) {
+  judge::Judgement judged(const std::string& fault, const Trial& trial, const std::string& kind) {
     ++out_.judgements;
-    constexpr judge::Depth kDepth = judge::Depth::gate;
-    return kind == "qdq" ? bench_->judge(trial, planned_verdicts_, kDepth)
-                         : bench_->judge(seen_as(trial, kind), planned_verdicts_, kDepth);
+    const judge::Depth depth = config_.on_judged ? judge::Depth::full : judge::Depth::gate;
+    judge::Judgement judgement = kind == "qdq" ? bench_->judge(trial, planned_verdicts_, depth)
+                                               : bench_->judge(seen_as(trial, kind), planned_verdicts_, depth);
+    if (config_.on_judged) config_.on_judged({item_, fault, kind, trial, judgement});
+    return judgement;
   }
 
   core::Status run_unfaulted() {
@@ -96,7 +98,7 @@ class CaseTrials {
     for (const corpus::OptionSet& set : item_.option_sets) {
       Unfaulted unfaulted{bench_->attempt(**plain, description_, set.options_json), {}};
       for (const std::string& kind : config_.kinds) {
-        const judge::Judgement judgement = judged(unfaulted.trial, kind);
+        const judge::Judgement judgement = judged("", unfaulted.trial, kind);
         if (!unfaulted.sqnr_db) unfaulted.sqnr_db = judgement.sqnr_db;
         if (judgement.gate == judge::Gate::red) {
           out_.false_alarms.push_back({"none:" + kind, item_.test_case.name, set.label, judgement.reason});
@@ -129,17 +131,17 @@ class CaseTrials {
     const bool outputs_same = same_outputs(before, after);
     bool all_killed = true, measured = false;
     for (const std::string& kind : config_.kinds) {
-      if (out_.kinds[kind][fault].killed()) continue;
+      if (!config_.on_judged && out_.kinds[kind][fault].killed()) continue;
       if (!same_to(kind, unfaulted.trial, trial, outputs_same)) {
         out_.kinds[kind][fault].concerned.insert(item_.test_case.name);
-        const judge::Judgement judgement = judged(trial, kind);
+        const judge::Judgement judgement = judged(fault, trial, kind);
         if (judgement.gate == judge::Gate::red) out_.kinds[kind][fault].kills.insert(item_.test_case.name);
         if (!measured) measure(fault, unfaulted, trial, judgement.sqnr_db);
         measured = true;
       }
       all_killed = all_killed && out_.kinds[kind][fault].killed();
     }
-    return all_killed;
+    return all_killed && !config_.on_judged;
   }
 
   void measure(const std::string& fault, const Unfaulted& unfaulted, const Trial& trial,

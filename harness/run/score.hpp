@@ -1,15 +1,28 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/run/runner.hpp"
 
 namespace assay::run {
+
+/// One judgement of a trial, for whoever wants more of it than counts (bench/policies.cpp).
+struct Judged {
+  const RunItem& item;
+  std::string_view subject;  ///< the fault or the correct variant; "" for the plain converter
+  std::string_view kind;
+  const Trial& trial;
+  const judge::Judgement& judgement;
+};
+/// Called from several threads, for one case always from the same one.
+using OnJudged = std::function<void(const Judged&)>;
 
 /// How Assay measures itself (DESIGN section 6): the embedded converter's faults against the cases they concern.
 struct ScoreConfig {
@@ -17,6 +30,7 @@ struct ScoreConfig {
   std::vector<std::string> faults;           ///< by name; empty: the whole table
   std::vector<std::string> kinds = {"qdq"};  ///< artifact kinds: "qdq", "scales", "opaque"
   int jobs = 0;                              ///< threads; 0: one per core
+  OnJudged on_judged = {};                   ///< sees every judgement, then in full depth and of every option set
 };
 
 /// One fault at one artifact kind. A case stands in both sets once, whatever the number of its option sets.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/corpus/suite.hpp"
@@ -69,6 +70,26 @@ TEST(Score, RefusesAnUnknownFaultWithTheNearest) {
   const auto report = score({{small_conv("scale_doubled")}, {"scale_dubbled"}, {"qdq"}, 1});
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.error().message.find("scale_doubled"), std::string::npos);
+}
+
+TEST(Score, ShowsWhoAsksEveryJudgementOfEveryOptionSetInFull) {
+  RunItem item = small_conv("scale_doubled");
+  item.option_sets.push_back({"uint8", R"({"activation": "uint8"})"});
+  std::size_t plain = 0, faulted = 0, with_bounds = 0;
+  ScoreConfig config{{item}, {"scale_doubled"}, {"qdq", "opaque"}, 1};
+  config.on_judged = [&](const Judged& judged) {
+    ++(judged.subject.empty() ? plain : faulted);
+    EXPECT_EQ(judged.judgement.gate == judge::Gate::red, !judged.subject.empty()) << judged.kind;
+    // L0 has found it already; at depth gate nobody would go on to L2.
+    const auto found_by = [&](const char* layer) {
+      return std::ranges::any_of(judged.judgement.findings, [&](const auto& each) { return each.layer == layer; });
+    };
+    with_bounds += found_by("L0") && found_by("L2") ? 1U : 0U;
+  };
+  ASSERT_TRUE(score(config).ok());
+  EXPECT_EQ(plain, 4U);
+  EXPECT_EQ(faulted, 4U);
+  EXPECT_EQ(with_bounds, 2U);  // an opaque artifact has no parameters to audit
 }
 
 TEST(FaultEffect, TakesTheMiddleOfAnEvenNumberOfLosses) {
