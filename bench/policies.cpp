@@ -37,7 +37,7 @@ struct Numbers {
 
 struct Facts {
   bool structure = false;  ///< status, names, count, shape or type are wrong: everybody sees that
-  bool precision = false, l0 = false, l1 = false, l2 = false, predicted = false;
+  bool l0 = false, l1 = false, l2 = false, predicted = false;
   bool red = false;  ///< the verdict's gate
   Numbers all, typical;
   double prediction_db = std::numeric_limits<double>::infinity();  ///< SQNR less the predicted one
@@ -170,7 +170,6 @@ class Observer {
     for (const Finding& finding : judgement.findings) {
       if (finding.amber) continue;
       facts.structure = facts.structure || is_structural(finding.facet);
-      facts.precision = facts.precision || finding.facet == Facet::precision;
       facts.l0 = facts.l0 || finding.layer == "L0";
       facts.l1 = facts.l1 || finding.layer == "L1";
       facts.l2 = facts.l2 || (finding.layer == "L2" && !finding.predicted);
