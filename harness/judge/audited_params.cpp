@@ -135,13 +135,16 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
   return ParamFault{Facet::scale, span_text(span), text(scale), distance / tolerance};
 }
 
-std::optional<ParamFault> check_zero_point(const QuantParams& params, const AllowedRange& allowed, bool symmetric) {
+std::optional<ParamFault> check_zero_point(const QuantParams& params, const AllowedRange& allowed, bool symmetric,
+                                           double divisor) {
   const auto limits = core::integer_limits(params.type);
   const std::int64_t actual = params.zero_point.front();
   const double scale = params.scale.front();
   if (symmetric) {
     const std::int64_t expected = limits.low == 0 ? allowed.unsigned_center : 0;
-    if (actual == expected) return std::nullopt;
+    // Unsigned codes that use all their steps have zero halfway between two codes: either is the nearest.
+    const bool halfway = limits.low == 0 && 2 * divisor == static_cast<double>(limits.high);
+    if (actual == expected || (halfway && std::abs(static_cast<double>(actual) - divisor) == 0.5)) return std::nullopt;
     return ParamFault{Facet::zero_point, std::to_string(expected), std::to_string(actual),
                       static_cast<double>(std::abs(actual - expected))};
   }
@@ -237,14 +240,16 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
     return ParamFault{Facet::scale, "a positive finite scale", core::exact_text64(scale), 0};
   }
   std::optional<ParamFault> fault;
-  for (const double divisor : divisors(params.type, policy)) {
+  double divisor = policy.divisor;
+  for (const double each : divisors(params.type, policy)) {
+    divisor = each;
     fault = check_scale(scale, allowed, params.type, symmetric, divisor, policy, margin);
     if (!fault) break;
   }
   if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
   const bool empty = scale_span(allowed, params.type, symmetric, policy.divisor).high < kLeastNormal;
-  return empty ? std::nullopt : check_zero_point(params, allowed, symmetric);
+  return empty ? std::nullopt : check_zero_point(params, allowed, symmetric, divisor);
 }
 
 }  // namespace assay::judge

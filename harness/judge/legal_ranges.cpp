@@ -206,6 +206,9 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
   if (!node.domain.empty() || !std::ranges::any_of(kMoves, is) || node.inputs.empty()) return false;
   const std::string& input = node.inputs.front();
   if (context_.artifact != nullptr) {
+    // A constant's codes have no quantizer: what the operator reads tells.
+    const ArtifactNode* made = context_.artifact->find_original(*producer);
+    if (made != nullptr && !made->inputs.empty() && made->inputs.front().params == params) return true;
     return std::ranges::any_of(context_.artifact->quantizers_of(input),
                                [&](const Quantizer* quantizer) { return quantizer->params == params; });
   }

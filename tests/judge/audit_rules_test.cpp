@@ -143,6 +143,29 @@ TEST(AuditPolicy, AStatedFoldingLeavesNoBatchNormalization) {
   EXPECT_THAT(audit_policy(conv.context()), IsEmpty());
 }
 
+TEST(AuditActivations, WhatIsGatheredFromATableKeepsTheTablesParameters) {
+  GemmCase table;
+  table.original_text = "g (int64[2] i) => (float[2,2] y) { e = Gather(t, i) y = Sigmoid(e) }";
+  table.weights = {{"t", reals({3, 2}, {1, 2, -4, 0.5, -0.25, 0.125})}};
+  table.batches = {{{"i", codes(DType::int64, {2}, {0, 2})}}};
+  table.artifact_text =
+      "a (int64[2] i) => (float[2,2] y) { td = DequantizeLinear(tq, ts, tz) e = Gather(td, i)"
+      " eq = QuantizeLinear(e, ts, tz) ed = DequantizeLinear(eq, ts, tz) y = Sigmoid(ed) }";
+  table.constants = {{"tq", codes(DType::int8, {3, 2}, {32, 64, -127, 16, -8, 4})},
+                     {"ts", Tensor::scalar(DType::float32, float32(4.0 / 127))},
+                     {"tz", codes(DType::int8, {}, {0})}};
+  const auto faults = [&] {
+    const LayerContext context = table.context();
+    return brief(audit_activations(context, *table.calibration));
+  };
+  EXPECT_THAT(faults(), IsEmpty()) << "symmetric, as weights are";
+  table.artifact_text =
+      "a (int64[2] i) => (float[2,2] y) { td = DequantizeLinear(tq, ts, tz) e = Gather(td, i)"
+      " eq = QuantizeLinear(e, es, tz) ed = DequantizeLinear(eq, es, tz) y = Sigmoid(ed) }";
+  table.set_scalar("es", 5.0 / 127);
+  EXPECT_THAT(faults(), ElementsAre("scale e")) << "nobody's";
+}
+
 TEST(AuditPolicy, AStatedFoldingSpeaksOfConvAlone) {
   GemmCase deconv;
   deconv.original_text =

@@ -62,6 +62,9 @@ TEST(CheckParams, TheExactParametersFit) {
 
 TEST(CheckParams, UnsignedSymmetricCodesMayUseHalfOfTheirSteps) {
   EXPECT_EQ(fault(params(3.0 / 127.5, 128, DType::uint8), range(-1, 3), true), "");
+  EXPECT_EQ(fault(params(3.0 / 127.5, 127, DType::uint8), range(-1, 3), true), "") << "zero lies halfway between both";
+  EXPECT_EQ(fault(params(3.0 / 127.5, 129, DType::uint8), range(-1, 3), true), "zero_point");
+  EXPECT_EQ(fault(params(3.0 / 127, 127, DType::uint8), range(-1, 3), true), "zero_point");
   EXPECT_EQ(fault(params(3.0 / 127.5, 0), range(-1, 3), true), "scale");
 }
 

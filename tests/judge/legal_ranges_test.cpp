@@ -53,6 +53,15 @@ TEST(LegalRanges, APoolMayKeepItsInputsScaleButNotTheOtherWayRound) {
   EXPECT_EQ(ranges.check("y", -4, 2), "scale") << "nobody's";
 }
 
+TEST(LegalRanges, AMeanMayKeepItsInputsScale) {
+  const Ranges ranges(
+      "g (float[1,1,1,4] x) => (float[1,1,1,2] y) { y = AveragePool<kernel_shape=[1,2], strides=[1,2]>(x) }",
+      {{"x", reals({1, 1, 1, 4}, {-3, 1, 0, 2})}});
+  EXPECT_EQ(ranges.check("y", -1, 1), "");
+  EXPECT_EQ(ranges.check("y", -3, 2), "") << "the input's";
+  EXPECT_EQ(ranges.check("x", -1, 1), "scale") << "narrower than the input itself";
+}
+
 TEST(LegalRanges, WhatThePolicyDoesNotShareIsNotShared) {
   converters::Policy policy;
   policy.shares = std::vector<std::string>{"Reshape"};
