@@ -87,10 +87,11 @@ struct Explained {
                                                   const model::Model& original, const converters::Options& fallback);
 
 /// Why `test_case` under `options` lies outside what the converter declares in `supports`, or nothing: the case then
-/// is `unsupported` without having been run. An operator whose refusal the case expects doesn't count.
+/// is `unsupported` without having been run. An operator whose refusal the case expects doesn't count; what it expects
+/// of an operator's precision is said of its last step alone.
 [[nodiscard]] std::optional<std::string> unsupported_reason(const converters::Description& converter,
                                                             const corpus::Case& test_case,
-                                                            const converters::Options& options);
+                                                            const converters::Options& options, bool last_step = true);
 
 /// The parameters the harness itself derives (min-max) for each graph input: what `ties` data is made from when the
 /// artifact's own are unknown.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "harness/judge/judge.hpp"
 
@@ -12,15 +14,28 @@ bool lacks(const std::optional<std::vector<T>>& list, const T& value) {
   return list && std::ranges::find(*list, value) == list->end();
 }
 
-/// The precision that the case states for a node, by its name before its operator's; empty where it states none.
-std::string stated_precision(const corpus::Case& test_case, const converters::Options& options,
-                             const model::Node& node) {
+using Precisions = std::map<std::string, std::string>;
+
+/// What a map says of a node, by its name before its operator's; empty where it says nothing.
+std::string stated(const Precisions& map, const model::Node& node) {
   for (const std::string& key : {node.name, node.op_type}) {
-    for (const auto* map : {&test_case.expect.precision, &options.precision}) {
-      if (const auto found = map->find(key); found != map->end()) return found->second;
-    }
+    if (const auto found = map.find(key); found != map.end()) return found->second;
   }
   return "";
+}
+
+/// A case may demand an INT8 form of an operator, or be about an operator that has none. Empty where the converter
+/// declares nothing, or what the case takes for granted.
+std::string int8_form_trouble(const converters::Supports& supports, const corpus::Expectation& expect,
+                              const Precisions& asked, const model::Node& node) {
+  if (!supports.int8_operators) return "";
+  const bool has_form = !lacks(supports.int8_operators, node.op_type);
+  const std::string expected = stated(expect.precision, node), demanded = stated(asked, node);
+  const bool refuses = expect.status == "refused";
+  if (!has_form && !refuses && (expected == "int8" || (expected.empty() && demanded == "int8"))) return "an INT8 form";
+  const bool takes_for_float =
+      refuses ? demanded == "int8" && expect.refused_op == node.op_type : expected == "fp32" && demanded != "fp32";
+  return has_form && takes_for_float ? "the lack of an INT8 form" : "";
 }
 
 /// Parts of the format rather than operators that somebody implements or not.
@@ -31,7 +46,7 @@ bool is_plumbing(const std::string& op) {
 }  // namespace
 
 std::optional<std::string> unsupported_reason(const converters::Description& converter, const corpus::Case& test_case,
-                                              const converters::Options& options) {
+                                              const converters::Options& options, bool last_step) {
   const converters::Supports& supports = converter.supports;
   const std::string activation(core::dtype_name(options.activation));
   if (lacks(supports.activation, activation)) return fmt::format("activation {}", activation);
@@ -42,15 +57,17 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   // Who reports no cache calibrates anew where one is to be reused, and can't be given a stale one.
   const auto stale = [](const corpus::Step& step) { return step.feed.cache == "stale"; };
   if (!supports.says("cache") && std::ranges::any_of(test_case.steps, stale)) return "a calibration cache";
-  // A case that expects a refusal is about exactly what the converter can't do.
-  if (test_case.expect.status == "refused" || test_case.model == nullptr) return std::nullopt;
+  if (test_case.model == nullptr) return std::nullopt;
   for (const model::Node& node : test_case.model->graph.nodes) {
     const std::string op = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
     if (is_plumbing(op)) continue;
-    if (lacks(supports.operators, op)) return fmt::format("operator {} (node \"{}\")", op, node.name);
-    if (lacks(supports.int8_operators, op) && stated_precision(test_case, options, node) == "int8") {
-      return fmt::format("an INT8 form of operator {} (node \"{}\")", op, node.name);
+    // A case that expects a refusal is about exactly what the converter can't do.
+    if (test_case.expect.status != "refused" && lacks(supports.operators, op)) {
+      return fmt::format("operator {} (node \"{}\")", op, node.name);
     }
+    if (!last_step) continue;  // what the case expects is said of the last step
+    const std::string trouble = int8_form_trouble(supports, test_case.expect, options.precision, node);
+    if (!trouble.empty()) return fmt::format("{} of operator {} (node \"{}\")", trouble, op, node.name);
   }
   return std::nullopt;
 }

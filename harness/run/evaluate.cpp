@@ -250,7 +250,8 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
       }
       options = *std::move(merged);
     }
-    if (const auto reason = judge::unsupported_reason(description, case_, options)) {
+    const bool last = index + 1 == case_.steps.size();
+    if (const auto reason = judge::unsupported_reason(description, case_, options, last)) {
       Judgement judgement;
       judgement.verdict = Verdict::unsupported;
       judgement.gate = judge::default_gate(judgement.verdict);
@@ -276,7 +277,6 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     }
     judge::Evidence& evidence = trial.evidence;
     evidence.conversion = converter.convert({model_file_, (*data)->folder, options, *output});
-    const bool last = index + 1 == case_.steps.size();
     if (!last && evidence.conversion.outcome == Outcome::ok) {
       previous_cache = evidence.conversion.cache.string();
       continue;

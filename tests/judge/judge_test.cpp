@@ -521,6 +521,23 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
             "an INT8 form of operator Gemm (node \"y\")");
   bench.test_case.expect.status = "refused";
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt);
+  bench.test_case.expect.status = "converts";
+  description.supports.int8_operators = {{"Gemm"}};
+  bench.test_case.expect.precision = {{"Gemm", "fp32"}};
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "the lack of an INT8 form of operator Gemm (node \"y\")");
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options, false), std::nullopt)
+      << "a later step may ask for it";
+  bench.evidence.options.precision = {{"y", "fp32"}};
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt) << "asked for";
+  bench.evidence.options.precision = {{"y", "int8"}};
+  bench.test_case.expect.status = "refused";
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt)
+      << "refused for another reason";
+  bench.test_case.expect.refused_op = "Gemm";
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "the lack of an INT8 form of operator Gemm (node \"y\")");
+  bench.test_case.expect.refused_op.reset();
   bench.test_case.steps.resize(1);
   bench.test_case.steps.front().feed.cache = "stale";
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
