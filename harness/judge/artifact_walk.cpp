@@ -35,7 +35,7 @@ Enclosure either_neighbour(const Enclosure& codes) {
 
 }  // namespace
 
-Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view) {
+Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view, const Evidence& evidence) {
   PreparedArtifact prepared(view);
   const model::Graph& graph = view.artifact().graph;
   const auto constants = constants_of(graph);
@@ -55,7 +55,50 @@ Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view) {
     nodes.push_back(&node);
   }
   prepared.last_reads_ = last_readers(nodes, graph.outputs);
+  prepared.mark_precision(evidence);
   return prepared;
+}
+
+void PreparedArtifact::mark_precision(const Evidence& evidence) {
+  for (const ArtifactNode& node : view_->nodes()) {
+    const std::string& name =
+        node.original ? evidence.model->graph.nodes[*node.original].name : graph().nodes[node.index].name;
+    for (const converters::NodePrecision& precision : evidence.conversion.precision) {
+      if (precision.node != name) {
+        continue;
+      }
+      WalkStep& step = steps_[node.index];
+      if (precision.got != "int8") {
+        step.integer = false;
+      } else if (sums_products(node.op) && node.quantized_inputs && !node.qoperator && !requantized(node)) {
+        step.integer = step.left_in_float = true;
+      }
+    }
+  }
+}
+
+/// Whether one requantization brings the accumulators to all that is read of them: bytes under one scale.
+bool PreparedArtifact::requantized(const ArtifactNode& node) const {
+  const auto is_byte = [](const std::optional<QuantParams>& params) {
+    return params && params->scale.size() == 1 &&
+           (params->type == core::DType::int8 || params->type == core::DType::uint8);
+  };
+  const Node& made = graph().nodes[node.index];
+  return std::all_of(node.outputs.begin(), node.outputs.end(), is_byte) && only_quantized(made.outputs[0], true);
+}
+
+/// Whether nobody reads the values of `tensor` but QuantizeLinear nodes, with at most one Relu or Clip before them.
+bool PreparedArtifact::only_quantized(const std::string& tensor, bool before_activation) const {
+  const std::vector<std::size_t>& readers = wiring_.consumers(tensor);
+  if (readers.empty() || wiring_.is_output(tensor)) {
+    return false;
+  }
+  return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+    const Node& node = graph().nodes[reader];
+    const bool limits = node.op_type == "Relu" || node.op_type == "Clip";
+    return node.op_type == "QuantizeLinear" || node.op_type == "Shape" || node.op_type == "Size" ||
+           (before_activation && limits && readers.size() == 1 && only_quantized(node.outputs[0], false));
+  });
 }
 
 std::int64_t PreparedArtifact::opset(const std::string& domain) const {

@@ -31,18 +31,15 @@ struct WalkStep {
 /// An artifact with everything that does not depend on its inputs computed once. Keeps a pointer to `view`.
 class PreparedArtifact {
  public:
+  /// Which nodes run on codes is what the converter reports in `evidence`, else what the graph looks like.
   /// Errors   invalid_model where parameters can't be read.
-  [[nodiscard]] static core::Result<PreparedArtifact> make(const ArtifactView& view);
+  [[nodiscard]] static core::Result<PreparedArtifact> make(const ArtifactView& view, const Evidence& evidence);
 
   [[nodiscard]] const model::Graph& graph() const { return view_->artifact().graph; }
   [[nodiscard]] const model::Wiring& wiring() const { return wiring_; }
   [[nodiscard]] const std::vector<WalkStep>& steps() const { return steps_; }
   [[nodiscard]] const std::unordered_map<std::string, Enclosure>& constants() const { return constants_; }
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
-  /// Nodes that the converter says run in float, by their index in the artifact.
-  void set_float(std::size_t index) { steps_[index].integer = false; }
-  /// A node with quantized inputs that the converter says runs in INT8 although its result is left in float.
-  void set_left_in_float(std::size_t index) { steps_[index].integer = steps_[index].left_in_float = true; }
   /// Tensors that no node after `index` reads, graph outputs left out.
   [[nodiscard]] const std::vector<std::string>& last_read_by(std::size_t index) const { return last_reads_[index]; }
 
@@ -51,6 +48,9 @@ class PreparedArtifact {
   [[nodiscard]] core::Result<WalkStep> read(const model::Node& node, std::size_t index,
                                             const std::map<std::string, core::TensorPtr, std::less<>>& constants) const;
   void fold(const model::Node& node, WalkStep& step);
+  void mark_precision(const Evidence& evidence);
+  [[nodiscard]] bool requantized(const ArtifactNode& node) const;
+  [[nodiscard]] bool only_quantized(const std::string& tensor, bool before_activation) const;
 
   const ArtifactView* view_;
   model::Wiring wiring_;

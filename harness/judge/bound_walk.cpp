@@ -63,22 +63,18 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
     inner *= static_cast<std::size_t>(weight.shape()[i]);
   }
   const std::size_t channels = axis < 0 ? 1 : static_cast<std::size_t>(weight.shape()[along]);
-  std::vector<std::set<double>> unlike(channels);
-  std::vector<std::size_t> used(channels, 0);
+  std::vector<std::vector<double>> used(channels);
   const std::span<const double> values = weight.reals();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] != 0) {
-      const std::size_t channel = i / inner % channels;
-      unlike[channel].insert(std::fabs(values[i]));
-      ++used[channel];
+      used[i / inner % channels].push_back(std::fabs(values[i]));
     }
   }
-  for (std::size_t c = 0; c < channels; ++c) {
-    if (unlike[c].size() < kLeast || 2 * unlike[c].size() < used[c]) {
-      return false;
-    }
-  }
-  return true;
+  return std::ranges::all_of(used, [](std::vector<double>& channel) {
+    std::ranges::sort(channel);
+    const auto unlike = static_cast<std::size_t>(std::ranges::unique(channel).begin() - channel.begin());
+    return unlike >= kLeast && 2 * unlike >= channel.size();
+  });
 }
 
 }  // namespace

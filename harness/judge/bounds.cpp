@@ -32,7 +32,7 @@ std::string number(double value) { return core::exact_text(static_cast<float>(va
 
 class BoundsCheck {
  public:
-  BoundsCheck(const LayerContext& context, Judgement& out) : context_(context), out_(out), plan_(context) {
+  BoundsCheck(const LayerContext& context, Judgement& out) : context_(context), out_(out), plan_(context.plan()) {
     if (context.artifact == nullptr) {
       return;
     }
@@ -44,12 +44,9 @@ class BoundsCheck {
   }
 
   std::vector<Finding> run() {
-    std::optional<PreparedArtifact> prepared;
-    if (context_.artifact != nullptr) {
-      auto made = PreparedArtifact::make(*context_.artifact);
-      if (made) {
-        prepared.emplace(std::move(*made));
-      }
+    const PreparedArtifact* prepared = nullptr;
+    if (context_.artifact != nullptr && context_.prepared()) {
+      prepared = &*context_.prepared();
     }
     for (std::size_t i = 0; i < context_.evidence.executions.size(); ++i) {
       const Execution& execution = context_.evidence.executions[i];
@@ -59,7 +56,7 @@ class BoundsCheck {
       // Deep networks: the worst case from end to end is far beyond any output there, and one data set shows what is
       // wrong with a node's constants, so that is what the time goes to.
       const bool large = context_.large;
-      if (prepared && (!large || i == 0)) {
+      if (prepared != nullptr && (!large || i == 0)) {
         check_locally(*prepared, execution);
       }
       if (!large && !plan_.has_inner_roundings() && (!is_explained() || execution.data_set == "typical" || i == 0)) {
@@ -372,7 +369,7 @@ class BoundsCheck {
 
   const LayerContext& context_;
   Judgement& out_;
-  QuantizationPlan plan_;
+  const QuantizationPlan& plan_;
   std::map<std::string, const Quantizer*> quantizers_;
   std::map<std::string, std::vector<double>> extra_;
   NearestElement nearest_;

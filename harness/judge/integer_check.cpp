@@ -93,12 +93,10 @@ class IntegerCheck {
     if (context_.artifact == nullptr || executions_.empty()) {
       return {};
     }
-    Result<PreparedArtifact> prepared = PreparedArtifact::make(*context_.artifact);
-    if (!prepared) {
+    if (!context_.prepared()) {
       return {};  // the audit of parameters reports what cannot be read
     }
-    prepared_ = &*prepared;
-    mark_precision(*prepared);
+    prepared_ = &*context_.prepared();
     const std::span<const Style> styles = styles_for(context_.evidence.converter.policy);
     // The outputs alone settle most artifacts, at one plain run. Where they don't, the codes inside are asked for.
     const bool can_trace = asks_for_traces();
@@ -123,49 +121,6 @@ class IntegerCheck {
  private:
   /// Half to even by either division of the inputs: what ONNX's text says.
   static constexpr std::size_t kPlainStyles = 2;
-
-  /// What the converter reports wins over what the graph looks like.
-  void mark_precision(PreparedArtifact& prepared) const {
-    const model::Graph& original = context_.evidence.model->graph;
-    for (const ArtifactNode& node : context_.artifact->nodes()) {
-      const std::string& name =
-          node.original ? original.nodes[*node.original].name : prepared.graph().nodes[node.index].name;
-      for (const converters::NodePrecision& precision : context_.evidence.conversion.precision) {
-        if (precision.node != name) {
-          continue;
-        }
-        if (precision.got != "int8") {
-          prepared.set_float(node.index);
-        } else if (sums_products(node.op) && node.quantized_inputs && !node.qoperator && !requantized(node)) {
-          prepared.set_left_in_float(node.index);
-        }
-      }
-    }
-  }
-
-  /// Whether one requantization brings the accumulators to all that is read of them: bytes under one scale.
-  [[nodiscard]] bool requantized(const ArtifactNode& node) const {
-    const auto is_byte = [](const std::optional<core::QuantParams>& params) {
-      return params && params->scale.size() == 1 &&
-             (params->type == core::DType::int8 || params->type == core::DType::uint8);
-    };
-    const Node& made = prepared_->graph().nodes[node.index];
-    return std::all_of(node.outputs.begin(), node.outputs.end(), is_byte) && only_quantized(made.outputs[0], true);
-  }
-
-  /// Whether nobody reads the values of `tensor` but QuantizeLinear nodes, with at most one Relu or Clip before them.
-  [[nodiscard]] bool only_quantized(const std::string& tensor, bool before_activation) const {
-    const std::vector<std::size_t> readers = prepared_->wiring().consumers(tensor);
-    if (readers.empty() || prepared_->wiring().is_output(tensor)) {
-      return false;
-    }
-    return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
-      const Node& node = prepared_->graph().nodes[reader];
-      const bool limits = node.op_type == "Relu" || node.op_type == "Clip";
-      return node.op_type == "QuantizeLinear" || node.op_type == "Shape" || node.op_type == "Size" ||
-             (before_activation && limits && readers.size() == 1 && only_quantized(node.outputs[0], false));
-    });
-  }
 
   [[nodiscard]] bool asks_for_traces() const {
     const auto& quantizers = context_.artifact->quantizers();

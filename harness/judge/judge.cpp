@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/bound_walk.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/loss.hpp"
@@ -265,6 +267,19 @@ class Judge {
 
 double LayerContext::threshold() const {
   return std::sqrt(2 * std::log(2 * std::max(judged_elements, 1.0) / (kElementShare * kFalseAlarmRate)));
+}
+
+const QuantizationPlan& LayerContext::plan() const {
+  if (shared_plan == nullptr) shared_plan = std::make_shared<const QuantizationPlan>(*this);
+  return *shared_plan;
+}
+
+const core::Result<PreparedArtifact>& LayerContext::prepared() const {
+  if (shared_prepared == nullptr) {
+    shared_prepared =
+        std::make_shared<const core::Result<PreparedArtifact>>(PreparedArtifact::make(*artifact, evidence));
+  }
+  return *shared_prepared;
 }
 
 std::string index_text(std::int64_t flat, const core::Shape& shape) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/core/quant_params.hpp"
+#include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
 #include "harness/judge/artifact_view.hpp"
 #include "harness/judge/explanation.hpp"
@@ -33,6 +34,8 @@ struct TensorRange {
 };
 using RangeTable = std::map<std::string, TensorRange>;
 struct CalibrationRanges;  // reference_cache.hpp
+class PreparedArtifact;    // artifact_walk.hpp
+class QuantizationPlan;    // bound_walk.hpp
 
 /// What the numeric layers read. References to results that several option sets share; nothing is owned or written.
 struct LayerContext {
@@ -59,6 +62,15 @@ struct LayerContext {
 
   /// t = √(2 ln(2N/α)).
   [[nodiscard]] double threshold() const;
+
+  /// What correct quantization is granted here, made at its first use. A copy of the context has the plan of its
+  /// source, which must outlive it.
+  [[nodiscard]] const QuantizationPlan& plan() const;
+  /// `artifact`, which must be there, ready to be walked; made at its first use. The error of PreparedArtifact::make.
+  [[nodiscard]] const core::Result<PreparedArtifact>& prepared() const;
+
+  mutable std::shared_ptr<const QuantizationPlan> shared_plan = nullptr;  ///< null until plan() is asked for
+  mutable std::shared_ptr<const core::Result<PreparedArtifact>> shared_prepared = nullptr;
 };
 
 /// "[1,0,3]": the indices of element `flat` of a row-major tensor, as messages show them.

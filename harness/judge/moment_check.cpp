@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <unordered_set>
 
 #include "harness/judge/bound_walk.hpp"
 #include "harness/judge/statistics.hpp"
@@ -57,7 +56,7 @@ struct Moments {
 /// them, and the variances of what is left to chance.
 class SingleOperator {
  public:
-  SingleOperator(const LayerContext& context, const Judgement& out) : context_(context), plan_(context) {
+  SingleOperator(const LayerContext& context, const Judgement& out) : context_(context), plan_(context.plan()) {
     const EffectiveModel& model = plan_.model();
     if (model.entries.size() != 1 || !plan_.constants(0).independent) return;
     const Node& node = model.entries[0].node;
@@ -112,7 +111,7 @@ class SingleOperator {
     const auto gains = run(data_variance(*data), weight_square_, no_bias);
     if (!reference || !squares || !gains || reference->shape() != y->second.shape()) return {};
     const auto values = reference->reals();
-    if (std::unordered_set<double>(values.begin(), values.end()).size() < kDistinctOutputs) return {};
+    if (distinct_values(values, kDistinctOutputs) < kDistinctOutputs) return {};
     return collect(*reference, y->second, *squares, *gains);
   }
 
@@ -188,6 +187,7 @@ class SingleOperator {
   static std::size_t codes_in_use(const Tensor& values, const CodeSpan& span) {
     std::set<double> codes;
     for (const double value : values.reals()) {
+      if (codes.size() >= kCodesInUse) break;  // more of them decide nothing
       if (value >= span.bottom.high && value <= span.top.low) codes.insert(std::nearbyint(value / span.step));
     }
     return codes.size();
@@ -271,7 +271,7 @@ class SingleOperator {
 
  private:
   const LayerContext& context_;
-  QuantizationPlan plan_;
+  const QuantizationPlan& plan_;
   const Node* node_ = nullptr;
   WeightSlots slots_;
   CodeSpan input_;  ///< the coarsest legal step: the tests ask for no more than upper limits

@@ -360,17 +360,13 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
   double error = 0, predicted = 0;
   std::unordered_set<double> distinct;
   NoiseEvidence evidence;
-  std::optional<QuantizationPlan> plan;
   for (std::size_t i = 0; i < context.evidence.executions.size(); ++i) {
     const Execution& execution = context.evidence.executions[i];
     if (execution.data_set != "typical" || execution.reply.outcome != converters::Outcome::ok ||
         i >= context.reference.size() || context.reference[i] == nullptr) {
       continue;
     }
-    if (!plan) {
-      plan.emplace(context);
-    }
-    const std::optional<NoisePrediction> noise = predict_noise(*plan, execution.inputs, Steps::finest);
+    const std::optional<NoisePrediction> noise = predict_noise(context.plan(), execution.inputs, Steps::finest);
     if (!noise) {
       return std::nullopt;
     }
@@ -388,7 +384,9 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
       for (std::size_t k = 0; k < is.size(); ++k) {
         error += (is[k] - should[k]) * (is[k] - should[k]);
         predicted += variance->second[k];
-        distinct.insert(should[k]);
+        if (distinct.size() < kDistinctOutputs) {
+          distinct.insert(should[k]);  // more of them decide nothing
+        }
       }
       if (expected->second.rank() > 1) {
         evidence.input_vectors = std::max(evidence.input_vectors, expected->second.shape().front());

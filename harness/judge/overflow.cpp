@@ -66,7 +66,7 @@ class OverflowCheck {
     if (suspects_.empty()) {
       return {};
     }
-    const Result<PreparedArtifact> prepared = PreparedArtifact::make(*context_.artifact);
+    const Result<PreparedArtifact>& prepared = context_.prepared();
     for (const Execution& execution : evidence.executions) {
       if (prepared && execution.reply.outcome == converters::Outcome::ok) {
         check(*prepared, execution);

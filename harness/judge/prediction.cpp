@@ -6,10 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <unordered_set>
 
+#include "harness/judge/bound_walk.hpp"
 #include "harness/judge/fake_quantization.hpp"
 #include "harness/judge/measured_limits.hpp"
+#include "harness/judge/statistics.hpp"
 
 namespace assay::judge {
 namespace {
@@ -71,7 +72,7 @@ Power total(const std::vector<Power>& channels) {
 class PredictionCheck {
  public:
   PredictionCheck(const LayerContext& context, Judgement& out)
-      : context_(context), out_(out), plan_(context), predicted_(context, plan_) {}
+      : context_(context), out_(out), plan_(context.plan()), predicted_(context, plan_) {}
 
   std::vector<Finding> run() {
     check_weights();
@@ -109,9 +110,7 @@ class PredictionCheck {
     const std::optional<std::size_t> worst = worst_channel(channels);
     record("prediction_deviation_db", whole.deviation_db());
     if (worst) record("channel_deviation_db", channels[*worst].deviation_db());
-    const auto values = expected.reals();
-    const bool enough = std::unordered_set<double>(values.begin(), values.end()).size() >= kDistinctOutputs;
-    if (!modelled() || !enough) return;
+    if (!modelled() || distinct_values(expected.reals(), kDistinctOutputs) < kDistinctOutputs) return;
     record("prediction_gates", 1);
     if (!(whole.deviation_db() >= -kPredictionLossDb)) {
       report(tensor, "", data_set, whole, kPredictionLossDb);
@@ -215,7 +214,7 @@ class PredictionCheck {
 
   const LayerContext& context_;
   Judgement& out_;
-  QuantizationPlan plan_;
+  const QuantizationPlan& plan_;
   FakeQuantization predicted_;
   model::Wiring wiring_{context_.evidence.model->graph};
   std::vector<Finding> findings_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 namespace assay::judge {
 
@@ -13,6 +14,14 @@ double sum_limit(double variance, double exponent) { return std::sqrt(2 * expone
 
 double energy_limit(const Spread& spread, double exponent) {
   return spread.trace + 2 * std::sqrt(spread.largest * spread.trace * exponent) + 2 * spread.largest * exponent;
+}
+
+std::size_t distinct_values(std::span<const double> values, std::size_t most) {
+  std::unordered_set<double> seen;
+  for (std::size_t i = 0; i < values.size() && seen.size() < most; ++i) {
+    seen.insert(values[i]);
+  }
+  return seen.size();
 }
 
 }  // namespace assay::judge

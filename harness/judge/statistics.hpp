@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "harness/judge/layers.hpp"
@@ -28,6 +30,9 @@ struct Spread {
 /// What Σe² stays below but for e^-L: trace + 2·√(largest·trace·L) + 2·largest·L (Hsu, Kakade and Zhang 2012, with
 /// tr Σ² ≤ largest·trace).
 [[nodiscard]] double energy_limit(const Spread& spread, double exponent);
+
+/// How many unlike numbers there are among `values`, counted up to `most`.
+[[nodiscard]] std::size_t distinct_values(std::span<const double> values, std::size_t most);
 
 /// Bias and variance of the outputs' errors, per tensor and per channel, on `typical` data of single operators
 /// (docs/oracle_numerics.md, "Bias and variance"). Findings: facet numerics, layer L2. Adds the metrics bias_margin and
