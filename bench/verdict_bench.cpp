@@ -7,6 +7,7 @@
 
 #include "converters/protocol/client.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/memory.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/user_case.hpp"
 
@@ -42,6 +43,7 @@ void judge_model(benchmark::State& state, const fs::path& model) {
 }
 
 const bool registered = [] {
+  core::keep_freed_memory();  // as the program does
   for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(ASSAY_TEST_DATA) / "trt861")) {
     const fs::path file = entry.path();
     // The Q/DQ models are no input of the Python flow, which quantizes float models.

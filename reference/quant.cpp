@@ -3,17 +3,6 @@
 #include <cmath>
 
 namespace assay::reference {
-namespace {
-
-std::int64_t saturate_to(double value, double low, double high, const core::IntegerLimits& limits) {
-  if (!(value > low)) {
-    return limits.low;
-  }
-  return value >= high ? limits.high : static_cast<std::int64_t>(value);
-}
-
-}  // namespace
-
 double round_half_even(double value) {
   constexpr double kAllIntegersFrom = 0x1p52;  // doubles this large have no fraction
   if (!(std::abs(value) < kAllIntegersFrom)) {
@@ -25,10 +14,7 @@ double round_half_even(double value) {
   return static_cast<double>(away ? towards_zero + (value < 0.0 ? -1 : 1) : towards_zero);
 }
 
-std::int64_t saturate(double value, core::DType type) {
-  const core::IntegerLimits limits = core::integer_limits(type);
-  return saturate_to(value, static_cast<double>(limits.low), static_cast<double>(limits.high), limits);
-}
+std::int64_t saturate(double value, core::DType type) { return saturate(value, core::integer_limits(type)); }
 
 std::int64_t quantize(double x, double scale, std::int64_t zero_point, core::DType type) {
   return saturate(round_half_even(x / scale) + static_cast<double>(zero_point), type);

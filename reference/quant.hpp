@@ -14,6 +14,14 @@ namespace assay::reference {
 /// code (it would come out as the low end): callers refuse it before.
 [[nodiscard]] std::int64_t saturate(double value, core::DType type);
 
+/// The same with the type's limits at hand.
+[[nodiscard]] inline std::int64_t saturate(double value, const core::IntegerLimits& limits) {
+  if (!(value > static_cast<double>(limits.low))) {
+    return limits.low;
+  }
+  return value >= static_cast<double>(limits.high) ? limits.high : static_cast<std::int64_t>(value);
+}
+
 /// ONNX QuantizeLinear: saturate(round_half_even(x / scale) + zero_point): divide, round, *then* add.
 [[nodiscard]] std::int64_t quantize(double x, double scale, std::int64_t zero_point, core::DType type);
 

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "harness/cli/common.hpp"
+#include "harness/core/memory.hpp"
 
 namespace {
 
@@ -37,6 +38,7 @@ int run_program(int count, char** arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  assay::core::keep_freed_memory();
   try {
     return run_program(count, arguments);
   } catch (const std::exception& error) {

@@ -148,19 +148,18 @@ struct CodeRange {
 
 class Quantizing {
  public:
-  Quantizing(const QuantParams& params, const Style& style) : params_(params), style_(style) {}
+  Quantizing(const QuantParams& params, Ties ties) : ties_(ties), limits_(core::integer_limits(params.type)) {}
 
-  [[nodiscard]] CodeRange codes(double low, double centre, double high, double error, std::size_t channel) const {
-    const std::int64_t zero_point = params_.zero_point[channel];
-    const double rounded = round_by(style_.ties, centre, zero_point);
-    CodeRange range{saturate(rounded, zero_point), saturate(rounded, zero_point), saturate(rounded, zero_point)};
+  [[nodiscard]] CodeRange codes(double low, double centre, double high, double error, std::int64_t zero_point) const {
+    const std::int64_t code = saturate(round_by(ties_, centre, zero_point), zero_point);
+    CodeRange range{code, code, code};
     const double from = low - error * std::fabs(low);
     const double to = high + error * std::fabs(high);
     const bool exact_tie = centre - std::floor(centre) == 0.5;
-    if (from == to && (style_.ties != Ties::either || !exact_tie)) {
+    if (from == to && (ties_ != Ties::either || !exact_tie)) {
       return range;
     }
-    if (exact_tie && style_.ties != Ties::either && to - from < kSettledTie) {
+    if (exact_tie && ties_ != Ties::either && to - from < kSettledTie) {
       return range;
     }
     // A code q is admissible where [q − ½, q + ½] meets [from, to].
@@ -174,12 +173,31 @@ class Quantizing {
   static constexpr double kSettledTie = 0x1p-40;
 
   [[nodiscard]] std::int64_t saturate(double rounded, std::int64_t zero_point) const {
-    return reference::saturate(rounded + static_cast<double>(zero_point), params_.type);
+    return reference::saturate(rounded + static_cast<double>(zero_point), limits_);
   }
 
-  const QuantParams& params_;
-  const Style& style_;
+  Ties ties_;
+  core::IntegerLimits limits_;
 };
+
+/// QuantizeLinear's own text is plain about ties and about the order; engines differ in their requantization.
+Ties input_ties(const Style& style) {
+  const bool open = style.ties == Ties::either && style.input != InputDivision::any;
+  return open || style.ties == Ties::even_after_zero_point ? Ties::even : style.ties;
+}
+
+/// What a first rounding may add, in steps of `scale`: codes that move, and products of codes, pass through the same
+/// two roundings. M = m₀·2⁻ⁿ, half a unit before the shift is ½·2⁻ⁿ ≤ min(M, ¼) steps; without a shift (n = 0) there is
+/// one rounding only.
+double first_rounding(const Enclosure& x, const Style& style, double scale) {
+  double extra = 0;
+  if (style.arithmetic.rounds_accumulator) {
+    for (const double step : x.steps) {
+      extra = std::max(extra, step < scale / 2 ? std::min(step / scale, 0.25) : 0);
+    }
+  }
+  return extra;
+}
 
 }  // namespace
 
@@ -189,6 +207,24 @@ std::span<const Style> styles_for(const converters::Policy& policy) {
   }
   const std::span<const Style> all(kIntegerStyles);
   return policy.arithmetic == "integer" ? all.first(all.size() - kUnstatedCount) : all;
+}
+
+std::optional<Style> style_hull(std::span<const Style> styles) {
+  Style hull{.name = "hull", .ties = Ties::either, .input = InputDivision::any, .arithmetic = integer_sums(0)};
+  Arithmetic& widest = hull.arithmetic;
+  for (const Style& style : styles) {
+    const Arithmetic& own = style.arithmetic;
+    if (!own.integer_accumulator && own.float_unit > 0) {
+      return std::nullopt;  // sums of products in float: wider than an exact accumulator's
+    }
+    widest.float_unit = std::max(widest.float_unit, own.float_unit);
+    widest.accumulator_unit = std::max(widest.accumulator_unit, own.accumulator_unit);
+    widest.multiplier_error = std::max(widest.multiplier_error, own.multiplier_error);
+    widest.rounds_accumulator = widest.rounds_accumulator || own.rounds_accumulator;
+    hull.dequantize_error = std::max(hull.dequantize_error, style.dequantize_error);
+    hull.divide_error = std::max(hull.divide_error, style.divide_error);
+  }
+  return hull;
 }
 
 double round_by(Ties ties, double value, std::int64_t zero_point) {
@@ -211,7 +247,6 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
   if (!index) {
     return index.error();
   }
-  const Quantizing quantizing(params, style);
   const auto count = static_cast<std::size_t>(x.centre->size());
   const std::span<const double> centre = x.centre->reals();
   const std::span<const double> low = x.low_or_centre().reals();
@@ -235,37 +270,27 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
     const InputDivision division = input ? style.input : InputDivision::exact;
     return exact_enclosure(tensor(quantize_exactly(centre, params, *index, division)));
   }
+  const Quantizing quantizing(params, input ? input_ties(style) : style.ties);
   std::vector<std::int64_t> codes(count), codes_low(count), codes_high(count);
   bool certain = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t channel = index->channel(i);
+  index->for_each_run(count, [&](std::size_t first, std::size_t length, std::size_t channel) {
     const double scale = params.scale[channel];
-    CodeRange range{};
-    if (input) {
-      const double quotient = input_quotient(style.input, centre[i], scale);
-      Style ruled = style;
-      // QuantizeLinear's own text is plain about ties and about the order; engines differ in their requantization.
-      const bool open = style.ties == Ties::either && style.input != InputDivision::any;
-      if (open || style.ties == Ties::even_after_zero_point) {
-        ruled.ties = Ties::even;
+    const std::int64_t zero_point = params.zero_point[channel];
+    const double extra = input ? 0 : first_rounding(x, style, scale);
+    for (std::size_t i = first; i < first + length; ++i) {
+      CodeRange range{};
+      if (input) {
+        const double quotient = input_quotient(style.input, centre[i], scale);
+        range = quantizing.codes(quotient, quotient, quotient, error, zero_point);
+      } else {
+        range = quantizing.codes(low[i] / scale - extra, centre[i] / scale, high[i] / scale + extra, error, zero_point);
       }
-      range = Quantizing(params, ruled).codes(quotient, quotient, quotient, error, channel);
-    } else {
-      double extra = 0;
-      if (style.arithmetic.rounds_accumulator) {
-        // Codes that move, and products of codes, pass through the same two roundings: M = m₀·2⁻ⁿ, half a unit before
-        // the shift is ½·2⁻ⁿ ≤ min(M, ¼) steps; without a shift (n = 0) there is one rounding only.
-        for (const double step : x.steps) {
-          extra = std::max(extra, step < scale / 2 ? std::min(step / scale, 0.25) : 0);
-        }
-      }
-      range = quantizing.codes(low[i] / scale - extra, centre[i] / scale, high[i] / scale + extra, error, channel);
+      codes[i] = range.centre;
+      codes_low[i] = range.low;
+      codes_high[i] = range.high;
+      certain = certain && range.low == range.high;
     }
-    codes[i] = range.centre;
-    codes_low[i] = range.low;
-    codes_high[i] = range.high;
-    certain = certain && range.low == range.high;
-  }
+  });
   Enclosure result = exact_enclosure(tensor(std::move(codes)));
   if (!certain) {
     result.low = tensor(std::move(codes_low));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -38,6 +39,9 @@ struct Style {
 
 /// All styles that a converter of this stated arithmetic may have ("integer", "float", "unknown"), narrowest first.
 [[nodiscard]] std::span<const Style> styles_for(const converters::Policy& policy);
+
+/// A style whose intervals hold those of every one of `styles`; nothing where they sum in unlike arithmetic.
+[[nodiscard]] std::optional<Style> style_hull(std::span<const Style> styles);
 
 /// `value` rounded by the rule; `either` rounds half to even. zero_point is not added.
 [[nodiscard]] double round_by(Ties ties, double value, std::int64_t zero_point);

@@ -108,11 +108,13 @@ class PrecisionCheck {
   /// Without a map and a graph to look at, only the noise tells.
   void check_noise() {
     if (!demanded_ || mixed_ || context_.artifact != nullptr) return;
+    const bool told = !evidence_.conversion.precision.empty();
+    if (context_.depth == Depth::gate && (told || !required_)) return;  // nothing red can come of it
     const auto evidence = weigh_noise(context_);
     if (!evidence) return;
     out_.noise_ratio = evidence->ratio;
     const double limit = float_noise_limit(context_, *evidence);
-    if (!(evidence->ratio < limit) || !evidence_.conversion.precision.empty()) return;
+    if (!(evidence->ratio < limit) || told) return;
     out_.ran_in_float = true;
     Finding finding;
     finding.stage = Stage::execute;

@@ -104,6 +104,16 @@ class IntegerCheck {
     if (!can_trace || (plain.agrees && !plain.open)) {
       return conclude(plain, styles.back());
     }
+    if (context_.depth == Depth::gate && !plain.agrees) {
+      if (const std::optional<Style> hull = style_hull(styles); hull && !try_style(*hull).agrees) {
+        Finding finding;
+        finding.stage = Stage::execute;
+        finding.facet = Facet::integers;
+        finding.layer = "L1";
+        finding.message = "no style explains the outputs";
+        return {std::move(finding)};
+      }
+    }
     if (std::optional<Finding> refused = ask_for_traces()) {
       std::vector<Finding> findings = conclude(plain.agrees ? plain : explain(styles), styles.back());
       findings.push_back(std::move(*refused));

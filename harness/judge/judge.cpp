@@ -88,10 +88,11 @@ class Judge {
     const bool comparable = structure.empty();
     append(out_.findings, std::move(structure));
     append(out_.findings, check_diagnostics(evidence_));
-    PrecisionFindings precision = check_precision(context_);
+    PrecisionFindings precision;
+    if (!settled()) precision = check_precision(context_);
     append(out_.findings, std::move(precision.findings));
     if (precision.noise_ratio) out_.metrics.push_back({"", "typical", "noise_ratio", *precision.noise_ratio});
-    append(out_.findings, audit_parameters(context_, *calibration_, out_));
+    if (!settled()) append(out_.findings, audit_parameters(context_, *calibration_, out_));
     // Numbers are only compared where names, shapes and types agree.
     const bool numbers = comparable && !evidence_.executions.empty();
     if (numbers && !settled()) append(out_.findings, check_integers(context_, evidence_.executions, out_));
@@ -139,6 +140,7 @@ class Judge {
     }
     calibration_ = std::move(*calibration);
     context_.ranges = &calibration_->ranges;
+    context_.depth = depth_;
     context_.calibration = calibration_.get();
     for (const Execution& execution : evidence_.executions) {
       auto tensors = cache_.run(*evidence_.model, key, execution.inputs);

@@ -59,6 +59,8 @@ struct LayerContext {
   bool large = false;
   /// Where each layer writes what its verdict comes from; null where nobody asks.
   Explanation* explanation = nullptr;
+  /// At `gate` a layer may end at its first red finding and leave metrics out.
+  Depth depth = Depth::full;
 
   /// t = √(2 ln(2N/α)).
   [[nodiscard]] double threshold() const;
