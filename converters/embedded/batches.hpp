@@ -24,6 +24,9 @@ class Batches {
   [[nodiscard]] auto begin() const { return all().begin(); }
   [[nodiscard]] auto end() const { return all().end(); }
 
+  /// Whether both share their batches.
+  friend bool operator==(const Batches&, const Batches&) = default;
+
   /// The batches, for this copy alone.
   [[nodiscard]] std::vector<core::TensorMap>& edit() {
     if (batches_.use_count() > 1) batches_ = std::make_shared<std::vector<core::TensorMap>>(*batches_);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -65,6 +66,12 @@ class LastProgram {
   std::uintmax_t size_ = 0;
 };
 
+Result<SharedWork::Begun> begin_alone(const ConvertRequest& request) {
+  auto state = read_request(request);
+  if (!state) return state.error();
+  return SharedWork::Begun{std::move(*state), 0, {}};
+}
+
 class Embedded final : public converters::Converter {
  public:
   Embedded(Machine machine, std::shared_ptr<SharedWork> shared)
@@ -108,8 +115,9 @@ Result<Description> Embedded::describe() {
 
 ConvertReply Embedded::convert(const ConvertRequest& request) {
   last_.forget();
-  auto begun = shared_ == nullptr ? SharedWork().begin(0, request) : shared_->begin(machine_.standard, request);
+  auto begun = shared_ == nullptr ? begin_alone(request) : shared_->begin(machine_.passes, request);
   if (!begun) return reply_with<ConvertReply>(begun.error());
+  if (begun->reply) return *std::move(begun->reply);
   State& state = begun->state;
   const Passes rest(machine_.passes.begin() + static_cast<std::ptrdiff_t>(begun->done), machine_.passes.end());
   if (auto done = run_passes(rest, state); !done) {
@@ -124,6 +132,9 @@ ConvertReply Embedded::convert(const ConvertRequest& request) {
   reply.tensors = std::move(state.tensors);
   reply.precision = std::move(state.precision);
   reply.diagnostics = std::move(state.diagnostics);
+  const bool standard =
+      std::ranges::all_of(machine_.passes, [](const Pass& pass) { return pass.origin == Pass::Origin::standard; });
+  if (shared_ != nullptr && standard) shared_->remember(request, reply);
   return reply;
 }
 

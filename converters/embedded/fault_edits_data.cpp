@@ -9,32 +9,21 @@
 #include "harness/model/onnx_io.hpp"
 
 namespace assay::embedded {
-namespace {
-
-void changed_at(Machine& machine, std::ptrdiff_t index) {
-  machine.standard = std::min(machine.standard, static_cast<std::size_t>(index));
-}
-
-}  // namespace
-
 void insert_before(Machine& machine, std::string_view stage, Edit edit) {
   const auto at = std::ranges::find(machine.passes, stage, &Pass::stage);
-  changed_at(machine, at - machine.passes.begin());
-  machine.passes.insert(at, Pass{stage, edit});
+  machine.passes.insert(at, Pass{stage, edit, Pass::Origin::inserted});
 }
 
 void insert_after(Machine& machine, std::string_view stage, Edit edit) {
   const auto last = std::ranges::find(machine.passes.rbegin(), machine.passes.rend(), stage, &Pass::stage);
-  changed_at(machine, last.base() - machine.passes.begin());
-  machine.passes.insert(last.base(), Pass{stage, edit});
+  machine.passes.insert(last.base(), Pass{stage, edit, Pass::Origin::inserted});
 }
 
 void wrap_pass(Machine& machine, std::string_view stage, Wrap wrap) {
-  for (std::size_t i = 0; i < machine.passes.size(); ++i) {
-    auto& pass = machine.passes[i];
+  for (Pass& pass : machine.passes) {
     if (stage != "*" && pass.stage != stage) continue;
-    changed_at(machine, static_cast<std::ptrdiff_t>(i));
     pass.run = [inner = pass, wrap](State& state) { return wrap(inner, state); };
+    if (pass.origin == Pass::Origin::standard) pass.origin = Pass::Origin::wrapped;
   }
 }
 

@@ -16,8 +16,7 @@ using Misreading = void (*)(model::Model& artifact);
 /// and kernels know nothing of it.
 struct Machine {
   Passes passes = standard_passes();
-  std::size_t standard = passes.size();  ///< so many passes at the front are the standard ones
-  std::vector<Misreading> misreadings;   ///< before an artifact is compiled for execution
+  std::vector<Misreading> misreadings;  ///< before an artifact is compiled for execution
   engine::ArithmeticPolicy policy;
 };
 

@@ -11,8 +11,10 @@ namespace assay::embedded {
 
 /// One step of a conversion.
 struct Pass {
+  enum class Origin { standard, wrapped, inserted };
   std::string_view stage;
   std::function<Status(State&)> run;
+  Origin origin = Origin::standard;
 };
 using Passes = std::vector<Pass>;
 

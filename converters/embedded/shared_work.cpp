@@ -35,25 +35,59 @@ Result<State> read_request(const converters::ConvertRequest& request) {
   return state;
 }
 
-Result<SharedWork::Begun> SharedWork::begin(std::size_t count, const converters::ConvertRequest& request) {
-  auto& line = lines_[fmt::format("{}\n{}\n{}", request.model.string(), request.calibration.string(),
-                                  converters::options_to_json(request.options))];
+SharedWork::Line& SharedWork::line_of(const converters::ConvertRequest& request) {
+  return lines_[fmt::format("{}\n{}\n{}", request.model.string(), request.calibration.string(),
+                            converters::options_to_json(request.options))];
+}
+
+bool SharedWork::reach(Line& line, std::size_t count) {
+  static const Passes kPasses = standard_passes();
+  if (count >= kPasses.size()) return false;  // the last one writes into the request's own folder
+  while (line.states.size() <= count && !line.failed) {
+    State next = line.states.back();
+    line.failed = !run_passes({kPasses[line.states.size() - 1]}, next).ok();
+    if (!line.failed) line.states.push_back(std::move(next));
+  }
+  return line.states.size() > count;
+}
+
+Result<SharedWork::Begun> SharedWork::begin(const Passes& passes, const converters::ConvertRequest& request) {
+  Line& line = line_of(request);
   if (line.states.empty()) {
     auto state = read_request(request);
     if (!state) return state.error();
     line.states.push_back(std::move(*state));
   }
-  const Passes passes = standard_passes();
-  count = std::min(count, passes.size() - 1);  // the last one writes into the request's own folder
-  while (line.states.size() <= count && !line.failed) {
-    State next = line.states.back();
-    line.failed = !run_passes({passes[line.states.size() - 1]}, next).ok();
-    if (!line.failed) line.states.push_back(std::move(next));
+  const auto state_after = [&](std::size_t standard) {
+    State state = line.states[standard];
+    state.output = request.output;
+    return state;
+  };
+  std::size_t standard = 0;  // so many standard passes leave the state that `done` of the given ones leave
+  for (std::size_t done = 0; done < passes.size(); ++done) {
+    const Pass& pass = passes[done];
+    const std::size_t next = standard + (pass.origin == Pass::Origin::inserted ? 0 : 1);
+    if (pass.origin == Pass::Origin::standard) {
+      const bool last = done + 1 == passes.size();
+      if (last && line.reply && std::filesystem::exists(line.reply->artifact)) return Begun{{}, done + 1, line.reply};
+      if (!reach(line, next)) return Begun{state_after(standard), done, {}};
+    } else {
+      State state = state_after(standard);
+      if (!pass.run(state).ok()) return Begun{state_after(standard), done, {}};
+      const bool reached = reach(line, next);
+      if (reached) state.output = line.states[next].output;
+      const bool same = reached && state == line.states[next];
+      state.output = request.output;
+      if (!same) return Begun{std::move(state), done + 1, {}};
+    }
+    standard = next;
   }
-  Begun begun{{}, std::min(count, line.states.size() - 1)};
-  begun.state = line.states[begun.done];
-  begun.state.output = request.output;
-  return begun;
+  return Begun{state_after(standard), passes.size(), {}};
+}
+
+void SharedWork::remember(const converters::ConvertRequest& request, const converters::ConvertReply& reply) {
+  Line& line = line_of(request);
+  if (!line.reply) line.reply = reply;
 }
 
 const Result<TensorMap>& SharedWork::inputs(const std::filesystem::path& folder) {

@@ -35,6 +35,7 @@ using Fingerprint = converters::TableOrigin;
 struct TensorFacts {
   DType type = DType::undefined;
   std::int64_t rank = 0;
+  friend bool operator==(const TensorFacts&, const TensorFacts&) = default;
 };
 
 /// Values that a tensor takes, as the calibration method sees them.
@@ -62,6 +63,7 @@ struct NodePlan {
   std::optional<std::int64_t> axis;   ///< of the weight's scales; none is per-tensor
   bool feeds_activation = false;      ///< its output goes straight into a Relu or Clip and is not quantized itself
   bool authored = false;              ///< its weight is codes of the model's own, which stay as they are
+  friend bool operator==(const NodePlan&, const NodePlan&) = default;
 };
 
 struct Plan {
@@ -70,16 +72,19 @@ struct Plan {
   std::map<std::string, std::string> shares;  ///< tensor → the tensor whose parameters it carries
   /// Tensor → tensors that its range must cover as well (Concat's output its branches).
   std::map<std::string, std::vector<std::string>> covers;
+  friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 /// A constant as codes.
 struct Coded {
   QuantParams params;
   Tensor codes;  ///< set by the encode pass
+  friend bool operator==(const Coded&, const Coded&) = default;
 };
 struct NodeCodes {
   std::optional<Coded> weight;
   std::optional<Coded> bias;
+  friend bool operator==(const NodeCodes&, const NodeCodes&) = default;
 };
 
 /// Everything a conversion knows. Passes read and write it in the order of pipeline.hpp; each field says who sets it.
@@ -112,6 +117,9 @@ struct State {
   std::vector<converters::NodePrecision> precision;
   std::string cache_json;
   std::vector<std::string> diagnostics;
+
+  /// All of it equal, where equal batches, tensors of a graph and subgraphs are the same objects.
+  friend bool operator==(const State&, const State&) = default;
 };
 
 /// A refusal: well formed, but not to be had in the form that was asked for.

@@ -24,6 +24,7 @@ struct Error {
   std::string node;     ///< node name (its first output when unnamed), or empty
   std::string op;       ///< operator type, or empty
   std::string tensor;   ///< tensor name, or empty
+  friend bool operator==(const Error&, const Error&) = default;
 
   /// The same error with `context` in front of its message: "context: message".
   [[nodiscard]] Error within(const std::string& context) const {

@@ -50,6 +50,8 @@ struct Node {
   [[nodiscard]] GraphPtr graph(std::string_view attribute) const;
   /// Input `index`'s name, "" when absent.
   [[nodiscard]] std::string_view input(std::size_t index) const;
+  /// Equal tensors and subgraphs are the same objects.
+  friend bool operator==(const Node&, const Node&) = default;
 };
 
 /// One extent of a declared shape: a number, or a name ("batch"), or unknown (neither).
@@ -64,6 +66,7 @@ struct ValueInfo {
   std::string name;
   DType type = DType::undefined;
   std::optional<std::vector<Dimension>> shape;
+  friend bool operator==(const ValueInfo&, const ValueInfo&) = default;
 };
 
 /// A graph whose nodes stand in topological order after loading.
@@ -79,6 +82,7 @@ struct Graph {
   [[nodiscard]] const ValueInfo* find_output(std::string_view name) const;
   /// The initializer of that name, or null.
   [[nodiscard]] const Tensor* initializer(std::string_view name) const;
+  friend bool operator==(const Graph&, const Graph&) = default;  ///< as of nodes
 };
 
 struct Model {
@@ -89,6 +93,7 @@ struct Model {
   std::map<std::string, std::string> metadata;
 
   [[nodiscard]] std::int64_t opset() const;
+  friend bool operator==(const Model&, const Model&) = default;  ///< as of nodes
 };
 
 /// Who makes and who reads each tensor, by node index. Rebuild after editing the graph.

@@ -106,7 +106,7 @@ bool same_conversion(const judge::Evidence& a, const judge::Evidence& b) {
   const converters::ConvertReply& y = b.conversion;
   return x.outcome == y.outcome && x.node == y.node && x.op == y.op && x.reason == y.reason && x.tensors == y.tensors &&
          x.precision == y.precision && x.diagnostics == y.diagnostics &&
-         contents(a.output_folder) == contents(b.output_folder);
+         ((!x.artifact.empty() && x.artifact == y.artifact) || contents(a.output_folder) == contents(b.output_folder));
 }
 
 bool same_outputs(const judge::Evidence& a, const judge::Evidence& b) {
