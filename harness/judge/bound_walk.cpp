@@ -497,25 +497,30 @@ Enclosure BoundWalk::rounded(const std::string& tensor, const Enclosure& value) 
 
 /// What any one of `spans` makes of the tensor; with `itself`, or that it stays as it is.
 Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans, bool itself) const {
-  const Enclosure value = with_explicit_ends(tensor);
-  Tensor low = value.low_or_centre();
-  Tensor high = value.high_or_centre();
+  Tensor low = tensor.low_or_centre();
+  Tensor high = tensor.high_or_centre();
   const std::span<double> lows = low.reals(), highs = high.reals();
   for (std::size_t i = 0; i < lows.size(); ++i) {
-    const Interval own{lows[i], highs[i]};
-    if (own.low == 0 && own.high == 0) {
-      continue;  // zero has a code of its own
+    Interval own{lows[i], highs[i]};
+    if (tensor.relative > 0) {
+      own.low -= tensor.relative * std::fabs(own.low);
+      own.high += tensor.relative * std::fabs(own.high);
     }
+    Interval all = own;
+    const bool zero = own.low == 0 && own.high == 0;  // has a code of its own
     bool first = !itself;
-    for (const CodeSpan* span : spans) {
-      const double twice = rounds_twice_ ? span->step / 4 : 0;
-      const Interval ends = span->quantized({own.low - twice, own.high + twice});
-      lows[i] = first ? ends.low : std::min(lows[i], ends.low);
-      highs[i] = first ? ends.high : std::max(highs[i], ends.high);
+    for (std::size_t s = 0; s < spans.size() && !zero; ++s) {
+      const CodeSpan& span = *spans[s];
+      const double twice = rounds_twice_ ? span.step / 4 : 0;
+      const Interval ends = span.quantized({own.low - twice, own.high + twice});
+      all.low = first ? ends.low : std::min(all.low, ends.low);
+      all.high = first ? ends.high : std::max(all.high, ends.high);
       first = false;
     }
+    lows[i] = all.low;
+    highs[i] = all.high;
   }
-  Enclosure result = exact_enclosure(value.centre);
+  Enclosure result = exact_enclosure(tensor.centre);
   result.low = std::make_shared<const Tensor>(std::move(low));
   result.high = std::make_shared<const Tensor>(std::move(high));
   return result;

@@ -132,6 +132,24 @@ class Judge {
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
     const bool keep_values = evidence_.options.method == converters::Method::percentile;
+    // Before the calibration data, of which some may be the same.
+    std::optional<Judgement> failed;
+    for (const Execution& execution : evidence_.executions) {
+      auto tensors = cache_.run(*evidence_.model, key, execution.inputs);
+      if (!tensors) {
+        failed = harness_error(
+            Stage::float_run,
+            fmt::format("the reference can't run data set \"{}\": {}", execution.data_set, tensors.error().message),
+            tensors.error());
+        break;
+      }
+      if (context_.reference.empty()) {
+        context_.large = is_large(**tensors);
+      } else if (context_.large) {
+        *tensors = only_outputs(**tensors, evidence_.model->graph);
+      }
+      context_.reference.push_back(std::move(*tensors));
+    }
     auto calibration = cache_.ranges(*evidence_.model, key, batches, keep_values);
     if (!calibration) {
       return harness_error(Stage::float_run,
@@ -142,21 +160,7 @@ class Judge {
     context_.ranges = &calibration_->ranges;
     context_.depth = depth_;
     context_.calibration = calibration_.get();
-    for (const Execution& execution : evidence_.executions) {
-      auto tensors = cache_.run(*evidence_.model, key, execution.inputs);
-      if (!tensors) {
-        return harness_error(
-            Stage::float_run,
-            fmt::format("the reference can't run data set \"{}\": {}", execution.data_set, tensors.error().message),
-            tensors.error());
-      }
-      if (context_.reference.empty()) {
-        context_.large = is_large(**tensors);
-      } else if (context_.large) {
-        *tensors = only_outputs(**tensors, evidence_.model->graph);
-      }
-      context_.reference.push_back(std::move(*tensors));
-    }
+    if (failed) return failed;
     derive_audited();
     if (evidence_.artifact != nullptr) {
       auto view = ArtifactView::build(evidence_.artifact, *evidence_.model);

@@ -69,6 +69,31 @@ class ContentHash {
   std::uint64_t first_ = 0x243F6A8885A308D3ULL, second_ = 0x13198A2E03707344ULL;
 };
 
+struct Extremes {
+  double low = 0, high = 0;
+  bool finite = true;
+};
+
+/// Of at least one value. Values in turn to eight lanes, so that the comparisons overlap.
+Extremes extremes(std::span<const double> values) {
+  constexpr std::size_t kLanes = 8;
+  std::array<double, kLanes> lows{}, highs{};
+  lows.fill(values.front());
+  highs.fill(values.front());
+  bool finite = true;
+  const auto take = [&](std::size_t lane, double value) {
+    finite &= std::isfinite(value);
+    lows[lane] = std::min(lows[lane], value);
+    highs[lane] = std::max(highs[lane], value);
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) take(lane, values[i + lane]);
+  }
+  for (; i < values.size(); ++i) take(0, values[i]);
+  return {*std::ranges::min_element(lows), *std::ranges::max_element(highs), finite};
+}
+
 /// Extends `range` by the values of one batch. A sample is a slice along axis 0: what per-sample averaging sees.
 void extend(TensorRange& range, const Tensor& tensor) {
   const auto values = tensor.reals();
@@ -78,12 +103,8 @@ void extend(TensorRange& range, const Tensor& tensor) {
   const std::size_t stride = values.size() / samples;
   for (std::size_t s = 0; s < samples; ++s) {
     const auto slice = values.subspan(s * stride, stride);
-    double low = slice.front(), high = slice.front();
-    for (const double value : slice) {
-      if (!std::isfinite(value)) range.finite = false;
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
+    const auto [low, high, finite] = extremes(slice);
+    range.finite = range.finite && finite;
     const bool first = range.samples == 0;
     range.low = first ? low : std::min(range.low, low);
     range.high = first ? high : std::max(range.high, high);
@@ -91,6 +112,14 @@ void extend(TensorRange& range, const Tensor& tensor) {
     range.inner_high = first ? high : std::min(range.inner_high, high);
     range.samples += static_cast<std::int64_t>(stride);
   }
+}
+
+std::pair<std::uint64_t, std::uint64_t> run_key(const std::string& key_text, const TensorMap& inputs) {
+  ContentHash hash;
+  hash.add(std::string_view("run"));
+  hash.add(key_text);
+  hash.add(inputs);
+  return hash.value();
 }
 
 std::size_t size_bytes(const TensorMap& tensors) {
@@ -125,11 +154,8 @@ void ReferenceCache::keep(Entry entry) {
 
 Result<std::shared_ptr<const TensorMap>> ReferenceCache::run(const model::Model& model, const std::string& key_text,
                                                              const TensorMap& inputs) {
-  ContentHash hash;
-  hash.add(std::string_view("run"));
-  hash.add(key_text);
-  hash.add(inputs);
-  if (const Entry* entry = find(hash.value())) return entry->tensors;
+  const Key key = run_key(key_text, inputs);
+  if (const Entry* entry = find(key)) return entry->tensors;
   auto tensors = std::make_shared<TensorMap>();
   reference::RunOptions options;
   options.observe = [&](const std::string& name, const Tensor& value) { tensors->insert_or_assign(name, value); };
@@ -138,7 +164,7 @@ Result<std::shared_ptr<const TensorMap>> ReferenceCache::run(const model::Model&
   if (!outputs) return outputs.error();
   for (auto& [name, tensor] : *outputs) tensors->insert_or_assign(name, std::move(tensor));
   std::shared_ptr<const TensorMap> result = std::move(tensors);
-  keep({hash.value(), result, nullptr, size_bytes(*result)});
+  keep({key, result, nullptr, size_bytes(*result)});
   return result;
 }
 
@@ -153,8 +179,7 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   if (const Entry* entry = find(hash.value())) return entry->ranges;
   auto result = std::make_shared<CalibrationRanges>();
   std::size_t batch = 0;
-  reference::RunOptions options;
-  options.observe = [&](const std::string& name, const Tensor& value) {
+  const auto observe = [&](const std::string& name, const Tensor& value) {
     if (!value.is_real()) return;
     TensorRange& range = result->ranges[name];
     extend(range, value);
@@ -164,7 +189,13 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
     const auto values = value.reals();
     all.insert(all.end(), values.begin(), values.end());
   };
+  reference::RunOptions options;
+  options.observe = observe;
   for (; batch < batches.size(); ++batch) {
+    if (const Entry* entry = find(run_key(key_text, batches[batch]))) {  // a data set that is a batch as well
+      for (const auto& [name, value] : *entry->tensors) observe(name, value);
+      continue;
+    }
     ++executions_;
     if (auto outputs = reference::execute(model, batches[batch], options); !outputs) {
       return outputs.error().within(fmt::format("calibration batch {}", batch));
