@@ -99,6 +99,11 @@ std::map<std::string, std::string> contents(const fs::path& folder) {
   return files;
 }
 
+/// Where the files of a conversion lie: its own folder, or that of an earlier one that it repeats.
+fs::path files_of(const judge::Evidence& evidence) {
+  return evidence.conversion.artifact.empty() ? evidence.output_folder : evidence.conversion.artifact.parent_path();
+}
+
 }  // namespace
 
 bool same_conversion(const judge::Evidence& a, const judge::Evidence& b) {
@@ -106,7 +111,7 @@ bool same_conversion(const judge::Evidence& a, const judge::Evidence& b) {
   const converters::ConvertReply& y = b.conversion;
   return x.outcome == y.outcome && x.node == y.node && x.op == y.op && x.reason == y.reason && x.tensors == y.tensors &&
          x.precision == y.precision && x.diagnostics == y.diagnostics &&
-         ((!x.artifact.empty() && x.artifact == y.artifact) || contents(a.output_folder) == contents(b.output_folder));
+         ((!x.artifact.empty() && x.artifact == y.artifact) || contents(files_of(a)) == contents(files_of(b)));
 }
 
 bool same_outputs(const judge::Evidence& a, const judge::Evidence& b) {
