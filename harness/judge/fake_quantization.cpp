@@ -331,6 +331,11 @@ TensorPtr FakeQuantization::value(const std::string& tensor) const {
   return rounded(tensor, "");
 }
 
+TensorPtr FakeQuantization::carried(const std::string& tensor) const {
+  const auto found = values_.find(tensor);
+  return found == values_.end() ? nullptr : found->second;
+}
+
 core::Status FakeQuantization::run(const core::TensorMap& inputs) {
   values_.clear();
   for (const auto& [name, tensor] : inputs) {

@@ -26,6 +26,8 @@ class FakeQuantization {
   /// A tensor of the original after its own rounding where it has one, as the graph's outputs show it; null where
   /// there is none of that name. After run().
   [[nodiscard]] core::TensorPtr value(const std::string& tensor) const;
+  /// The same before its own rounding, as the artifact's operator computes it; null likewise.
+  [[nodiscard]] core::TensorPtr carried(const std::string& tensor) const;
   /// The weight of an entry on its predicted codes, in the layout of the effective model; null where it has none or it
   /// stays in float.
   [[nodiscard]] core::TensorPtr weight(std::size_t entry) const;

@@ -101,7 +101,9 @@ class Judge {
     if (numbers && !settled()) append(out_.findings, check_moments(context_, out_));
     if (numbers && !settled()) append(out_.findings, check_prediction(context_, out_));
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
-    if (depth_ == Depth::full) std::ranges::move(measure_losses(context_), std::back_inserter(out_.metrics));
+    if (depth_ == Depth::full) {
+      std::ranges::move(measure_losses(context_, out_.metrics), std::back_inserter(out_.metrics));
+    }
     decide(precision.ran_in_float);
     check_trust();
     summarize();

@@ -35,7 +35,7 @@ std::map<std::string, double> shared_tensors(const LayerContext& context, const 
 
 }  // namespace
 
-std::vector<Metric> measure_losses(const LayerContext& context) {
+std::vector<Metric> measure_losses(const LayerContext& context, std::span<const Metric> known) {
   std::vector<Metric> metrics;
   const Evidence& evidence = context.evidence;
   if (context.artifact == nullptr || evidence.artifact == nullptr || evidence.executions.empty() ||
@@ -45,6 +45,10 @@ std::vector<Metric> measure_losses(const LayerContext& context) {
   const std::string& data_set = evidence.executions.front().data_set;
   std::map<std::string, double> sqnr = shared_tensors(context, *context.reference.front());
   if (sqnr.empty()) return metrics;
+  std::map<std::string, double> predicted;
+  for (const Metric& metric : known) {
+    if (metric.name == "predicted_sqnr_db" && metric.data_set == data_set) predicted[metric.tensor] = metric.value;
+  }
   const model::Graph& graph = evidence.model->graph;
   for (const model::Node& node : graph.nodes) {
     double worst_input = std::numeric_limits<double>::infinity();
@@ -60,7 +64,12 @@ std::vector<Metric> measure_losses(const LayerContext& context) {
         continue;
       }
       if (!std::isfinite(own->second)) continue;
-      if (graph.find_output(output) == nullptr) metrics.push_back({output, data_set, "sqnr_db", own->second});
+      if (graph.find_output(output) == nullptr) {
+        metrics.push_back({output, data_set, "sqnr_db", own->second});
+        if (const auto guess = predicted.find(output); guess != predicted.end()) {
+          metrics.push_back({output, data_set, "inner_deviation_db", own->second - guess->second});
+        }
+      }
       if (std::isfinite(worst_input)) {
         metrics.push_back({output, data_set, "sqnr_loss_db", worst_input - own->second});
       }

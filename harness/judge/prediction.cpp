@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "harness/judge/bound_walk.hpp"
+#include "harness/judge/deviation.hpp"
 #include "harness/judge/fake_quantization.hpp"
 #include "harness/judge/measured_limits.hpp"
 #include "harness/judge/statistics.hpp"
@@ -92,11 +93,24 @@ class PredictionCheck {
                                 predicted->shape() == expected->second.shape();
         if (comparable) compare(output.name, expected->second, actual->second, *predicted, execution.data_set);
       }
+      if (context_.depth == Depth::full) predict_inside(*context_.reference[i], execution.data_set);
     }
     return std::move(findings_);
   }
 
  private:
+  /// What is predicted of the tensors between; measure_losses holds an artifact's against it.
+  void predict_inside(const core::TensorMap& expected, const std::string& data_set) {
+    for (const auto& [tensor, want] : expected) {
+      const TensorPtr guess = predicted_.carried(tensor);
+      const bool inside = !wiring_.is_output(tensor) && wiring_.producer(tensor);
+      if (!inside || guess == nullptr || !want.is_real() || !guess->is_real() || guess->shape() != want.shape())
+        continue;
+      const double sqnr_db = measure_deviation(want, *guess).sqnr_db();
+      if (std::isfinite(sqnr_db)) out_.metrics.push_back({tensor, data_set, "predicted_sqnr_db", sqnr_db});
+    }
+  }
+
   void compare(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& predicted,
                const std::string& data_set) {
     const std::vector<Power> channels = powers(expected, actual, predicted, channel_axis(tensor, expected.rank()));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/judge/fake_quantization.hpp"
+#include "harness/judge/loss.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {
@@ -128,6 +129,30 @@ TEST(Prediction, SeesAWrongWeightAxisInTheWorstChannel) {
               seen_opaque);
   EXPECT_EQ(seen, kLayers);
   EXPECT_GT(seen_opaque, kLayers / 4);
+}
+
+TEST(Prediction, TensorsInBetweenAreHeldAgainstItToo) {
+  core::Rng rng(35);
+  ConvLayer shape;
+  shape.batch = 2;
+  shape.in = shape.out = 4;
+  shape.kernel = 2;
+  shape.size = 17;
+  shape.relu = true;
+  RandomLayer random = random_layer(rng, true, shape);
+  random.layer.relu = true;
+  const auto inner_deviation = [&](const ConvLayer& layer) {
+    Judged judged = judge_layer(layer, layer, random.x);
+    judged.prediction();
+    for (const Metric& m : measure_losses(judged.context(), judged.judgement.metrics)) {
+      if (m.tensor == "c" && m.name == "inner_deviation_db") return m.value;
+    }
+    return std::nan("");
+  };
+  EXPECT_NEAR(inner_deviation(random.layer), 0, 0.01);
+  ConvLayer wrong = random.layer;
+  for (std::int64_t& code : wrong.weight_codes) code = code / 16 * 16;
+  EXPECT_LT(inner_deviation(wrong), -3);
 }
 
 TEST(Prediction, RecordsAndDoesNotGateWhatThePolicyLeavesOpen) {
