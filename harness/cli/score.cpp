@@ -83,6 +83,7 @@ void add_variants(ordered_json& json, const run::FalseAlarmReport& report) {
     json["variants"].push_back({{"variant", each.variant},
                                 {"judgements", each.judgements},
                                 {"same", each.same},
+                                {"refused", each.refused},
                                 {"alarms", each.alarms},
                                 {"skipped", each.skipped}});
   }
@@ -169,10 +170,10 @@ void print_text(const ScoreReport& report, const std::vector<std::string>& kinds
 }
 
 void print_alarms(const run::FalseAlarmReport& report) {
-  fmt::print("{:<36} {:>10} {:>10} {:>7}\n", "variant", "judged", "same bits", "alarms");
+  fmt::print("{:<36} {:>10} {:>10} {:>8} {:>7}\n", "variant", "judged", "same bits", "refused", "alarms");
   for (const run::VariantScore& each : report.variants) {
-    fmt::print("{:<36} {:>10} {:>10} {:>7}{}\n", each.variant, each.judgements, each.same, each.alarms,
-               each.skipped.empty() ? "" : "  skipped: " + each.skipped);
+    fmt::print("{:<36} {:>10} {:>10} {:>8} {:>7}{}\n", each.variant, each.judgements, each.same, each.refused,
+               each.alarms, each.skipped.empty() ? "" : "  skipped: " + each.skipped);
   }
   for (const run::FalseAlarm& alarm : report.alarms) {
     fmt::print("false alarm ({}): {}, options {}: {}\n", alarm.variant, alarm.case_name, alarm.options, alarm.reason);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -84,7 +87,7 @@ core::Result<std::vector<Variant>> wanted_variants(const std::vector<std::string
 /// One converter's artifacts, another one's executions.
 class ExecutedElsewhere final : public converters::Converter {
  public:
-  ExecutedElsewhere(std::unique_ptr<Converter> converter, std::unique_ptr<Converter> executor)
+  ExecutedElsewhere(std::unique_ptr<Converter> converter, std::shared_ptr<Converter> executor)
       : converter_(std::move(converter)), executor_(std::move(executor)) {}
   core::Result<converters::Description> describe() override {
     auto description = converter_->describe();
@@ -103,17 +106,45 @@ class ExecutedElsewhere final : public converters::Converter {
   }
 
  private:
-  std::unique_ptr<Converter> converter_, executor_;
+  std::unique_ptr<Converter> converter_;
+  std::shared_ptr<Converter> executor_;
+};
+
+/// The variants' other programs: started when first asked for, kept for the next case. Threads may share it; it must
+/// outlive what it lends.
+class ExecutorPool {
+ public:
+  /// One that nobody else uses until it is let go.
+  std::shared_ptr<converters::Converter> borrow(const Variant& variant) {
+    const std::scoped_lock lock(mutex_);
+    auto& idle = idle_[variant.name];
+    std::unique_ptr<converters::Converter> client;
+    if (idle.empty()) {
+      protocol::ClientOptions options;
+      options.command = variant.executor;
+      client = protocol::make_client(options);
+    } else {
+      client = std::move(idle.back());
+      idle.pop_back();
+    }
+    return {client.release(), [this, &idle](converters::Converter* done) {
+              const std::scoped_lock back(mutex_);
+              idle.emplace_back(done);
+            }};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::vector<std::unique_ptr<converters::Converter>>> idle_;
 };
 
 core::Result<std::unique_ptr<converters::Converter>> make_variant(const Variant& variant,
-                                                                  std::shared_ptr<embedded::SharedWork> shared) {
+                                                                  std::shared_ptr<embedded::SharedWork> shared,
+                                                                  ExecutorPool& executors) {
   auto converter = embedded::make_embedded({}, variant.machine, std::move(shared));
   if (!converter || variant.executor.empty()) return converter;
-  protocol::ClientOptions options;
-  options.command = variant.executor;
   return std::unique_ptr<converters::Converter>(
-      std::make_unique<ExecutedElsewhere>(*std::move(converter), protocol::make_client(options)));
+      std::make_unique<ExecutedElsewhere>(*std::move(converter), executors.borrow(variant)));
 }
 
 /// The case demands by name what the variant asks otherwise: it has nothing to say about it.
@@ -126,6 +157,17 @@ bool contradicts(const corpus::Case& test_case, const json& options) {
   });
 }
 
+/// What the plain converter's engine runs, the other program does not.
+bool is_refused(const Trial& plain, const Trial& trial) {
+  const auto& own = plain.evidence.executions;
+  const auto& other = trial.evidence.executions;
+  for (std::size_t i = 0; i < other.size() && i < own.size(); ++i) {
+    if (own[i].reply.outcome == converters::Outcome::ok && other[i].reply.outcome != converters::Outcome::ok)
+      return true;
+  }
+  return false;
+}
+
 struct CaseAlarms {
   std::vector<VariantScore> variants;
   std::vector<FalseAlarm> alarms;
@@ -134,15 +176,15 @@ struct CaseAlarms {
 class CaseVariants {
  public:
   CaseVariants(const FalseAlarmConfig& config, const std::vector<Variant>& variants, const RunItem& item,
-               std::size_t planned_verdicts)
-      : config_(config), variants_(variants), item_(item), planned_verdicts_(planned_verdicts) {}
+               std::size_t planned_verdicts, ExecutorPool& executors)
+      : config_(config), variants_(variants), item_(item), planned_verdicts_(planned_verdicts), executors_(executors) {}
 
   core::Result<CaseAlarms> run() {
     auto bench = CaseBench::create(item_.test_case);
     if (!bench) return bench.error();
     bench_ = *std::move(bench);
     for (const Variant& variant : variants_) {
-      out_.variants.push_back({variant.name, 0, 0, 0, variant.skipped});
+      out_.variants.push_back({.variant = variant.name, .skipped = variant.skipped});
       if (!variant.skipped.empty()) continue;
       if (core::Status status = run_variant(variant); !status) return status.error();
     }
@@ -151,7 +193,7 @@ class CaseVariants {
 
  private:
   core::Status run_variant(const Variant& variant) {
-    auto converter = make_variant(variant, shared_);
+    auto converter = make_variant(variant, shared_, executors_);
     if (!converter) return converter.error();
     auto description = (*converter)->describe();
     if (!description) return description.error();
@@ -167,6 +209,8 @@ class CaseVariants {
       const Trial trial = bench_->attempt(**converter, *description, options.dump());
       if (same_trial(**plain, trial)) {
         ++out_.variants.back().same;
+      } else if (!variant.executor.empty() && is_refused(**plain, trial)) {
+        ++out_.variants.back().refused;
       } else {
         judge_trial(variant, set.label, trial);
       }
@@ -207,6 +251,7 @@ class CaseVariants {
   const std::vector<Variant>& variants_;
   const RunItem& item_;
   std::size_t planned_verdicts_;
+  ExecutorPool& executors_;
   std::shared_ptr<embedded::SharedWork> shared_ = embedded::make_shared_work();
   std::unique_ptr<CaseBench> bench_;
   std::map<std::string, Trial> plain_;
@@ -254,18 +299,21 @@ core::Result<FalseAlarmReport> find_false_alarms(const FalseAlarmConfig& config)
   if (!variants) return variants.error();
   std::size_t planned = 0;
   for (const RunItem& item : config.items) planned += item.option_sets.size() * variants->size();
+  ExecutorPool executors;
   std::vector<std::optional<core::Result<CaseAlarms>>> parts(config.items.size());
   for_each_index(config.items.size(), config.jobs, [&](std::size_t index) {
-    parts[index] = CaseVariants(config, *variants, config.items[index], planned).run();
+    parts[index] = CaseVariants(config, *variants, config.items[index], planned, executors).run();
   });
   FalseAlarmReport report;
-  for (const Variant& variant : *variants) report.variants.push_back({variant.name, 0, 0, 0, variant.skipped});
+  for (const Variant& variant : *variants)
+    report.variants.push_back({.variant = variant.name, .skipped = variant.skipped});
   for (std::size_t index = 0; index < parts.size(); ++index) {
     core::Result<CaseAlarms>& part = *parts[index];
     if (!part) return part.error().within(config.items[index].test_case.name);
     for (std::size_t i = 0; i < part->variants.size(); ++i) {
       report.variants[i].judgements += part->variants[i].judgements;
       report.variants[i].same += part->variants[i].same;
+      report.variants[i].refused += part->variants[i].refused;
       report.variants[i].alarms += part->variants[i].alarms;
     }
     std::ranges::move(part->alarms, std::back_inserter(report.alarms));

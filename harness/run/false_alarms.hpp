@@ -24,7 +24,8 @@ struct VariantScore {
   std::size_t judgements = 0;  ///< trials that differ from the plain converter's in some bit, so were judged
   std::size_t same = 0;        ///< trials that are the plain converter's bit for bit
   std::size_t alarms = 0;
-  std::string skipped;  ///< why it did not run
+  std::size_t refused = 0;  ///< trials whose artifact the other program does not run: it has nothing to say about them
+  std::string skipped;      ///< why it did not run
 };
 
 struct FalseAlarmReport {
