@@ -97,17 +97,7 @@ int check_command(const Arguments& arguments) {
   if (!report) {
     return report_error(report.error());
   }
-  if (arguments.json) {
-    fmt::print("{}\n", report_json(*report));
-    return run::exit_code(*report);
-  }
-  for (const results::ResultRow& row : report->rows) {
-    fmt::print("{}\n{}", verdict_line(row), losses_text(row));
-    if (row.gate != "green") {
-      fmt::print("\n{}", failure_text(row, repeat_command(arguments)));
-    }
-  }
-  return run::exit_code(*report);
+  return print_judged_model(*report, arguments.json, repeat_command(arguments));
 }
 
 }  // namespace

@@ -159,6 +159,20 @@ std::string losses_text(const results::ResultRow& row) {
   return text;
 }
 
+int print_judged_model(const run::RunReport& report, bool json, const std::string& repeat) {
+  if (json) {
+    fmt::print("{}\n", report_json(report));
+    return run::exit_code(report);
+  }
+  for (const results::ResultRow& row : report.rows) {
+    fmt::print("{}\n{}", verdict_line(row), losses_text(row));
+    if (row.gate != "green") {
+      fmt::print("\n{}", failure_text(row, repeat));
+    }
+  }
+  return run::exit_code(report);
+}
+
 std::string counts_line(const run::RunReport& report) {
   std::vector<std::string> parts;
   for (const auto& [verdict, count] : report.counts()) {

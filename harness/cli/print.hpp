@@ -19,6 +19,10 @@ namespace assay::cli {
 /// The nodes' outputs where most accuracy is lost, a line each; empty where nothing is known.
 [[nodiscard]] std::string losses_text(const results::ResultRow& row);
 
+/// What `check` and `audit` print of their one model, as JSON or as text with `repeat` as the command that shows it
+/// again. Returns the exit code.
+int print_judged_model(const run::RunReport& report, bool json, const std::string& repeat);
+
 /// "520 planned: 518 pass, 2 fail".
 [[nodiscard]] std::string counts_line(const run::RunReport& report);
 
