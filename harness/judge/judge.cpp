@@ -273,9 +273,7 @@ class Judge {
 
 }  // namespace
 
-double LayerContext::threshold() const {
-  return std::sqrt(2 * std::log(2 * std::max(judged_elements, 1.0) / (kElementShare * kFalseAlarmRate)));
-}
+double LayerContext::threshold() const { return std::sqrt(2 * alarm_exponent(*this, kElementShare)); }
 
 const QuantizationPlan& LayerContext::plan() const {
   if (shared_plan == nullptr) shared_plan = std::make_shared<const QuantizationPlan>(*this);

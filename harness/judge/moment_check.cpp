@@ -16,9 +16,6 @@ using core::Tensor;
 using core::TensorPtr;
 using model::Node;
 
-/// Rounding errors are uniform where at least so many codes are in use, and say something with so many outputs.
-constexpr std::size_t kCodesInUse = 8;
-constexpr std::size_t kDistinctOutputs = 1000;
 constexpr std::size_t kMaxFindings = 10;
 
 TensorPtr transformed(const Tensor& tensor, double (*map)(double)) {

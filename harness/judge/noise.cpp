@@ -331,11 +331,6 @@ class NoiseWalk {
   std::map<std::string, Noisy, std::less<>> values_;
 };
 
-/// Fewer distinct outputs say too little about their noise.
-constexpr std::size_t kDistinctOutputs = 1000;
-/// Rounding errors are uniform, and so have no mass at 0, where at least so many codes are in use.
-constexpr std::size_t kCodesInUse = 8;
-
 /// A range whose scale would lie below float32's least normal number takes any positive scale: no noise is certain.
 bool any_free_scale(const LayerContext& context) {
   static const RangeTable kNone;

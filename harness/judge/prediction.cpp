@@ -21,8 +21,6 @@ using core::TensorPtr;
 using model::Node;
 
 constexpr std::size_t kMaxFindings = 10;
-/// With fewer outputs, one code that falls the other way at a tie moves their SQNR.
-constexpr std::size_t kDistinctOutputs = 1000;
 
 double decibel(double ratio) {
   constexpr double kDecibel = 10;

@@ -14,8 +14,13 @@ inline constexpr double kBiasShare = 0.125;      ///< means per tensor and chann
 inline constexpr double kVarianceShare = 0.125;  ///< mean squares per tensor and channel
 inline constexpr double kMeasuredShare = 0.25;   ///< gates at measured quantiles (measured_limits.hpp)
 
-/// ln(2N/(share·α)): each of at most N two-sided tests may alarm with probability share·α/N. N is the number of
-/// elements judged in the run, since no test sees less than one.
+/// Fewer distinct outputs say too little about their noise: one code that falls the other way at a tie moves it.
+inline constexpr std::size_t kDistinctOutputs = 1000;
+/// Rounding errors are uniform, and so have no mass at 0, where at least so many codes are in use.
+inline constexpr std::size_t kCodesInUse = 8;
+
+/// ln(2N/(share·α)): each of at most N two-sided tests may alarm with probability share·α/N. N is
+/// LayerContext::judged_elements, since no test sees less than one.
 [[nodiscard]] double alarm_exponent(const LayerContext& context, double share);
 
 /// What |Σe| of a linear form in independent draws stays below but for e^-L. `variance` is that of the sum; the draws
