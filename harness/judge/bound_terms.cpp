@@ -1,6 +1,7 @@
 #include "harness/judge/bound_terms.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace assay::judge {
@@ -26,14 +27,14 @@ void BoundTerms::add(std::string source, double value) {
 }
 
 std::vector<std::pair<std::string, ErrorSources>> growing_sources() {
-  static constexpr std::pair<const char*, bool ErrorSources::*> kSources[] = {
+  static constexpr auto kSources = std::to_array<std::pair<const char*, bool ErrorSources::*>>({
       {"float32 arithmetic", &ErrorSources::float32},
       {"rounding and clipping of graph inputs", &ErrorSources::inputs},
       {"rounding and clipping of tensors in between", &ErrorSources::inner},
       {"rounding of weights", &ErrorSources::weights},
       {"rounding of biases", &ErrorSources::biases},
       {"rounding of other constants", &ErrorSources::constants},
-  };
+  });
   ErrorSources counted{false, false, false, false, false, false};
   std::vector<std::pair<std::string, ErrorSources>> growing{{"read before or after its own rounding", counted}};
   for (const auto& [name, source] : kSources) {

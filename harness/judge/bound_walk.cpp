@@ -72,7 +72,7 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   }
   return std::ranges::all_of(used, [](std::vector<double>& channel) {
     std::ranges::sort(channel);
-    const auto unlike = static_cast<std::size_t>(std::ranges::unique(channel).begin() - channel.begin());
+    const auto unlike = static_cast<std::size_t>(std::unique(channel.begin(), channel.end()) - channel.begin());
     return unlike >= kLeast && 2 * unlike >= channel.size();
   });
 }

@@ -1,6 +1,7 @@
 #include "harness/judge/correlated.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -163,7 +164,7 @@ bool CorrelatedBound::find_diagonal(Step& step) const {
       std::ranges::count_if(step.before, is_real) != 1) {
     return false;
   }
-  std::vector<double> ends[2];
+  std::array<std::vector<double>, 2> ends;
   for (const double value : {0.0, 1.0}) {
     std::vector<Tensor> storage;
     storage.reserve(step.read.size());

@@ -66,12 +66,14 @@ std::string Node::string_or(std::string_view attribute, std::string_view fallbac
 
 std::vector<std::int64_t> Node::ints_or(std::string_view attribute, std::vector<std::int64_t> fallback) const {
   const auto* value = attribute_as<std::vector<std::int64_t>>(*this, attribute);
-  return value != nullptr ? *value : std::move(fallback);
+  if (value != nullptr) return *value;
+  return fallback;
 }
 
 std::vector<double> Node::floats_or(std::string_view attribute, std::vector<double> fallback) const {
   const auto* value = attribute_as<std::vector<double>>(*this, attribute);
-  return value != nullptr ? *value : std::move(fallback);
+  if (value != nullptr) return *value;
+  return fallback;
 }
 
 TensorPtr Node::tensor(std::string_view attribute) const {
