@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <map>
@@ -270,5 +271,10 @@ int run_program(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  return run_program(std::vector<std::string>(arguments + 1, arguments + count));
+  try {
+    return run_program(std::vector<std::string>(arguments + 1, arguments + count));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "policies: {}\n", error.what());
+    return 2;
+  }
 }

@@ -42,10 +42,10 @@ void judge_model(benchmark::State& state, const fs::path& model) {
   }
 }
 
-const bool registered = [] {
+const bool kRegistered = [] {
   core::keep_freed_memory();  // as the program does
   for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(ASSAY_TEST_DATA) / "trt861")) {
-    const fs::path file = entry.path();
+    const fs::path& file = entry.path();
     // The Q/DQ models are no input of the Python flow, which quantizes float models.
     if (file.extension() == ".onnx" && !file.stem().string().starts_with("qdq_")) {
       benchmark::RegisterBenchmark(("verdict/" + file.stem().string()).c_str(), judge_model, file)
