@@ -56,7 +56,7 @@ class Buffer {
   DType type_ = DType::undefined;
   Shape shape_;
   std::int64_t size_ = 0;
-  std::shared_ptr<std::byte[]> bytes_;
+  std::shared_ptr<std::byte[]> bytes_;  // NOLINT(modernize-avoid-c-arrays): as long as the shape says
 };
 
 /// More elements than this are refused before any memory is asked for.
