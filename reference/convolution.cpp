@@ -173,11 +173,8 @@ Result<Convolution> sliding_convolution(const Node& node, const Shape& x, const 
   if (!windows) {
     return windows.error();
   }
-  Convolution conv{.batch = x[0],
-                   .groups = groups,
-                   .in_channels = w[1],
-                   .out_channels = w[0] / groups,
-                   .windows = std::move(*windows)};
+  Convolution conv{
+      .batch = x[0], .groups = groups, .in_channels = w[1], .out_channels = w[0] / groups, .windows = *windows};
   if (const Result<std::int64_t> count = checked_count(conv.output_shape()); !count) {
     return count.error();
   }
@@ -197,11 +194,8 @@ Result<Convolution> transposed_convolution(const Node& node, const Shape& x, con
   if (!windows) {
     return windows.error();
   }
-  Convolution conv{.batch = x[0],
-                   .groups = groups,
-                   .in_channels = x[1] / groups,
-                   .out_channels = w[1],
-                   .windows = std::move(*windows)};
+  Convolution conv{
+      .batch = x[0], .groups = groups, .in_channels = x[1] / groups, .out_channels = w[1], .windows = *windows};
   if (const Result<std::int64_t> count = checked_count(conv.output_shape()); !count) {
     return count.error();
   }

@@ -293,7 +293,7 @@ Status check_inputs(const model::Graph& graph, const TensorMap& inputs) {
     if (found == inputs.end()) {
       return data_error(input.name, fmt::format("no data for input \"{}\"", input.name));
     }
-    if (const Status status = check_input(input, found->second, symbols); !status) {
+    if (Status status = check_input(input, found->second, symbols); !status) {
       return status;
     }
   }

@@ -5,7 +5,7 @@ namespace {
 
 void tile(std::int64_t rows, std::int64_t depth, MatrixView a, const double* panel, MutableMatrixView c) {
   for (std::int64_t r = 0; r < rows; ++r) {
-    double sums[kTileColumns];
+    double sums[kTileColumns];  // NOLINT(modernize-avoid-c-arrays): stays in registers
     for (std::int64_t j = 0; j < kTileColumns; ++j) {
       sums[j] = c.data[r * c.stride + j];
     }

@@ -13,7 +13,7 @@ namespace {
 template <std::size_t Rows>
 void tile_of(std::int64_t depth, MatrixView a, const double* panel, MutableMatrixView c) {
   constexpr auto kRows = static_cast<std::int64_t>(Rows);
-  __m256d sums[Rows][2];
+  __m256d sums[Rows][2];  // NOLINT(modernize-avoid-c-arrays): stays in registers
   for (std::int64_t r = 0; r < kRows; ++r) {
     sums[r][0] = _mm256_loadu_pd(c.data + r * c.stride);
     sums[r][1] = _mm256_loadu_pd(c.data + r * c.stride + 4);

@@ -13,7 +13,7 @@ namespace {
 template <std::size_t Rows>
 void tile_of(std::int64_t depth, MatrixView a, const double* panel, MutableMatrixView c) {
   constexpr auto kRows = static_cast<std::int64_t>(Rows);
-  __m512d sums[Rows];
+  __m512d sums[Rows];  // NOLINT(modernize-avoid-c-arrays): stays in registers
   for (std::int64_t r = 0; r < kRows; ++r) {
     sums[r] = _mm512_loadu_pd(c.data + r * c.stride);
   }

@@ -43,6 +43,7 @@ Result<Tensor> Stack::joined(std::int64_t axis, const model::ValueInfo& declared
     slices.push_back(element.reshaped(std::move(shape)));
   }
   std::vector<const Tensor*> parts;
+  parts.reserve(slices.size());
   for (const Tensor& slice : slices) parts.push_back(&slice);
   if (reversed) std::ranges::reverse(parts);
   return concatenated(parts, *place);

@@ -58,7 +58,7 @@ core::Status read_pads(const Node& node, Windows& windows) {
     return op_error(fmt::format("attribute pads has {} values, expected {}, two for each spatial axis", pads.size(),
                                 2 * windows.rank));
   }
-  if (const core::Status status = place(pads, windows.rank, 0, "pads", windows.pad_begin); !status) {
+  if (core::Status status = place(pads, windows.rank, 0, "pads", windows.pad_begin); !status) {
     return status;
   }
   return place(pads, windows.rank, 0, "pads", windows.pad_end, windows.rank);

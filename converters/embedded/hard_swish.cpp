@@ -120,7 +120,7 @@ void recognize_hard_swish(State& state) {
   }
   remove_dead(graph);
   for (auto& [original, computer] : state.computed_by) {
-    const auto alive = [&](const auto& node) { return node.name == computer; };
+    const auto alive = [&name = computer](const auto& node) { return node.name == name; };
     if (std::ranges::any_of(graph.nodes, alive)) continue;
     if (const auto heir = heirs.find(computer); heir != heirs.end()) computer = heir->second;
   }

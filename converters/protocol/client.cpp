@@ -180,7 +180,7 @@ class ProcessClient final : public Client {
   template <typename Reply, typename Read>
   Reply once(Request& request, Read read) {
     Reply reply;
-    auto fail = [&](Failure failure) {
+    auto fail = [&](Failure&& failure) {
       reply.outcome = failure.outcome;
       reply.reason = std::move(failure.reason);
       return std::move(reply);

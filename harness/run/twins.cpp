@@ -225,9 +225,9 @@ TensorMap row(const TensorMap& tensors, std::int64_t index) {
     core::Shape shape = tensor.shape();
     const std::int64_t size = tensor.size() / shape[0];
     shape[0] = 1;
-    const auto cut = [&](const auto& values) {
+    const auto cut = [&, type = tensor.type()](const auto& values) {
       const auto begin = values.begin() + index * size;
-      return Tensor(tensor.type(), shape, std::vector(begin, begin + size));
+      return Tensor(type, shape, std::vector(begin, begin + size));
     };
     rows.emplace(name, tensor.is_real() ? cut(tensor.reals()) : cut(tensor.integers()));
   }

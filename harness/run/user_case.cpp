@@ -50,7 +50,7 @@ core::Result<UserCase> make_user_case(const std::filesystem::path& path, const s
   for (auto& [name, spec] : user.test_case.inputs) {
     spec.data_sets = {"typical"};  // what the user gave is all there is
   }
-  user.data.emplace();
+  user.data = CaseBench::UserData{};
   user.data->calibrated = !calibration.empty();
   if (!calibration.empty()) {
     core::Result<std::vector<core::TensorMap>> batches = load_user_data(calibration, *model);

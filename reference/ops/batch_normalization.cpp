@@ -11,7 +11,7 @@ enum Input : std::size_t { kX, kScale, kBias, kMean, kVar };
 
 core::Status check_parameters(const OpCall& call, std::int64_t channels) {
   for (std::size_t index = kScale; index <= kVar; ++index) {
-    if (const core::Status status = require_real(call, index); !status) {
+    if (core::Status status = require_real(call, index); !status) {
       return status;
     }
     if (call.in(index).shape() != Shape{channels}) {

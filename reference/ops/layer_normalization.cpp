@@ -11,7 +11,7 @@ core::Status check_parameter(const OpCall& call, std::size_t index) {
   if (!call.has_input(index)) {
     return core::success();
   }
-  if (const core::Status status = require_real(call, index); !status) {
+  if (core::Status status = require_real(call, index); !status) {
     return status;
   }
   const Shape& shape = call.in(0).shape();

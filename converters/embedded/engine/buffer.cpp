@@ -36,7 +36,8 @@ Buffer::Buffer(DType type, Shape shape) : type_(type), shape_(std::move(shape)) 
   const auto count = checked_count(shape_);
   if (!count) throw std::bad_alloc();
   size_ = *count;
-  bytes_ = std::make_shared_for_overwrite<std::byte[]>(static_cast<std::size_t>(size_) * element_bytes());
+  const auto size_bytes = static_cast<std::size_t>(size_) * element_bytes();
+  bytes_ = std::make_shared_for_overwrite<std::byte[]>(size_bytes);  // NOLINT(modernize-avoid-c-arrays): as declared
 }
 
 std::size_t Buffer::element_bytes() const {

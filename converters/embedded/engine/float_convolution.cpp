@@ -127,7 +127,7 @@ Result<Kernel> make(const Binding& binding, bool transposed) {
     packed = std::make_shared<const std::vector<FloatRows>>(pack_groups(*weight, groups, transposed));
   }
   return Kernel([attributes = *attributes, groups, transposed, packed](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 2, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 2, DType::float32); !status) return status;
     const Buffer& w = call.input(1);
     auto bound = bind_convolution(attributes, groups, transposed, call.input(0).shape(), w.shape());
     if (!bound) return bound.error();

@@ -1,6 +1,7 @@
 // Operators on two or more elements that broadcast: arithmetic, comparison, logic, choice.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "converters/embedded/engine/geometry.hpp"
@@ -33,7 +34,7 @@ void combine(const Broadcast& walk, const Buffer& a, const Buffer& b, Buffer& ou
 }
 
 Result<Broadcast> walk_of(const Buffer& a, const Buffer& b) {
-  const Shape* const shapes[] = {&a.shape(), &b.shape()};
+  const std::array<const Shape*, 2> shapes{&a.shape(), &b.shape()};
   return Broadcast::of(shapes);
 }
 
@@ -152,7 +153,7 @@ Status arithmetic(const Buffer& a, const Buffer& b, Buffer& out) {
 template <typename Operation>
 Result<Kernel> make_arithmetic(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (const auto status = check_same_type(call, 2); !status) return status;
+    if (auto status = check_same_type(call, 2); !status) return status;
     return arithmetic<Operation>(call.input(0), call.input(1), call.outputs[0]);
   });
 }
@@ -165,11 +166,11 @@ Result<Kernel> make_mod(const Binding& binding) {
 template <typename Operation>
 Result<Kernel> make_variadic(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (const auto status = check_same_type(call, std::max<std::size_t>(1, call.inputs.size())); !status) return status;
+    if (auto status = check_same_type(call, std::max<std::size_t>(1, call.inputs.size())); !status) return status;
     Buffer result = call.input(0);
     for (std::size_t i = 1; i < call.inputs.size(); ++i) {
       Buffer next;
-      if (const auto status = arithmetic<Operation>(result, call.input(i), next); !status) return status;
+      if (auto status = arithmetic<Operation>(result, call.input(i), next); !status) return status;
       result = std::move(next);
     }
     call.outputs[0] = std::move(result);
@@ -250,7 +251,7 @@ struct XorOf {
 template <typename Operation>
 Result<Kernel> make_comparison(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (const auto status = check_same_type(call, 2); !status) return status;
+    if (auto status = check_same_type(call, 2); !status) return status;
     auto walk = walk_of(call.input(0), call.input(1));
     if (!walk) return walk.error();
     call.outputs[0] = Buffer(DType::boolean, walk->shape());
@@ -263,7 +264,7 @@ Result<Kernel> make_comparison(const Binding&) {
 
 Result<Kernel> make_not(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 1, DType::boolean); !status) return status;
+    if (auto status = expect_inputs(call, 1, DType::boolean); !status) return status;
     call.outputs[0] = Buffer(DType::boolean, call.input(0).shape());
     auto* out = call.outputs[0].data<std::uint8_t>();
     for (const std::uint8_t value : call.input(0).span<std::uint8_t>()) *out++ = value == 0 ? 1 : 0;
@@ -280,7 +281,7 @@ Result<Kernel> make_where(const Binding&) {
     if (condition.type() != DType::boolean || x.type() != y.type()) {
       return invalid_data("the condition must be boolean, x and y of one type");
     }
-    const Shape* const shapes[] = {&condition.shape(), &x.shape(), &y.shape()};
+    const std::array<const Shape*, 3> shapes{&condition.shape(), &x.shape(), &y.shape()};
     auto walk = Broadcast::of(shapes);
     if (!walk) return walk.error();
     call.outputs[0] = Buffer(x.type(), walk->shape());

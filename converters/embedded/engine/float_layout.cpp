@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "converters/embedded/engine/geometry.hpp"
@@ -15,7 +16,7 @@ Status need_data(const Call& call) {
 
 Result<Kernel> make_concat(const Binding& binding) {
   return Kernel([axis = binding.node.int_or("axis", 0)](const Call& call) -> Status {
-    if (const auto status = need_data(call); !status) return status;
+    if (auto status = need_data(call); !status) return status;
     const Buffer& first = call.input(0);
     const auto resolved = resolve_axis(axis, first.rank());
     if (!resolved) return resolved.error();
@@ -67,7 +68,7 @@ void take(const Buffer& in, std::span<const std::int64_t> start, std::span<const
 Result<Kernel> make_split(const Binding& binding) {
   const std::int64_t axis = binding.node.int_or("axis", 0);
   return Kernel([axis, sizes = binding.node.ints_or("split")](const Call& call) -> Status {
-    if (const auto status = need_data(call); !status) return status;
+    if (auto status = need_data(call); !status) return status;
     const Buffer& x = call.input(0);
     const auto resolved = resolve_axis(axis, x.rank());
     if (!resolved) return resolved.error();
@@ -104,7 +105,7 @@ Result<Kernel> make_slice(const Binding& binding) {
   const Node& node = binding.node;
   return Kernel([starts = node.ints_or("starts"), ends = node.ints_or("ends"),
                  axes = node.ints_or("axes")](const Call& call) -> Status {
-    if (const auto status = need_data(call); !status) return status;
+    if (auto status = need_data(call); !status) return status;
     const Buffer& x = call.input(0);
     auto first = list_operand(call, 1, starts);
     auto last = list_operand(call, 2, ends);
@@ -150,7 +151,7 @@ Result<Kernel> make_slice(const Binding& binding) {
 
 Result<Kernel> make_transpose(const Binding& binding) {
   return Kernel([perm = binding.node.ints_or("perm")](const Call& call) -> Status {
-    if (const auto status = need_data(call); !status) return status;
+    if (auto status = need_data(call); !status) return status;
     const Buffer& x = call.input(0);
     std::vector<std::int64_t> order = perm;
     if (order.empty()) {
@@ -176,11 +177,11 @@ Result<Kernel> make_transpose(const Binding& binding) {
 
 Result<Kernel> make_expand(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (const auto status = need_data(call); !status) return status;
+    if (auto status = need_data(call); !status) return status;
     auto wanted = list_operand(call, 1, {});
     if (!wanted) return wanted.error();
     const Buffer& x = call.input(0);
-    const Shape* const shapes[] = {&x.shape(), &*wanted};
+    const std::array<const Shape*, 2> shapes{&x.shape(), &*wanted};
     auto walk = Broadcast::of(shapes);
     if (!walk) return walk.error();
     const auto own = row_major_strides(x.shape());
@@ -196,7 +197,7 @@ Result<Kernel> make_expand(const Binding&) {
 
 Result<Kernel> make_tile(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (const auto status = need_data(call); !status) return status;
+    if (auto status = need_data(call); !status) return status;
     auto repeats = list_operand(call, 1, {});
     if (!repeats) return repeats.error();
     const Buffer& x = call.input(0);
@@ -261,7 +262,7 @@ Result<Kernel> make_block(const Binding& binding) {
   const bool by_column = binding.node.string_or("mode", "DCR") == "CRD";
   if (block < 1) return invalid_model("blocksize must be positive");
   return Kernel([block, to_space, by_column](const Call& call) -> Status {
-    if (const auto status = need_data(call); !status) return status;
+    if (auto status = need_data(call); !status) return status;
     const Buffer& x = call.input(0);
     if (x.rank() != 4) return invalid_data("the input must have four dimensions");
     const std::int64_t n = x.shape()[0], c = x.shape()[1], h = x.shape()[2], w = x.shape()[3];

@@ -1,6 +1,7 @@
 // MatMul and Gemm in float32. A constant right operand is packed once as the rows of the transposed product.
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 
 #include "converters/embedded/engine/geometry.hpp"
@@ -22,7 +23,7 @@ Result<MatMulShape> bind_matmul(const Shape& left, const Shape& right) {
   if ((right.size() == 1 ? right.front() : right[right.size() - 2]) != shape.depth) return misfit();
   const Shape left_batches(left.begin(), left.end() - std::min<std::ptrdiff_t>(2, std::ssize(left)));
   const Shape right_batches(right.begin(), right.end() - std::min<std::ptrdiff_t>(2, std::ssize(right)));
-  const Shape* const batches[] = {&left_batches, &right_batches};
+  const std::array<const Shape*, 2> batches{&left_batches, &right_batches};
   const auto walk = Broadcast::of(batches);
   if (!walk) return misfit();
   shape.out = walk->shape();
@@ -100,7 +101,7 @@ Result<Kernel> make_matmul(const Binding& binding) {
     packed = std::make_shared<const FloatRows>(MatrixView<float>{weight->data<float>(), columns, depth, 1, columns});
   }
   return Kernel([packed](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 2, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 2, DType::float32); !status) return status;
     auto shape = bind_matmul(call.input(0).shape(), call.input(1).shape());
     if (!shape) return shape.error();
     call.outputs[0] = Buffer(DType::float32, shape->out);
@@ -134,7 +135,7 @@ Result<Kernel> make_gemm(const Binding& binding) {
     packed = std::make_shared<const FloatRows>(oriented(*weight, !attributes.right_transposed));
   }
   return Kernel([packed, attributes](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 2, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 2, DType::float32); !status) return status;
     auto shape = bind_gemm(attributes, call.input(0).shape(), call.input(1).shape());
     if (!shape) return shape.error();
     call.outputs[0] = Buffer(DType::float32, shape->out);
@@ -150,7 +151,7 @@ Result<Kernel> make_gemm(const Binding& binding) {
       for (std::int64_t i = 0; i < call.outputs[0].size(); ++i) out[i] *= alpha;
     }
     if (!call.has(2)) return core::success();
-    const Shape* const shapes[] = {&shape->out, &call.input(2).shape()};
+    const std::array<const Shape*, 2> shapes{&shape->out, &call.input(2).shape()};
     auto walk = Broadcast::of(shapes);
     if (!walk) return walk.error();
     if (walk->shape() != shape->out) return invalid_data("C does not broadcast to Gemm's result");

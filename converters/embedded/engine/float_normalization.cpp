@@ -16,7 +16,7 @@ Result<Kernel> make_batch_normalization(const Binding& binding) {
   if (binding.node.int_or("training_mode", 0) != 0) return unsupported("BatchNormalization in training mode");
   const double epsilon = binding.node.float_or("epsilon", 1e-5);
   return Kernel([epsilon](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 5, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 5, DType::float32); !status) return status;
     const Buffer& x = call.input(0);
     if (x.rank() < 2) return invalid_data("the input must have a channel dimension");
     const std::int64_t channels = x.shape()[1];
@@ -62,7 +62,7 @@ Moments moments(const float* x, std::int64_t count, double epsilon) {
 Result<Kernel> make_instance_normalization(const Binding& binding) {
   const double epsilon = binding.node.float_or("epsilon", 1e-5);
   return Kernel([epsilon](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 3, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 3, DType::float32); !status) return status;
     const Buffer& x = call.input(0);
     if (x.rank() < 3 || call.input(1).size() != x.shape()[1] || call.input(2).size() != x.shape()[1]) {
       return invalid_data(fmt::format("scale and bias do not fit the channels of {}", core::shape_text(x.shape())));
@@ -88,7 +88,7 @@ Result<Kernel> make_layer_normalization(const Binding& binding) {
   const double epsilon = binding.node.float_or("epsilon", 1e-5);
   const std::int64_t axis = binding.node.int_or("axis", -1);
   return Kernel([epsilon, axis](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 2, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 2, DType::float32); !status) return status;
     const Buffer& x = call.input(0);
     const auto resolved = resolve_axis(axis, x.rank());
     if (!resolved) return resolved.error();
@@ -128,7 +128,7 @@ Result<Kernel> make_softmax(const Binding& binding) {
   const bool logarithm = binding.node.op_type == "LogSoftmax";
   const std::int64_t axis = binding.node.int_or("axis", one_axis ? -1 : 1);
   return Kernel([one_axis, logarithm, axis](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 1, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 1, DType::float32); !status) return status;
     const Buffer& x = call.input(0);
     const auto resolved = resolve_axis(axis, x.rank());
     if (!resolved) return resolved.error();

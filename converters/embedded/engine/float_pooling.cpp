@@ -68,7 +68,7 @@ Result<Kernel> make_average_pool(const Binding& binding) {
   if (!attributes) return attributes.error();
   const bool counts_padding = binding.node.int_or("count_include_pad", 0) != 0;
   return Kernel([attributes = *attributes, counts_padding](const Call& call) -> Status {
-    if (const auto status = expect_inputs(call, 1, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 1, DType::float32); !status) return status;
     auto pool = bind(call, is_global, attributes);
     if (!pool) return pool.error();
     call.outputs[0] = Buffer(DType::float32, pool->out_shape);

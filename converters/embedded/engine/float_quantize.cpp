@@ -65,7 +65,7 @@ bool is_plain(const ArithmeticPolicy& policy) {
 }
 
 Status quantize(const Call& call, std::int64_t axis, DType declared, const ArithmeticPolicy& policy) {
-  if (const auto status = expect_inputs(call, 2, DType::float32); !status) return status;
+  if (auto status = expect_inputs(call, 2, DType::float32); !status) return status;
   const Buffer& x = call.input(0);
   const Buffer& scale = call.input(1);
   const Buffer* zero_point = call.has(2) ? &call.input(2) : nullptr;

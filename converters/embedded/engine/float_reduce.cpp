@@ -42,18 +42,18 @@ struct Fold {
 };
 
 const std::map<std::string_view, Fold>& folds() {
-  static constexpr auto add = [](double sum, double x) { return sum + x; };
-  static constexpr auto keep = [](double sum, double) { return sum; };
+  static constexpr auto kAdd = [](double sum, double x) { return sum + x; };
+  static constexpr auto kKeep = [](double sum, double) { return sum; };
   static const std::map<std::string_view, Fold> table{
-      {"ReduceSum", {0, add, keep}},
-      {"ReduceMean", {0, add, [](double sum, double count) { return sum / count; }}},
-      {"ReduceMax", {-HUGE_VAL, [](double best, double x) { return x > best || x != x ? x : best; }, keep}},
-      {"ReduceMin", {HUGE_VAL, [](double best, double x) { return x < best || x != x ? x : best; }, keep}},
-      {"ReduceProd", {1, [](double product, double x) { return product * x; }, keep}},
-      {"ReduceL1", {0, [](double sum, double x) { return sum + std::abs(x); }, keep}},
+      {"ReduceSum", {0, kAdd, kKeep}},
+      {"ReduceMean", {0, kAdd, [](double sum, double count) { return sum / count; }}},
+      {"ReduceMax", {-HUGE_VAL, [](double best, double x) { return x > best || x != x ? x : best; }, kKeep}},
+      {"ReduceMin", {HUGE_VAL, [](double best, double x) { return x < best || x != x ? x : best; }, kKeep}},
+      {"ReduceProd", {1, [](double product, double x) { return product * x; }, kKeep}},
+      {"ReduceL1", {0, [](double sum, double x) { return sum + std::abs(x); }, kKeep}},
       {"ReduceL2",
        {0, [](double sum, double x) { return sum + x * x; }, [](double sum, double) { return std::sqrt(sum); }}},
-      {"ReduceSumSquare", {0, [](double sum, double x) { return sum + x * x; }, keep}},
+      {"ReduceSumSquare", {0, [](double sum, double x) { return sum + x * x; }, kKeep}},
   };
   return table;
 }

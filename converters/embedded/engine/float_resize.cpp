@@ -125,7 +125,7 @@ Result<Kernel> make_resize(const Binding& binding) {
       resize_nearest(*plan, x, call.outputs[0]);
       return core::success();
     }
-    if (const auto status = expect_inputs(call, 1, DType::float32); !status) return status;
+    if (auto status = expect_inputs(call, 1, DType::float32); !status) return status;
     const auto in = x.span<float>();
     const auto out =
         resize<float>(*plan, x.shape(), {in.begin(), in.end()}, static_cast<float>(attributes.extrapolation));

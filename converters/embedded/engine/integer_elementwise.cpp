@@ -10,7 +10,7 @@ namespace assay::embedded::engine {
 namespace {
 
 Result<Broadcast> walk_of(const Call& call) {
-  const Shape* const shapes[] = {&call.input(0).shape(), &call.input(1).shape()};
+  const std::array<const Shape*, 2> shapes{&call.input(0).shape(), &call.input(1).shape()};
   return Broadcast::of(shapes);
 }
 

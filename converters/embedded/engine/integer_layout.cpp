@@ -57,7 +57,7 @@ Result<Kernel> make_move(const IntegerBinding& binding) {
   std::vector<Target> targets;
   for (const OutputCodes& out : binding.outputs) targets.push_back({table_for(x, out, binding.policy), out.type});
   return Kernel([move = std::move(*move), targets = std::move(targets)](const Call& call) -> Status {
-    if (const auto status = move(call); !status) return status;
+    if (auto status = move(call); !status) return status;
     for (std::size_t i = 0; i < targets.size(); ++i) {
       call.outputs[i] = translate(call.outputs[i], targets[i].table, targets[i].type);
     }

@@ -2,6 +2,7 @@
 #include "converters/embedded/engine/table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "converters/embedded/engine/geometry.hpp"
@@ -163,7 +164,7 @@ Result<Kernel> make_constant_operand_table(const IntegerBinding& binding) {
   return Kernel(
       [tables, shape = fixed.constant->shape(), second, type = binding.outputs[0].type](const Call& call) -> Status {
         const Buffer& codes = call.input(second ? 0 : 1);
-        const Shape* const shapes[] = {&codes.shape(), &shape};
+        const std::array<const Shape*, 2> shapes{&codes.shape(), &shape};
         auto walk = Broadcast::of(shapes);
         if (!walk) return walk.error();
         call.outputs[0] = Buffer(type, walk->shape());

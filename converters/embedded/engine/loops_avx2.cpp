@@ -8,7 +8,7 @@ namespace assay::embedded::engine {
 namespace {
 
 void float_tile(const float* a, const float* b, std::int64_t depth, float* c, std::int64_t stride) {
-  __m256 sum[kTileRows][2];
+  __m256 sum[kTileRows][2];  // NOLINT(modernize-avoid-c-arrays): stays in registers
   for (auto& row : sum) row[0] = row[1] = _mm256_setzero_ps();
   for (std::int64_t k = 0; k < depth; ++k) {
     const __m256 right0 = _mm256_loadu_ps(b);
@@ -29,7 +29,7 @@ void float_tile(const float* a, const float* b, std::int64_t depth, float* c, st
 }
 
 void code_tile(const std::int16_t* a, const std::int16_t* b, std::int64_t pairs, std::int32_t* c, std::int64_t stride) {
-  __m256i sum[kTileRows][2];
+  __m256i sum[kTileRows][2];  // NOLINT(modernize-avoid-c-arrays): stays in registers
   for (auto& row : sum) row[0] = row[1] = _mm256_setzero_si256();
   for (std::int64_t k = 0; k < pairs; ++k) {
     const __m256i right0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));

@@ -5,7 +5,7 @@ namespace assay::embedded::engine {
 namespace {
 
 void float_tile(const float* a, const float* b, std::int64_t depth, float* c, std::int64_t stride) {
-  float sum[kTileRows][kTileColumns] = {};
+  float sum[kTileRows][kTileColumns] = {};  // NOLINT(modernize-avoid-c-arrays): stays in registers
   for (std::int64_t k = 0; k < depth; ++k) {
     for (std::int64_t r = 0; r < kTileRows; ++r) {
       const float left = a[k * kTileRows + r];
@@ -18,7 +18,7 @@ void float_tile(const float* a, const float* b, std::int64_t depth, float* c, st
 }
 
 void code_tile(const std::int16_t* a, const std::int16_t* b, std::int64_t pairs, std::int32_t* c, std::int64_t stride) {
-  std::uint32_t sum[kTileRows][kTileColumns] = {};
+  std::uint32_t sum[kTileRows][kTileColumns] = {};  // NOLINT(modernize-avoid-c-arrays): stays in registers
   for (std::int64_t k = 0; k < pairs; ++k) {
     for (std::int64_t r = 0; r < kTileRows; ++r) {
       const std::int32_t even = a[(k * kTileRows + r) * 2];

@@ -113,7 +113,7 @@ class Builder {
         all_constant = all_constant && *value != nullptr;
       }
       if (!all_constant || keeps_codes(node)) continue;
-      if (const auto status = fold_node(node); !status) return status;
+      if (auto status = fold_node(node); !status) return status;
       folded_.insert(i);
     }
     return core::success();
@@ -160,7 +160,7 @@ class Builder {
       if (it != dequantizers_.end() && std::ranges::all_of(it->second->inputs, [&](const std::string& input) {
             return input.empty() || constants_.contains(input);
           })) {
-        if (const auto status = fold_node(*it->second); !status) return status;
+        if (auto status = fold_node(*it->second); !status) return status;
         known = constant(name);
       }
     }
@@ -179,7 +179,7 @@ class Builder {
     if (!is_integer && keeps_codes(node) && constants_.contains(node.input(0))) {
       // Folded at its first reader, unless its parameters are computed at run time.
       const Buffer* value = nullptr;
-      if (const auto status = add_constant(node.outputs[0], &value); !status) return status;
+      if (auto status = add_constant(node.outputs[0], &value); !status) return status;
       if (value != nullptr) return core::success();
     }
     Step step;

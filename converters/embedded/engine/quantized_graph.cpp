@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -26,7 +27,8 @@ bool fuse_activation(const Node& activation, const Constants& constants, const A
     return true;
   }
   if (activation.op_type != "Clip") return false;
-  const Buffer* const inputs[] = {nullptr, find(constants, activation.input(1)), find(constants, activation.input(2))};
+  const std::array<const Buffer*, 3> inputs{nullptr, find(constants, activation.input(1)),
+                                            find(constants, activation.input(2))};
   const auto limits = clip_limits(activation, inputs);
   if (!limits) return false;
   narrow(out, limits->low, limits->high, policy);
@@ -200,7 +202,7 @@ class Finder {
   static Kernel in_turn(std::vector<Kernel> kernels) {
     return [kernels = std::move(kernels)](const Call& call) -> Status {
       for (std::size_t i = 0; i < kernels.size(); ++i) {
-        if (const auto status = kernels[i]({call.inputs, call.outputs.subspan(i, 1)}); !status) return status;
+        if (auto status = kernels[i]({call.inputs, call.outputs.subspan(i, 1)}); !status) return status;
       }
       return core::success();
     };

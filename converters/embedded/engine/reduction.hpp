@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct ReductionAttributes {
 /// Calls body(input element, output element) for every element, in the input's order.
 template <typename Body>
 void for_each_reduced(const Shape& shape, const Shape& kept, Body&& body) {
-  const Shape* const shapes[] = {&shape, &kept};
+  const std::array<const Shape*, 2> shapes{&shape, &kept};
   const auto walk = Broadcast::of(shapes);
   if (!walk) return;  // kept is made from shape, so they fit
   walk->for_each_row([&](std::int64_t row, const std::int64_t* offsets) {
