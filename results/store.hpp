@@ -17,7 +17,7 @@ namespace assay::results {
 /// One planned verdict: a case under an option set by a converter version.
 struct JobKey {
   std::string case_name, options, converter, version;
-  friend auto operator<=>(const JobKey&, const JobKey&) = default;
+  friend auto operator<=>(const JobKey&, const JobKey&) = default;  // NOLINT(modernize-use-nullptr): sees a 0 in it
 };
 
 struct MetricRow {

@@ -155,6 +155,7 @@ core::Status accept(const Arguments& arguments) {
   }
   const auto counts = [](const std::map<std::string, std::size_t>& map) {
     std::vector<std::string> parts;
+    parts.reserve(map.size());
     for (const auto& [name, count] : map) {
       parts.push_back(fmt::format("{} {}", count, name));
     }

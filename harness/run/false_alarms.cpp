@@ -71,6 +71,7 @@ core::Result<std::vector<Variant>> wanted_variants(const std::vector<std::string
     const auto found = std::ranges::find(all, name, &Variant::name);
     if (found == all.end()) {
       std::vector<std::string> known;
+      known.reserve(all.size());
       for (const Variant& each : all) known.push_back(each.name);
       return core::Error{core::ErrorKind::usage,
                          fmt::format("there is no variant \"{}\"; there are: {}", name,

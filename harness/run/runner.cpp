@@ -106,6 +106,7 @@ std::vector<results::AttemptRow> attempt_rows(const Evaluation& evaluation,
                                               const std::vector<protocol::Attempt>& attempts) {
   const std::string request = evaluation.conversion.outcome == converters::Outcome::ok ? "execute" : "convert";
   std::vector<results::AttemptRow> rows;
+  rows.reserve(attempts.size());
   for (const protocol::Attempt& attempt : attempts) {
     rows.push_back({request, attempt.number, std::string(converters::outcome_name(attempt.outcome)), attempt.reason,
                     attempt.seconds});
