@@ -22,7 +22,7 @@ struct Scenario {
   core::TensorMap inputs;
 };
 
-Scenario scenario(const std::string& name, const model::Model& model, std::vector<core::TensorMap> feed) {
+Scenario scenario(const std::string& name, const model::Model& model, const std::vector<core::TensorMap>& feed) {
   Scenario made{name, state_of(model, feed), {}};
   made.inputs = make_feed(model, 1, -4, 6)[0];
   return made;

@@ -106,7 +106,7 @@ double sqnr_db(const core::TensorMap& expected, const core::TensorMap& actual) {
   double noise = 0;
   for (const auto& [name, tensor] : expected) {
     const auto found = actual.find(name);
-    if (found == actual.end() || found->second.shape() != tensor.shape()) return -INFINITY;
+    if (found == actual.end() || found->second.shape() != tensor.shape()) return -HUGE_VAL;
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
       const double value = tensor.as_real(i);
       const double error = value - found->second.as_real(i);

@@ -54,7 +54,7 @@ class GraphMaker {
     model_.graph.initializers[name] = std::make_shared<const Tensor>(tensor);
   }
   /// A graph input that is quantized with these parameters; the dequantized tensor is NAME_dq, its codes NAME_q.
-  std::string input(const std::string& name, Shape shape, double scale, std::int64_t zero_point,
+  std::string input(const std::string& name, const Shape& shape, double scale, std::int64_t zero_point,
                     DType type = DType::int8) {
     std::vector<model::Dimension> dimensions;
     for (const std::int64_t extent : shape) dimensions.push_back({extent, ""});

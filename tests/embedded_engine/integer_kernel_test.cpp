@@ -305,7 +305,7 @@ TEST(IntegerSplit, EachPartHasItsOwnParameters) {
   GraphMaker g;
   const auto x = g.input("x", {4}, 1, 0);
   auto& split = g.node("Split", {x}, "left", {{"axis", std::int64_t{0}}});
-  split.outputs.push_back("right");
+  split.outputs.emplace_back("right");
   g.quantized_output("left", 1, 0);
   g.quantized_output("right", 2, 1);
   const auto trace = codes_of(g.model(), {{"x", floats({4}, {2, 4, 6, 8})}});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cmath>
 
 #include "converters/embedded/engine/loops.hpp"
@@ -94,8 +95,8 @@ RandomGraph random_binary(core::Rng& rng) {
   RandomGraph made;
   const auto a = made.maker.input("a", {2, 3, 5}, 0.01307, rng.integer(-100, 100));
   const auto b = made.maker.input("b", {3, 1}, 0.0213, rng.integer(0, 255), DType::uint8);
-  const char* const operators[] = {"Add", "Sub", "Mul", "Max", "Min"};
-  made.maker.node(operators[rng.integer(0, 4)], {a, b}, "y");
+  const std::array operators{"Add", "Sub", "Mul", "Max", "Min"};
+  made.maker.node(operators[static_cast<std::size_t>(rng.integer(0, 4))], {a, b}, "y");
   made.inputs["a"] = random_floats(rng, {2, 3, 5}, 1.5);
   made.inputs["b"] = random_floats(rng, {3, 1}, 2);
   made.out_scale = 0.02;
@@ -105,10 +106,9 @@ RandomGraph random_binary(core::Rng& rng) {
 RandomGraph random_unary(core::Rng& rng) {
   RandomGraph made;
   const auto x = made.maker.input("x", {2, 4, 6}, 0.03, rng.integer(-20, 20));
-  const char* const operators[] = {"Sigmoid",    "Tanh",     "HardSwish", "Erf",  "Elu",
-                                   "Softplus",   "Softmax",  "LeakyRelu", "Relu", "GlobalAveragePool",
-                                   "ReduceMean", "Transpose"};
-  made.maker.node(operators[rng.integer(0, 11)], {x}, "y");
+  const std::array operators{"Sigmoid",   "Tanh", "HardSwish",         "Erf",        "Elu",      "Softplus", "Softmax",
+                             "LeakyRelu", "Relu", "GlobalAveragePool", "ReduceMean", "Transpose"};
+  made.maker.node(operators[static_cast<std::size_t>(rng.integer(0, 11))], {x}, "y");
   made.inputs["x"] = random_floats(rng, {2, 4, 6}, 3.5);
   made.out_scale = 0.015;
   return made;
@@ -125,11 +125,10 @@ Tensor float_codes(model::Model model, const TensorMap& inputs, const std::strin
   return outputs->at(tensor);
 }
 
-class RandomGraphs : public testing::TestWithParam<int> {};
+class RandomGraphs : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(RandomGraphs, IntegersGiveTheRoundedFloatEvaluation) {
-  constexpr RandomGraph (*kMakers[])(core::Rng&) = {&random_conv, &random_conv_transpose, &random_matmul,
-                                                    &random_binary, &random_unary};
+  constexpr std::array kMakers{&random_conv, &random_conv_transpose, &random_matmul, &random_binary, &random_unary};
   std::int64_t compared = 0;
   std::int64_t off = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -151,7 +150,7 @@ TEST_P(RandomGraphs, IntegersGiveTheRoundedFloatEvaluation) {
   EXPECT_GT(compared, 1000);
   EXPECT_LE(off, 1 + compared / 500);
 }
-INSTANTIATE_TEST_SUITE_P(Operators, RandomGraphs, testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Operators, RandomGraphs, testing::Range<std::size_t>(0, 5));
 
 TEST(PerAxis, EqualScalesGiveThePerTensorResult) {
   core::Rng rng(7);
@@ -462,7 +461,7 @@ TEST(EvaluateNode, FoldsAConstantNode) {
   node.outputs = {"y"};
   const Tensor a = floats({2}, {1, 2});
   const Tensor b = floats({}, {3});
-  const Tensor* const inputs[] = {&a, &b};
+  const std::array<const Tensor*, 2> inputs{&a, &b};
   const auto outputs = evaluate_node(node, 13, inputs);
   ASSERT_TRUE(outputs);
   EXPECT_THAT(outputs->at(0).to_reals(), ElementsAre(3, 6));

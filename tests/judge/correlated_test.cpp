@@ -68,10 +68,10 @@ TEST(Correlated, HoldsForEveryQuantizedNetwork) {
   core::Rng rng(20261121);
   int elements = 0, narrower = 0;
   for (int net = 0; net < 200; ++net) {
-    const auto draw = [&](Shape shape, double reach) {
+    const auto draw = [&](const Shape& shape, double reach) {
       std::vector<double> values(static_cast<std::size_t>(core::element_count(shape)));
       for (double& value : values) value = float32(rng.uniform(-reach, reach));
-      return reals(std::move(shape), std::move(values));
+      return reals(shape, std::move(values));
     };
     const model::Model original =
         parse("g (float[4,6] x) => (float[4,6] y) { h = MatMul(x, a) r = Relu(h) m = MatMul(r, b) y = Sub(m, x) }",

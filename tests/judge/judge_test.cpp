@@ -25,11 +25,11 @@ using testing::Tensor;
 /// The hand-worked Gemm, executed by the reference's exact arithmetic unless a test puts other outputs in.
 struct Bench : GemmCase {
   Bench() { evidence.converter.supports.artifact = "qdq"; }
-  Execution& execute(const std::string& data_set, Tensor x) {
+  Execution& execute(const std::string& data_set, const Tensor& x) {
     context();
     Execution execution;
     execution.data_set = data_set;
-    execution.inputs = {{"x", std::move(x)}};
+    execution.inputs = {{"x", x}};
     execution.reply.outcome = Outcome::ok;
     execution.outputs = reference::execute(*evidence.artifact, execution.inputs).value();
     evidence.executions.push_back(std::move(execution));

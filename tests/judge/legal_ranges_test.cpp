@@ -27,11 +27,11 @@ struct Ranges {
   std::optional<LayerContext> context;
   std::optional<LegalRanges> legal;
 
-  Ranges(const std::string& text, core::TensorMap batch, converters::Policy policy = {},
+  Ranges(const std::string& text, const core::TensorMap& batch, const converters::Policy& policy = {},
          const std::map<std::string, Tensor>& weights = {})
-      : original(parse(text, weights)), batches{std::move(batch)} {
+      : original(parse(text, weights)), batches{batch} {
     evidence.model = &original;
-    evidence.converter.policy = std::move(policy);
+    evidence.converter.policy = policy;
     calibration = cache.ranges(original, model_key(original, ""), batches, false).value();
     context.emplace(LayerContext{evidence, nullptr, {}, &calibration->ranges, {}, 1});
     legal.emplace(*context, *calibration);

@@ -191,7 +191,7 @@ bool strikes(bool once) {
 
 }  // namespace
 
-int main(int count, char** words) {
+int main(int count, char** words) {  // NOLINT(bugprone-exception-escape): a request that it can't read ends it
   std::string mode = count > 1 ? words[1] : "good";
   const bool once = mode.ends_with("-once");
   if (once) mode.resize(mode.size() - 5);

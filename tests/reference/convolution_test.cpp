@@ -124,7 +124,7 @@ TEST(ConvolveTransposed, EqualsItsDefinitionForEveryAttribute) {
     const std::vector<double> actual = convolve_transposed(*conv, x, w);
     ASSERT_EQ(expected.size(), actual.size());
     // Two orders of the same n products differ by at most 2γ_n·Σ|x·w|.
-    const double products = static_cast<double>(conv->in_channels * volume(conv->windows.kernel));
+    const auto products = static_cast<double>(conv->in_channels * volume(conv->windows.kernel));
     const double limit = 2 * products * 0x1p-53 * 1.01 * largest_sum(*conv, x, w);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_LE(std::fabs(expected[i] - actual[i]), limit) << core::shape_text(example.x) << " at " << i;

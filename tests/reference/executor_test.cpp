@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-model::Model parse(const std::string& text, std::map<std::string, std::int64_t> opsets = {{"", 13}}) {
+model::Model parse(const std::string& text, const std::map<std::string, std::int64_t>& opsets = {{"", 13}}) {
   core::Result<model::Model> model = model::parse_graph_text(text, opsets);
   EXPECT_TRUE(model.ok()) << model.error().message;
   return model ? std::move(*model) : model::Model{};

@@ -61,9 +61,9 @@ TEST(MultiplyAdd, EveryCompiledTileGivesTheSameBytes) {
 }
 
 TEST(MultiplyAdd, LeavesElementsOutsideAStridedResultAlone) {
-  const std::vector<double> a = random_values(8 * 40, 1);
-  const std::vector<double> b = random_values(40 * 30, 2);
-  std::vector<double> c(8 * 20, -1.0);
+  const std::vector<double> a = random_values(8L * 40, 1);
+  const std::vector<double> b = random_values(40L * 30, 2);
+  std::vector<double> c(8UL * 20, -1.0);
   multiply_add(8, 18, 40, {a.data(), 40}, {b.data(), 30}, {c.data(), 20});
   for (std::size_t row = 0; row < 8; ++row) {
     EXPECT_EQ(c[row * 20 + 18], -1.0);

@@ -31,7 +31,7 @@ class Anchors : public testing::Test {
     row.parameters = {{"x", {{0.5}, {3}, core::DType::int8, std::nullopt}}};
     row.metrics = {{"y", "typical", "sqnr_db", sqnr_db}};
     row.started_at = std::to_string(1000 + ++clock_);
-    const std::string id = store_.begin_run({}, {row.key}).value();
+    std::string id = store_.begin_run({}, {row.key}).value();
     EXPECT_TRUE(store_.record(id, row).ok());
     EXPECT_TRUE(store_.finish_run(id).ok());
     return id;
