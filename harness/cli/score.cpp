@@ -82,11 +82,13 @@ void add_variants(ordered_json& json, const run::FalseAlarmReport& report) {
   for (const run::VariantScore& each : report.variants) {
     json["variants"].push_back({{"variant", each.variant},
                                 {"judgements", each.judgements},
+                                {"known", each.known},
                                 {"same", each.same},
                                 {"refused", each.refused},
                                 {"alarms", each.alarms},
                                 {"skipped", each.skipped}});
   }
+  json["unused_expectations"] = report.unused_expectations;
   json["false_alarm_judgements"] = report.judgements();
   json["false_alarm_upper_95"] = report.upper_bound();
 }
@@ -170,14 +172,16 @@ void print_text(const ScoreReport& report, const std::vector<std::string>& kinds
 }
 
 void print_alarms(const run::FalseAlarmReport& report) {
-  fmt::print("{:<36} {:>10} {:>10} {:>8} {:>7}\n", "variant", "judged", "same bits", "refused", "alarms");
+  fmt::print("{:<36} {:>10} {:>10} {:>8} {:>7} {:>7}\n", "variant", "judged", "same bits", "refused", "known",
+             "alarms");
   for (const run::VariantScore& each : report.variants) {
-    fmt::print("{:<36} {:>10} {:>10} {:>8} {:>7}{}\n", each.variant, each.judgements, each.same, each.refused,
-               each.alarms, each.skipped.empty() ? "" : "  skipped: " + each.skipped);
+    fmt::print("{:<36} {:>10} {:>10} {:>8} {:>7} {:>7}{}\n", each.variant, each.judgements, each.same, each.refused,
+               each.known, each.alarms, each.skipped.empty() ? "" : "  skipped: " + each.skipped);
   }
   for (const run::FalseAlarm& alarm : report.alarms) {
     fmt::print("false alarm ({}): {}, options {}: {}\n", alarm.variant, alarm.case_name, alarm.options, alarm.reason);
   }
+  for (const std::string& line : report.unused_expectations) fmt::print("{}\n", line);
   fmt::print("{} false alarms in {} judgements: a rate of at most {:.2g} (95 %)\n", report.alarms.size(),
              report.judgements(), report.upper_bound());
 }
@@ -210,11 +214,12 @@ int score_command(const Arguments& arguments) {
     config.variants = arguments.variants;
     config.kinds = arguments.kinds;
     config.jobs = arguments.jobs;
+    config.expected_failures = std::move(selection->expected_failures);
     const core::Result<run::FalseAlarmReport> report = run::find_false_alarms(config);
     if (!report) return report_error(report.error());
     add_variants(json, *report);
     if (!arguments.json) print_alarms(*report);
-    red = red || !report->alarms.empty();
+    red = red || !(report->alarms.empty() && report->unused_expectations.empty());
   }
   if (arguments.json) fmt::print("{}\n", json.dump());
   return red ? kExitRed : kExitOk;

@@ -54,6 +54,10 @@ bool is_worse(const corpus::ExpectedFailure& entry, const judge::Judgement& judg
 
 }  // namespace
 
+bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter, const std::string& version) {
+  return matches_pattern(entry.converter, converter) && matches_versions(entry.versions, version);
+}
+
 ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries) {
   for (corpus::ExpectedFailure& entry : entries) {
     const bool expired = !entry.until.empty() && entry.until < today();
@@ -65,8 +69,7 @@ void ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judge
   for (Entry& entry : entries_) {
     const corpus::ExpectedFailure& failure = entry.failure;
     if (entry.expired || !matches_pattern(failure.case_pattern, key.case_name) ||
-        !matches_pattern(failure.options, key.options) || !matches_pattern(failure.converter, key.converter) ||
-        !matches_versions(failure.versions, key.version)) {
+        !matches_pattern(failure.options, key.options) || !concerns(failure, key.converter, key.version)) {
       continue;
     }
     switch (judgement.verdict) {

@@ -9,6 +9,10 @@
 
 namespace assay::run {
 
+/// Whether `entry` speaks of that converter at that version.
+[[nodiscard]] bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter,
+                            const std::string& version);
+
 /// A suite's expected failures, strict (DESIGN section 3): the failure must be at that stage and facet, for that
 /// reason, and not worse than twice the recorded margin.
 class ExpectedFailures {

@@ -17,6 +17,7 @@
 #include "harness/core/text.hpp"
 #include "harness/run/converter_spec.hpp"
 #include "harness/run/evaluate.hpp"
+#include "harness/run/expected.hpp"
 #include "harness/run/parallel.hpp"
 
 namespace assay::run {
@@ -30,13 +31,14 @@ struct Variant {
   std::string machine;  ///< of embedded::variant_table(), or "" for the plain one
   std::string options = "{}";
   std::vector<std::string> executor;  ///< a program that executes the artifacts; empty: the embedded engine
+  std::string version;                ///< of that program
   std::string skipped;
 };
 
 std::vector<Variant> all_variants() {
   std::vector<Variant> all;
   for (const embedded::VariantInfo& info : embedded::variant_table()) {
-    all.push_back({std::string(info.name), std::string(info.name), std::string(info.options_json), {}, {}});
+    all.push_back({std::string(info.name), std::string(info.name), std::string(info.options_json), {}, {}, {}});
   }
   const std::vector<Adapter> adapters = list_adapters();
   const auto adapter = std::ranges::find(adapters, "onnxruntime", &Adapter::name);
@@ -45,11 +47,12 @@ std::vector<Variant> all_variants() {
   for (const auto& [name, settings] : {std::pair<std::string, std::vector<std::string>>{"onnxruntime", {}},
                                        {"onnxruntime_optimized", {"ASSAY_ORT_OPTIMIZE=all"}},
                                        {"onnxruntime_threads", {"ASSAY_ORT_THREADS=4"}}}) {
-    Variant variant{name, "", "{}", {"env"}, {}};
+    Variant variant{name, "", "{}", {"env"}, {}, {}};
     variant.executor.insert(variant.executor.end(), settings.begin(), settings.end());
     if (installed && specs) {
       const std::vector<std::string>& command = specs->front().command;
       variant.executor.insert(variant.executor.end(), command.begin(), command.end());
+      variant.version = specs->front().version;
     } else {
       variant.skipped = "onnxruntime is not installed; run ./assay converters install onnxruntime";
     }
@@ -84,6 +87,46 @@ core::Result<std::vector<Variant>> wanted_variants(const std::vector<std::string
   }
   return wanted;
 }
+
+/// How a variant is called where an artifact of `kind` is judged.
+std::string judged_name(const Variant& variant, const std::string& kind) {
+  return variant.name + (kind == "qdq" ? "" : ":" + kind);
+}
+
+/// The expected failures of those variants that run. Threads may share it.
+class KnownDefects {
+ public:
+  KnownDefects(const FalseAlarmConfig& config, const std::vector<Variant>& variants)
+      : expected_(about(config, variants)) {}
+
+  void apply(const RunItem& item, const std::string& options, const Variant& variant, const std::string& kind,
+             judge::Judgement& judgement) {
+    const std::scoped_lock lock(mutex_);
+    expected_.apply({item.test_case.name, options, converter_name(variant, kind), variant.version}, judgement);
+  }
+  [[nodiscard]] std::vector<std::string> unused() const { return expected_.unused(); }
+
+ private:
+  static std::string converter_name(const Variant& variant, const std::string& kind) {
+    return "embedded+" + judged_name(variant, kind);
+  }
+
+  static std::vector<corpus::ExpectedFailure> about(const FalseAlarmConfig& config,
+                                                    const std::vector<Variant>& variants) {
+    std::vector<corpus::ExpectedFailure> entries = config.expected_failures;
+    std::erase_if(entries, [&](const corpus::ExpectedFailure& entry) {
+      return std::ranges::none_of(variants, [&](const Variant& variant) {
+        return variant.skipped.empty() && std::ranges::any_of(config.kinds, [&](const std::string& kind) {
+                 return concerns(entry, converter_name(variant, kind), variant.version);
+               });
+      });
+    });
+    return entries;
+  }
+
+  std::mutex mutex_;
+  ExpectedFailures expected_;
+};
 
 /// One converter's artifacts, another one's executions.
 class ExecutedElsewhere final : public converters::Converter {
@@ -177,8 +220,13 @@ struct CaseAlarms {
 class CaseVariants {
  public:
   CaseVariants(const FalseAlarmConfig& config, const std::vector<Variant>& variants, const RunItem& item,
-               std::size_t planned_verdicts, ExecutorPool& executors)
-      : config_(config), variants_(variants), item_(item), planned_verdicts_(planned_verdicts), executors_(executors) {}
+               std::size_t planned_verdicts, ExecutorPool& executors, KnownDefects& known)
+      : config_(config),
+        variants_(variants),
+        item_(item),
+        planned_verdicts_(planned_verdicts),
+        executors_(executors),
+        known_(known) {}
 
   core::Result<CaseAlarms> run() {
     auto bench = CaseBench::create(item_.test_case);
@@ -236,15 +284,19 @@ class CaseVariants {
   void judge_trial(const Variant& variant, const std::string& label, const Trial& trial) {
     for (const std::string& kind : config_.kinds) {
       const judge::Depth depth = config_.on_judged ? judge::Depth::full : judge::Depth::gate;
-      const judge::Judgement judgement =
+      judge::Judgement judgement =
           bench_->judge(kind == "qdq" ? trial : seen_as(trial, kind), planned_verdicts_, depth);
       if (config_.on_judged) config_.on_judged({item_, variant.name, kind, trial, judgement});
       VariantScore& score = out_.variants.back();
+      known_.apply(item_, label, variant, kind, judgement);
+      if (judgement.verdict == judge::Verdict::xfail) {
+        ++score.known;
+        continue;
+      }
       ++score.judgements;
       if (judgement.gate != judge::Gate::red) continue;
       ++score.alarms;
-      out_.alarms.push_back(
-          {variant.name + (kind == "qdq" ? "" : ":" + kind), item_.test_case.name, label, judgement.reason});
+      out_.alarms.push_back({judged_name(variant, kind), item_.test_case.name, label, judgement.reason});
     }
   }
 
@@ -253,6 +305,7 @@ class CaseVariants {
   const RunItem& item_;
   std::size_t planned_verdicts_;
   ExecutorPool& executors_;
+  KnownDefects& known_;
   std::shared_ptr<embedded::SharedWork> shared_ = embedded::make_shared_work();
   std::unique_ptr<CaseBench> bench_;
   std::map<std::string, Trial> plain_;
@@ -301,9 +354,10 @@ core::Result<FalseAlarmReport> find_false_alarms(const FalseAlarmConfig& config)
   std::size_t planned = 0;
   for (const RunItem& item : config.items) planned += item.option_sets.size() * variants->size();
   ExecutorPool executors;
+  KnownDefects known(config, *variants);
   std::vector<std::optional<core::Result<CaseAlarms>>> parts(config.items.size());
   for_each_index(config.items.size(), config.jobs, [&](std::size_t index) {
-    parts[index] = CaseVariants(config, *variants, config.items[index], planned, executors).run();
+    parts[index] = CaseVariants(config, *variants, config.items[index], planned, executors, known).run();
   });
   FalseAlarmReport report;
   for (const Variant& variant : *variants)
@@ -313,12 +367,14 @@ core::Result<FalseAlarmReport> find_false_alarms(const FalseAlarmConfig& config)
     if (!part) return part.error().within(config.items[index].test_case.name);
     for (std::size_t i = 0; i < part->variants.size(); ++i) {
       report.variants[i].judgements += part->variants[i].judgements;
+      report.variants[i].known += part->variants[i].known;
       report.variants[i].same += part->variants[i].same;
       report.variants[i].refused += part->variants[i].refused;
       report.variants[i].alarms += part->variants[i].alarms;
     }
     std::ranges::move(part->alarms, std::back_inserter(report.alarms));
   }
+  report.unused_expectations = known.unused();
   return report;
 }
 

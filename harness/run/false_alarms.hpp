@@ -9,12 +9,15 @@
 namespace assay::run {
 
 /// Correct ways to convert and execute (embedded::variant_table(), and ONNX Runtime as the executor) over the cases:
-/// whatever is red then is a false alarm.
+/// whatever is red then is a false alarm, but for an executor's known defects. These are a suite's expected failures
+/// whose `converter` is "embedded+VARIANT" (with ":scales" or ":opaque" behind it at those artifact kinds) and whose
+/// `versions` are those of the other program; entries about variants that do not run here say nothing.
 struct FalseAlarmConfig {
   std::vector<RunItem> items;
   std::vector<std::string> variants;         ///< by name; empty: all that can run here
   std::vector<std::string> kinds = {"qdq"};  ///< artifact kinds
   int jobs = 0;
+  std::vector<corpus::ExpectedFailure> expected_failures = {};
   OnJudged on_judged = {};  ///< sees every judgement, then in full depth
 };
 
@@ -22,6 +25,7 @@ struct FalseAlarmConfig {
 struct VariantScore {
   std::string variant;
   std::size_t judgements = 0;  ///< trials that differ from the plain converter's in some bit, so were judged
+  std::size_t known = 0;       ///< red as an expected failure says; not among `judgements`
   std::size_t same = 0;        ///< trials that are the plain converter's bit for bit
   std::size_t alarms = 0;
   std::size_t refused = 0;  ///< trials whose artifact the other program does not run: it has nothing to say about them
@@ -31,6 +35,7 @@ struct VariantScore {
 struct FalseAlarmReport {
   std::vector<VariantScore> variants;
   std::vector<FalseAlarm> alarms;
+  std::vector<std::string> unused_expectations;  ///< entries that no judgement met: one line each
   [[nodiscard]] std::size_t judgements() const;
   /// Upper end of the one-sided 95 % confidence interval of the rate (Clopper and Pearson; 3/n without an alarm).
   [[nodiscard]] double upper_bound() const;

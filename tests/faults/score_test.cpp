@@ -114,5 +114,60 @@ TEST(FalseAlarms, AreNoneOverCorrectVariantsOfOneConv) {
   EXPECT_GT(report->judgements(), 0U);
 }
 
+/// Asks for a refusal that no converter gives: red under every variant.
+RunItem never_refused() {
+  RunItem item = small_conv("scale_doubled");
+  item.test_case.expect.status = "refused";
+  return item;
+}
+
+corpus::ExpectedFailure known_defect(const std::string& converter) {
+  return {.case_pattern = "small",
+          .options = {},
+          .converter = converter,
+          .versions = {},
+          .stage = {},
+          .facet = "status",
+          .reason = "succeeded",
+          .url = "https://onnx.ai",
+          .until = {},
+          .margin = {}};
+}
+
+FalseAlarmReport alarms_with(const RunItem& item, std::vector<corpus::ExpectedFailure> expected) {
+  FalseAlarmConfig config{{item}, {"uint8"}, {"qdq"}, 1};
+  config.expected_failures = std::move(expected);
+  const auto report = find_false_alarms(config);
+  if (!report) {
+    ADD_FAILURE() << report.error().message;
+    return {};
+  }
+  return *report;
+}
+
+TEST(FalseAlarms, AreNotWhatASuiteSaysIsADefect) {
+  EXPECT_EQ(alarms_with(never_refused(), {}).alarms.size(), 1U);
+  const FalseAlarmReport report = alarms_with(never_refused(), {known_defect("embedded+uint8")});
+  EXPECT_TRUE(report.alarms.empty());
+  EXPECT_EQ(report.variants[0].known, 1U);
+  EXPECT_EQ(report.judgements(), 0U);
+  EXPECT_TRUE(report.unused_expectations.empty());
+}
+
+TEST(FalseAlarms, AreDefectsThatFailElsewhereOrNoMore) {
+  corpus::ExpectedFailure elsewhere = known_defect("embedded+uint8");
+  elsewhere.facet = "scale";
+  EXPECT_EQ(alarms_with(never_refused(), {elsewhere}).alarms.size(), 1U);
+  EXPECT_EQ(alarms_with(small_conv("scale_doubled"), {known_defect("embedded+uint8")}).alarms.size(), 1U);
+}
+
+TEST(FalseAlarms, ReportADefectThatNothingMetUnlessItsVariantDidNotRun) {
+  corpus::ExpectedFailure other_case = known_defect("embedded+uint8");
+  other_case.case_pattern = "large";
+  EXPECT_EQ(alarms_with(small_conv("scale_doubled"), {other_case}).unused_expectations.size(), 1U);
+  other_case.converter = "embedded+uint8:opaque";
+  EXPECT_TRUE(alarms_with(small_conv("scale_doubled"), {other_case}).unused_expectations.empty());
+}
+
 }  // namespace
 }  // namespace assay::run

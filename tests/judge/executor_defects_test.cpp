@@ -1,0 +1,54 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "numeric_fixture.hpp"
+
+// Arithmetic that a released executor was found to use and that no allowance of L1 may cover: the minimal models of
+// docs/onnxruntime.md.
+namespace assay::judge::testing {
+namespace {
+
+TEST(ExecutorDefects, ABiasOnTheInputChannelsScaleIsFound) {
+  // ConvTranspose 1x1 of two channels, weight scales 1 and 1/128 along the input channels: a bias of 0.4 is no
+  // multiple of s_x·1, and no output channel has that scale.
+  const std::string text =
+      "g (float[1,2,1,1] x) => (float[1,2,1,1] y) { xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z) "
+      "wd = DequantizeLinear<axis=0>(wq, ws, wz) c = ConvTranspose <kernel_shape=[1,1]> (xd, wd, b) "
+      "yq = QuantizeLinear(c, ys, z) y = DequantizeLinear(yq, ys, z) }";
+  const model::Model artifact = parse(text, {{"xs", Tensor::scalar(DType::float32, 1)},
+                                             {"z", codes(DType::int8, {}, {0})},
+                                             {"ws", reals({2}, {1, 0.0078125})},
+                                             {"wz", codes(DType::int8, {2}, {0, 0})},
+                                             {"wq", codes(DType::int8, {2, 2, 1, 1}, {1, 0, 0, 100})},
+                                             {"b", reals({2}, {float32(0.4), 0})},
+                                             {"ys", Tensor::scalar(DType::float32, 0.125)}});
+  const auto findings = [&](double first) {
+    Judged judged(artifact, artifact);
+    // (1 + 0.4)/0.125 = 11.2; 100/128/0.125 = 6.25
+    judged.add("typical", {{"x", reals({1, 2, 1, 1}, {1, 1})}}, {{"y", reals({1, 2, 1, 1}, {first * 0.125, 0.75})}});
+    return judged.integers().size();
+  };
+  EXPECT_EQ(findings(11), 0U);
+  EXPECT_EQ(findings(8), 1U);  // the bias rounded to 0
+}
+
+TEST(ExecutorDefects, ASoftmaxScaledByTheFloorOfAReciprocalIsFound) {
+  const double scale = float32(1 / 255.0);  // above 1/255: the floor of its float32 reciprocal is 254
+  const std::string text =
+      "g (float[1,2] x) => (float[1,2] y) { xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z) "
+      "s = Softmax<axis=-1>(xd) yq = QuantizeLinear(s, ys, z) y = DequantizeLinear(yq, ys, z) }";
+  const model::Model artifact = parse(text, {{"xs", Tensor::scalar(DType::float32, 0.125)},
+                                             {"z", codes(DType::uint8, {}, {0})},
+                                             {"ys", Tensor::scalar(DType::float32, scale)}});
+  const auto findings = [&](double code) {
+    Judged judged(artifact, artifact);
+    // 1/(1 + e^-12)·255 = 254.998
+    judged.add("typical", {{"x", reals({1, 2}, {12, 0})}}, {{"y", reals({1, 2}, {float32(code * scale), 0})}});
+    return judged.integers().size();
+  };
+  EXPECT_EQ(findings(255), 0U);
+  EXPECT_EQ(findings(254), 1U);
+}
+
+}  // namespace
+}  // namespace assay::judge::testing
