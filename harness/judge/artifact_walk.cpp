@@ -278,7 +278,7 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
   if (arithmetic.integer_accumulator && step.left_in_float) {
     // Nothing is requantized: float32(acc), the product of the scales and theirs are rounded.
     arithmetic.real_bias = true;
-    arithmetic.rounds_accumulator = false;
+    arithmetic.rounds_bias = arithmetic.rounds_accumulator = false;
     arithmetic.multiplier_error = 3 * arithmetic.float_unit;
   }
   Result<std::vector<Enclosure>> outputs = enclose_node(node, artifact_.opset(node.domain), inputs, arithmetic);

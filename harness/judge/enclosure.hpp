@@ -53,6 +53,7 @@ struct Arithmetic {
   double multiplier_error = 0;       ///< relative error of the factor that such a sum is multiplied with afterwards
   bool integer_accumulator = false;  ///< such sums run over the codes; the bias is a code of scale s_x·s_w
   bool real_bias = false;            ///< a real bias is added to the sum where it is dequantized, not as a code
+  bool rounds_bias = false;          ///< a real bias is rounded to a code of scale s_x·s_w first
   bool rounds_accumulator = false;   ///< the scaled sum is rounded to an integer before it is shifted (double rounding)
 };
 

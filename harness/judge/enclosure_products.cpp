@@ -24,17 +24,18 @@ double products_per_output(const Node& node, const Tensor& x, const Tensor& w) {
   return products + 1;
 }
 
-/// s_x·s_w per output element: one step of the accumulator.
+/// s_x·s_w, times Gemm's alpha, per output element: one step of the accumulator.
 std::vector<double> accumulator_steps(const Node& node, const Tensor& output, const core::QuantParams& x,
                                       const core::QuantParams& w) {
   const core::Shape& shape = output.shape();
   const bool convolution = node.op_type == "Conv" || node.op_type == "ConvTranspose";
   const std::size_t channels = shape.empty() ? 1 : static_cast<std::size_t>(convolution ? shape[1] : shape.back());
   const std::size_t inner = convolution ? static_cast<std::size_t>(extent_product(shape, 2)) : 1;
+  const double alpha = std::fabs(node.float_or("alpha", 1.0));
   std::vector<double> steps(static_cast<std::size_t>(output.size()));
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const double row = x.scale[i / channels % x.scale.size()];  // per-tensor but for a weight on the left
-    steps[i] = row * w.scale[(i / inner) % channels % w.scale.size()];
+    steps[i] = alpha * row * w.scale[(i / inner) % channels % w.scale.size()];
   }
   return steps;
 }
@@ -87,8 +88,9 @@ Result<Outputs> enclose_bilinear(const Call& call) {
   const Enclosure& w = *call.inputs[1];
   const Enclosure* bias = call.inputs.size() > 2 ? call.inputs[2] : nullptr;
   const Arithmetic& arithmetic = call.arithmetic;
-  const bool integers = arithmetic.integer_accumulator && x.codes != nullptr && w.codes != nullptr &&
-                        (bias == nullptr || bias->codes != nullptr || (arithmetic.real_bias && bias->is_exact())) &&
+  const bool real_bias = bias != nullptr && bias->codes == nullptr;
+  const bool bias_fits = !real_bias || ((arithmetic.real_bias || arithmetic.rounds_bias) && bias->is_exact());
+  const bool integers = arithmetic.integer_accumulator && x.codes != nullptr && w.codes != nullptr && bias_fits &&
                         one_scale_per_output(call.node, x, w);
   if (all_exact(call) && arithmetic.float_unit == 0) {
     return Outputs{output};
@@ -145,11 +147,14 @@ Result<Outputs> enclose_bilinear(const Call& call) {
     }
   }
   if (integers) {
-    if (arithmetic.rounds_accumulator) {
-      // The scaled sum is rounded once to half a unit of at most 2·s_x·s_w, then shifted and rounded again.
+    // The scaled sum is rounded once to half a unit of at most 2·s_x·s_w, then shifted and rounded again. A real bias
+    // becomes a code c next to b/(s_x·s_w) in float32: off by s_x·s_w·(½ + u) + 2u|b|, the last of it in bias_error.
+    const double extra =
+        (arithmetic.rounds_accumulator ? 1 : 0) + (real_bias && arithmetic.rounds_bias ? 0.5 + kFloatUnit : 0);
+    if (extra > 0) {
       const std::vector<double> steps = accumulator_steps(call.node, *output.centre, *x.codes, *w.codes);
       for (std::size_t i = 0; i < radius.size(); ++i) {
-        radius[i] += steps[i];
+        radius[i] += extra * steps[i];
       }
     }
     output.relative = arithmetic.multiplier_error;

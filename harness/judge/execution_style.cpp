@@ -48,6 +48,12 @@ constexpr Style integer(std::string_view name, Ties ties, InputDivision input, d
           .dequantize_error = kFloatUnit,
           .divide_error = kDoubleUnit};
 }
+/// float_multiply where a real bias is made a code first, since the accumulator takes nothing else.
+constexpr Style rounded_bias(InputDivision input) {
+  Style style = integer("rounded_bias", Ties::either, input, kFloatMultiplier);
+  style.arithmetic.rounds_bias = true;
+  return style;
+}
 constexpr Style floating(InputDivision input) {
   return {.name = "float32",
           .ties = Ties::either,
@@ -83,6 +89,8 @@ constexpr std::array kIntegerStyles = {
     integer("reciprocal", Ties::either, InputDivision::reciprocal, kReciprocal),
     integer("double_rounding", Ties::either, InputDivision::exact, kFixed31, true),
     integer("double_rounding", Ties::either, InputDivision::float32, kFixed31, true),
+    rounded_bias(InputDivision::exact),
+    rounded_bias(InputDivision::float32),
     // Beyond this line: engines that do not say how they compute.
     integer("double_rounding", Ties::either, InputDivision::any, kFixed31, true),
     integer("reciprocal", Ties::either, InputDivision::any, kReciprocal),
@@ -221,6 +229,7 @@ std::optional<Style> style_hull(std::span<const Style> styles) {
     widest.accumulator_unit = std::max(widest.accumulator_unit, own.accumulator_unit);
     widest.multiplier_error = std::max(widest.multiplier_error, own.multiplier_error);
     widest.rounds_accumulator = widest.rounds_accumulator || own.rounds_accumulator;
+    widest.rounds_bias = widest.rounds_bias || own.rounds_bias;
     hull.dequantize_error = std::max(hull.dequantize_error, style.dequantize_error);
     hull.divide_error = std::max(hull.divide_error, style.divide_error);
   }
