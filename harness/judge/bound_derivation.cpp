@@ -14,10 +14,10 @@ using Walked = NearestElement::Walked;
 using Candidate = NearestElement::Candidate;
 
 /// What a walk makes of `tensor` with `sources`; empty where it can't.
-std::optional<Enclosure> carried(const Walked& walked, const std::string& tensor, bool rounds_twice,
+std::optional<Enclosure> carried(const Walked& walked, const std::string& tensor, EngineRoundings roundings,
                                  const ErrorSources& sources) {
   std::optional<Enclosure> found;
-  BoundWalk walk(walked.plan, walked.execution.inputs, walked.known, rounds_twice, sources);
+  BoundWalk walk(walked.plan, walked.execution.inputs, walked.known, roundings, sources);
   walk.run([&](const EffectiveModel::Entry*, const std::string& name, const Enclosure& value) {
     if (name == tensor) {
       found = value;
@@ -30,12 +30,12 @@ std::vector<BoundTerm> terms_of(const Walked& walked, const Candidate& nearest) 
   const Excess& excess = nearest.excess;
   BoundTerms terms(excess.worst, excess.actual < excess.expected);
   for (const auto& [name, sources] : growing_sources()) {
-    if (const auto value = carried(walked, nearest.tensor, false, sources)) {
+    if (const auto value = carried(walked, nearest.tensor, {.bias = walked.roundings.bias}, sources)) {
       terms.next(name, *value);
     }
   }
-  if (walked.rounds_twice) {
-    if (const auto value = carried(walked, nearest.tensor, true, {})) {
+  if (walked.roundings.twice) {
+    if (const auto value = carried(walked, nearest.tensor, walked.roundings, {})) {
       terms.next("second rounding of engines that shift", *value);
     }
   }
@@ -51,7 +51,7 @@ std::vector<BoundTerm> terms_of(const Walked& walked, const Candidate& nearest) 
 std::vector<TensorPtr> operands_of(const Walked& walked, std::size_t entry) {
   const model::Node& node = walked.plan.model().entries[entry].node;
   std::map<std::string, TensorPtr> values;
-  BoundWalk walk(walked.plan, walked.execution.inputs, walked.known, walked.rounds_twice);
+  BoundWalk walk(walked.plan, walked.execution.inputs, walked.known, walked.roundings);
   walk.run([&](const EffectiveModel::Entry*, const std::string& name, const Enclosure& value) {
     if (std::ranges::find(node.inputs, name) != node.inputs.end()) {
       values[name] = value.centre;

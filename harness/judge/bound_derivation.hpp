@@ -34,7 +34,7 @@ class NearestElement {
     const Execution& execution;
     const BoundWalk::Known& known;  ///< empty: end to end
     const CodeLookup& codes;        ///< empty: end to end
-    bool rounds_twice = false;
+    EngineRoundings roundings = {};
   };
   /// Writes the derivation into the context's explanation where it is nearer than the one there. Forgets the candidate.
   void derive(const Walked& walked);

@@ -18,6 +18,8 @@ using model::Node;
 /// The engine's own float32 arithmetic counts too: it is small, and not a quantization error.
 constexpr Arithmetic kFloatArithmetic{.float_unit = kFloatUnit};
 
+constexpr std::size_t kBias = 2;  // of Conv's, ConvTranspose's and Gemm's inputs
+
 /// Operators that pass codes on: no rounding of their own, whatever the converter shares.
 bool only_moves(const Node& node) {
   static const std::set<std::string, std::less<>> kMoves{
@@ -244,7 +246,6 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
     const double step = span->step * scales[c % scales.size()];
     bias_radius.push_back(step / 2 + 0x1p-22 * std::fabs(folded.bias->as_real(static_cast<std::int64_t>(c))));
   }
-  constexpr std::size_t kBias = 2;
   const TensorPtr bias = model_.constants.find(behind->node.inputs[kBias])->second;
   folded_bias_[static_cast<std::size_t>(behind - model_.entries.begin())] = enclosure_around(bias, bias_radius);
 }
@@ -361,9 +362,50 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   constants.inputs[2] = enclosure_around(bias, bias_radius);
 }
 
-BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice,
-                     const ErrorSources& sources)
-    : plan_(plan), inputs_(inputs), known_(std::move(known)), rounds_twice_(rounds_twice), sources_(sources) {}
+std::vector<double> QuantizationPlan::real_bias_steps(std::size_t entry) const {
+  const ArtifactNode* made =
+      context_.artifact == nullptr ? nullptr : context_.artifact->find_original(model_.entries[entry].original);
+  if (made == nullptr || !made->integer() || made->inputs.size() <= kBias || made->inputs[kBias].quantized()) {
+    return {};
+  }
+  const Node& node = context_.artifact->artifact().graph.nodes[made->index];
+  const Operand& weight = made->inputs[1];
+  const std::optional<QuantParams>& data = made->inputs[0].params;
+  const auto slots = weight_slots(node, {{node.inputs[1], weight.constant_codes}});
+  if (!slots || !data || data->scale.size() != 1 || !weight.params || weight.constant_codes == nullptr) {
+    return {};
+  }
+  std::vector<double> steps = weight.params->scale;
+  const std::int64_t axis = weight.params->axis.value_or(slots->axis);
+  if (steps.size() > 1 && (axis < 0 ? axis + weight.constant_codes->rank() : axis) != slots->axis) {
+    return {};
+  }
+  for (double& step : steps) {
+    step *= data->scale[0] * std::fabs(node.float_or("alpha", 1));
+  }
+  return steps;
+}
+
+BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known,
+                     EngineRoundings roundings, const ErrorSources& sources)
+    : plan_(plan), inputs_(inputs), known_(std::move(known)), engine_(roundings), sources_(sources) {}
+
+std::optional<Enclosure> BoundWalk::rounded_bias(std::size_t entry, const std::vector<const Enclosure*>& inputs) const {
+  if (!engine_.bias || !sources_.biases || inputs.size() <= kBias || inputs[kBias] == nullptr) {
+    return std::nullopt;
+  }
+  const std::vector<double> steps = plan_.real_bias_steps(entry);
+  if (steps.empty()) {
+    return std::nullopt;
+  }
+  const Enclosure& bias = *inputs[kBias];
+  std::vector<double> radius = radius_of(bias);
+  const std::span<const double> values = bias.centre->reals();
+  for (std::size_t j = 0; j < radius.size(); ++j) {
+    radius[j] += values[j] == 0 ? 0 : steps[j % steps.size()] / 2 + 0x1p-22 * std::fabs(values[j]);
+  }
+  return enclosure_around(bias.centre, radius);
+}
 
 bool BoundWalk::counts_constant(std::size_t entry, std::size_t index) const {
   if (sources_.weights && sources_.biases && sources_.constants) {
@@ -373,7 +415,6 @@ bool BoundWalk::counts_constant(std::size_t entry, std::size_t index) const {
   if (slots && index == slots->weight) {
     return sources_.weights;
   }
-  constexpr std::size_t kBias = 2;
   return slots && slots->has_bias_slot && index == kBias ? sources_.biases : sources_.constants;
 }
 
@@ -395,7 +436,7 @@ void BoundWalk::run(const OnTensor& on_tensor) {
   for (std::size_t i = 0; i < model.entries.size(); ++i) {
     const Node& node = model.entries[i].node;
     std::vector<Enclosure> storage;
-    storage.reserve(node.inputs.size());
+    storage.reserve(node.inputs.size() + 1);
     std::vector<const Enclosure*> inputs, before;
     bool complete = model::captured_names(node).empty();
     for (std::size_t k = 0; k < node.inputs.size() && complete; ++k) {
@@ -416,6 +457,9 @@ void BoundWalk::run(const OnTensor& on_tensor) {
     }
     if (!complete) {
       continue;
+    }
+    if (std::optional<Enclosure> bias = rounded_bias(i, inputs)) {
+      inputs[kBias] = &storage.emplace_back(std::move(*bias));
     }
     core::Result<std::vector<Enclosure>> outputs = enclose(node, inputs);
     if (!outputs) {
@@ -454,7 +498,7 @@ core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
   if (!params) {
     return params.error();
   }
-  if (quantizes && rounds_twice_ && params->scale.size() == 1) {
+  if (quantizes && engine_.twice && params->scale.size() == 1) {
     std::vector<double> radius = radius_of(*inputs[0]);
     for (double& r : radius) {
       r += params->scale[0] / 4;
@@ -511,7 +555,7 @@ Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const 
     bool first = !itself;
     for (std::size_t s = 0; s < spans.size() && !zero; ++s) {
       const CodeSpan& span = *spans[s];
-      const double twice = rounds_twice_ ? span.step / 4 : 0;
+      const double twice = engine_.twice ? span.step / 4 : 0;
       const Interval ends = span.quantized({own.low - twice, own.high + twice});
       all.low = first ? ends.low : std::min(all.low, ends.low);
       all.high = first ? ends.high : std::max(all.high, ends.high);

@@ -38,6 +38,9 @@ class QuantizationPlan {
   [[nodiscard]] const NodeConstants& constants(std::size_t entry) const { return constants_[entry]; }
   /// The artifact's codes that input `index` of entry reads, "" where it reads none or that is unknown.
   [[nodiscard]] std::string codes_read(std::size_t entry, std::size_t index) const;
+  /// Steps of the codes that an engine may make of the entry's bias where the artifact leaves it real: s_x·s_w for each
+  /// output channel, or one. Empty where it has no such bias, or no sum of one scale.
+  [[nodiscard]] std::vector<double> real_bias_steps(std::size_t entry) const;
   /// The artifact rounds tensors that the original does not have: a bound from end to end would lack them.
   [[nodiscard]] bool has_inner_roundings() const { return has_inner_; }
 
@@ -72,6 +75,12 @@ struct ErrorSources {
   bool constants = true;  ///< rounding of other constant operands
 };
 
+/// What the executor at hand rounds beyond what the artifact's quantizers say (L1's style, or whatever it may be).
+struct EngineRoundings {
+  bool twice = false;  ///< every quantization: a quarter of a step more, of a double rounding
+  bool bias = false;   ///< biases that the artifact leaves real, to codes of the accumulator
+};
+
 /// One data set's way through the original, with bounds on what correct quantization may do to every tensor.
 ///
 /// End to end: the bound grows from the inputs to the outputs. Locally (`known` given): every node starts from what
@@ -80,8 +89,7 @@ class BoundWalk {
  public:
   /// `known` gives the dequantized values of an artifact's codes by their name, or null; end to end it is empty.
   using Known = std::function<core::TensorPtr(const std::string& codes)>;
-  /// `rounds_twice` grants every rounding the quarter step of a double rounding.
-  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, bool rounds_twice = false,
+  BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known, EngineRoundings roundings,
             const ErrorSources& sources = {});
 
   /// Sees every graph input (`entry` null) and every tensor that an entry makes, before its own quantization, as soon
@@ -103,6 +111,9 @@ class BoundWalk {
  private:
   [[nodiscard]] core::Result<std::vector<Enclosure>> enclose(const model::Node& node,
                                                              std::span<const Enclosure* const> inputs) const;
+  /// Where the engine makes a code of the entry's bias, that bias within half a step of it.
+  [[nodiscard]] std::optional<Enclosure> rounded_bias(std::size_t entry,
+                                                      const std::vector<const Enclosure*>& inputs) const;
   /// Whether the sources count the error of constant `index` of the entry's inputs.
   [[nodiscard]] bool counts_constant(std::size_t entry, std::size_t index) const;
   [[nodiscard]] Enclosure passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans,
@@ -115,7 +126,7 @@ class BoundWalk {
 
   const core::TensorMap& inputs_;
   Known known_;
-  bool rounds_twice_;
+  EngineRoundings engine_;
   OnNode on_node_;
   ErrorSources sources_;
   std::map<std::string, Enclosure, std::less<>> values_;

@@ -101,7 +101,7 @@ class BoundsCheck {
       return dequantized[name] = value ? value->centre : nullptr;
     };
     extra_ = inner_roundings(prepared, execution, walk);
-    BoundWalk bounds(plan_, execution.inputs, known, rounds_twice());
+    BoundWalk bounds(plan_, execution.inputs, known, engine());
     bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
       if (expected.centre->is_real()) {
         check_tensor(bounds, entry, tensor, expected, known, execution);
@@ -111,7 +111,7 @@ class BoundsCheck {
       const Enclosure* held = walk.find(name);
       return held == nullptr ? nullptr : held->centre;
     };
-    nearest_.derive({context_, plan_, execution, known, codes, rounds_twice()});
+    nearest_.derive({context_, plan_, execution, known, codes, engine()});
   }
 
   /// What quantizers inside a decomposed operator (HardSwish as HardSigmoid and Mul) may add to the next tensor that
@@ -205,8 +205,8 @@ class BoundsCheck {
     const bool random = execution.data_set == "typical" && single_operator() && !clips(execution.inputs);
     const std::optional<NoisePrediction> noise =
         random ? predict_noise(plan_, execution.inputs, Steps::coarsest) : std::nullopt;
-    BoundWalk bounds(plan_, execution.inputs, {}, rounds_twice());
-    CorrelatedBound correlated(plan_, rounds_twice());
+    BoundWalk bounds(plan_, execution.inputs, {}, engine());
+    CorrelatedBound correlated(plan_, engine().twice);
     const bool keeps_signs = plan_.model().entries.size() > 1 && execution.data_set == "typical" && !is_explained();
     if (keeps_signs) {
       bounds.observe_nodes(
@@ -220,7 +220,7 @@ class BoundsCheck {
         check_output(bounds, correlated, *entry, tensor, expected, actual->second, noise, execution.data_set);
       }
     });
-    nearest_.derive({context_, plan_, execution, {}, {}, rounds_twice()});
+    nearest_.derive({context_, plan_, execution, {}, {}, engine()});
   }
 
   void check_output(const BoundWalk& bounds, CorrelatedBound& correlated, const EffectiveModel::Entry& entry,
@@ -337,8 +337,12 @@ class BoundsCheck {
     return false;
   }
 
-  /// ½·2⁻ⁿ of a step with n >= 1: what a first rounding before the shift may add, where the engine does that or may.
-  [[nodiscard]] bool rounds_twice() const { return context_.artifact == nullptr || out_.style == "double_rounding"; }
+  /// Twice: ½·2⁻ⁿ of a step with n >= 1, what a first rounding before the shift may add, where the engine does that or
+  /// may. Biases without an artifact are granted by the plan.
+  [[nodiscard]] EngineRoundings engine() const {
+    return {.twice = context_.artifact == nullptr || out_.style == "double_rounding",
+            .bias = out_.style == "rounded_bias"};
+  }
 
   void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }
 

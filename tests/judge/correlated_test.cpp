@@ -24,7 +24,7 @@ struct Walked {
   std::map<std::string, Enclosure> plain;  ///< before the tensor's own rounding
 
   Walked(const LayerContext& context, const core::TensorMap& inputs) : plan(context), correlated(plan, false) {
-    BoundWalk walk(plan, inputs, {}, false);
+    BoundWalk walk(plan, inputs, {}, {});
     walk.observe_nodes([&](std::size_t entry, const std::string& tensor, const auto& before, const auto& read,
                            const Enclosure& output) { correlated.record(entry, tensor, before, read, output); });
     walk.run([&](const EffectiveModel::Entry*, const std::string& tensor, const Enclosure& value) {

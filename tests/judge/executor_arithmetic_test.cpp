@@ -8,33 +8,53 @@
 namespace assay::judge::testing {
 namespace {
 
-TEST(ExecutorArithmetic, ARealBiasMayBecomeACodeOfTheAccumulator) {
-  // s_x·s_w = 1/8, bias 0.43: code 3, which is 0.375; s_y = 1.1.
+constexpr double kStep = 1.10000002384185791015625;  // 1.1 in float32
+
+/// A quantized Conv 1x1 with a real bias: s_x·s_w = 1/8, bias 0.43, which is 3.44 of them; s_y = 1.1.
+model::Model real_bias() {
   const std::string text =
       "g (float[1,1,1,4] x) => (float[1,1,1,4] y) { xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z) "
       "wd = DequantizeLinear(wq, ws, z) c = Conv <kernel_shape=[1,1]> (xd, wd, b) "
       "yq = QuantizeLinear(c, ys, z) y = DequantizeLinear(yq, ys, z) }";
-  const double scale = float32(1.1);
-  const model::Model artifact = parse(text, {{"xs", Tensor::scalar(DType::float32, 0.5)},
-                                             {"z", codes(DType::int8, {}, {0})},
-                                             {"ws", Tensor::scalar(DType::float32, 0.25)},
-                                             {"wq", codes(DType::int8, {1, 1, 1, 1}, {3})},
-                                             {"b", reals({1}, {float32(0.43)})},
-                                             {"ys", Tensor::scalar(DType::float32, scale)}});
-  const auto style = [&](std::vector<double> y, const char* arithmetic = "unknown") {
+  return parse(text, {{"xs", Tensor::scalar(DType::float32, 0.5)},
+                      {"z", codes(DType::int8, {}, {0})},
+                      {"ws", Tensor::scalar(DType::float32, 0.25)},
+                      {"wq", codes(DType::int8, {1, 1, 1, 1}, {3})},
+                      {"b", reals({1}, {float32(0.43)})},
+                      {"ys", Tensor::scalar(DType::float32, kStep)}});
+}
+
+/// It executed on the codes 15, 1, 0, 8, which are sums of 45, 3, 0, 24 eighths: (sum/8 + 0.43)/1.1 = 5.5045, 0.73,
+/// 0.39, 3.12. `y` are the codes that come out.
+struct Executed : Judged {
+  explicit Executed(std::vector<double> y) : Judged(real_bias(), real_bias()) {
     for (double& code : y) {
-      code = float32(code * scale);
+      code = float32(code * kStep);
     }
-    Judged judged(artifact, artifact);
+    add("typical", {{"x", reals({1, 1, 1, 4}, {7.5, 0.5, 0, 4})}}, {{"y", reals({1, 1, 1, 4}, std::move(y))}});
+  }
+};
+
+TEST(ExecutorArithmetic, ARealBiasMayBecomeACodeOfTheAccumulator) {
+  const auto style = [](std::vector<double> y, const char* arithmetic = "unknown") {
+    Executed judged(std::move(y));
     judged.evidence.converter.policy.arithmetic = arithmetic;
-    judged.add("typical", {{"x", reals({1, 1, 1, 4}, {7.5, 0.5, 0, 4})}}, {{"y", reals({1, 1, 1, 4}, std::move(y))}});
     return judged.integers().empty() ? judged.judgement.style : "none";
   };
-  // Codes 15, 1, 0, 8, so sums 45, 3, 0, 24 in eighths: (sum/8 + 0.43)/1.1 = 5.5045, 0.73, 0.39, 3.12
   EXPECT_EQ(style({6, 1, 0, 3}), "half_even");
   EXPECT_EQ(style({5, 1, 0, 3}), "rounded_bias");  // 45/8 + 0.375: 5.4545
   EXPECT_EQ(style({5, 0, 0, 3}), "none");          // without the bias: 5.11, 0.34, 0, 2.73
   EXPECT_EQ(style({5, 1, 0, 3}, "float"), "none");
+}
+
+TEST(ExecutorArithmetic, ABoundGrantsThatCodeWhereL1RecognizedIt) {
+  Executed judged({5, 1, 0, 3});
+  judged.calibrate();
+  Judgement as_recognized, as_exact;
+  as_recognized.style = "rounded_bias";
+  as_exact.style = "float_multiply";
+  EXPECT_THAT(check_bounds(judged.context(), as_recognized), ::testing::IsEmpty());
+  EXPECT_THAT(check_bounds(judged.context(), as_exact), ::testing::SizeIs(1));
 }
 
 TEST(ExecutorArithmetic, ABiasOnTheInputChannelsScaleIsFound) {
