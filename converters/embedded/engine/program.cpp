@@ -281,6 +281,7 @@ Result<std::vector<core::Tensor>> evaluate_node(const model::Node& node, std::in
   std::vector<Buffer> outputs(node.outputs.size());
   if (const auto status = run_kernel(*kernel, {pointers, outputs}); !status) return at_node(status.error(), node);
   std::vector<core::Tensor> tensors;
+  tensors.reserve(outputs.size());
   for (const Buffer& output : outputs) tensors.push_back(output.to_tensor());
   return tensors;
 }
