@@ -413,6 +413,7 @@ Result<const Row*> find_row(const std::vector<Row>& table, const std::string& na
   const auto found = std::ranges::find_if(table, [&](const Row& row) { return row.info.name == name; });
   if (found != table.end()) return &*found;
   std::vector<std::string> names;
+  names.reserve(table.size());
   for (const auto& row : table) names.emplace_back(row.info.name);
   return Error{
       ErrorKind::usage,
