@@ -38,7 +38,7 @@ LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& c
                          std::optional<converters::Policy> policy)
     : context_(context),
       calibration_(calibration),
-      policy_(policy ? std::move(*policy) : context.evidence.converter.policy),
+      policy_(std::move(policy).value_or(context.evidence.converter.policy)),
       graph_(context.evidence.model->graph),
       wiring_(graph_),
       given_(given_params(*context.evidence.model)) {
