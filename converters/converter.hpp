@@ -68,6 +68,8 @@ struct Policy {
   std::optional<bool> folds_bn;
   std::string arithmetic = "unknown";
   bool deterministic = true;
+
+  friend bool operator==(const Policy&, const Policy&) = default;
 };
 
 struct Description {

@@ -79,6 +79,8 @@ struct ErrorSources {
 struct EngineRoundings {
   bool twice = false;  ///< every quantization: a quarter of a step more, of a double rounding
   bool bias = false;   ///< biases that the artifact leaves real, to codes of the accumulator
+
+  friend bool operator==(const EngineRoundings&, const EngineRoundings&) = default;
 };
 
 /// One data set's way through the original, with bounds on what correct quantization may do to every tensor.

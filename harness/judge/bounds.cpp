@@ -10,10 +10,9 @@
 #include "harness/judge/bound_compare.hpp"
 #include "harness/judge/bound_derivation.hpp"
 #include "harness/judge/bound_walk.hpp"
-#include "harness/judge/correlated.hpp"
 #include "harness/judge/enclosure_rules.hpp"
+#include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
-#include "harness/judge/noise.hpp"
 
 // L2: bounds on what correct quantization does to the float64 reference. Each term is derived in
 // docs/oracle_numerics.md.
@@ -202,50 +201,44 @@ class BoundsCheck {
 
   /// The executor's outputs against the float64 reference.
   void check_end_to_end(const Execution& execution) {
-    const bool random = execution.data_set == "typical" && single_operator() && !clips(execution.inputs);
-    const std::optional<NoisePrediction> noise =
-        random ? predict_noise(plan_, execution.inputs, Steps::coarsest) : std::nullopt;
-    BoundWalk bounds(plan_, execution.inputs, {}, engine());
-    CorrelatedBound correlated(plan_, engine().twice);
-    const bool keeps_signs = plan_.model().entries.size() > 1 && execution.data_set == "typical" && !is_explained();
-    if (keeps_signs) {
-      bounds.observe_nodes(
-          [&](std::size_t entry_index, const std::string& tensor, const auto& before, const auto& read,
-              const Enclosure& output) { correlated.record(entry_index, tensor, before, read, output); });
-    }
-    bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
-      const auto actual = execution.outputs.find(tensor);
-      if (entry != nullptr && actual != execution.outputs.end() && expected.centre->is_real() &&
-          actual->second.is_real() && actual->second.shape() == expected.centre->shape()) {
-        check_output(bounds, correlated, *entry, tensor, expected, actual->second, noise, execution.data_set);
+    const bool typical = execution.data_set == "typical";
+    const bool keeps_signs = plan_.model().entries.size() > 1 && typical && !is_explained();
+    Grounds::EndToEnd& walk = context_.grounds().end_to_end(execution.inputs, typical, engine(), keeps_signs);
+    for (const Grounds::EndToEnd::Output& output : walk.outputs) {
+      const auto actual = execution.outputs.find(output.tensor);
+      if (actual != execution.outputs.end() && actual->second.is_real() &&
+          actual->second.shape() == output.carried.centre->shape()) {
+        check_output(walk, output, actual->second, execution);
       }
-    });
+    }
     nearest_.derive({context_, plan_, execution, {}, {}, engine()});
   }
 
-  void check_output(const BoundWalk& bounds, CorrelatedBound& correlated, const EffectiveModel::Entry& entry,
-                    const std::string& tensor, const Enclosure& expected, const Tensor& actual,
-                    const std::optional<NoisePrediction>& noise, const std::string& data_set) {
+  void check_output(Grounds::EndToEnd& walk, const Grounds::EndToEnd::Output& output, const Tensor& actual,
+                    const Execution& execution) {
     applied_ = true;
-    const Enclosure carried = noise ? narrowed(*noise, expected) : expected;
+    const BoundWalk bounds(plan_, execution.inputs, {}, engine());
+    const std::string& tensor = output.tensor;
+    const core::TensorPtr& centre = output.carried.centre;
+    const Enclosure carried = walk.noise ? narrowed(*walk.noise, output.carried) : output.carried;
     const Enclosure plain = bounds.rounded(tensor, carried);
-    const Enclosure with_kept_signs = with_signs(correlated, tensor, carried, plain, actual);
-    const Enclosure ends = bounds.rounded(tensor, with_kept_signs);
+    const std::optional<Enclosure> with_kept_signs = with_signs(walk.correlated, tensor, carried, plain, actual);
+    const Enclosure ends = with_kept_signs ? bounds.rounded(tensor, *with_kept_signs) : plain;
     const Excess excess = compare_bounds(ends, actual.reals());
     raise_margin(excess.margin);
     if (context_.explanation != nullptr) {
-      nearest_.see({&entry,
+      nearest_.see({output.entry,
                     tensor,
                     excess,
-                    expected.centre,
+                    centre,
                     {{"random roundings add up to no more than t·σ", carried},
-                     {"what one source sends along several paths cancels", with_kept_signs},
+                     {"what one source sends along several paths cancels", with_kept_signs.value_or(carried)},
                      {"rounding and clipping of the tensor itself", ends}}});
     }
     const auto elements = static_cast<double>(std::max<std::int64_t>(excess.elements, 1));
-    out_.metrics.push_back({tensor, data_set, "l2_vacuous", static_cast<double>(excess.vacuous) / elements});
+    out_.metrics.push_back({tensor, execution.data_set, "l2_vacuous", static_cast<double>(excess.vacuous) / elements});
     if (excess.wrong > 0) {
-      report(&entry, tensor, data_set, *expected.centre, excess, "end to end");
+      report(output.entry, tensor, execution.data_set, *centre, excess, "end to end");
     }
   }
 
@@ -274,10 +267,14 @@ class BoundsCheck {
   }
 
   /// The few elements that come nearest to their plain limit, bounded once more with the signs inside kept: a row of
-  /// the Jacobian costs as much as running the network, so not every element gets one.
-  [[nodiscard]] static Enclosure with_signs(CorrelatedBound& correlated, const std::string& tensor,
-                                            const Enclosure& carried, const Enclosure& plain, const Tensor& actual) {
+  /// the Jacobian costs as much as running the network, so not every element gets one. Nothing where that bounds none.
+  [[nodiscard]] static std::optional<Enclosure> with_signs(CorrelatedBound& correlated, const std::string& tensor,
+                                                           const Enclosure& carried, const Enclosure& plain,
+                                                           const Tensor& actual) {
     constexpr std::size_t kRows = 2;
+    if (correlated.empty()) {
+      return std::nullopt;
+    }
     const std::span<const double> centre = plain.centre->reals(), is = actual.reals();
     const std::vector<double> limit = radius_of(plain);  // of the wider side: zero and what is cut off say nothing
     std::vector<std::pair<double, std::size_t>> nearest;
@@ -288,53 +285,21 @@ class BoundsCheck {
     std::partial_sort(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count), nearest.end());
     Enclosure result = with_explicit_ends(carried);
     Tensor low = result.low_or_centre(), high = result.high_or_centre();
+    bool narrower = false;
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t i = nearest[k].second;
       if (const auto radius = correlated.radius(tensor, i)) {
+        narrower = narrower || low.reals()[i] < centre[i] - *radius || high.reals()[i] > centre[i] + *radius;
         low.reals()[i] = std::max(low.reals()[i], centre[i] - *radius);
         high.reals()[i] = std::min(high.reals()[i], centre[i] + *radius);
       }
     }
+    if (!narrower) {
+      return std::nullopt;
+    }
     result.low = std::make_shared<const Tensor>(std::move(low));
     result.high = std::make_shared<const Tensor>(std::move(high));
     return result;
-  }
-
-  /// One operator with weights that reads the graph's inputs, and behind it nothing that is rounded once more: then
-  /// every rounding is an independent draw and none is left out of the prediction.
-  [[nodiscard]] bool single_operator() const {
-    static const std::set<std::string, std::less<>> kSilent{"Relu", "Identity", "Reshape", "Flatten"};
-    const EffectiveModel& model = plan_.model();
-    if (model.entries.empty() || !weight_slots(model.entries[0].node, model.constants) ||
-        !plan_.constants(0).independent) {
-      return false;
-    }
-    for (std::size_t i = 1; i < model.entries.size(); ++i) {
-      const Node& node = model.entries[i].node;
-      if (!kSilent.contains(node.op_type) || !plan_.roundings(node.inputs[0]).empty()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /// Whether an input lies beyond its codes: what is cut off there is no uniform draw.
-  [[nodiscard]] bool clips(const core::TensorMap& inputs) const {
-    for (const auto& [name, tensor] : inputs) {
-      for (const Rounding& rounding : plan_.roundings(name)) {
-        if (!rounding.span || !tensor.is_real()) {
-          continue;
-        }
-        const CodeSpan& span = *rounding.span;
-        const auto outside = [&](double v) {
-          return v < span.bottom.high - span.step / 2 || v > span.top.low + span.step / 2;
-        };
-        if (std::ranges::any_of(tensor.reals(), outside)) {
-          return true;
-        }
-      }
-    }
-    return false;
   }
 
   /// Twice: ½·2⁻ⁿ of a step with n >= 1, what a first rounding before the shift may add, where the engine does that or

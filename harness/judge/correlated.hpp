@@ -29,6 +29,8 @@ class CorrelatedBound {
  public:
   CorrelatedBound(const QuantizationPlan& plan, bool rounds_twice) : plan_(plan), rounds_twice_(rounds_twice) {}
 
+  /// Nothing was recorded: there is no radius.
+  [[nodiscard]] bool empty() const { return steps_.empty(); }
   /// One output of a node as BoundWalk met it: `before` are its inputs before rounding (null for constants and where
   /// left out), `read` after it.
   void record(std::size_t entry, const std::string& tensor, const std::vector<const Enclosure*>& before,

@@ -10,8 +10,8 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/audit.hpp"
-#include "harness/judge/bound_walk.hpp"
 #include "harness/judge/facets.hpp"
+#include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/loss.hpp"
 #include "harness/judge/prediction.hpp"
@@ -161,7 +161,8 @@ class Judge {
     calibration_ = std::move(*calibration);
     context_.ranges = &calibration_->ranges;
     context_.depth = depth_;
-    context_.calibration = calibration_.get();
+    context_.calibration = calibration_;
+    context_.grounds_cache = &cache_.grounds();
     if (failed) return failed;
     derive_audited();
     if (evidence_.artifact != nullptr) {
@@ -275,10 +276,14 @@ class Judge {
 
 double LayerContext::threshold() const { return std::sqrt(2 * alarm_exponent(*this, kElementShare)); }
 
-const QuantizationPlan& LayerContext::plan() const {
-  if (shared_plan == nullptr) shared_plan = std::make_shared<const QuantizationPlan>(*this);
-  return *shared_plan;
+Grounds& LayerContext::grounds() const {
+  if (shared_grounds == nullptr) {
+    shared_grounds = grounds_cache == nullptr ? std::make_shared<Grounds>(*this) : grounds_cache->get(*this);
+  }
+  return *shared_grounds;
 }
+
+const QuantizationPlan& LayerContext::plan() const { return grounds().plan(); }
 
 const core::Result<PreparedArtifact>& LayerContext::prepared() const {
   if (shared_prepared == nullptr) {

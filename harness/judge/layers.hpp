@@ -36,6 +36,8 @@ using RangeTable = std::map<std::string, TensorRange>;
 struct CalibrationRanges;  // reference_cache.hpp
 class PreparedArtifact;    // artifact_walk.hpp
 class QuantizationPlan;    // bound_walk.hpp
+class Grounds;             // grounds.hpp
+class GroundsCache;
 
 /// What the numeric layers read. References to results that several option sets share; nothing is owned or written.
 struct LayerContext {
@@ -54,7 +56,7 @@ struct LayerContext {
   /// N: elements that this verdict judges, times the verdicts planned in the run.
   double judged_elements = 1;
   /// The same ranges with the values behind them where the method needs those; null where nobody has them.
-  const CalibrationRanges* calibration = nullptr;
+  std::shared_ptr<const CalibrationRanges> calibration = nullptr;
   /// Millions of elements in one run: deep networks.
   bool large = false;
   /// Where each layer writes what its verdict comes from; null where nobody asks.
@@ -65,13 +67,14 @@ struct LayerContext {
   /// t = √(2 ln(2N/α)).
   [[nodiscard]] double threshold() const;
 
-  /// What correct quantization is granted here, made at its first use. A copy of the context has the plan of its
-  /// source, which must outlive it.
+  /// What correct quantization amounts to here, made at its first use or found in `grounds_cache`.
+  [[nodiscard]] Grounds& grounds() const;
   [[nodiscard]] const QuantizationPlan& plan() const;
   /// `artifact`, which must be there, ready to be walked; made at its first use. The error of PreparedArtifact::make.
   [[nodiscard]] const core::Result<PreparedArtifact>& prepared() const;
 
-  mutable std::shared_ptr<const QuantizationPlan> shared_plan = nullptr;  ///< null until plan() is asked for
+  GroundsCache* grounds_cache = nullptr;  ///< null where nothing is shared
+  mutable std::shared_ptr<Grounds> shared_grounds = nullptr;
   mutable std::shared_ptr<const core::Result<PreparedArtifact>> shared_prepared = nullptr;
 };
 

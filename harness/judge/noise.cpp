@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/measured_limits.hpp"
 #include "harness/judge/statistics.hpp"
@@ -361,7 +362,7 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
         i >= context.reference.size() || context.reference[i] == nullptr) {
       continue;
     }
-    const std::optional<NoisePrediction> noise = predict_noise(context.plan(), execution.inputs, Steps::finest);
+    const std::optional<NoisePrediction>& noise = context.grounds().noise(execution.inputs, Steps::finest);
     if (!noise) {
       return std::nullopt;
     }

@@ -7,9 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include "harness/judge/bound_walk.hpp"
 #include "harness/judge/deviation.hpp"
-#include "harness/judge/fake_quantization.hpp"
+#include "harness/judge/grounds.hpp"
 #include "harness/judge/measured_limits.hpp"
 #include "harness/judge/statistics.hpp"
 
@@ -71,14 +70,15 @@ Power total(const std::vector<Power>& channels) {
 class PredictionCheck {
  public:
   PredictionCheck(const LayerContext& context, Judgement& out)
-      : context_(context), out_(out), plan_(context.plan()), predicted_(context, plan_) {}
+      : context_(context), out_(out), plan_(context.plan()), predicted_(context.grounds().prediction()) {}
 
   std::vector<Finding> run() {
     check_weights();
     for (std::size_t i = 0; i < context_.evidence.executions.size(); ++i) {
       const Execution& execution = context_.evidence.executions[i];
       if (execution.data_set != "typical" || execution.reply.outcome != converters::Outcome::ok ||
-          i >= context_.reference.size() || context_.reference[i] == nullptr || !predicted_.run(execution.inputs)) {
+          i >= context_.reference.size() || context_.reference[i] == nullptr ||
+          context_.grounds().prediction(execution.inputs) == nullptr) {
         continue;
       }
       for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
@@ -227,7 +227,7 @@ class PredictionCheck {
   const LayerContext& context_;
   Judgement& out_;
   const QuantizationPlan& plan_;
-  FakeQuantization predicted_;
+  const FakeQuantization& predicted_;  ///< on the data set run last
   model::Wiring wiring_{context_.evidence.model->graph};
   std::vector<Finding> findings_;
 };

@@ -10,6 +10,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/forward_error.hpp"
+#include "harness/judge/grounds.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "reference/executor.hpp"
 
@@ -208,6 +209,11 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   std::shared_ptr<const CalibrationRanges> shared = std::move(result);
   keep({hash.value(), nullptr, shared, bytes + 256 * shared->ranges.size()});
   return shared;
+}
+
+GroundsCache& ReferenceCache::grounds() {
+  if (grounds_ == nullptr) grounds_ = std::make_shared<GroundsCache>();
+  return *grounds_;
 }
 
 std::shared_ptr<ReferenceCache> make_reference_cache() { return std::make_shared<ReferenceCache>(); }

@@ -37,6 +37,9 @@ class ReferenceCache {
       const model::Model& model, const std::string& model_key, const std::vector<core::TensorMap>& batches,
       bool keep_values);
 
+  /// What follows from those results for conversions that tell the same.
+  [[nodiscard]] GroundsCache& grounds();
+
   /// How often the reference really ran; for tests.
   [[nodiscard]] std::size_t executions() const { return executions_; }
 
@@ -55,6 +58,7 @@ class ReferenceCache {
   std::map<Key, std::list<Entry>::iterator> index_;
   std::size_t bytes_ = 0;
   std::size_t executions_ = 0;
+  std::shared_ptr<GroundsCache> grounds_;
 };
 
 /// The key that stands for a model's content: the case's hash where it has one, else a hash of the model's bytes.
