@@ -17,36 +17,53 @@ constexpr std::uint64_t kValuesPerBin = 4;
 constexpr int kMseCandidates = 71;
 constexpr double kMseStep = 0.01;
 
-/// KL divergence of the first `bins` bins, everything beyond counted in the last, from the same merged into kLevels.
-/// Counts of samples scatter: that alone makes a divergence of (bins - levels) / (2 samples) on average, more for wide
-/// ranges than for narrow ones, and is taken off. Of all `total` values `beyond` lie beyond.
-double divergence(const std::vector<std::uint64_t>& counts, std::size_t bins, double total, double beyond) {
-  if (total == 0) return std::numeric_limits<double>::infinity();
-  double result = 0;
-  double merged_total = total - beyond;
-  double freedom = 0;
-  if (merged_total == 0) return std::numeric_limits<double>::infinity();
-  for (std::size_t level = 0; level < kLevels; ++level) {
-    const std::size_t begin = level * bins / kLevels;
-    const std::size_t end = (level + 1) * bins / kLevels;
-    double sum = 0;
-    std::size_t occupied = 0;
-    for (auto i = begin; i < end; ++i) {
-      sum += static_cast<double>(counts[i]);
-      occupied += counts[i] > 0 ? 1U : 0U;
-    }
-    freedom += occupied > 1 ? static_cast<double>(occupied - 1) : 0;
-    for (auto i = begin; i < end; ++i) {
-      auto p = static_cast<double>(counts[i]);
-      if (i + 1 == bins) p += beyond;
-      if (p == 0) continue;
-      // A last bin that holds nothing but what lies beyond has no counterpart: as good as the smallest count.
-      const double q = counts[i] > 0 ? sum / static_cast<double>(occupied) : 1e-9;
-      result += p / total * std::log(p / total / (q / merged_total));
+/// Sums over the first bins of a histogram, so that every candidate for the cut costs a step a level.
+class BinSums {
+ public:
+  explicit BinSums(const std::vector<std::uint64_t>& counts) : sums_(counts.size() + 1) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const auto count = static_cast<double>(counts[i]);
+      sums_[i + 1] = sums_[i];
+      sums_[i + 1].values += count;  // whole numbers: exact in any order
+      if (counts[i] == 0) continue;
+      sums_[i + 1].values_log += count * std::log(count);
+      sums_[i + 1].occupied += 1;
     }
   }
-  return result - freedom / (2 * total);
-}
+
+  /// KL divergence of the first `bins` bins, everything beyond counted in the last, from the same merged into kLevels:
+  /// Σ p·ln p - Σ p·ln q over the total, where q is constant in a level. Counts of samples scatter: that alone makes a
+  /// divergence of (bins - levels) / (2 samples) on average, more for wide ranges than for narrow ones, and is taken
+  /// off.
+  [[nodiscard]] double divergence(std::size_t bins) const {
+    const double total = sums_.back().values, inside = sums_[bins].values, beyond = total - inside;
+    if (total == 0 || inside == 0) return std::numeric_limits<double>::infinity();
+    const double last = inside - sums_[bins - 1].values;
+    double result = sums_[bins].values_log + total * (std::log(inside) - std::log(total));
+    if (beyond > 0) {
+      result += (last + beyond) * std::log(last + beyond) - (last > 0 ? last * std::log(last) : 0);
+      // A last bin that holds nothing but what lies beyond has no counterpart: as good as the smallest count.
+      if (last == 0) result -= beyond * std::log(kNoCount);
+    }
+    double freedom = 0;
+    for (std::size_t level = 0; level < kLevels; ++level) {
+      const std::size_t end = (level + 1) * bins / kLevels;
+      const Sums &low = sums_[level * bins / kLevels], &high = sums_[end];
+      const double sum = high.values - low.values, occupied = high.occupied - low.occupied;
+      if (sum == 0) continue;
+      freedom += occupied - 1;
+      result -= (end == bins && last > 0 ? sum + beyond : sum) * std::log(sum / occupied);
+    }
+    return (result - freedom / 2) / total;
+  }
+
+ private:
+  static constexpr double kNoCount = 1e-9;
+  struct Sums {
+    double values = 0, values_log = 0, occupied = 0;  ///< Σ p, Σ p·ln p, number of p > 0
+  };
+  std::vector<Sums> sums_;  ///< element i is over the first i bins
+};
 
 /// Neighbouring bins joined until they hold enough values each, or are only twice as many as levels.
 std::vector<std::uint64_t> joined_bins(std::vector<std::uint64_t> counts) {
@@ -89,14 +106,12 @@ Range entropy_range(const Histogram& histogram) {
   auto counts = magnitudes.counts();
   counts[0] -= std::min(counts[0], magnitudes.zeros());
   counts = joined_bins(std::move(counts));
+  const BinSums sums(counts);
   const std::size_t stride = std::max<std::size_t>(1, counts.size() / kEntropyCandidates);
   std::size_t best = counts.size();
-  std::vector<double> below(counts.size() + 1, 0);  // sums of whole numbers: exact in any order
-  for (std::size_t i = 0; i < counts.size(); ++i) below[i + 1] = below[i] + static_cast<double>(counts[i]);
-  const double total = below.back();
-  double least = divergence(counts, best, total, 0);
+  double least = sums.divergence(best);
   for (auto bins = kLevels; bins < counts.size(); bins += stride) {
-    const double candidate = divergence(counts, bins, total, total - below[bins]);
+    const double candidate = sums.divergence(bins);
     if (candidate < least) {
       least = candidate;
       best = bins;
