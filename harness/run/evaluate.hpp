@@ -16,7 +16,7 @@
 #include "harness/corpus/case.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/verdict.hpp"
-#include "harness/run/metamorphic.hpp"
+#include "harness/run/trial.hpp"
 
 namespace assay::run {
 
@@ -27,24 +27,6 @@ struct Evaluation {
   std::string artifact_kind;            ///< "qdq", "scales", "opaque"; "" when nothing was converted
   double seconds = 0;
 };
-
-/// What one conversion and its executions gave, before it is judged.
-struct Trial {
-  judge::Evidence evidence;
-  std::string artifact_kind;
-  RelationReport relations;                 ///< metamorphic, where the case asks for them
-  std::optional<judge::Judgement> settled;  ///< nothing is to be judged: our own fault, or `unsupported`
-  bool repeated = false;                    ///< the conversion was that of the trial it was compared with: not executed
-};
-
-/// True where both conversions ended alike: reply, artifact and files are the same bytes.
-[[nodiscard]] bool same_conversion(const judge::Evidence& a, const judge::Evidence& b);
-
-/// The same for the outputs of all executions.
-[[nodiscard]] bool same_outputs(const judge::Evidence& a, const judge::Evidence& b);
-[[nodiscard]] bool same_trial(const Trial& a, const Trial& b);
-/// What somebody sees of `trial` to whom the artifact is of `kind`, "scales" or "opaque".
-[[nodiscard]] Trial seen_as(const Trial& trial, const std::string& kind);
 
 /// One case on disk, ready to be converted under several option sets by several converters: its model file,
 /// calibration folders and reference results are made once and shared. Not for use from two threads.
@@ -104,12 +86,10 @@ class CaseBench {
 
   CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data);
   [[nodiscard]] core::Result<const Feed*> feed(const corpus::FeedSpec& spec);
-  /// Data set `name`, made and written once for all that have the same scales.
-  [[nodiscard]] core::Result<const DataSet*> data_set(const std::string& name,
-                                                      const std::map<std::string, core::QuantParams>& scales);
-  [[nodiscard]] core::Result<const DataSet*> write_data_set(DataSet set);
-  /// All data sets that `evidence`'s artifact is to be executed on, in order.
-  [[nodiscard]] core::Result<std::vector<const DataSet*>> data_sets(const judge::Evidence& evidence);
+  /// How many data sets an artifact is to be executed on.
+  [[nodiscard]] std::size_t data_set_count() const;
+  /// The one at `index`, made and written once for all that have the same scales.
+  [[nodiscard]] core::Result<const DataSet*> data_set(std::size_t index, const judge::Evidence& evidence);
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);
@@ -121,7 +101,7 @@ class CaseBench {
   [[nodiscard]] core::Result<RelationReport> check_relations_of(converters::Converter& converter,
                                                                 const judge::Evidence& evidence);
   void execute(converters::Converter& converter, Trial& trial);
-  [[nodiscard]] core::Status execute_data_sets(converters::Converter& converter, judge::Evidence& evidence);
+  void execute_data_sets(converters::Converter& converter, Trial& trial);
   [[nodiscard]] core::Result<judge::Execution> execute(converters::Converter& converter,
                                                        const std::filesystem::path& artifact,
                                                        const std::string& data_set, const std::filesystem::path& inputs,

@@ -1,0 +1,214 @@
+// CaseBench: the data sets of a case, and what a converter makes of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/model/onnx_io.hpp"
+#include "harness/run/evaluate.hpp"
+
+namespace assay::run {
+namespace fs = std::filesystem;
+using converters::Outcome;
+
+namespace {
+
+/// Equal in type, shape and every value, NaN being equal to itself.
+bool same_values(const core::Tensor& a, const core::Tensor& b) {
+  if (a == b) {
+    return true;
+  }
+  return a.is_real() && a.type() == b.type() && a.shape() == b.shape() &&
+         std::ranges::equal(a.reals(), b.reals(),
+                            [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
+std::map<std::string, core::QuantParams> input_params(const judge::Evidence& evidence) {
+  std::map<std::string, core::QuantParams> params = judge::audited_input_params(evidence);
+  for (const converters::TensorScale& tensor : evidence.conversion.tensors) {
+    if (evidence.model->graph.find_input(tensor.name) != nullptr) {
+      params[tensor.name] = tensor.params;
+    }
+  }
+  return params;
+}
+
+}  // namespace
+
+void CaseBench::execute(converters::Converter& converter, Trial& trial) {
+  judge::Evidence& evidence = trial.evidence;
+  if (evidence.conversion.outcome != Outcome::ok) {
+    return;
+  }
+  trial.artifact_kind = evidence.converter.supports.artifact;
+  if (trial.artifact_kind == "qdq") {
+    read_artifact(evidence);
+  }
+  if (evidence.artifact_error.empty() && evidence.converter.supports.execute) {
+    execute_data_sets(converter, trial);
+  }
+  if (trial.settled) {
+    return;
+  }
+  core::Result<RelationReport> relations = check_relations_of(converter, evidence);
+  if (!relations) {
+    trial.settled = own_fault(relations.error().within(case_.name));
+    return;
+  }
+  evidence.recorded.insert(evidence.recorded.end(), relations->findings.begin(), relations->findings.end());
+  trial.relations = *std::move(relations);
+}
+
+core::Result<RelationReport> CaseBench::check_relations_of(converters::Converter& converter,
+                                                           const judge::Evidence& evidence) {
+  const bool ran = std::all_of(evidence.executions.begin(), evidence.executions.end(),
+                               [](const judge::Execution& each) { return each.reply.outcome == Outcome::ok; });
+  if (case_.metamorphic.empty() || evidence.calibration == nullptr || evidence.executions.empty() || !ran) {
+    return RelationReport{};
+  }
+  core::Result<fs::path> folder = fresh_folder("twins");
+  if (!folder) {
+    return folder.error();
+  }
+  return check_relations(converter, evidence, case_.metamorphic, *folder);
+}
+
+std::size_t CaseBench::data_set_count() const {
+  return data_ ? data_->inputs.size() : corpus::data_set_names(case_).size();
+}
+
+core::Result<const CaseBench::DataSet*> CaseBench::data_set(std::size_t index, const judge::Evidence& evidence) {
+  DataSet set;
+  if (data_) {
+    set.name = index == 0 ? "typical" : fmt::format("inputs_{}", index);
+  } else {
+    set.name = corpus::data_set_names(case_)[index];
+    if (corpus::uses_scales(set.name)) {
+      set.scales = input_params(evidence);
+    }
+  }
+  const auto made = std::ranges::find_if(
+      data_sets_, [&](const DataSet& other) { return other.name == set.name && other.scales == set.scales; });
+  if (made != data_sets_.end()) {
+    return &*made;
+  }
+  core::Result<core::TensorMap> inputs = data_ ? data_->inputs[index] : corpus::data_set(case_, set.name, set.scales);
+  if (!inputs) {
+    return inputs.error().within("data set " + set.name);
+  }
+  set.inputs = *std::move(inputs);
+  core::Result<fs::path> folder = fresh_folder("in");
+  if (!folder) {
+    return folder.error();
+  }
+  if (core::Status status = model::save_tensors(set.inputs, *folder, "input"); !status) {
+    return status.error();
+  }
+  set.folder = *std::move(folder);
+  data_sets_.push_back(std::move(set));
+  return &data_sets_.back();
+}
+
+void CaseBench::execute_data_sets(converters::Converter& converter, Trial& trial) {
+  judge::Evidence& evidence = trial.evidence;
+  const std::size_t count = data_set_count();
+  while (evidence.executions.size() < count) {
+    const core::Result<const DataSet*> set = data_set(evidence.executions.size(), evidence);
+    core::Result<judge::Execution> execution =
+        set ? execute(converter, evidence.conversion.artifact, (*set)->name, (*set)->folder, false) : set.error();
+    if (!execution) {
+      trial.settled = own_fault(execution.error().within(case_.name));
+      return;
+    }
+    execution->inputs = (*set)->inputs;
+    const bool usable = execution->reply.outcome == Outcome::ok;
+    evidence.executions.push_back(*std::move(execution));
+    if (!usable) {
+      break;  // the first failure is the verdict; a hanging executor need not hang once per data set
+    }
+  }
+  if (evidence.converter.supports.trace) {
+    evidence.ask_trace = [this, &converter, artifact = evidence.conversion.artifact,
+                          deterministic = evidence.converter.policy.deterministic](const judge::Execution& execution) {
+      return trace(converter, artifact, execution, deterministic);
+    };
+  }
+}
+
+core::Result<judge::Execution> CaseBench::execute(converters::Converter& converter, const fs::path& artifact,
+                                                  const std::string& data_set, const fs::path& inputs,
+                                                  bool with_trace) {
+  core::Result<fs::path> output = fresh_folder("outputs");
+  core::Result<fs::path> trace = with_trace ? fresh_folder("trace") : fs::path();
+  if (!output || !trace) {
+    return output ? trace.error() : output.error();
+  }
+  judge::Execution execution;
+  execution.data_set = data_set;
+  execution.reply = converter.execute({artifact, inputs, *output, *trace});
+  if (execution.reply.outcome != Outcome::ok) {
+    return execution;
+  }
+  // What can't be read is the converter's fault: protocol 1 fixes the files' form.
+  const auto read = [&execution](const fs::path& folder, std::string_view stem, core::TensorMap& tensors) {
+    core::Result<core::TensorMap> loaded = model::load_tensors(folder, stem);
+    if (loaded) {
+      tensors = *std::move(loaded);
+    } else {
+      execution.reply.outcome = Outcome::crash;
+      execution.reply.reason = "protocol: " + loaded.error().message;
+    }
+  };
+  read(*output, "output", execution.outputs);
+  std::error_code ignored;
+  fs::remove_all(*output, ignored);
+  if (!with_trace) {
+    return execution;
+  }
+  read(*trace, "trace", execution.trace);
+  for (const std::string& name : execution.reply.trace) {
+    if (!execution.trace.contains(name)) {
+      execution.reply.outcome = Outcome::crash;
+      execution.reply.reason =
+          fmt::format("protocol: the answer lists \"{}\" in its trace, but no file holds it", name);
+    }
+  }
+  fs::remove_all(*trace, ignored);  // large for a deep network; what is left goes with the case's folder
+  return execution;
+}
+
+core::Result<core::TensorMap> CaseBench::trace(converters::Converter& converter, const fs::path& artifact,
+                                               const judge::Execution& execution, bool deterministic) {
+  const auto wrong = [&execution](std::string_view what) {
+    return core::Error{core::ErrorKind::invalid_data,
+                       fmt::format("data set \"{}\", executed again for its trace: {}", execution.data_set, what),
+                       {},
+                       {},
+                       {}};
+  };
+  core::Result<fs::path> inputs = fresh_folder("in");
+  if (!inputs || !model::save_tensors(execution.inputs, *inputs, "input")) {
+    return core::TensorMap();  // our own trouble with files: no trace, and no finding against the converter
+  }
+  core::Result<judge::Execution> again = execute(converter, artifact, execution.data_set, *inputs, true);
+  if (!again) {
+    return core::TensorMap();
+  }
+  if (again->reply.outcome != Outcome::ok) {
+    return wrong(fmt::format("{}: {}", converters::outcome_name(again->reply.outcome), again->reply.reason));
+  }
+  for (const auto& [name, tensor] : execution.outputs) {
+    const auto found = again->outputs.find(name);
+    if (found != again->outputs.end() && same_values(found->second, tensor)) {
+      continue;
+    }
+    if (!deterministic) {
+      return core::TensorMap();  // of another execution: it says nothing about this one
+    }
+    return wrong(fmt::format("output \"{}\" differs from the first execution's", name));
+  }
+  return std::move(again->trace);
+}
+
+}  // namespace assay::run
