@@ -1,14 +1,19 @@
 // Whole verdicts on real models: conversion over protocol 1, execution in integers, reference, judging, recording.
 // bench/compare_onnxruntime.py sets these figures beside the Python flow on the same models and data.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "converters/protocol/client.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/memory.hpp"
+#include "harness/corpus/suite.hpp"
+#include "harness/run/converter_spec.hpp"
 #include "harness/run/evaluate.hpp"
+#include "harness/run/runner.hpp"
 #include "harness/run/user_case.hpp"
 
 namespace {
@@ -49,6 +54,9 @@ const bool kRegistered = [] {
     // The Q/DQ models are no input of the Python flow, which quantizes float models.
     if (file.extension() == ".onnx" && !file.stem().string().starts_with("qdq_")) {
       benchmark::RegisterBenchmark(("verdict/" + file.stem().string()).c_str(), judge_model, file)
+          ->Unit(benchmark::kMillisecond)
+          ->UseRealTime();
+      benchmark::RegisterBenchmark(("run/" + file.stem().string()).c_str(), run_model, file)
           ->Unit(benchmark::kMillisecond)
           ->UseRealTime();
     }

@@ -46,7 +46,8 @@ class LastProgram {
     const auto size = code ? 0 : std::filesystem::file_size(path, code);
     if (program_ && !code && path == path_ && written == written_ && size == size_) return &*program_;
     program_.reset();
-    auto artifact = model::load_model(path);
+    auto artifact =
+        written_here_ && path == written_path_ ? *std::exchange(written_here_, std::nullopt) : model::load_model(path);
     if (!artifact) return artifact.error();
     for (const auto misread : machine.misreadings) misread(*artifact);
     auto program = engine::Program::compile(*artifact, machine.policy);
@@ -57,9 +58,19 @@ class LastProgram {
     size_ = size;
     return &*program_;
   }
-  void forget() { program_.reset(); }
+  void forget() {
+    program_.reset();
+    written_here_.reset();
+  }
+  /// What lies at `path` now, so that it need not be read again.
+  void note_written(const std::filesystem::path& path, model::Model artifact) {
+    written_path_ = path;
+    written_here_ = std::move(artifact);
+  }
 
  private:
+  std::filesystem::path written_path_;
+  std::optional<Result<model::Model>> written_here_;
   std::optional<engine::Program> program_;
   std::filesystem::path path_;
   std::filesystem::file_time_type written_;
@@ -135,6 +146,7 @@ ConvertReply Embedded::convert(const ConvertRequest& request) {
   const bool standard =
       std::ranges::all_of(machine_.passes, [](const Pass& pass) { return pass.origin == Pass::Origin::standard; });
   if (shared_ != nullptr && standard) shared_->remember(request, reply);
+  if (shared_ != nullptr) last_.note_written(reply.artifact, std::move(state.artifact));
   return reply;
 }
 

@@ -83,6 +83,9 @@ Result<std::string> read_file(const fs::path& path, std::uintmax_t limit_bytes) 
 
 Status make_folder(const fs::path& folder) {
   std::error_code code;
+  if (fs::create_directory(folder, code)) {
+    return success();  // one call where the parent is there, as it mostly is
+  }
   fs::create_directories(folder, code);
   if (code) {
     return io_error(fmt::format("\"{}\" can't be made: {}", folder.string(), code.message()));

@@ -222,9 +222,15 @@ class BoundsCheck {
     const core::TensorPtr& centre = output.carried.centre;
     const Enclosure carried = walk.noise ? narrowed(*walk.noise, output.carried) : output.carried;
     const Enclosure plain = bounds.rounded(tensor, carried);
-    const std::optional<Enclosure> with_kept_signs = with_signs(walk.correlated, tensor, carried, plain, actual);
+    Excess excess = compare_bounds(plain, actual.reals());
+    std::optional<Enclosure> with_kept_signs;
+    if (context_.depth == Depth::full || excess.wrong == 0) {  // else it is red already
+      with_kept_signs = with_signs(walk.correlated, tensor, carried, plain, actual);
+    }
     const Enclosure ends = with_kept_signs ? bounds.rounded(tensor, *with_kept_signs) : plain;
-    const Excess excess = compare_bounds(ends, actual.reals());
+    if (with_kept_signs) {
+      excess = compare_bounds(ends, actual.reals());
+    }
     raise_margin(excess.margin);
     if (context_.explanation != nullptr) {
       nearest_.see({output.entry,
