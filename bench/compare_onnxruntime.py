@@ -14,8 +14,10 @@ Needs onnxruntime, onnx and numpy in the Python that runs it (./assay converters
 """
 import argparse
 import json
+import logging
 import multiprocessing
 import pathlib
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -67,6 +69,8 @@ def time_python(model, rounds, threads=0, barrier=None):
     """Seconds a verdict, over all option sets."""
     arrays = dict(np.load(model.with_name(model.stem + ".calibration.npz")))
     with tempfile.TemporaryDirectory() as folder:
+        # quantize_static writes a file of a fixed name beside the model.
+        model = pathlib.Path(shutil.copy(model, folder))
         for options in OPTION_SETS:
             python_verdict(model, arrays, pathlib.Path(folder), options, threads)
         if barrier is not None:
@@ -81,7 +85,12 @@ def time_python(model, rounds, threads=0, barrier=None):
 
 
 def in_one_process(model, rounds, barrier, results):
-    results.put(time_python(model, rounds, 1, barrier))
+    logging.disable(logging.WARNING)
+    try:
+        results.put(time_python(model, rounds, 1, barrier))
+    except Exception as error:
+        barrier.abort()
+        results.put(error)
 
 
 def time_python_on_all_cores(model, rounds):
@@ -95,6 +104,9 @@ def time_python_on_all_cores(model, rounds):
     times = [results.get() for _ in processes]
     for process in processes:
         process.join()
+    for result in times:
+        if isinstance(result, Exception):
+            raise result
     return statistics.mean(times) / count
 
 
@@ -116,6 +128,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
     assay = time_assay(arguments.program)
     print(f"onnxruntime {ort.__version__}, milliseconds a verdict, {multiprocessing.cpu_count()} cores")
     print(f"{'model':<24} {'python':>8} {'python*2':>8} {'alone':>8} {'run':>8}  "

@@ -3,9 +3,13 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "converters/protocol/client.hpp"
 #include "harness/core/files.hpp"
@@ -46,6 +50,83 @@ void judge_model(benchmark::State& state, const fs::path& model) {
     state.SetLabel(std::string(judge::verdict_name(evaluation.judgement.verdict)));
   }
 }
+
+/// Verdicts as `assay run` gives them: a worker a core, everything recorded, the option sets of suite `default`. So
+/// many copies of the model that starting the workers weighs little.
+void run_model(benchmark::State& state, const fs::path& model) {
+  constexpr int kCopies = 24;
+  const std::string stem = (model.parent_path() / model.stem()).string();
+  const auto user = run::make_user_case(model, stem + ".calibration.npz", "");
+  const auto suite = corpus::load_suite("default");
+  const auto converters = run::parse_converter("embedded", ASSAY_PROGRAM, {}, "");
+  const auto folder = core::TemporaryFolder::create();
+  if (!user || !suite || !converters || !folder) {
+    state.SkipWithError("the model, the suite, the converter or a folder can't be had");
+    return;
+  }
+  run::RunConfig config;
+  config.converters = *converters;
+  for (int copy = 0; copy < kCopies; ++copy) {
+    config.items.push_back({user->test_case, suite->option_sets, user->data});
+    config.items.back().test_case.name += fmt::format("#{}", copy);
+  }
+  std::size_t verdicts = 0, passed = 0;
+  int number = 0;
+  for (auto _ : state) {
+    config.database = folder->path() / fmt::format("{}.db", number++);
+    const auto report = run::run(config);
+    if (!report) {
+      state.SkipWithError(report.error().message.c_str());
+      return;
+    }
+    verdicts += report->rows.size();
+    passed += report->counts()["pass"];
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(verdicts));
+  state.SetLabel(fmt::format("{} of {} pass", passed, verdicts));
+}
+
+/// What judging a case costs beside running it: over suite `default`, the time of judge() (the reference's runs
+/// included) divided by that of the conversion with all executions.
+void judge_beside_run(benchmark::State& state) {
+  const auto suite = corpus::load_suite("default");
+  const auto corpus = corpus::load_corpus();
+  const auto cases = suite && corpus ? corpus::select_cases(*suite, *corpus) : core::Error{};
+  protocol::ClientOptions options;
+  options.command = {ASSAY_PROGRAM, "worker"};
+  const auto client = protocol::make_client(options);
+  const auto description = client->describe();
+  if (!cases || !description) {
+    state.SkipWithError("the suite or the converter can't be had");
+    return;
+  }
+  std::vector<std::pair<double, std::string>> ratios;
+  const auto seconds = [begin = std::chrono::steady_clock::now()] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (auto _ : state) {
+    for (const corpus::Case& test_case : *cases) {
+      auto bench = run::CaseBench::create(test_case);
+      if (!bench) continue;
+      const double begin = seconds();
+      run::Trial trial = (*bench)->attempt(*client, *description, "{}");
+      const double ran = seconds();
+      if (trial.settled || trial.evidence.executions.empty()) continue;
+      benchmark::DoNotOptimize((*bench)->judge(std::move(trial), cases->size()));
+      ratios.emplace_back((seconds() - ran) / (ran - begin), test_case.name);
+    }
+  }
+  std::ranges::sort(ratios);
+  const auto count = static_cast<double>(ratios.size());
+  const auto at = [&](double share) { return ratios[static_cast<std::size_t>(share * (count - 1))]; };
+  const auto above = std::ranges::find_if(ratios, [](const auto& each) { return each.first >= 3; });
+  state.counters["median"] = at(0.5).first;
+  state.counters["p95"] = at(0.95).first;
+  state.counters["most"] = at(1).first;
+  state.counters["below_3"] = static_cast<double>(above - ratios.begin()) / count;
+  state.SetLabel("most: " + at(1).second);
+}
+BENCHMARK(judge_beside_run)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 const bool kRegistered = [] {
   core::keep_freed_memory();  // as the program does

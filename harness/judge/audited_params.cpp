@@ -26,9 +26,13 @@ constexpr double kQuotientError = 0x1p-22;
 
 std::string text(double value) { return core::exact_text(static_cast<float>(value)); }
 
+std::size_t quantile_index(std::size_t count, double share, bool higher) {
+  const double position = std::clamp(share, 0.0, 1.0) * static_cast<double>(count - 1);
+  return static_cast<std::size_t>(higher ? std::ceil(position) : std::floor(position));
+}
+
 double quantile(const std::vector<double>& sorted, double share, bool higher) {
-  const double position = std::clamp(share, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(higher ? std::ceil(position) : std::floor(position))];
+  return sorted[quantile_index(sorted.size(), share, higher)];
 }
 
 /// Ends by percentile. One-sided counts the whole tail share on each side, two-sided halves it, and a symmetric method
@@ -39,8 +43,10 @@ void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, do
   const double bin = 2 * std::max(std::abs(sorted.front()), std::abs(sorted.back())) / kBins;
   std::vector<double> magnitudes(sorted.size());
   std::ranges::transform(sorted, magnitudes.begin(), [](double v) { return std::abs(v); });
-  std::ranges::sort(magnitudes);
-  const double symmetric = quantile(magnitudes, 1 - tail, false) - bin;
+  const auto middle =
+      magnitudes.begin() + static_cast<std::ptrdiff_t>(quantile_index(magnitudes.size(), 1 - tail, false));
+  std::ranges::nth_element(magnitudes, middle);
+  const double symmetric = *middle - bin;
   allowed.high.high = std::max(0.0, quantile(sorted, 1 - tail / 2, true) + bin);
   allowed.high.low = std::clamp(std::min(quantile(sorted, 1 - tail, false) - bin, symmetric), 0.0, allowed.high.high);
   allowed.low.low = std::min(0.0, quantile(sorted, tail / 2, false) - bin);

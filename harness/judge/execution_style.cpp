@@ -158,11 +158,18 @@ class Quantizing {
  public:
   Quantizing(const QuantParams& params, Ties ties) : ties_(ties), limits_(core::integer_limits(params.type)) {}
 
+  /// `low` <= `centre` <= `high`.
   [[nodiscard]] CodeRange codes(double low, double centre, double high, double error, std::int64_t zero_point) const {
-    const std::int64_t code = saturate(round_by(ties_, centre, zero_point), zero_point);
-    CodeRange range{code, code, code};
     const double from = low - error * std::fabs(low);
     const double to = high + error * std::fabs(high);
+    // Mostly no tie lies within the ends, and every rule rounds all of it to one integer.
+    const double nearest = (centre + kToInteger) - kToInteger;
+    if (from > nearest - 0.5 && to < nearest + 0.5 && std::fabs(centre) < kSmall) {
+      const std::int64_t code = saturate(nearest, zero_point);
+      return {code, code, code};
+    }
+    const std::int64_t code = saturate(round_by(ties_, centre, zero_point), zero_point);
+    CodeRange range{code, code, code};
     const bool exact_tie = centre - std::floor(centre) == 0.5;
     if (from == to && (ties_ != Ties::either || !exact_tie)) {
       return range;
@@ -179,6 +186,8 @@ class Quantizing {
  private:
   // float64 computed the tie exactly, with only rounding slack around it: the rule decides.
   static constexpr double kSettledTie = 0x1p-40;
+  // Added to a magnitude below kSmall and taken off again, it leaves the nearest integer: float64 has no bits for less.
+  static constexpr double kToInteger = 0x1.8p52, kSmall = 0x1p50;
 
   [[nodiscard]] std::int64_t saturate(double rounded, std::int64_t zero_point) const {
     return reference::saturate(rounded + static_cast<double>(zero_point), limits_);
