@@ -56,7 +56,8 @@ Grounds::EndToEnd& Grounds::end_to_end(const core::TensorMap& inputs, bool typic
   if (found != walks_.end()) return found->result;
   if (walks_.size() == kMostWalks) walks_.pop_front();
   // The walk keeps tensors that point into its inputs: they are its own.
-  Walk& walk = walks_.emplace_back(inputs, typical, keeps_signs, engine, EndToEnd{{}, {}, {plan_, engine.twice}});
+  walks_.push_back({inputs, typical, keeps_signs, engine, EndToEnd{{}, {}, {plan_, engine.twice}}});
+  Walk& walk = walks_.back();
   run(walk);
   return walk.result;
 }
@@ -112,7 +113,8 @@ const std::optional<NoisePrediction>& Grounds::noise(const core::TensorMap& inpu
       std::ranges::find_if(noises_, [&](const Noise& noise) { return noise.steps == steps && noise.inputs == inputs; });
   if (found != noises_.end()) return found->result;
   if (noises_.size() == kMostWalks) noises_.pop_front();
-  return noises_.emplace_back(inputs, steps, predict_noise(plan_, inputs, steps)).result;
+  noises_.push_back({inputs, steps, predict_noise(plan_, inputs, steps)});
+  return noises_.back().result;
 }
 
 const FakeQuantization& Grounds::prediction() {
