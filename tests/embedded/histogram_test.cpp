@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "harness/core/rng.hpp"
 
@@ -42,6 +46,51 @@ TEST(EntropyRange, StaysBetweenAnEighthOfTheBinsAndTheLargestMagnitude) {
   EXPECT_LE(range.high, 40.0);
   EXPECT_GE(range.high, 40.0 * 128 / 2048);
   EXPECT_LT(range.high, 20.0) << "a single outlier is cut";
+}
+
+/// The divergence as its definition has it, bin by bin: Σ p·ln(p/q) over the total, less what scatter alone makes.
+double plain_divergence(const std::vector<std::uint64_t>& counts, std::size_t bins) {
+  constexpr std::size_t kLevels = 128;
+  double total = 0, inside = 0, result = 0, freedom = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    total += static_cast<double>(counts[i]);
+    inside += i < bins ? static_cast<double>(counts[i]) : 0;
+  }
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const std::size_t begin = level * bins / kLevels, end = (level + 1) * bins / kLevels;
+    double sum = 0, occupied = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      sum += static_cast<double>(counts[i]);
+      occupied += counts[i] > 0 ? 1 : 0;
+    }
+    freedom += occupied > 1 ? occupied - 1 : 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const double p = static_cast<double>(counts[i]) + (i + 1 == bins ? total - inside : 0);
+      const double q = counts[i] > 0 ? sum / occupied : 1e-9;
+      result += p == 0 ? 0 : p / total * std::log(p / total / (q / inside));
+    }
+  }
+  return result - freedom / (2 * total);
+}
+
+TEST(EntropyRange, CutsWhereThePlainDefinitionDivergesLeast) {
+  for (const auto& [far, outliers] : {std::pair{6.0F, 3}, {10.0F, 1}, {25.0F, 40}, {40.0F, 1}}) {
+    const Histogram histogram = bell(far, outliers);
+    const Histogram magnitudes = histogram.magnitudes();  // no exact zeros among these values
+    const std::vector<std::uint64_t>& counts = magnitudes.counts();
+    ASSERT_GE(histogram.total(), 4 * counts.size()) << "else bins are joined first";
+    std::size_t best = counts.size();
+    double least = plain_divergence(counts, best);
+    for (std::size_t bins = 128; bins < counts.size(); bins += counts.size() / 256) {
+      const double candidate = plain_divergence(counts, bins);
+      if (candidate < least) {
+        least = candidate;
+        best = bins;
+      }
+    }
+    const double limit = magnitudes.range().high * static_cast<double>(best) / static_cast<double>(counts.size());
+    EXPECT_EQ(entropy_range(histogram).high, std::min(histogram.range().high, limit)) << "outliers at " << far;
+  }
 }
 
 TEST(EntropyRange, FewValuesDoNotCutAUniformRange) {
