@@ -51,10 +51,21 @@ void judge_model(benchmark::State& state, const fs::path& model) {
   }
 }
 
-/// Verdicts as `assay run` gives them: a worker a core, everything recorded, the option sets of suite `default`. So
-/// many copies of the model that starting the workers weighs little.
+/// `copies` of the model under the option sets of suite `default`.
+run::RunConfig run_of(const run::UserCase& user, const std::vector<corpus::OptionSet>& sets,
+                      const std::vector<run::ConverterSpec>& converters, int copies) {
+  run::RunConfig config;
+  config.converters = converters;
+  for (int copy = 0; copy < copies; ++copy) {
+    config.items.push_back({user.test_case, sets, user.data});
+    config.items.back().test_case.name += fmt::format("#{}", copy);
+  }
+  return config;
+}
+
+/// Verdicts as `assay run` gives them: a worker a core, everything recorded. A run is long enough for the start of its
+/// workers to weigh little: some two seconds.
 void run_model(benchmark::State& state, const fs::path& model) {
-  constexpr int kCopies = 24;
   const std::string stem = (model.parent_path() / model.stem()).string();
   const auto user = run::make_user_case(model, stem + ".calibration.npz", "");
   const auto suite = corpus::load_suite("default");
@@ -64,23 +75,27 @@ void run_model(benchmark::State& state, const fs::path& model) {
     state.SkipWithError("the model, the suite, the converter or a folder can't be had");
     return;
   }
-  run::RunConfig config;
-  config.converters = *converters;
-  for (int copy = 0; copy < kCopies; ++copy) {
-    config.items.push_back({user->test_case, suite->option_sets, user->data});
-    config.items.back().test_case.name += fmt::format("#{}", copy);
-  }
   std::size_t verdicts = 0, passed = 0;
   int number = 0;
-  for (auto _ : state) {
+  const auto run = [&](int copies) {
+    run::RunConfig config = run_of(*user, suite->option_sets, *converters, copies);
     config.database = folder->path() / fmt::format("{}.db", number++);
+    const auto begin = std::chrono::steady_clock::now();
     const auto report = run::run(config);
-    if (!report) {
+    if (report) {
+      verdicts += report->rows.size();
+      passed += report->counts()["pass"];
+    } else {
       state.SkipWithError(report.error().message.c_str());
-      return;
     }
-    verdicts += report->rows.size();
-    passed += report->counts()["pass"];
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  constexpr int kFirst = 8, kMost = 400;
+  constexpr double kSeconds = 2;
+  const int copies = std::clamp(static_cast<int>(kFirst * kSeconds / run(kFirst)), kFirst, kMost);
+  verdicts = passed = 0;
+  for (auto _ : state) {
+    run(copies);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(verdicts));
   state.SetLabel(fmt::format("{} of {} pass", passed, verdicts));
