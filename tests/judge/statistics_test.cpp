@@ -23,6 +23,16 @@ TEST(EnergyLimit, GrowsFromTheTraceByTheLargestVariance) {
   EXPECT_DOUBLE_EQ(energy_limit({9, 0}, 30), 9) << "many small sources: the sum is its expectation";
 }
 
+TEST(DistinctValues, CountsNumbersOnceAndStopsWhereItDecides) {
+  EXPECT_EQ(distinct_values({}, 10), 0U);
+  EXPECT_EQ(distinct_values(std::vector<double>{3, 1, 3, -1, 1, 3}, 10), 3U);
+  EXPECT_EQ(distinct_values(std::vector<double>{0.0, -0.0, 0.0}, 10), 1U) << "both zeros are one number";
+  std::vector<double> many(5000);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<double>(i % 1200);
+  EXPECT_EQ(distinct_values(many, 5000), 1200U);
+  EXPECT_GE(distinct_values(many, 1000), 1000U) << "as many as were asked for";
+}
+
 TEST(AlarmExponent, SharesOneProbabilityOfTheRun) {
   EXPECT_DOUBLE_EQ(kElementShare + kBiasShare + kVarianceShare + kMeasuredShare, 1);
   core::Rng rng(1);
