@@ -86,10 +86,11 @@ class CaseBench {
 
   CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data);
   [[nodiscard]] core::Result<const Feed*> feed(const corpus::FeedSpec& spec);
-  /// How many data sets an artifact is to be executed on.
-  [[nodiscard]] std::size_t data_set_count() const;
-  /// The one at `index`, made and written once for all that have the same scales.
-  [[nodiscard]] core::Result<const DataSet*> data_set(std::size_t index, const judge::Evidence& evidence);
+  /// The data sets that an artifact is to be executed on, in order.
+  [[nodiscard]] std::vector<std::string> data_set_names() const;
+  /// The one at `index`, called `name`, made and written once for all that have the same scales.
+  [[nodiscard]] core::Result<const DataSet*> data_set(std::size_t index, const std::string& name,
+                                                      const std::map<std::string, core::QuantParams>& scales);
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);

@@ -74,20 +74,20 @@ core::Result<RelationReport> CaseBench::check_relations_of(converters::Converter
   return check_relations(converter, evidence, case_.metamorphic, *folder);
 }
 
-std::size_t CaseBench::data_set_count() const {
-  return data_ ? data_->inputs.size() : corpus::data_set_names(case_).size();
+std::vector<std::string> CaseBench::data_set_names() const {
+  if (!data_) {
+    return corpus::data_set_names(case_);
+  }
+  std::vector<std::string> names;
+  for (std::size_t index = 0; index < data_->inputs.size(); ++index) {
+    names.push_back(index == 0 ? "typical" : fmt::format("inputs_{}", index));
+  }
+  return names;
 }
 
-core::Result<const CaseBench::DataSet*> CaseBench::data_set(std::size_t index, const judge::Evidence& evidence) {
-  DataSet set;
-  if (data_) {
-    set.name = index == 0 ? "typical" : fmt::format("inputs_{}", index);
-  } else {
-    set.name = corpus::data_set_names(case_)[index];
-    if (corpus::uses_scales(set.name)) {
-      set.scales = input_params(evidence);
-    }
-  }
+core::Result<const CaseBench::DataSet*> CaseBench::data_set(std::size_t index, const std::string& name,
+                                                            const std::map<std::string, core::QuantParams>& scales) {
+  DataSet set{name, corpus::uses_scales(name) ? scales : std::map<std::string, core::QuantParams>(), {}, {}};
   const auto made = std::ranges::find_if(
       data_sets_, [&](const DataSet& other) { return other.name == set.name && other.scales == set.scales; });
   if (made != data_sets_.end()) {
@@ -112,9 +112,12 @@ core::Result<const CaseBench::DataSet*> CaseBench::data_set(std::size_t index, c
 
 void CaseBench::execute_data_sets(converters::Converter& converter, Trial& trial) {
   judge::Evidence& evidence = trial.evidence;
-  const std::size_t count = data_set_count();
-  while (evidence.executions.size() < count) {
-    const core::Result<const DataSet*> set = data_set(evidence.executions.size(), evidence);
+  const std::vector<std::string> names = data_set_names();
+  const std::map<std::string, core::QuantParams> scales = std::ranges::any_of(names, corpus::uses_scales)
+                                                              ? input_params(evidence)
+                                                              : std::map<std::string, core::QuantParams>();
+  for (std::size_t index = 0; index < names.size(); ++index) {
+    const core::Result<const DataSet*> set = data_set(index, names[index], scales);
     core::Result<judge::Execution> execution =
         set ? execute(converter, evidence.conversion.artifact, (*set)->name, (*set)->folder, false) : set.error();
     if (!execution) {
