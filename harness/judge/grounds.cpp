@@ -33,8 +33,12 @@ Evidence told(const Evidence& evidence) {
 
 Grounds::Grounds(const LayerContext& context)
     : evidence_(told(context.evidence)),
-      context_{evidence_,           context.artifact, {}, context.ranges, context.audited, context.judged_elements,
-               context.calibration, context.large},
+      context_{.evidence = evidence_,
+               .artifact = context.artifact,
+               .reference = {},
+               .ranges = context.ranges,
+               .audited = context.audited,
+               .calibration = context.calibration},
       plan_(context_) {}
 
 bool Grounds::serve(const LayerContext& context) const {
