@@ -35,7 +35,7 @@ struct TensorRange {
 using RangeTable = std::map<std::string, TensorRange>;
 struct CalibrationRanges;  // reference_cache.hpp
 class PreparedArtifact;    // artifact_walk.hpp
-class QuantizationPlan;    // bound_walk.hpp
+class QuantizationPlan;    // quantization_plan.hpp
 class Grounds;             // grounds.hpp
 class GroundsCache;
 

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/effective_model.hpp"
+#include "harness/judge/enclosure.hpp"
+#include "harness/judge/granted_params.hpp"
+#include "harness/judge/layers.hpp"
+
+namespace assay::judge {
+
+/// Where correct quantization rounds, for one conversion: what the original's tensors, weights and biases are granted.
+class QuantizationPlan {
+ public:
+  /// A quantization of one tensor of the original.
+  struct Rounding {
+    std::optional<CodeSpan> span;  ///< granted; nothing where one tensor has several scales
+    std::string codes;             ///< artifact tensor, "" where the artifact tells none
+    bool chained = false;          ///< quantizes what another quantizer made
+  };
+  /// The constants of one node with the error that their quantization is granted.
+  struct NodeConstants {
+    std::map<std::size_t, Enclosure> inputs;  ///< by input index
+    /// Whether rounding errors of the weights may be taken as independent draws: enough unlike values.
+    bool independent = true;
+  };
+
+  explicit QuantizationPlan(const LayerContext& context);
+
+  [[nodiscard]] const EffectiveModel& model() const { return model_; }
+  [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
+  [[nodiscard]] const NodeConstants& constants(std::size_t entry) const { return constants_[entry]; }
+  /// The artifact's codes that input `index` of entry reads, "" where it reads none or that is unknown.
+  [[nodiscard]] std::string codes_read(std::size_t entry, std::size_t index) const;
+  /// Steps of the codes that an engine may make of the entry's bias where the artifact leaves it real: s_x·s_w for each
+  /// output channel, or one. Empty where it has no such bias, or no sum of one scale.
+  [[nodiscard]] std::vector<double> real_bias_steps(std::size_t entry) const;
+  /// The artifact rounds tensors that the original does not have: a bound from end to end would lack them.
+  [[nodiscard]] bool has_inner_roundings() const { return has_inner_; }
+
+ private:
+  void collect_artifact_roundings();
+  void assume_roundings();
+  void collect_constants(std::size_t entry);
+  void grant_split_bias(std::size_t entry, const ArtifactNode* made);
+  void grant_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
+  void grant_folded(std::size_t entry, const WeightSlots& slots);
+  [[nodiscard]] const CodeSpan* data_span(const std::string& tensor) const;
+  [[nodiscard]] std::string after_removed_activation(std::string tensor) const;
+  [[nodiscard]] bool runs_in_float(const EffectiveModel::Entry& entry) const;
+
+  const LayerContext& context_;
+  EffectiveModel model_;
+  GrantedParams granted_;
+  std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
+  std::vector<NodeConstants> constants_;
+  std::map<std::size_t, Enclosure> folded_bias_;  ///< by entry of a BatchNormalization that may be folded
+  bool has_inner_ = false;
+};
+
+}  // namespace assay::judge
