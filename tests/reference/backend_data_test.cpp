@@ -1,4 +1,4 @@
-#include "tests/reference/backend_data.hpp"
+#include "harness/conformance/backend_data.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <map>
 #include <numbers>
 
-namespace assay::reference {
+namespace assay::conformance {
 namespace {
 
 class BackendDataGroup : public testing::TestWithParam<std::string> {};
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Groups, BackendDataGroup,
                          });
 
 }  // namespace
-}  // namespace assay::reference
+}  // namespace assay::conformance

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/reference/backend_data.hpp"
+#include "harness/conformance/backend_data.hpp"
 
 namespace assay::reference {
 namespace {
@@ -19,9 +19,9 @@ std::set<std::string> test_suites() {
 /// Operators of the ONNX node cases that pass.
 std::set<std::string> operators_of_node_cases() {
   std::set<std::string> names;
-  for (const BackendCase& backend_case : backend_cases("node")) {
-    const BackendResult result = run_backend_case(backend_case);
-    if (result.outcome == BackendOutcome::passed) {
+  for (const conformance::BackendCase& backend_case : conformance::backend_cases("node")) {
+    const conformance::BackendResult result = conformance::run_backend_case(backend_case);
+    if (result.outcome == conformance::BackendOutcome::passed) {
       names.insert(result.operators.begin(), result.operators.end());
     }
   }

@@ -8,7 +8,7 @@
 
 #include "harness/core/tensor.hpp"
 
-namespace assay::reference {
+namespace assay::conformance {
 
 /// One folder of ONNX's backend test data: model.onnx and test_data_set_N/{input,output}_K.pb.
 struct BackendCase {
@@ -44,4 +44,4 @@ struct BackendResult {
 /// which stands for the terms that were added up (float32: about 4e-6 relative and 1e-7 of the scale).
 [[nodiscard]] std::string difference(const core::Tensor& expected, const core::Tensor& actual);
 
-}  // namespace assay::reference
+}  // namespace assay::conformance

@@ -1,4 +1,4 @@
-#include "tests/reference/backend_data.hpp"
+#include "harness/conformance/backend_data.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,12 @@
 #include "reference/executor.hpp"
 #include "reference/op.hpp"
 
-namespace assay::reference {
+namespace assay::conformance {
 namespace {
+
+using core::DType;
+using core::TensorMap;
+using model::Node;
 
 /// Half the distance from 1 to the next value: the relative error of one rounding.
 double unit_roundoff(DType type) {
@@ -34,7 +38,7 @@ std::string missing_operator(const model::Model& model, const model::Graph& grap
   std::string missing;
   for (const Node& node : graph.nodes) {
     operators.insert(node.op_type);
-    const OpDef* op = find_operator(node.domain, node.op_type);
+    const reference::OpDef* op = reference::find_operator(node.domain, node.op_type);
     const auto opset = model.opsets.find(node.domain);
     if (op == nullptr || opset == model.opsets.end() || opset->second < op->first_opset ||
         opset->second > op->last_opset) {
@@ -119,7 +123,7 @@ BackendResult run_data_set(const model::Model& model, const std::filesystem::pat
     result.detail = "data: " + (inputs ? expected.error() : inputs.error()).message;
     return result;
   }
-  const core::Result<TensorMap> actual = execute(model, *inputs);
+  const core::Result<TensorMap> actual = reference::execute(model, *inputs);
   if (!actual) {
     result.outcome =
         actual.error().kind == core::ErrorKind::unsupported ? BackendOutcome::refused : BackendOutcome::failed;
@@ -213,4 +217,4 @@ std::string difference(const core::Tensor& expected, const core::Tensor& actual)
   return {};
 }
 
-}  // namespace assay::reference
+}  // namespace assay::conformance
