@@ -13,6 +13,9 @@ namespace assay::reference {
 /// Errors   naming both shapes where they disagree, or where the result would be too large.
 [[nodiscard]] Result<Shape> broadcast_shape(std::span<const std::int64_t> a, std::span<const std::int64_t> b);
 
+/// The same for extents of which some are not known.
+[[nodiscard]] Result<Dims> broadcast_dims(const Dims& a, const Dims& b);
+
 /// Distance in elements of `from` for one step along each axis of `to`: 0 along axes that are stretched or missing.
 /// `from` must broadcast to `to`.
 [[nodiscard]] std::vector<std::int64_t> broadcast_strides(std::span<const std::int64_t> from,

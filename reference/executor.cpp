@@ -17,20 +17,6 @@ using core::ErrorKind;
 using core::Status;
 using core::TensorPtr;
 
-/// "Conv", or "my.domain.Op" outside ONNX's own domain.
-std::string qualified_name(const Node& node) {
-  return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
-}
-
-Error node_error(const Node& node, Error error) {
-  error.message = fmt::format("node \"{}\" ({}): {}", node.name, qualified_name(node), error.message);
-  if (error.node.empty()) {  // else a node inside a subgraph of this one
-    error.node = node.name;
-    error.op = node.op_type;
-  }
-  return error;
-}
-
 Error data_error(const std::string& tensor, std::string message) {
   return {.kind = ErrorKind::invalid_data, .message = std::move(message), .node = {}, .op = {}, .tensor = tensor};
 }
@@ -93,24 +79,7 @@ std::vector<std::vector<std::string>> last_reads(const model::Graph& graph) {
 
 /// The reference's form of `node`'s operator at `opset`, with its number of inputs checked.
 Result<const OpDef*> operator_of(const Node& node, std::int64_t opset, std::span<const Tensor* const> inputs) {
-  const OpDef* op = find_operator(node.domain, node.op_type);
-  if (op == nullptr) {
-    return op_unsupported(fmt::format("the reference has no operator \"{}\" in domain \"{}\"", node.op_type,
-                                      node.domain.empty() ? "ai.onnx" : node.domain));
-  }
-  if (opset < op->first_opset || opset > op->last_opset) {
-    return op_unsupported(fmt::format("the reference knows {} at opset {} to {}, the model imports opset {}", op->name,
-                                      op->first_opset, op->last_opset, opset));
-  }
-  if (inputs.size() > op->max_inputs) {
-    return op_error(fmt::format("has {} inputs, expected at most {}", inputs.size(), op->max_inputs));
-  }
-  for (std::size_t i = 0; i < op->min_inputs; ++i) {
-    if (i >= inputs.size() || inputs[i] == nullptr) {
-      return op_error(fmt::format("input {} is missing; expected at least {} inputs", i, op->min_inputs));
-    }
-  }
-  return op;
+  return operator_for(node, opset, inputs.size(), [&](std::size_t i) { return inputs[i] != nullptr; });
 }
 
 /// Runs the kernel; running out of memory is an error like any other.

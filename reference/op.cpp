@@ -1,5 +1,7 @@
 #include "reference/op.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -29,6 +31,38 @@ const OpDef* find_operator(std::string_view domain, std::string_view name) {
   const auto found = std::lower_bound(operators.begin(), operators.end(), wanted,
                                       [](const OpDef* op, const auto& value) { return key(op) < value; });
   return found != operators.end() && key(*found) == wanted ? *found : nullptr;
+}
+
+Result<const OpDef*> operator_for(const Node& node, std::int64_t opset, std::size_t inputs,
+                                  const std::function<bool(std::size_t)>& has_input) {
+  const OpDef* op = find_operator(node.domain, node.op_type);
+  if (op == nullptr) {
+    return op_unsupported(fmt::format("the reference has no operator \"{}\" in domain \"{}\"", node.op_type,
+                                      node.domain.empty() ? "ai.onnx" : node.domain));
+  }
+  if (opset < op->first_opset || opset > op->last_opset) {
+    return op_unsupported(fmt::format("the reference knows {} at opset {} to {}, the model imports opset {}", op->name,
+                                      op->first_opset, op->last_opset, opset));
+  }
+  if (inputs > op->max_inputs) {
+    return op_error(fmt::format("has {} inputs, expected at most {}", inputs, op->max_inputs));
+  }
+  for (std::size_t i = 0; i < op->min_inputs; ++i) {
+    if (i >= inputs || !has_input(i)) {
+      return op_error(fmt::format("input {} is missing; expected at least {} inputs", i, op->min_inputs));
+    }
+  }
+  return op;
+}
+
+core::Error node_error(const Node& node, core::Error error) {
+  const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+  error.message = fmt::format("node \"{}\" ({}): {}", node.name, name, error.message);
+  if (error.node.empty()) {  // else a node inside a subgraph of this one
+    error.node = node.name;
+    error.op = node.op_type;
+  }
+  return error;
 }
 
 core::Error op_error(std::string message) {

@@ -9,6 +9,7 @@
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
 #include "harness/model/graph.hpp"
+#include "reference/facts.hpp"
 
 namespace assay::reference {
 
@@ -41,6 +42,15 @@ struct OpCall {
 /// Errors are core::Error with the shapes in the message; the executor adds node and operator.
 using Kernel = Result<std::vector<Tensor>> (*)(const OpCall& call);
 
+/// What the elements of a result depend on; lets inference follow a shape whose extents are only partly known through
+/// Gather, Concat, Mul and their like.
+enum class DataFlow {
+  opaque,       ///< on whatever
+  moves_first,  ///< each is an element of input 0, and the other inputs say which
+  moves_all,    ///< each is an element of an input, and attributes say which
+  elementwise,  ///< each on the elements at its own place
+};
+
 /// One operator of the reference: defined in reference/ops/<snake_case name>.cpp as `const OpDef& op_<snake_case>()`,
 /// found by its file name.
 struct OpDef {
@@ -50,6 +60,8 @@ struct OpDef {
   std::size_t min_inputs = 1;
   std::size_t max_inputs = 1;
   Kernel run = nullptr;
+  ShapeRule infer = nullptr;
+  DataFlow data = DataFlow::opaque;
   std::string_view domain = "";
 };
 
@@ -57,6 +69,15 @@ struct OpDef {
 [[nodiscard]] std::span<const OpDef* const> all_operators();
 /// The operator, or null.
 [[nodiscard]] const OpDef* find_operator(std::string_view domain, std::string_view name);
+
+/// The reference's form of `node`'s operator at `opset`, with its `inputs` counted.
+/// Errors   unsupported for an operator or a version outside of the table; invalid_model for too many or missing
+/// inputs.
+[[nodiscard]] Result<const OpDef*> operator_for(const Node& node, std::int64_t opset, std::size_t inputs,
+                                                const std::function<bool(std::size_t)>& has_input);
+
+/// `error` with node and operator in its fields and in front of its message.
+[[nodiscard]] core::Error node_error(const Node& node, core::Error error);
 
 /// Shorthand for an operator's own complaint (kind invalid_model).
 [[nodiscard]] core::Error op_error(std::string message);

@@ -9,9 +9,6 @@
 
 namespace assay::reference {
 
-/// The most elements one tensor may have; larger outputs are refused before anything is allocated.
-inline constexpr std::int64_t kElementLimit = std::int64_t{1} << 30U;
-
 /// Number of elements of `shape`.
 /// Errors   a negative extent; more than kElementLimit elements.
 [[nodiscard]] Result<std::int64_t> checked_count(std::span<const std::int64_t> shape);
@@ -20,15 +17,21 @@ inline constexpr std::int64_t kElementLimit = std::int64_t{1} << 30U;
 /// Errors   outside [-rank, rank).
 [[nodiscard]] Result<std::int64_t> checked_axis(std::int64_t axis, std::int64_t rank);
 
-/// Input `index` (which must be there) is of a real type / an integer type (or boolean) / one of `types`.
+/// Input `index` (which must be there) is of a real type / an integer type (or boolean) / one of `types`. For a shape
+/// rule a type that is not known is any.
 [[nodiscard]] core::Status require_real(const OpCall& call, std::size_t index);
+[[nodiscard]] core::Status require_real(const ShapeCall& call, std::size_t index);
 [[nodiscard]] core::Status require_integer(const OpCall& call, std::size_t index);
+[[nodiscard]] core::Status require_integer(const ShapeCall& call, std::size_t index);
 [[nodiscard]] core::Status require_type(const OpCall& call, std::size_t index, std::span<const DType> types);
+[[nodiscard]] core::Status require_type(const ShapeCall& call, std::size_t index, std::span<const DType> types);
 /// Inputs `first` and `second`, where both are there, have the same type.
 [[nodiscard]] core::Status require_same_type(const OpCall& call, std::size_t first, std::size_t second);
+[[nodiscard]] core::Status require_same_type(const ShapeCall& call, std::size_t first, std::size_t second);
 
 /// `input 1 "w"`: how messages call an input.
 [[nodiscard]] std::string input_text(const OpCall& call, std::size_t index);
+[[nodiscard]] std::string input_text(const ShapeCall& call, std::size_t index);
 
 /// A shape's extents around an axis: outer × extent × inner elements.
 struct AxisSplit {

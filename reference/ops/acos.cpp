@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -13,7 +14,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_acos() {
-  static const OpDef def{.name = "Acos", .first_opset = 7, .run = &run};
+  static const OpDef def{.name = "Acos", .first_opset = 7, .run = &run, .infer = &infer_same_real};
   return def;
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -14,7 +15,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_celu() {
-  static const OpDef def{.name = "Celu", .first_opset = 12, .run = &run};
+  static const OpDef def{.name = "Celu", .first_opset = 12, .run = &run, .infer = &infer_same_real};
   return def;
 }
 

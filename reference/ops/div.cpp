@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -17,7 +18,13 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_div() {
-  static const OpDef def{.name = "Div", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "Div",
+                         .first_opset = 7,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run,
+                         .infer = &infer_binary,
+                         .data = DataFlow::elementwise};
   return def;
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -14,7 +15,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_elu() {
-  static const OpDef def{.name = "Elu", .first_opset = 6, .run = &run};
+  static const OpDef def{.name = "Elu", .first_opset = 6, .run = &run, .infer = &infer_same_real};
   return def;
 }
 

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -25,7 +26,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_gelu() {
-  static const OpDef def{.name = "Gelu", .first_opset = 20, .run = &run};
+  static const OpDef def{.name = "Gelu", .first_opset = 20, .run = &run, .infer = &infer_same_real};
   return def;
 }
 

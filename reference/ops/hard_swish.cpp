@@ -1,4 +1,5 @@
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,7 +12,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_hard_swish() {
-  static const OpDef def{.name = "HardSwish", .first_opset = 14, .run = &run};
+  static const OpDef def{.name = "HardSwish", .first_opset = 14, .run = &run, .infer = &infer_same_real};
   return def;
 }
 

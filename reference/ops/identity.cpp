@@ -1,4 +1,5 @@
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -8,7 +9,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) { return single_output(call.
 }  // namespace
 
 const OpDef& op_identity() {
-  static const OpDef def{.name = "Identity", .run = &run};
+  static const OpDef def{.name = "Identity", .run = &run, .infer = &infer_same, .data = DataFlow::moves_first};
   return def;
 }
 

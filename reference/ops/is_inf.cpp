@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -15,7 +16,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_is_inf() {
-  static const OpDef def{.name = "IsInf", .first_opset = 10, .run = &run};
+  static const OpDef def{.name = "IsInf", .first_opset = 10, .run = &run, .infer = &infer_real_to_boolean};
   return def;
 }
 

@@ -1,4 +1,5 @@
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,7 +12,13 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_less() {
-  static const OpDef def{.name = "Less", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "Less",
+                         .first_opset = 7,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run,
+                         .infer = &infer_compare,
+                         .data = DataFlow::elementwise};
   return def;
 }
 

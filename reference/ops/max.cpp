@@ -1,4 +1,5 @@
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,7 +12,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_max() {
-  static const OpDef def{.name = "Max", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run};
+  static const OpDef def{.name = "Max",
+                         .first_opset = 6,
+                         .max_inputs = kAnyNumber,
+                         .run = &run,
+                         .infer = &infer_variadic,
+                         .data = DataFlow::elementwise};
   return def;
 }
 

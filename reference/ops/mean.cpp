@@ -1,4 +1,5 @@
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -15,7 +16,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_mean() {
-  static const OpDef def{.name = "Mean", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run};
+  static const OpDef def{
+      .name = "Mean", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run, .infer = &infer_variadic};
   return def;
 }
 

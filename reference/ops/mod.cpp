@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -35,7 +36,13 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_mod() {
-  static const OpDef def{.name = "Mod", .first_opset = 10, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "Mod",
+                         .first_opset = 10,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run,
+                         .infer = &infer_binary,
+                         .data = DataFlow::elementwise};
   return def;
 }
 

@@ -1,4 +1,5 @@
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,7 +12,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_neg() {
-  static const OpDef def{.name = "Neg", .first_opset = 6, .run = &run};
+  static const OpDef def{
+      .name = "Neg", .first_opset = 6, .run = &run, .infer = &infer_same, .data = DataFlow::elementwise};
   return def;
 }
 

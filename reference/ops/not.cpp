@@ -1,4 +1,5 @@
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -12,7 +13,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_not() {
-  static const OpDef def{.name = "Not", .run = &run};
+  static const OpDef def{.name = "Not", .run = &run, .infer = &infer_same_boolean, .data = DataFlow::elementwise};
   return def;
 }
 

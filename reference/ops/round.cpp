@@ -1,5 +1,6 @@
 #include "reference/elementwise.hpp"
 #include "reference/quant.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -12,7 +13,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_round() {
-  static const OpDef def{.name = "Round", .first_opset = 11, .run = &run};
+  static const OpDef def{.name = "Round", .first_opset = 11, .run = &run, .infer = &infer_same_real};
   return def;
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -15,7 +16,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_selu() {
-  static const OpDef def{.name = "Selu", .first_opset = 6, .run = &run};
+  static const OpDef def{.name = "Selu", .first_opset = 6, .run = &run, .infer = &infer_same_real};
   return def;
 }
 

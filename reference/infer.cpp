@@ -1,0 +1,142 @@
+#include "reference/infer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "reference/op.hpp"
+#include "reference/partial_values.hpp"
+
+namespace assay::reference {
+namespace {
+
+using Opsets = std::map<std::string, std::int64_t>;
+using NamedFacts = std::map<std::string, TensorFacts>;
+
+core::Error declared_error(const std::string& tensor, std::string message) {
+  return {
+      .kind = core::ErrorKind::invalid_model, .message = std::move(message), .node = {}, .op = {}, .tensor = tensor};
+}
+
+/// `facts` with what `declared` adds. Errors   the two can't both hold.
+Result<TensorFacts> reconciled(const std::string& name, TensorFacts facts, const TensorFacts& declared) {
+  const bool types = facts.type == DType::undefined || declared.type == DType::undefined || facts.type == declared.type;
+  const bool shapes = !facts.shape || !declared.shape || may_equal(*facts.shape, *declared.shape);
+  if (!types || !shapes) {
+    return declared_error(name, fmt::format("\"{}\" is declared {}, but the operators' rules give {}", name,
+                                            facts_text(declared), facts_text(facts)));
+  }
+  if (facts.type == DType::undefined) facts.type = declared.type;
+  if (!facts.shape) {
+    facts.shape = declared.shape;
+  } else if (declared.shape) {
+    std::ranges::transform(*facts.shape, *declared.shape, facts.shape->begin(), &sharper);
+  }
+  return facts;
+}
+
+/// Infers one graph; a subgraph sees the facts of the graphs around it.
+class GraphInference {
+ public:
+  GraphInference(const model::Graph& graph, const Opsets& opsets, const GraphInference* outer)
+      : graph_(graph), opsets_(opsets), outer_(outer) {
+    for (const auto* list : {&graph.value_info, &graph.outputs}) {
+      for (const model::ValueInfo& info : *list) declared_.emplace(info.name, facts_of(info));
+    }
+  }
+
+  /// `bound` are the graph's inputs; without it they are what they are declared to be.
+  Result<std::vector<TensorFacts>> run(const NamedFacts& bound) {
+    for (const auto& [name, value] : graph_.initializers) facts_[name] = facts_of(value);
+    for (const model::ValueInfo& input : graph_.inputs) {
+      const auto given = bound.find(input.name);
+      auto facts = given == bound.end() ? facts_of(input) : reconciled(input.name, given->second, facts_of(input));
+      if (!facts) return facts.error();
+      facts_[input.name] = std::move(*facts);
+    }
+    for (const Node& node : graph_.nodes) {
+      if (const auto status = infer_node(node); !status) return status.error();
+    }
+    std::vector<TensorFacts> results;
+    for (const model::ValueInfo& output : graph_.outputs) {
+      const TensorFacts* facts = find(output.name);
+      auto result = reconciled(output.name, facts == nullptr ? TensorFacts() : *facts, facts_of(output));
+      if (!result) return result.error();
+      results.push_back(std::move(*result));
+    }
+    return results;
+  }
+
+  [[nodiscard]] const NamedFacts& facts() const { return facts_; }
+
+ private:
+  [[nodiscard]] const TensorFacts* find(const std::string& name) const {
+    for (const GraphInference* graph = this; graph != nullptr; graph = graph->outer_) {
+      const auto found = graph->facts_.find(name);
+      if (found != graph->facts_.end()) return &found->second;
+    }
+    return nullptr;
+  }
+
+  core::Status infer_node(const Node& node) {
+    auto outputs = outputs_of(node);
+    if (!outputs && outputs.error().kind != core::ErrorKind::unsupported) return node_error(node, outputs.error());
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const std::string& name = node.outputs[i];
+      if (name.empty()) continue;
+      TensorFacts facts = outputs && i < outputs->size() ? std::move((*outputs)[i]) : TensorFacts();
+      if (const auto declared = declared_.find(name); declared != declared_.end()) {
+        auto both = reconciled(name, std::move(facts), declared->second);
+        if (!both) return node_error(node, both.error());
+        facts = std::move(*both);
+      }
+      facts_[name] = std::move(facts);
+    }
+    return core::success();
+  }
+
+  Result<std::vector<TensorFacts>> outputs_of(const Node& node) const {
+    const auto opset = opsets_.find(node.domain);
+    const auto op = operator_for(node, opset == opsets_.end() ? 0 : opset->second, node.inputs.size(),
+                                 [&](std::size_t i) { return !node.inputs[i].empty(); });
+    if (!op) return op.error();
+    if ((*op)->infer == nullptr) return std::vector<TensorFacts>();
+    static const TensorFacts nothing;
+    std::vector<const TensorFacts*> inputs;
+    for (const std::string& name : node.inputs) {
+      const TensorFacts* facts = name.empty() ? nullptr : find(name);
+      inputs.push_back(name.empty() || facts != nullptr ? facts : &nothing);
+    }
+    const SubgraphInference subgraphs = [this](const model::Graph& graph, const NamedFacts& bound) {
+      return GraphInference(graph, opsets_, this).run(bound);
+    };
+    const ShapeCall call{.node = node, .opset = opset->second, .inputs = inputs, .infer_subgraph = &subgraphs};
+    auto outputs = (*op)->infer(call);
+    if (outputs) add_values(**op, call, *outputs);
+    return outputs;
+  }
+
+  const model::Graph& graph_;
+  const Opsets& opsets_;
+  const GraphInference* outer_;
+  NamedFacts declared_;
+  NamedFacts facts_;
+};
+
+}  // namespace
+
+Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model& model) {
+  GraphInference inference(model.graph, model.opsets, nullptr);
+  const auto outputs = inference.run({});
+  if (!outputs) return outputs.error();
+  std::map<std::string, model::ValueInfo> infos;
+  for (const auto& [name, facts] : inference.facts()) {
+    infos[name] = {.name = name, .type = facts.type, .shape = facts.shape};
+  }
+  return infos;
+}
+
+}  // namespace assay::reference
