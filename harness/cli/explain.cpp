@@ -45,7 +45,7 @@ int explain_command(const Arguments& arguments) {
   }
   if (arguments.metamorphic) ask_all_relations(selection->items);
   const core::Result<std::vector<run::ConverterSpec>> converters =
-      resolve_converters(arguments.converters, {"embedded"});
+      resolve_converters(arguments.converters, selection->converters);
   if (!converters) return report_error(converters.error());
   if (converters->size() != 1) return report_error(usage("explain asks one converter, in one version"));
   const core::Result<run::ExplainedVerdict> verdict =

@@ -59,6 +59,16 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& report) {
+  std::map<std::string, std::size_t> reasons;
+  for (const results::ResultRow& row : report.rows) {
+    if (row.verdict == judge::verdict_name(judge::Verdict::unsupported)) {
+      ++reasons[row.reason.substr(0, row.reason.find(": "))];
+    }
+  }
+  return reasons;
+}
+
 }  // namespace
 
 std::string report_json(const run::RunReport& report) {
@@ -66,6 +76,7 @@ std::string report_json(const run::RunReport& report) {
   json["run"] = report.run;
   json["planned"] = report.planned;
   json["verdicts"] = report.counts();
+  json["unsupported"] = unsupported_reasons(report);
   json["results"] = nlohmann::ordered_json::array();
   for (const results::ResultRow& row : report.rows) {
     nlohmann::ordered_json result;
@@ -171,6 +182,14 @@ int print_judged_model(const run::RunReport& report, bool json, const std::strin
     }
   }
   return run::exit_code(report);
+}
+
+std::string unsupported_text(const run::RunReport& report) {
+  std::string text;
+  for (const auto& [reason, count] : unsupported_reasons(report)) {
+    text += fmt::format("unsupported, {}: {}\n", reason, count);
+  }
+  return text;
 }
 
 std::string counts_line(const run::RunReport& report) {

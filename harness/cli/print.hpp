@@ -23,6 +23,9 @@ namespace assay::cli {
 /// again. Returns the exit code.
 int print_judged_model(const run::RunReport& report, bool json, const std::string& repeat);
 
+/// What is `unsupported` and why, a line for each reason up to its first colon with its count; empty where nothing is.
+[[nodiscard]] std::string unsupported_text(const run::RunReport& report);
+
 /// "520 planned: 518 pass, 2 fail".
 [[nodiscard]] std::string counts_line(const run::RunReport& report);
 

@@ -57,7 +57,8 @@ std::string repeat_command(const Arguments& arguments, const results::ResultRow&
   for (const std::string& program : arguments.converters.commands) {
     command += " --converter-cmd " + shell_quoted(program);
   }
-  if (arguments.converters.commands.empty() && row.key.converter != "embedded") {
+  if (arguments.converters.commands.empty() && row.key.converter != "embedded" &&
+      row.key.converter != corpus::kReference) {
     command += " --converter " + shell_quoted(row.key.converter + "@" + row.key.version);
   }
   return command + fault_options(arguments) + (arguments.metamorphic ? " --metamorphic" : "");
@@ -104,7 +105,7 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
     fmt::print("{}\n", line);
   }
   print_drift(arguments, report);
-  fmt::print("{}\n", counts_line(report));
+  fmt::print("{}{}\n", unsupported_text(report), counts_line(report));
 }
 
 int run_command(const Arguments& arguments) {
@@ -116,8 +117,7 @@ int run_command(const Arguments& arguments) {
     return report_unmatched(selection->unmatched);
   }
   core::Result<std::vector<run::ConverterSpec>> converters =
-      resolve_converters(arguments.converters,
-                         selection->converters.empty() ? std::vector<std::string>{"embedded"} : selection->converters);
+      resolve_converters(arguments.converters, selection->converters);
   if (!converters) {
     return report_error(converters.error());
   }

@@ -15,6 +15,8 @@ namespace assay::cli {
 namespace {
 
 constexpr std::string_view kDefaultSuite = "default";
+// The reference has no options.
+const std::vector<corpus::OptionSet> kOnlyOptionSet{{"default", "{}"}};
 
 std::string unmatched_text(const std::string& word, const std::vector<corpus::Case>& cases) {
   std::set<std::string> names;
@@ -126,7 +128,7 @@ core::Result<Selection> select(const std::vector<std::string>& words, const std:
       bool any = false;
       for (const corpus::Case& test_case : *cases) {
         if (matches(test_case, word)) {
-          add(test_case, *sets);
+          add(test_case, test_case.stored_case ? kOnlyOptionSet : *sets);
           any = true;
         }
       }
@@ -141,8 +143,17 @@ core::Result<Selection> select(const std::vector<std::string>& words, const std:
     }
   }
   for (run::RunItem& item : selection.items) {
-    if (core::Status status = corpus::load_remote(item.test_case); !status) {
+    if (core::Status status = corpus::load_deferred(item.test_case); !status) {
       return status.error();
+    }
+  }
+  for (const run::RunItem& item : selection.items) {
+    const std::string wanted_converter = item.test_case.stored_case ? corpus::kReference : "embedded";
+    const bool served = std::ranges::any_of(selection.converters, [&](const std::string& name) {
+      return (name == corpus::kReference) == item.test_case.stored_case.has_value();
+    });
+    if (!served) {
+      selection.converters.push_back(wanted_converter);
     }
   }
   return selection;

@@ -12,7 +12,7 @@ namespace assay::cli {
 /// What the words after `assay run` and `assay list` select.
 struct Selection {
   std::vector<run::RunItem> items;                         ///< stable order, each case once
-  std::vector<std::string> converters;                     ///< of the named suites
+  std::vector<std::string> converters;                     ///< of the named suites, else what runs such cases
   std::vector<corpus::ExpectedFailure> expected_failures;  ///< of the named suites
   std::string text;                                        ///< the words, for the record
   std::string unmatched;                                   ///< the complaint where a word selects nothing

@@ -11,6 +11,7 @@
 #include "harness/corpus/expand.hpp"
 #include "harness/corpus/fields.hpp"
 #include "harness/corpus/remote.hpp"
+#include "harness/corpus/stored.hpp"
 #include "harness/corpus/tensor_spec.hpp"
 #include "harness/model/onnx_io.hpp"
 
@@ -177,6 +178,18 @@ void check_references(const Fields& fields, const Case& read) {
   }
 }
 
+/// The keys that tell a reader about the case.
+void read_words(const Fields& fields, Case& out) {
+  out.family = fields.string("family");
+  out.title = fields.string("title");
+  if (out.title.empty()) fields.complain("title", "is missing: it says why the case exists");
+  for (const Fields& origin : fields.objects("origin")) {
+    origin.allow({"url", "reported_against", "defect"});
+    out.origins.push_back({origin.string("url"), origin.string("reported_against"), origin.string("defect")});
+  }
+  out.tags = fields.strings("tags");
+}
+
 core::Status read_graph(const Fields& fields, Case& out) {
   if (fields.has("graph") == fields.has("model"))
     return case_error("exactly one of \"graph\" and \"model\" must be given");
@@ -201,6 +214,33 @@ core::Status read_graph(const Fields& fields, Case& out) {
   return core::success();
 }
 
+/// A family of cases that lie in ONNX's own test layout, which say everything themselves.
+core::Result<std::vector<Case>> read_stored_cases(const std::string& name, const ordered_json& json,
+                                                  const std::filesystem::path& file) {
+  Problem problem;
+  const Fields fields(json, "", problem);
+  fields.allow({"family", "title", "origin", "tags", "stored_cases"});
+  const Fields stored = fields.object("stored_cases");
+  stored.allow({"folder", "missing"});
+  Case common;
+  common.file = file;
+  read_words(fields, common);
+  for (const std::string_view key : {"folder", "missing"}) {
+    if (stored.string(key).empty()) stored.complain(key, "is missing");
+  }
+  if (problem) return *problem;
+  std::vector<Case> cases;
+  for (auto& [case_name, folder] : stored_cases(name, stored.string("folder"))) {
+    cases.push_back(common);
+    cases.back().name = case_name;
+    cases.back().stored_case = folder;
+    if (folder.empty()) {
+      cases.back().unavailable = "no cases in " + stored.string("folder") + ": " + stored.string("missing");
+    }
+  }
+  return cases;
+}
+
 /// Hash of what determines the verdict: not the words about the case.
 core::Result<std::string> content_hash(const ordered_json& json, const Case& read) {
   ordered_json content = json;
@@ -223,14 +263,7 @@ core::Result<Case> read_case(const std::string& name, const ordered_json& json, 
   Case out;
   out.name = name;
   out.file = file;
-  out.family = fields.string("family");
-  out.title = fields.string("title");
-  if (out.title.empty()) fields.complain("title", "is missing: it says why the case exists");
-  for (const Fields& origin : fields.objects("origin")) {
-    origin.allow({"url", "reported_against", "defect"});
-    out.origins.push_back({origin.string("url"), origin.string("reported_against"), origin.string("defect")});
-  }
-  out.tags = fields.strings("tags");
+  read_words(fields, out);
   out.kills = fields.strings("kills");
   out.metamorphic = fields.strings("metamorphic");
   out.seed = static_cast<std::uint64_t>(fields.integer("seed", 1));
@@ -289,6 +322,12 @@ core::Result<std::vector<Case>> parse_cases(const std::string& text, const std::
   if (!expanded) return expanded.error();
   std::vector<Case> cases;
   for (const auto& [name, json] : *expanded) {
+    if (json.contains("stored_cases")) {
+      auto stored = read_stored_cases(name, json, file);
+      if (!stored) return stored.error().within(name);
+      std::move(stored->begin(), stored->end(), std::back_inserter(cases));
+      continue;
+    }
     auto read = read_case(name, json, file);
     if (!read) return read.error().within(name);
     cases.push_back(std::move(*read));
@@ -297,6 +336,10 @@ core::Result<std::vector<Case>> parse_cases(const std::string& text, const std::
 }
 
 }  // namespace
+
+core::Status load_deferred(Case& test_case) {
+  return test_case.stored_case ? hash_stored_case(test_case) : load_remote(test_case);
+}
 
 core::Result<std::vector<Case>> parse_family(const std::string& json, const std::filesystem::path& file) {
   auto cases = parse_cases(json, file);

@@ -84,6 +84,9 @@ struct Expectation {
   std::optional<std::vector<std::string>> order;           ///< feed order that must not matter (see docs/cases.md)
 };
 
+/// The converter that runs stored cases and no others: the reference executor alone, in this process.
+inline constexpr const char* kReference = "reference";
+
 /// One expanded case, ready to run.
 struct Case {
   std::string name;  ///< "deconv_output/cin=64,cout=10,groups=1"; the family's name alone without a matrix
@@ -92,12 +95,14 @@ struct Case {
   std::filesystem::path file;
   std::vector<Origin> origins;
   std::vector<std::string> tags;
-  std::shared_ptr<const model::Model> model;  ///< null only for a remote model, until load_remote()
+  std::shared_ptr<const model::Model> model;  ///< null for a remote model, until load_deferred(), and a stored case
   std::optional<RemoteModel> remote;
   std::string unavailable;  ///< why there is no model ("run ./assay fetch real"); running the case is `unsupported`
   std::uint64_t seed = 1;   ///< of the weights and the data sets
   std::map<std::string, InputSpec> inputs;
   std::optional<std::filesystem::path> stored_data;  ///< folder of test_data_set_N for real models
+  /// Folder of model.onnx and test_data_set_N: a case of the reference, whose outputs must be those that lie there.
+  std::optional<std::filesystem::path> stored_case;
   FeedSpec calibration;
   std::string options_json = "{}";  ///< what the case requires
   std::vector<Step> steps;          ///< at least one
@@ -107,9 +112,10 @@ struct Case {
   std::string content_hash;              ///< sha256 over everything that determines the verdict
 };
 
-/// Loads a remote case's model from the cache; without it there, or with another checksum, `unavailable` says so.
-/// Does nothing for other cases. Errors   invalid_model, for a file with the right checksum that does not load.
-[[nodiscard]] core::Status load_remote(Case& test_case);
+/// What reading the corpus leaves for the cases that are selected: a remote case's model out of the cache (without it
+/// there, or with another checksum, `unavailable` says so), and the content hash of a stored case. Does nothing for
+/// other cases. Errors   invalid_model, for a file with the right checksum that does not load; io.
+[[nodiscard]] core::Status load_deferred(Case& test_case);
 
 /// Loads one family file and expands it. Errors   invalid_case with file and key.
 [[nodiscard]] core::Result<std::vector<Case>> load_family(const std::filesystem::path& file);

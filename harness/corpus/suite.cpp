@@ -153,13 +153,15 @@ core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vect
                      "\"; the nearest names are: " + core::join(core::nearest(pattern, names), ", "),
                  "", "", ""};
   }
+  const bool of_reference = std::ranges::find(suite.converters, kReference) != suite.converters.end();
   std::vector<Case> selected;
   for (const Case& c : corpus) {
+    if (c.stored_case.has_value() != of_reference) continue;
     const bool named = suite.select.empty() || matches_any(suite.select, c);
     const bool tagged = suite.tags.empty() || has_any_tag(suite.tags, c);
     if (!named || !tagged || matches_any(suite.exclude, c)) continue;
     selected.push_back(c);
-    if (const auto status = load_remote(selected.back()); !status) return status.error();
+    if (const auto status = load_deferred(selected.back()); !status) return status.error();
   }
   return selected;
 }

@@ -38,7 +38,7 @@ struct Suite {
 [[nodiscard]] std::vector<std::string> suite_names();
 /// All cases below cases/, sorted by name; names twice are an error.
 [[nodiscard]] core::Result<std::vector<Case>> load_corpus();
-/// The suite's cases in stable order.
+/// The suite's cases in stable order. Stored cases are for suites of converter `reference`, all others are not.
 [[nodiscard]] core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& corpus);
 
 }  // namespace assay::corpus

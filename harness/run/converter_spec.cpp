@@ -47,6 +47,8 @@ std::vector<std::string> adapter_command(const Adapter& adapter, const std::stri
 
 }  // namespace
 
+bool ConverterSpec::is_reference() const { return name == corpus::kReference && command.empty(); }
+
 fs::path environments_folder() {
   const char* folder = std::getenv("ASSAY_VENVS");
   return folder != nullptr && *folder != '\0' ? fs::path(folder) : corpus::home() / ".assay" / "venvs";
@@ -110,11 +112,16 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     }
     return std::vector{spec};
   }
+  if (name == corpus::kReference) {
+    ConverterSpec spec;
+    spec.name = name;
+    return std::vector{spec};
+  }
   const std::vector<Adapter> adapters = list_adapters();
   const auto adapter =
       std::find_if(adapters.begin(), adapters.end(), [&](const Adapter& each) { return each.name == name; });
   if (adapter == adapters.end()) {
-    std::vector<std::string> names{std::string(kEmbedded)};
+    std::vector<std::string> names{std::string(kEmbedded), corpus::kReference};
     for (const Adapter& each : adapters) {
       names.push_back(each.name);
     }

@@ -10,16 +10,18 @@
 
 namespace assay::run {
 
-/// A converter as the command line names it: a program that speaks protocol 1.
+/// A converter as the command line names it: a program that speaks protocol 1, or corpus::kReference.
 struct ConverterSpec {
-  std::string name;                  ///< "embedded", an adapter's name, or the command's first word
-  std::string version;               ///< asked for, "" for whichever is installed
-  std::vector<std::string> command;  ///< program and arguments
-  std::string unavailable;           ///< why it can't run here; its verdicts are `unsupported` with this reason
+  std::string name;                         ///< "embedded", "reference", an adapter's name, or the command's first word
+  std::string version;                      ///< asked for, "" for whichever is installed
+  std::vector<std::string> command;         ///< program and arguments
+  std::string unavailable;                  ///< why it can't run here; its verdicts are `unsupported` with this reason
+  [[nodiscard]] bool is_reference() const;  ///< runs stored cases and no others
 };
 
 /// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded";
-/// "embedded:scales" and "embedded:opaque" are that converter with its artifact kept from the judge.
+/// "embedded:scales" and "embedded:opaque" are that converter with its artifact kept from the judge; "reference" has no
+/// program.
 /// Errors   usage, for an unknown name, listing what exists.
 [[nodiscard]] core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text,
                                                                        const std::filesystem::path& program,

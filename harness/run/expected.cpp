@@ -66,6 +66,11 @@ ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries)
 }
 
 void ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judgement) {
+  if (judgement.verdict == Verdict::unsupported) {  // of a group of stored cases that is not there: none can be met
+    for (Entry& entry : entries_) {
+      entry.used |= entry.failure.case_pattern.starts_with(key.case_name + ",");
+    }
+  }
   for (Entry& entry : entries_) {
     const corpus::ExpectedFailure& failure = entry.failure;
     if (entry.expired || !matches_pattern(failure.case_pattern, key.case_name) ||

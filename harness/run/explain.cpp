@@ -1,6 +1,7 @@
 #include "harness/run/explain.hpp"
 
 #include "converters/protocol/client.hpp"
+#include "harness/conformance/conform.hpp"
 #include "harness/run/evaluate.hpp"
 
 namespace assay::run {
@@ -9,6 +10,20 @@ core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::Option
                                        const ConverterSpec& converter, double timeout_s) {
   if (!converter.unavailable.empty()) {
     return core::Error{core::ErrorKind::usage, converter.unavailable, {}, {}, {}};
+  }
+  if (item.test_case.stored_case.has_value() != converter.is_reference()) {
+    return core::Error{core::ErrorKind::usage, "stored cases are the reference's, all others are not", {}, {}, {}};
+  }
+  if (converter.is_reference()) {
+    if (!item.test_case.unavailable.empty()) {
+      return core::Error{core::ErrorKind::unsupported, item.test_case.unavailable, {}, {}, {}};
+    }
+    ExplainedVerdict out{item.test_case.name, options.label, converter.name, {}, {}, {}, {}};
+    out.version = conformance::kReferenceVersion;
+    judge::Explained explained = conformance::conform(*item.test_case.stored_case);
+    out.judgement = std::move(explained.judgement);
+    out.explanation = std::move(explained.explanation);
+    return out;
   }
   protocol::ClientOptions client_options;
   client_options.command = converter.command;

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
 
 #include "converters/protocol/client.hpp"
+#include "harness/conformance/conform.hpp"
 #include "harness/core/text.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/expected.hpp"
@@ -52,7 +54,10 @@ Subject describe(const RunConfig& config, const ConverterSpec& spec) {
   Subject subject{spec, nullptr, {}, {}};
   subject.description.name = spec.name;
   subject.description.version = spec.version.empty() ? "unknown" : spec.version;
-  if (!spec.unavailable.empty()) {
+  if (spec.is_reference()) {
+    subject.description.version = conformance::kReferenceVersion;
+  }
+  if (!spec.unavailable.empty() || spec.is_reference()) {
     return subject;
   }
   const std::unique_ptr<protocol::Client> client = protocol::make_client(client_options(config, spec));
@@ -77,10 +82,18 @@ core::Result<Subject> artifact_subject() {
   return subject;
 }
 
+/// Stored cases are the reference's, all others are not.
+bool belong_together(const Subject& subject, const corpus::Case& test_case) {
+  return subject.spec.is_reference() == test_case.stored_case.has_value();
+}
+
 Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
   Plan plan;
   for (const RunItem& item : config.items) {
     for (const Subject& subject : subjects) {
+      if (!belong_together(subject, item.test_case)) {
+        continue;
+      }
       for (const corpus::OptionSet& set : item.option_sets) {
         JobKey key{item.test_case.name, set.label, subject.description.name, subject.description.version};
         if (plan.index.emplace(key, plan.jobs.size()).second) {
@@ -222,6 +235,15 @@ class Recorder {
   core::Error error_;
 };
 
+/// The reference on a stored case.
+Evaluation conform(const std::filesystem::path& folder) {
+  const auto begin = std::chrono::steady_clock::now();
+  Evaluation evaluation;
+  evaluation.judgement = conformance::conform(folder).judgement;
+  evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return evaluation;
+}
+
 /// Runs one case with every option set on every converter, as far as it is not recorded yet.
 void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects,
               std::vector<std::unique_ptr<protocol::Client>>& clients, std::size_t planned_verdicts,
@@ -230,6 +252,9 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
   std::unique_ptr<CaseBench> bench;
   for (std::size_t s = 0; s < subjects.size(); ++s) {
     const Subject& subject = subjects[s];
+    if (!belong_together(subject, test_case)) {
+      continue;
+    }
     for (const corpus::OptionSet& set : item.option_sets) {
       const JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
       if (recorder.has(key) || recorder.failed()) {
@@ -237,9 +262,11 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
       }
       recorder.start(key);
       Evaluation evaluation;
-      if (!subject.spec.unavailable.empty() || test_case.model == nullptr) {
-        evaluation.judgement = plain_judgement(
-            Verdict::unsupported, test_case.model == nullptr ? test_case.unavailable : subject.spec.unavailable);
+      const std::string& unavailable = test_case.unavailable.empty() ? subject.spec.unavailable : test_case.unavailable;
+      if (!unavailable.empty()) {
+        evaluation.judgement = plain_judgement(Verdict::unsupported, unavailable);
+      } else if (test_case.stored_case) {
+        evaluation = conform(*test_case.stored_case);
       } else if (!subject.broken.empty()) {
         evaluation.judgement = plain_judgement(Verdict::crash, subject.broken);
       } else {

@@ -177,7 +177,7 @@ TEST(ParseFamily, KeepsRemoteModelsForLater) {
   ASSERT_TRUE(cases[0].remote);
   EXPECT_EQ(cases[0].remote->package, "no-such-package");
   EXPECT_EQ(cases[0].remote->path, "inner/m.onnx");
-  ASSERT_TRUE(load_remote(cases[0]));
+  ASSERT_TRUE(load_deferred(cases[0]));
   EXPECT_THAT(cases[0].unavailable, HasSubstr("./assay fetch real"));
 }
 
