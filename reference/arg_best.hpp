@@ -3,8 +3,23 @@
 #include <vector>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
+
+/// The shape of ArgMax and ArgMin: `axis` becomes 1, or is dropped unless keepdims.
+[[nodiscard]] inline Result<std::vector<TensorFacts>> infer_arg_best(const ShapeCall& call) {
+  std::optional<Dims> shape = call.in(0).shape;
+  const auto axis = axis_argument(call, "axis", 0);
+  if (!axis) return axis.error();
+  if (!shape) return one(DType::int64, std::nullopt);
+  if ((*shape)[at(**axis)].value == 0) {
+    return op_error("the axis has no elements to choose from: " + facts_text(call.in(0)));
+  }
+  (*shape)[at(**axis)] = known(1);
+  if (call.node.int_or("keepdims", 1) == 0) shape->erase(shape->begin() + **axis);
+  return one(DType::int64, std::move(shape));
+}
 
 /// ArgMax and ArgMin: `better(a, b)` says whether a value a beats b strictly. The first of equals wins, or the last
 /// with select_last_index.
@@ -15,10 +30,8 @@ Result<std::vector<Tensor>> arg_best(const OpCall& call, Better better) {
   if (!axis) return axis.error();
   const bool last = call.node.int_or("select_last_index", 0) != 0;
   const AxisSplit split = split_at_axis(x.shape(), *axis);
-  Shape shape = x.shape();
-  if (split.extent == 0) return op_error("the axis has no elements to choose from: " + tensor_text(x));
-  shape[at(*axis)] = 1;
-  if (call.node.int_or("keepdims", 1) == 0) shape.erase(shape.begin() + *axis);
+  auto shape = ruled_shape(call, &infer_arg_best);
+  if (!shape) return shape.error();
 
   const auto choose = [&](const auto& values) {
     std::vector<std::int64_t> result;
@@ -34,7 +47,7 @@ Result<std::vector<Tensor>> arg_best(const OpCall& call, Better better) {
     }
     return result;
   };
-  return single_output(Tensor(DType::int64, std::move(shape), x.is_real() ? choose(x.reals()) : choose(x.integers())));
+  return single_output(Tensor(DType::int64, std::move(*shape), x.is_real() ? choose(x.reals()) : choose(x.integers())));
 }
 
 }  // namespace assay::reference

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "reference/matmul_kernel.hpp"
 #include "reference/op_checks.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -15,15 +17,78 @@ constexpr std::int64_t kLeastTilePositions = 64;
 /// With fewer output channels in a group (depthwise: one) im2col copies more than it saves.
 constexpr std::int64_t kLeastBlockedChannels = 4;
 
-core::Status check_shapes(const Shape& x, const Shape& w, std::int64_t groups) {
+/// The number of output channels. Errors   input, weights and groups don't fit each other.
+Result<Dimension> output_channels(const Node& node, const Dims& x, const Dims& w, bool transposed) {
+  const std::int64_t groups = node.int_or("group", 1);
   if (x.size() < 3 || w.size() != x.size()) {
-    return op_error(fmt::format("input {} and weights {} must have the same rank of at least 3", core::shape_text(x),
-                                core::shape_text(w)));
+    return op_error(
+        fmt::format("input {} and weights {} must have the same rank of at least 3", dims_text(x), dims_text(w)));
   }
-  if (groups < 1) {
+  if (groups < 1 || groups > kElementLimit) {
     return op_error(fmt::format("group is {}, expected at least 1", groups));
   }
-  return core::success();
+  const Dimension& expected = w[transposed ? 0 : 1];
+  const bool divides = !x[1].value || *x[1].value % groups == 0;
+  if (transposed && (!divides || !may_equal(x[1], expected))) {
+    return op_error(fmt::format("input {} has {} channels, the weights {} expect {}, in group {}", dims_text(x),
+                                dim_text(x[1]), dims_text(w), dim_text(expected), groups));
+  }
+  if (transposed) {
+    const std::array factors{w[1], known(groups)};
+    return product(factors);
+  }
+  if (!divides || (x[1].value && !may_equal(known(*x[1].value / groups), expected))) {
+    return op_error(fmt::format("input {} has {} channels in {} group(s), the weights {} expect {} in each",
+                                dims_text(x), dim_text(x[1]), groups, dims_text(w), dim_text(expected)));
+  }
+  if (w[0].value && *w[0].value % groups != 0) {
+    return op_error(fmt::format("the {} output channels of weights {} don't divide by group {}", *w[0].value,
+                                dims_text(w), groups));
+  }
+  return w[0];
+}
+
+/// x and w as far as known; kernel_shape stands in for weights of unknown rank. Nothing where x has no known rank.
+struct KnownOperands {
+  Dims x;
+  Dims w;
+};
+std::optional<KnownOperands> known_operands(const ShapeCall& call, std::size_t x, std::size_t w) {
+  if (!call.in(x).shape) {
+    return std::nullopt;
+  }
+  KnownOperands operands{.x = *call.in(x).shape, .w = {}};
+  if (call.in(w).shape) {
+    operands.w = *call.in(w).shape;
+    return operands;
+  }
+  operands.w = unknown_dims(operands.x.size());
+  if (const Shape kernel = call.node.ints_or("kernel_shape"); kernel.size() + 2 == operands.x.size()) {
+    const Dims taps = dims_of(kernel);
+    std::copy(taps.begin(), taps.end(), operands.w.begin() + 2);
+  }
+  return operands;
+}
+
+/// Output channels and extents. `windows_of(input, kernel)` as in output_extents.
+template <typename WindowsOf>
+Result<std::optional<Dims>> known_output(const Node& node, const std::optional<KnownOperands>& operands,
+                                         bool transposed, WindowsOf windows_of) {
+  if (!operands) {
+    return std::optional<Dims>();
+  }
+  const auto& [x, w] = *operands;
+  const Result<Dimension> channels = output_channels(node, x, w, transposed);
+  if (!channels) {
+    return channels.error();
+  }
+  const auto extents = output_extents(std::span(x).subspan(2), std::span(w).subspan(2), windows_of);
+  if (!extents) {
+    return extents.error();
+  }
+  Dims shape{x[0], *channels};
+  shape.insert(shape.end(), extents->begin(), extents->end());
+  return std::optional(std::move(shape));
 }
 
 std::span<const std::int64_t> spatial(const Shape& shape) { return std::span(shape).subspan(2); }
@@ -156,19 +221,37 @@ std::vector<double> transposed(std::int64_t rows, std::int64_t columns, const do
 
 }  // namespace
 
-Result<Convolution> sliding_convolution(const Node& node, const Shape& x, const Shape& w) {
-  const std::int64_t groups = node.int_or("group", 1);
-  if (const core::Status status = check_shapes(x, w, groups); !status) {
+Result<std::optional<Dims>> sliding_output(const ShapeCall& call, std::size_t x, std::size_t w) {
+  return known_output(call.node, known_operands(call, x, w), false,
+                      [&](const Shape& in, const Shape& taps) { return sliding_windows(call.node, in, taps, false); });
+}
+
+Result<std::optional<Dims>> transposed_output(const ShapeCall& call) {
+  return known_output(call.node, known_operands(call, 0, 1), true, [&](const Shape& in, const Shape& taps) {
+    return transposed_windows(call.node, in, taps, call.opset);
+  });
+}
+
+Result<Facts> infer_real_convolution(const ShapeCall& call, const Result<std::optional<Dims>>& shape) {
+  core::Status status = require_real(call, 0);
+  status = status ? require_one_type(call, 3) : status;
+  if (!status) {
     return status.error();
   }
-  if (x[1] % groups != 0 || x[1] / groups != w[1]) {
-    return op_error(fmt::format("input {} has {} channels in {} group(s), the weights {} expect {} in each",
-                                core::shape_text(x), x[1], groups, core::shape_text(w), w[1]));
+  if (!shape) {
+    return shape.error();
   }
-  if (w[0] % groups != 0) {
-    return op_error(fmt::format("the {} output channels of weights {} don't divide by group {}", w[0],
-                                core::shape_text(w), groups));
+  if (status = require_shape(call, 2, {*shape ? (**shape)[1] : Dimension()}); !status) {
+    return status.error();
   }
+  return one(call.in(0).type, *shape);
+}
+
+Result<Convolution> sliding_convolution(const Node& node, const Shape& x, const Shape& w) {
+  if (const auto channels = output_channels(node, dims_of(x), dims_of(w), false); !channels) {
+    return channels.error();
+  }
+  const std::int64_t groups = node.int_or("group", 1);
   Result<Windows> windows = sliding_windows(node, spatial(x), spatial(w), false);
   if (!windows) {
     return windows.error();
@@ -182,14 +265,10 @@ Result<Convolution> sliding_convolution(const Node& node, const Shape& x, const 
 }
 
 Result<Convolution> transposed_convolution(const Node& node, const Shape& x, const Shape& w, std::int64_t opset) {
+  if (const auto channels = output_channels(node, dims_of(x), dims_of(w), true); !channels) {
+    return channels.error();
+  }
   const std::int64_t groups = node.int_or("group", 1);
-  if (const core::Status status = check_shapes(x, w, groups); !status) {
-    return status.error();
-  }
-  if (x[1] != w[0] || x[1] % groups != 0) {
-    return op_error(fmt::format("input {} has {} channels, the weights {} expect {}, in group {}", core::shape_text(x),
-                                x[1], core::shape_text(w), w[0], groups));
-  }
   Result<Windows> windows = transposed_windows(node, spatial(x), spatial(w), opset);
   if (!windows) {
     return windows.error();

@@ -21,6 +21,14 @@ struct Convolution {
   [[nodiscard]] Shape output_shape() const { return windows.output_shape(batch, all_out_channels()); }
 };
 
+/// The shape of the output for an input and weights of which some extents are not known, or no rank is.
+/// Errors   those of sliding_convolution and transposed_convolution, which check by the same rules.
+[[nodiscard]] Result<std::optional<Dims>> sliding_output(const ShapeCall& call, std::size_t x, std::size_t w);
+[[nodiscard]] Result<std::optional<Dims>> transposed_output(const ShapeCall& call);
+/// Inputs X, W and B (where it is there) of one real type, B with one value for each channel of `shape`.
+[[nodiscard]] Result<std::vector<TensorFacts>> infer_real_convolution(const ShapeCall& call,
+                                                                      const Result<std::optional<Dims>>& shape);
+
 /// The convolution that `node` describes for an input and weights of these shapes (Conv: [M, C/group, k…]).
 /// Errors   invalid_model, naming both shapes, where they don't fit the group count or each other.
 [[nodiscard]] Result<Convolution> sliding_convolution(const Node& node, const Shape& x, const Shape& w);

@@ -22,10 +22,35 @@ void for_each_pair(const MatrixProduct& p, const Visit& visit) {
 
 }  // namespace
 
-Result<MatrixProduct> matrix_product(const Shape& a, const Shape& b) {
+Result<Dims> product_dims(const Dims& a, const Dims& b) {
   if (a.empty() || b.empty()) {
-    return op_error(
-        fmt::format("operands {} and {}: a scalar has no matrix product", core::shape_text(a), core::shape_text(b)));
+    return op_error(fmt::format("operands {} and {}: a scalar has no matrix product", dims_text(a), dims_text(b)));
+  }
+  const bool a_is_vector = a.size() == 1;
+  const bool b_is_vector = b.size() == 1;
+  const Dimension& b_depth = b_is_vector ? b.back() : b[b.size() - 2];
+  if (!may_equal(a.back(), b_depth)) {
+    return op_error(fmt::format("operands {} and {}: {} columns don't match {} rows", dims_text(a), dims_text(b),
+                                dim_text(a.back()), dim_text(b_depth)));
+  }
+  Result<Dims> output = broadcast_dims(Dims(a.begin(), a.end() - (a_is_vector ? 1 : 2)),
+                                       Dims(b.begin(), b.end() - (b_is_vector ? 1 : 2)));
+  if (!output) {
+    return output;
+  }
+  if (!a_is_vector) {
+    output->push_back(a[a.size() - 2]);
+  }
+  if (!b_is_vector) {
+    output->push_back(b.back());
+  }
+  return output;
+}
+
+Result<MatrixProduct> matrix_product(const Shape& a, const Shape& b) {
+  const Result<Dims> output = product_dims(dims_of(a), dims_of(b));
+  if (!output) {
+    return output.error();
   }
   const bool a_is_vector = a.size() == 1;
   const bool b_is_vector = b.size() == 1;
@@ -33,24 +58,10 @@ Result<MatrixProduct> matrix_product(const Shape& a, const Shape& b) {
   product.rows = a_is_vector ? 1 : a[a.size() - 2];
   product.depth = a.back();
   product.columns = b_is_vector ? 1 : b.back();
-  if (const std::int64_t b_depth = b_is_vector ? b.back() : b[b.size() - 2]; b_depth != product.depth) {
-    return op_error(fmt::format("operands {} and {}: {} columns don't match {} rows", core::shape_text(a),
-                                core::shape_text(b), product.depth, b_depth));
-  }
   product.a_batch.assign(a.begin(), a.end() - (a_is_vector ? 1 : 2));
   product.b_batch.assign(b.begin(), b.end() - (b_is_vector ? 1 : 2));
-  Result<Shape> batch = broadcast_shape(product.a_batch, product.b_batch);
-  if (!batch) {
-    return batch.error();
-  }
-  product.batch = std::move(*batch);
-  product.output = product.batch;
-  if (!a_is_vector) {
-    product.output.push_back(product.rows);
-  }
-  if (!b_is_vector) {
-    product.output.push_back(product.columns);
-  }
+  product.output = *sizes(*output);
+  product.batch.assign(product.output.begin(), product.output.end() - (a_is_vector ? 0 : 1) - (b_is_vector ? 0 : 1));
   if (const Result<std::int64_t> count = checked_count(product.output); !count) {
     return count.error();
   }

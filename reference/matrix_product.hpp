@@ -24,6 +24,9 @@ struct MatrixProduct {
 /// Errors   a scalar, different depths, leading extents that don't broadcast.
 [[nodiscard]] Result<MatrixProduct> matrix_product(const Shape& a, const Shape& b);
 
+/// The shape of the result, as far as known, by the same rules.
+[[nodiscard]] Result<Dims> product_dims(const Dims& a, const Dims& b);
+
 [[nodiscard]] std::vector<double> multiply(const MatrixProduct& product, std::span<const double> a,
                                            std::span<const double> b);
 [[nodiscard]] std::vector<std::int64_t> multiply(const MatrixProduct& product, std::span<const std::int64_t> a,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reference/op_checks.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 
@@ -24,6 +25,43 @@ Result<Windows> pool_windows(const OpCall& call) {
     }
   }
   return windows;
+}
+
+Result<Facts> infer_pool(const ShapeCall& call) {
+  if (const core::Status status = require_spatial_axes(call); !status) {
+    return status.error();
+  }
+  if (!call.node.has("kernel_shape")) {
+    return op_error("attribute kernel_shape is missing");
+  }
+  const TensorFacts& x = call.in(0);
+  const Shape kernel = call.node.ints_or("kernel_shape");
+  if (!x.shape) {
+    return one(x.type, unknown_dims(kernel.size() + 2));
+  }
+  const auto pooled =
+      output_extents(std::span(*x.shape).subspan(2), dims_of(kernel), [&](const Shape& in, const Shape& taps) {
+        return sliding_windows(call.node, in, taps, call.node.int_or("ceil_mode", 0) != 0);
+      });
+  if (!pooled) {
+    return pooled.error();
+  }
+  Dims shape{(*x.shape)[0], (*x.shape)[1]};
+  shape.insert(shape.end(), pooled->begin(), pooled->end());
+  return one(x.type, std::move(shape));
+}
+
+Result<Facts> infer_global_pool(const ShapeCall& call) {
+  core::Status status = require_real(call, 0);
+  status = status ? require_spatial_axes(call) : status;
+  if (!status) {
+    return status.error();
+  }
+  std::optional<Dims> shape = call.in(0).shape;
+  if (shape) {
+    std::fill(shape->begin() + 2, shape->end(), known(1));
+  }
+  return one(call.in(0).type, std::move(shape));
 }
 
 std::array<std::vector<AxisView>, kSpatialAxes> axis_views(const Windows& w) {

@@ -12,6 +12,11 @@ namespace assay::reference {
 /// Windows of a pool over x of [N, C, spatial…], from kernel_shape and the other attributes of `node`.
 [[nodiscard]] Result<Windows> pool_windows(const OpCall& call);
 
+/// The pooled x, of its type.
+[[nodiscard]] Result<std::vector<TensorFacts>> infer_pool(const ShapeCall& call);
+/// [N, C, 1, …] of the type of x, which is real.
+[[nodiscard]] Result<std::vector<TensorFacts>> infer_global_pool(const ShapeCall& call);
+
 /// The part of a window that lies inside the input, along one axis.
 struct AxisView {
   std::int64_t origin = 0;       ///< input position of tap 0, may be negative

@@ -60,13 +60,21 @@ Result<QuantInputs> read_quant_inputs(const OpCall& call, std::size_t scale, std
   return result;
 }
 
-core::Status check_code_inputs(const OpCall& call) {
+namespace {
+
+template <typename Call>
+core::Status check_codes(const Call& call) {
   static constexpr std::array kCodeTypes{DType::int8, DType::uint8};
   core::Status status = require_type(call, 0, kCodeTypes);
   status = status ? require_type(call, 1, kCodeTypes) : status;
   status = status ? require_same_type(call, 0, 2) : status;
   return status ? require_same_type(call, 1, 3) : status;
 }
+
+}  // namespace
+
+core::Status check_code_inputs(const OpCall& call) { return check_codes(call); }
+core::Status check_code_inputs(const ShapeCall& call) { return check_codes(call); }
 
 Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std::size_t scale) {
   const Tensor& scales = call.in(scale);

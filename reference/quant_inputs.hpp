@@ -32,6 +32,7 @@ struct QuantInputs {
 
 /// Inputs 0 and 1 are int8 or uint8 codes; their zero points (2 and 3, where they are there) have the same types.
 [[nodiscard]] core::Status check_code_inputs(const OpCall& call);
+[[nodiscard]] core::Status check_code_inputs(const ShapeCall& call);
 
 /// The axis of QuantizeLinear and DequantizeLinear, whose scales are input `scale`: attribute axis (1 by default),
 /// which counts only where there is more than one scale. Per-tensor is an axis of extent 1. Errors   scales that are

@@ -18,6 +18,9 @@ struct Reduction {
   std::int64_t count = 1;  ///< elements that go into each result
 };
 
+/// Types and shape of a reduction; arguments as of reduction_of.
+[[nodiscard]] Result<std::vector<TensorFacts>> infer_reduction(const ShapeCall& call, std::int64_t axes_input_since);
+
 /// axes, keepdims and noop_with_empty_axes of `call`. axes is an attribute before `axes_input_since` and input 1 from
 /// there on; none means all.
 [[nodiscard]] Result<Reduction> reduction_of(const OpCall& call, std::int64_t axes_input_since);

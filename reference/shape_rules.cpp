@@ -180,6 +180,45 @@ Result<Facts> infer_variadic(const ShapeCall& call) {
   return broadcast_inputs(call, call.inputs.size(), shared_type(call, call.inputs.size()));
 }
 
+Result<std::optional<Dims>> extents_argument(const ShapeCall& call, std::size_t index, std::int64_t wildcard) {
+  const auto list = list_argument(call, "", index);
+  if (!list) return list.error();
+  for (const Dimension& extent : list->elements.value_or(Dims())) {
+    const bool fits =
+        !extent.value || *extent.value == wildcard || (*extent.value >= 0 && *extent.value <= kElementLimit);
+    if (!fits) {
+      return op_error(fmt::format("{} is {}, which is no shape", input_text(call, index), dims_text(*list->elements)));
+    }
+  }
+  return list->elements;
+}
+
+core::Status require_broadcast_to(const ShapeCall& call, std::size_t index, const std::optional<Dims>& shape) {
+  if (!call.has_input(index) || !call.in(index).shape || !shape) return core::success();
+  const auto joint = broadcast_dims(*call.in(index).shape, *shape);
+  if (joint && may_equal(*joint, *shape)) return core::success();
+  return misfit(call, index, "what broadcasts to " + dims_text(*shape));
+}
+
+core::Status require_single_or(const ShapeCall& call, std::size_t index, const Dimension& extent) {
+  if (!call.has_input(index) || !call.in(index).shape) return core::success();
+  const Dimension count = call.in(index).size();
+  if (may_equal(count, known(1)) || may_equal(count, extent)) return core::success();
+  return misfit(call, index, fmt::format("1 or {} values", dim_text(extent)));
+}
+
+std::optional<Dims> with_extent(std::optional<Dims> dims, const std::optional<std::int64_t>& axis,
+                                const Dimension& extent) {
+  if (!dims) return dims;
+  if (!axis) return unknown_dims(dims->size());
+  (*dims)[at(*axis)] = extent;
+  return dims;
+}
+
+Dimension extent_of(const TensorFacts& facts, std::size_t axis) {
+  return facts.shape && axis < facts.shape->size() ? (*facts.shape)[axis] : Dimension();
+}
+
 Result<Shape> ruled_shape(const OpCall& call, ShapeRule rule, std::size_t index) {
   std::vector<TensorFacts> facts;
   facts.reserve(call.inputs.size());

@@ -63,6 +63,20 @@ struct ListArgument {
 /// Any number of inputs of one type, broadcast.
 [[nodiscard]] Result<Facts> infer_variadic(const ShapeCall& call);
 
+/// A list of extents in input `index` (a target shape). Errors   a negative one, unless it is `wildcard`.
+[[nodiscard]] Result<std::optional<Dims>> extents_argument(const ShapeCall& call, std::size_t index,
+                                                           std::int64_t wildcard = 0);
+/// Input `index`, where it is there, broadcasts to `shape`, which does not stretch.
+[[nodiscard]] core::Status require_broadcast_to(const ShapeCall& call, std::size_t index,
+                                                const std::optional<Dims>& shape);
+/// Input `index`, where it is there, has one element, or a list of `extent`.
+[[nodiscard]] core::Status require_single_or(const ShapeCall& call, std::size_t index, const Dimension& extent);
+/// `dims` with the extent at `axis` replaced / all extents unknown where the axis is not known.
+[[nodiscard]] std::optional<Dims> with_extent(std::optional<Dims> dims, const std::optional<std::int64_t>& axis,
+                                              const Dimension& extent);
+/// Channel `axis` of input 0 and so on: an extent of an input, unknown where its rank is.
+[[nodiscard]] Dimension extent_of(const TensorFacts& facts, std::size_t axis);
+
 /// The shape that `rule` gives the kernel's output `index`: all is known of the inputs, so all is known of the output.
 /// Errors   those of the rule.
 [[nodiscard]] Result<Shape> ruled_shape(const OpCall& call, ShapeRule rule, std::size_t index = 0);

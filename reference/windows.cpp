@@ -112,12 +112,24 @@ void split_padding(Windows& windows, std::size_t axis, std::int64_t total, bool 
 
 }  // namespace
 
-core::Status require_spatial_axes(const OpCall& call) {
-  if (call.in(0).rank() < 3) {
-    return op_error(fmt::format("{} has shape {}, expected a batch, channels and at least one spatial axis",
-                                input_text(call, 0), core::shape_text(call.in(0).shape())));
+namespace {
+
+core::Status check_spatial_axes(const std::string& input, const Dims& shape) {
+  if (shape.size() < 3) {
+    return op_error(fmt::format("{} has shape {}, expected a batch, channels and at least one spatial axis", input,
+                                dims_text(shape)));
   }
   return core::success();
+}
+
+}  // namespace
+
+core::Status require_spatial_axes(const OpCall& call) {
+  return check_spatial_axes(input_text(call, 0), dims_of(call.in(0).shape()));
+}
+
+core::Status require_spatial_axes(const ShapeCall& call) {
+  return call.in(0).shape ? check_spatial_axes(input_text(call, 0), *call.in(0).shape) : core::success();
 }
 
 Shape Windows::output_shape(std::int64_t batch, std::int64_t channels) const {

@@ -33,6 +33,7 @@ struct Windows {
 
 /// Input 0 has a batch, channels and at least one spatial axis.
 [[nodiscard]] core::Status require_spatial_axes(const OpCall& call);
+[[nodiscard]] core::Status require_spatial_axes(const ShapeCall& call);
 
 /// Windows of Conv and of the pools, from strides, dilations, pads and auto_pad of `node`.
 /// Shapes   `input` and `kernel` are the spatial extents.
@@ -49,6 +50,28 @@ struct Windows {
 ///          to the beginning otherwise; before opset 11 to the end unless SAME_LOWER.
 [[nodiscard]] Result<Windows> transposed_windows(const Node& node, std::span<const std::int64_t> input,
                                                  std::span<const std::int64_t> kernel, std::int64_t opset);
+
+/// Output extents where some of the input's or the kernel's are not known: `windows_of(input, kernel)` makes the
+/// windows of extents that are. The axes do not depend on each other, so that a stand-in for an open one tells the
+/// others.
+template <typename WindowsOf>
+Result<Dims> output_extents(std::span<const Dimension> input, std::span<const Dimension> kernel, WindowsOf windows_of) {
+  Shape in;
+  Shape taps;
+  for (const Dimension& extent : input) in.push_back(extent.value.value_or(kElementLimit));
+  for (const Dimension& extent : kernel) taps.push_back(extent.value.value_or(1));
+  const Result<Windows> windows = windows_of(in, taps);
+  if (!windows) {
+    return windows.error();
+  }
+  Dims output = dims_of(std::span(windows->output).last(windows->rank));
+  for (std::size_t axis = 0; axis < output.size(); ++axis) {
+    if (!input[axis].value || !kernel[axis].value) {
+      output[axis] = {};
+    }
+  }
+  return output;
+}
 
 /// The half-open range of positions in [0, count) whose `position * stride + offset` lies in [0, extent).
 struct Range {

@@ -1,4 +1,5 @@
 #include "reference/arg_best.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,7 +12,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_arg_max() {
-  static const OpDef def{.name = "ArgMax", .run = &run};
+  static const OpDef def{.name = "ArgMax", .run = &run, .infer = &infer_arg_best};
   return def;
 }
 

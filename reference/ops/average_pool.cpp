@@ -2,6 +2,7 @@
 
 #include "reference/op_checks.hpp"
 #include "reference/pooling.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -40,10 +41,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return std::vector{Tensor(x.type(), windows->output_shape(x.shape()[0], x.shape()[1]), std::move(y))};
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const core::Status status = require_real(call, 0); !status) {
+    return status.error();
+  }
+  return infer_pool(call);
+}
+
 }  // namespace
 
 const OpDef& op_average_pool() {
-  static const OpDef def{.name = "AveragePool", .first_opset = 7, .run = &run};
+  static const OpDef def{.name = "AveragePool", .first_opset = 7, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,4 +1,5 @@
 #include "reference/convolution.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -8,10 +9,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return run_real_convolution(call, sliding_convolution(call.node, call.in(0).shape(), call.in(1).shape()), &convolve);
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_real_convolution(call, sliding_output(call, 0, 1)); }
+
 }  // namespace
 
 const OpDef& op_conv() {
-  static const OpDef def{.name = "Conv", .min_inputs = 2, .max_inputs = 3, .run = &run};
+  static const OpDef def{.name = "Conv", .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

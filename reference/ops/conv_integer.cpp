@@ -1,6 +1,7 @@
 #include "reference/convolution.hpp"
 #include "reference/op_checks.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -33,10 +34,27 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return std::vector{Tensor(DType::int32, conv->output_shape(), std::move(y))};
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = check_code_inputs(call);
+  status = status ? require_single(call, 2) : status;
+  if (!status) {
+    return status.error();
+  }
+  auto shape = sliding_output(call, 0, 1);
+  if (!shape) {
+    return shape.error();
+  }
+  if (status = require_single_or(call, 3, *shape ? (**shape)[1] : Dimension()); !status) {
+    return status.error();
+  }
+  return one(DType::int32, std::move(*shape));
+}
+
 }  // namespace
 
 const OpDef& op_conv_integer() {
-  static const OpDef def{.name = "ConvInteger", .first_opset = 10, .min_inputs = 2, .max_inputs = 4, .run = &run};
+  static const OpDef def{
+      .name = "ConvInteger", .first_opset = 10, .min_inputs = 2, .max_inputs = 4, .run = &run, .infer = &infer};
   return def;
 }
 

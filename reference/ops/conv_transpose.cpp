@@ -1,4 +1,5 @@
 #include "reference/convolution.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -10,10 +11,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                               &convolve_transposed);
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_real_convolution(call, transposed_output(call)); }
+
 }  // namespace
 
 const OpDef& op_conv_transpose() {
-  static const OpDef def{.name = "ConvTranspose", .min_inputs = 2, .max_inputs = 3, .run = &run};
+  static const OpDef def{.name = "ConvTranspose", .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

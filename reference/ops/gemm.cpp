@@ -4,6 +4,7 @@
 #include "reference/axis_map.hpp"
 #include "reference/broadcast.hpp"
 #include "reference/matrix_product.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -66,10 +67,46 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(call.in(0).type(), product->output, std::move(y)));
 }
 
+/// The shape of a matrix operand as it is multiplied; unknown extents where its rank is not known.
+Result<Dims> operand_dims(const ShapeCall& call, std::size_t index, std::string_view transpose) {
+  core::Status status = require_real(call, index);
+  status = status ? require_rank(call, index, 2) : status;
+  if (!status) {
+    return status.error();
+  }
+  Dims dims = call.in(index).shape.value_or(unknown_dims(2));
+  if (call.node.int_or(transpose, 0) != 0) {
+    std::swap(dims[0], dims[1]);
+  }
+  return dims;
+}
+
+Result<Facts> infer(const ShapeCall& call) {
+  const auto a = operand_dims(call, 0, "transA");
+  if (!a) {
+    return a.error();
+  }
+  const auto b = operand_dims(call, 1, "transB");
+  if (!b) {
+    return b.error();
+  }
+  const auto product = product_dims(*a, *b);
+  if (!product) {
+    return product.error();
+  }
+  core::Status status = require_one_type(call, 3);
+  status = status ? require_broadcast_to(call, 2, *product) : status;
+  if (!status) {
+    return status.error();
+  }
+  return one(call.in(0).type, *product);
+}
+
 }  // namespace
 
 const OpDef& op_gemm() {
-  static const OpDef def{.name = "Gemm", .first_opset = 7, .min_inputs = 2, .max_inputs = 3, .run = &run};
+  static const OpDef def{
+      .name = "Gemm", .first_opset = 7, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

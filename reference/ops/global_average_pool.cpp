@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "reference/pooling.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -15,7 +16,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) { return run_global_pool(cal
 }  // namespace
 
 const OpDef& op_global_average_pool() {
-  static const OpDef def{.name = "GlobalAveragePool", .run = &run};
+  static const OpDef def{.name = "GlobalAveragePool", .run = &run, .infer = &infer_global_pool};
   return def;
 }
 

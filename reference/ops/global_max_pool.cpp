@@ -2,6 +2,7 @@
 
 #include "reference/arithmetic.hpp"
 #include "reference/pooling.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -17,7 +18,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) { return run_global_pool(cal
 }  // namespace
 
 const OpDef& op_global_max_pool() {
-  static const OpDef def{.name = "GlobalMaxPool", .run = &run};
+  static const OpDef def{.name = "GlobalMaxPool", .run = &run, .infer = &infer_global_pool};
   return def;
 }
 

@@ -1,6 +1,7 @@
 #include "reference/arguments.hpp"
 #include "reference/arithmetic.hpp"
 #include "reference/matrix_product.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -26,10 +27,25 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(a.type(), product->output, std::move(sums)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const core::Status status = require_same_type(call, 0, 1); !status) {
+    return status.error();
+  }
+  std::optional<Dims> shape;
+  if (call.in(0).shape && call.in(1).shape) {
+    auto product = product_dims(*call.in(0).shape, *call.in(1).shape);
+    if (!product) {
+      return product.error();
+    }
+    shape = std::move(*product);
+  }
+  return one(call.in(0).type == DType::undefined ? call.in(1).type : call.in(0).type, std::move(shape));
+}
+
 }  // namespace
 
 const OpDef& op_mat_mul() {
-  static const OpDef def{.name = "MatMul", .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "MatMul", .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,6 +1,7 @@
 #include "reference/arguments.hpp"
 #include "reference/matrix_product.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -32,10 +33,27 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(DType::int32, product->output, std::move(y)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = check_code_inputs(call);
+  if (!status) {
+    return status.error();
+  }
+  std::optional<Dims> shape;
+  if (call.in(0).shape && call.in(1).shape) {
+    auto product = product_dims(*call.in(0).shape, *call.in(1).shape);
+    if (!product) {
+      return product.error();
+    }
+    shape = std::move(*product);
+  }
+  return one(DType::int32, std::move(shape));
+}
+
 }  // namespace
 
 const OpDef& op_mat_mul_integer() {
-  static const OpDef def{.name = "MatMulInteger", .first_opset = 10, .min_inputs = 2, .max_inputs = 4, .run = &run};
+  static const OpDef def{
+      .name = "MatMulInteger", .first_opset = 10, .min_inputs = 2, .max_inputs = 4, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -5,6 +5,7 @@
 
 #include "reference/op_checks.hpp"
 #include "reference/pooling.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -93,10 +94,18 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                      Tensor(DType::int64, shape, std::move(pooled.indices))};
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  Result<Facts> outputs = infer_pool(call);
+  if (outputs) {
+    outputs->push_back(typed(DType::int64, outputs->front().shape));
+  }
+  return outputs;
+}
+
 }  // namespace
 
 const OpDef& op_max_pool() {
-  static const OpDef def{.name = "MaxPool", .run = &run};
+  static const OpDef def{.name = "MaxPool", .run = &run, .infer = &infer};
   return def;
 }
 

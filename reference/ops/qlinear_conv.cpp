@@ -4,6 +4,7 @@
 #include "reference/op_checks.hpp"
 #include "reference/quant.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -12,7 +13,9 @@ constexpr std::array kCodeTypes{DType::int8, DType::uint8};
 constexpr std::array kBiasTypes{DType::int32};
 enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 
-core::Status check_types(const OpCall& call) {
+/// For the kernel and for the shape rule.
+template <typename Call>
+core::Status check_types(const Call& call) {
   core::Status status = require_type(call, kX, kCodeTypes);
   status = status ? require_type(call, kW, kCodeTypes) : status;
   status = status ? require_type(call, kYZero, kCodeTypes) : status;
@@ -61,10 +64,33 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return std::vector{Tensor(type, conv->output_shape(), std::move(y))};
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = check_types(call);
+  for (const std::size_t single : {kXScale, kXZero, kYScale, kYZero}) {
+    status = status ? require_single(call, single) : status;
+  }
+  if (!status) {
+    return status.error();
+  }
+  auto shape = sliding_output(call, kX, kW);
+  if (!shape) {
+    return shape.error();
+  }
+  const Dimension channels = *shape ? (**shape)[1] : Dimension();
+  status = require_single_or(call, kWScale, channels);
+  status = status ? require_single_or(call, kWZero, channels) : status;
+  status = status ? require_shape(call, kBias, {channels}) : status;
+  if (!status) {
+    return status.error();
+  }
+  return one(call.in(kYZero).type, std::move(*shape));
+}
+
 }  // namespace
 
 const OpDef& op_qlinear_conv() {
-  static const OpDef def{.name = "QLinearConv", .first_opset = 10, .min_inputs = 8, .max_inputs = 9, .run = &run};
+  static const OpDef def{
+      .name = "QLinearConv", .first_opset = 10, .min_inputs = 8, .max_inputs = 9, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -4,6 +4,7 @@
 #include "reference/matrix_product.hpp"
 #include "reference/quant.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 constexpr std::array kCodeTypes{DType::int8, DType::uint8};
 enum Input : std::size_t { kA, kAScale, kAZero, kB, kBScale, kBZero, kYScale, kYZero };
 
-core::Status check_types(const OpCall& call) {
+/// For the kernel and for the shape rule.
+template <typename Call>
+core::Status check_types(const Call& call) {
   core::Status status = require_type(call, kA, kCodeTypes);
   status = status ? require_type(call, kB, kCodeTypes) : status;
   status = status ? require_type(call, kYZero, kCodeTypes) : status;
@@ -52,10 +55,26 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(type, product->output, std::move(y)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const core::Status status = check_types(call); !status) {
+    return status.error();
+  }
+  std::optional<Dims> shape;
+  if (call.in(kA).shape && call.in(kB).shape) {
+    auto product = product_dims(*call.in(kA).shape, *call.in(kB).shape);
+    if (!product) {
+      return product.error();
+    }
+    shape = std::move(*product);
+  }
+  return one(call.in(kYZero).type, std::move(shape));
+}
+
 }  // namespace
 
 const OpDef& op_qlinear_mat_mul() {
-  static const OpDef def{.name = "QLinearMatMul", .first_opset = 10, .min_inputs = 8, .max_inputs = 8, .run = &run};
+  static const OpDef def{
+      .name = "QLinearMatMul", .first_opset = 10, .min_inputs = 8, .max_inputs = 8, .run = &run, .infer = &infer};
   return def;
 }
 

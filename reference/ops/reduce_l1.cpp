@@ -1,4 +1,5 @@
 #include "reference/reduce.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -12,10 +13,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       kAsItIs);
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+
 }  // namespace
 
 const OpDef& op_reduce_l1() {
-  static const OpDef def{.name = "ReduceL1", .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "ReduceL1", .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

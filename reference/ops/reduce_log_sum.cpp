@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "reference/reduce.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -15,10 +16,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       [](auto sum, auto) { return static_cast<decltype(sum)>(std::log(static_cast<double>(sum))); });
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+
 }  // namespace
 
 const OpDef& op_reduce_log_sum() {
-  static const OpDef def{.name = "ReduceLogSum", .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "ReduceLogSum", .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "reference/reduce.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -33,10 +34,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), reduction->output, std::move(values)));
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+
 }  // namespace
 
 const OpDef& op_reduce_log_sum_exp() {
-  static const OpDef def{.name = "ReduceLogSumExp", .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "ReduceLogSumExp", .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

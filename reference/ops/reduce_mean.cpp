@@ -1,4 +1,5 @@
 #include "reference/reduce.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -15,10 +16,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       [](auto sum, auto count) { return mean(sum, count); });
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+
 }  // namespace
 
 const OpDef& op_reduce_mean() {
-  static const OpDef def{.name = "ReduceMean", .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "ReduceMean", .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

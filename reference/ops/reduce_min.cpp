@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "reference/reduce.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -16,10 +17,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       [](auto best, auto x) { return lesser(best, x); }, kAsItIs);
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+
 }  // namespace
 
 const OpDef& op_reduce_min() {
-  static const OpDef def{.name = "ReduceMin", .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "ReduceMin", .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

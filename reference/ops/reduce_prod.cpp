@@ -1,4 +1,5 @@
 #include "reference/reduce.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,10 +12,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       call, kAxesAreInput, 1.0, 1, [](auto product, auto x) { return times(product, x); }, kAsItIs);
 }
 
+Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+
 }  // namespace
 
 const OpDef& op_reduce_prod() {
-  static const OpDef def{.name = "ReduceProd", .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "ReduceProd", .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 
