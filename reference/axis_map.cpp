@@ -90,20 +90,43 @@ Result<Tensor> transposed(const Tensor& source, const std::vector<std::int64_t>&
   return take(source, map);
 }
 
+Result<Dims> concatenated_dims(const std::vector<const Dims*>& parts, std::int64_t axis) {
+  std::optional<Dims> shape;
+  Dims lengths;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == nullptr) {
+      lengths.emplace_back();
+      continue;
+    }
+    if (!shape) shape = *parts[i];
+    Dims others = *parts[i];
+    if (others.size() == shape->size()) others[at(axis)] = (*shape)[at(axis)];
+    if (!may_equal(others, *shape)) {
+      return op_error(fmt::format("input {} has shape {}, which does not fit {} of the inputs before it along axis {}",
+                                  i, dims_text(*parts[i]), dims_text(*shape), axis));
+    }
+    lengths.push_back((*parts[i])[at(axis)]);
+    std::ranges::transform(*shape, others, shape->begin(), &sharper);
+  }
+  (*shape)[at(axis)] = sum(lengths);
+  return *shape;
+}
+
 Result<Tensor> concatenated(const std::vector<const Tensor*>& parts, std::int64_t axis) {
   const Tensor& first = *parts.front();
-  Shape shape = first.shape();
-  shape[at(axis)] = 0;
+  std::vector<Dims> shapes;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Tensor& part = *parts[i];
-    Shape others = part.shape();
-    if (others.size() == shape.size()) others[at(axis)] = first.shape()[at(axis)];
-    if (part.type() != first.type() || others != first.shape()) {
-      return op_error(fmt::format("input {} is {}, which does not fit input 0, {}, along axis {}", i, tensor_text(part),
-                                  tensor_text(first), axis));
+    if (parts[i]->type() != first.type()) {
+      return op_error(fmt::format("input {} is {}, input 0 is {}; expected one type", i, tensor_text(*parts[i]),
+                                  tensor_text(first)));
     }
-    shape[at(axis)] += part.shape()[at(axis)];
+    shapes.push_back(dims_of(parts[i]->shape()));
   }
+  std::vector<const Dims*> pointers;
+  for (const Dims& dims : shapes) pointers.push_back(&dims);
+  const auto dims = concatenated_dims(pointers, axis);
+  if (!dims) return dims.error();
+  const Shape shape = *sizes(*dims);
   const auto count = checked_count(shape);
   if (!count) return count.error();
   const AxisSplit split = split_at_axis(shape, axis);

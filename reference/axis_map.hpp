@@ -30,6 +30,10 @@ struct AxisMap {
 /// Axis `i` of the result is axis perm[i] of `source`; `perm` is a permutation.
 [[nodiscard]] Result<Tensor> transposed(const Tensor& source, const std::vector<std::int64_t>& perm);
 
+/// The shape of tensors joined along `axis`, which must be within the rank; null for a part of unknown rank.
+/// Errors   naming the first part whose shape does not fit.
+[[nodiscard]] Result<Dims> concatenated_dims(const std::vector<const Dims*>& parts, std::int64_t axis);
+
 /// Tensors of one type joined along `axis`, which must be within the rank.
 /// Errors   naming the first tensor whose type or shape does not fit.
 [[nodiscard]] Result<Tensor> concatenated(const std::vector<const Tensor*>& parts, std::int64_t axis);

@@ -10,6 +10,7 @@
 #include "reference/arguments.hpp"
 #include "reference/arithmetic.hpp"
 #include "reference/broadcast.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -65,6 +66,33 @@ Result<std::vector<std::int64_t>> positions_along_axis(const OpCall& call) {
   });
   if (wrong) return index_outside(*wrong, *axis, data);
   return positions;
+}
+
+Result<std::optional<Dims>> blocks_dims(const ShapeCall& call, std::int64_t batch_axes) {
+  const auto& data = call.in(0).shape;
+  const auto& indices = call.in(1).shape;
+  if (const auto integer = require_integer(call, 1); !integer) return integer.error();
+  if (const auto rank = require_least_rank(call, 1, 1); !rank) return rank.error();
+  if (!data || !indices || !indices->back().value) return std::optional<Dims>();
+  const std::int64_t depth = *indices->back().value;
+  const std::int64_t rank = *call.in(0).rank();
+  if (batch_axes < 0 || batch_axes >= *call.in(1).rank() || depth < 1 || depth > rank - batch_axes) {
+    return op_error(fmt::format("indices {} do not fit {} with {} batch axes", facts_text(call.in(1)),
+                                facts_text(call.in(0)), batch_axes));
+  }
+  Dims shape(indices->begin(), indices->end() - 1);
+  shape.insert(shape.end(), data->begin() + batch_axes + depth, data->end());
+  return std::optional(std::move(shape));
+}
+
+Result<Facts> infer_scatter_along_axis(const ShapeCall& call) {
+  if (const auto integer = require_integer(call, 1); !integer) return integer.error();
+  if (const auto axis = axis_argument(call, "axis", 0); !axis) return axis.error();
+  if (const auto same = require_same_type(call, 0, 2); !same) return same.error();
+  if (call.in(1).shape) {
+    if (const auto same = require_shape(call, 2, *call.in(1).shape); !same) return same.error();
+  }
+  return infer_same(call);
 }
 
 Result<Blocks> blocks_at(const OpCall& call, std::int64_t batch_axes) {

@@ -21,6 +21,11 @@ struct Blocks {
   std::int64_t size = 1;            ///< elements of a block
   Shape shape;                      ///< of a block
 };
+/// The shape of what the blocks make together: that of the indices but for the last axis, then a block's.
+[[nodiscard]] Result<std::optional<Dims>> blocks_dims(const ShapeCall& call, std::int64_t batch_axes);
+/// The rule of ScatterElements and Scatter: input 0, whose indices and updates have one shape.
+[[nodiscard]] Result<std::vector<TensorFacts>> infer_scatter_along_axis(const ShapeCall& call);
+
 /// Errors   more coordinates than axes; an index outside; batch axes that differ.
 [[nodiscard]] Result<Blocks> blocks_at(const OpCall& call, std::int64_t batch_axes);
 

@@ -8,6 +8,7 @@
 
 #include "harness/core/text.hpp"
 #include "reference/op_checks.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -103,6 +104,29 @@ Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std:
                                 scales.size(), *axis, core::shape_text(shape), shape[at(*axis)]));
   }
   return split_at_axis(shape, *axis);
+}
+
+core::Status check_scales(const ShapeCall& call) {
+  if (call.node.int_or("block_size", 0) != 0 || !call.in(1).shape) {
+    return core::success();
+  }
+  if (call.in(1).shape->size() > 1) {
+    return op_error(
+        fmt::format("{} is {}, expected one scale or a list of scales", input_text(call, 1), facts_text(call.in(1))));
+  }
+  const Dimension scales = call.in(1).size();
+  if (call.has_input(2) && !may_equal(call.in(2).size(), scales)) {
+    return op_error(fmt::format("{} is {}, but {} is {}; expected the same shape", input_text(call, 2),
+                                facts_text(call.in(2)), input_text(call, 1), facts_text(call.in(1))));
+  }
+  if (!call.in(0).shape || !scales.value || *scales.value == 1) {
+    return core::success();
+  }
+  const Result<std::int64_t> axis = checked_axis(call.node.int_or("axis", 1), *call.in(0).rank());
+  if (!axis) {
+    return axis.error();
+  }
+  return require_single_or(call, 1, extent_of(call.in(0), at(*axis)));
 }
 
 std::vector<std::int64_t> without_zero_point(const Tensor& values, std::int64_t axis,

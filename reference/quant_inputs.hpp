@@ -39,6 +39,10 @@ struct QuantInputs {
 /// not a list as long as the axis.
 [[nodiscard]] Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std::size_t scale);
 
+/// The rule of both operators for their scales, input 1, and zero points, input 2: of one shape; one element, or a list
+/// as long as the axis; blocks of a tensor (block_size) are left to the kernel.
+[[nodiscard]] core::Status check_scales(const ShapeCall& call);
+
 /// `values` minus their zero points, which run along `axis`.
 [[nodiscard]] std::vector<std::int64_t> without_zero_point(const Tensor& values, std::int64_t axis,
                                                            const std::vector<std::int64_t>& zero_point);

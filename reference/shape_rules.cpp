@@ -215,6 +215,15 @@ std::optional<Dims> with_extent(std::optional<Dims> dims, const std::optional<st
   return dims;
 }
 
+Result<Dimension> divided(const Dimension& extent, std::int64_t divisor, std::string_view what) {
+  if (divisor < 1 || divisor > kElementLimit) return op_error(fmt::format("{} is {}", what, divisor));
+  if (!extent.value) return divisor == 1 ? extent : Dimension();
+  if (*extent.value % divisor != 0) {
+    return op_error(fmt::format("extent {} does not divide by {} {}", *extent.value, what, divisor));
+  }
+  return known(*extent.value / divisor);
+}
+
 Dimension extent_of(const TensorFacts& facts, std::size_t axis) {
   return facts.shape && axis < facts.shape->size() ? (*facts.shape)[axis] : Dimension();
 }

@@ -74,7 +74,9 @@ struct ListArgument {
 /// `dims` with the extent at `axis` replaced / all extents unknown where the axis is not known.
 [[nodiscard]] std::optional<Dims> with_extent(std::optional<Dims> dims, const std::optional<std::int64_t>& axis,
                                               const Dimension& extent);
-/// Channel `axis` of input 0 and so on: an extent of an input, unknown where its rank is.
+/// `extent` / `divisor`, unknown where the extent is. Errors   a rest; `divisor` below 1.
+[[nodiscard]] Result<Dimension> divided(const Dimension& extent, std::int64_t divisor, std::string_view what);
+/// The extent along `axis`, unknown where the rank is.
 [[nodiscard]] Dimension extent_of(const TensorFacts& facts, std::size_t axis);
 
 /// The shape that `rule` gives the kernel's output `index`: all is known of the inputs, so all is known of the output.

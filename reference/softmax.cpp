@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -58,6 +59,18 @@ Result<std::vector<Tensor>> softmax_lines(const OpCall& call, bool logarithm) {
     }
   }
   return single_output(Tensor(x.type(), x.shape(), std::move(y)));
+}
+
+Result<Facts> infer_softmax(const ShapeCall& call) {
+  const bool flattens = call.opset < 13;
+  const std::int64_t axis = call.node.int_or("axis", flattens ? 1 : -1);
+  const auto rank = call.in(0).rank();
+  if (rank && !(flattens && axis == *rank)) {
+    if (const auto checked = checked_axis(axis, *rank); !checked) {
+      return checked.error();
+    }
+  }
+  return infer_same_real(call);
 }
 
 }  // namespace assay::reference

@@ -8,4 +8,7 @@ namespace assay::reference {
 /// `axis` (default 1) on are one line.
 [[nodiscard]] Result<std::vector<Tensor>> softmax_lines(const OpCall& call, bool logarithm);
 
+/// The rule of all: as the input, where attribute axis names one of its axes.
+[[nodiscard]] Result<std::vector<TensorFacts>> infer_softmax(const ShapeCall& call);
+
 }  // namespace assay::reference

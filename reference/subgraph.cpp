@@ -6,6 +6,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 
@@ -47,6 +48,36 @@ Result<Tensor> Stack::joined(std::int64_t axis, const model::ValueInfo& declared
   for (const Tensor& slice : slices) parts.push_back(&slice);
   if (reversed) std::ranges::reverse(parts);
   return concatenated(parts, *place);
+}
+
+Result<Iterated> infer_iterations(std::vector<TensorFacts> states, std::size_t first,
+                                  const std::function<Result<Facts>(const Facts&)>& body_outputs) {
+  for (TensorFacts& state : states) state = typed(state.type, state.shape);
+  while (true) {
+    auto outputs = body_outputs(states);
+    if (!outputs) return outputs.error();
+    bool stable = true;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const TensorFacts& next = (*outputs)[first + i];
+      if (next.type != states[i].type && next.type != DType::undefined && states[i].type != DType::undefined) {
+        return op_error(fmt::format("state {} is {} before an iteration and {} after it", i, facts_text(states[i]),
+                                    facts_text(next)));
+      }
+      TensorFacts both = common(states[i], next);
+      stable = stable && both.type == states[i].type && both.shape == states[i].shape;
+      states[i] = std::move(both);
+    }
+    if (stable) return Iterated{.states = std::move(states), .outputs = std::move(*outputs)};
+  }
+}
+
+Result<TensorFacts> stacked(const TensorFacts& element, std::int64_t axis, const Dimension& extent) {
+  if (!element.shape) return typed(element.type, std::nullopt);
+  const auto place = checked_axis(axis, *element.rank() + 1);
+  if (!place) return place.error();
+  Dims shape = *element.shape;
+  shape.insert(shape.begin() + *place, extent);
+  return typed(element.type, std::move(shape));
 }
 
 }  // namespace assay::reference

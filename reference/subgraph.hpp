@@ -21,4 +21,19 @@ class Stack {
   std::int64_t count_ = 0;
 };
 
+/// What holds of the states of a Loop or Scan in every iteration, and of the body's outputs: `body_outputs(states)` are
+/// inferred again with what the outputs (the states' from number `first` on) have in common with the states, until that
+/// is all. Values are not followed, since they change.
+/// Errors   those of the body; a state that changes its type.
+struct Iterated {
+  std::vector<TensorFacts> states;
+  std::vector<TensorFacts> outputs;
+};
+[[nodiscard]] Result<Iterated> infer_iterations(
+    std::vector<TensorFacts> states, std::size_t first,
+    const std::function<Result<std::vector<TensorFacts>>(const std::vector<TensorFacts>&)>& body_outputs);
+
+/// `element` stacked along a new `axis` of this extent.
+[[nodiscard]] Result<TensorFacts> stacked(const TensorFacts& element, std::int64_t axis, const Dimension& extent);
+
 }  // namespace assay::reference

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -57,10 +58,30 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), x.shape(), std::move(y)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = require_real(call, kX);
+  status = status ? require_least_rank(call, kX, 1) : status;
+  const TensorFacts& x = call.in(kX);
+  const Dimension channels = x.shape && x.shape->size() < 2 ? known(1) : extent_of(x, 1);
+  for (std::size_t index = kScale; index <= kVar; ++index) {
+    status = status ? require_real(call, index) : status;
+    status = status ? require_shape(call, index, {channels}) : status;
+  }
+  if (!status) {
+    return status.error();
+  }
+  Facts outputs{typed(x.type, x.shape)};
+  for (std::size_t i = 1; i < call.node.outputs.size(); ++i) {  // running and saved statistics
+    outputs.push_back(typed(call.in(kMean).type, Dims{channels}));
+  }
+  return outputs;
+}
+
 }  // namespace
 
 const OpDef& op_batch_normalization() {
-  static const OpDef def{.name = "BatchNormalization", .first_opset = 7, .min_inputs = 5, .max_inputs = 5, .run = &run};
+  static const OpDef def{
+      .name = "BatchNormalization", .first_opset = 7, .min_inputs = 5, .max_inputs = 5, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -24,10 +25,16 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   });
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto integer = require_integer(call, 0); !integer) return integer.error();
+  return infer_binary(call);
+}
+
 }  // namespace
 
 const OpDef& op_bit_shift() {
-  static const OpDef def{.name = "BitShift", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "BitShift", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

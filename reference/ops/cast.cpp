@@ -1,5 +1,6 @@
 #include "reference/cast.hpp"
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -11,10 +12,16 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(cast(call.in(0), *type));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const auto type = type_argument(call, "to", DType::undefined);
+  if (!type) return type.error();
+  return one(*type, call.in(0).shape);
+}
+
 }  // namespace
 
 const OpDef& op_cast() {
-  static const OpDef def{.name = "Cast", .first_opset = 6, .run = &run};
+  static const OpDef def{.name = "Cast", .first_opset = 6, .run = &run, .infer = &infer, .data = DataFlow::moves_first};
   return def;
 }
 

@@ -1,5 +1,6 @@
 #include "reference/arguments.hpp"
 #include "reference/cast.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -7,10 +8,18 @@ namespace {
 // ONNX CastLike-15: Cast to the type of the second input, whose values do not matter.
 Result<std::vector<Tensor>> run(const OpCall& call) { return single_output(cast(call.in(0), call.in(1).type())); }
 
+Result<Facts> infer(const ShapeCall& call) { return one(call.in(1).type, call.in(0).shape); }
+
 }  // namespace
 
 const OpDef& op_cast_like() {
-  static const OpDef def{.name = "CastLike", .first_opset = 15, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "CastLike",
+                         .first_opset = 15,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run,
+                         .infer = &infer,
+                         .data = DataFlow::moves_first};
   return def;
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -57,10 +58,18 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return map_reals(call, [=](double value) { return clamp(value, low, high); });
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  for (std::size_t i = 1; i <= 2; ++i) {
+    if (const auto same = require_same_type(call, 0, i); !same) return same.error();
+    if (const auto scalar = require_single(call, i); !scalar) return scalar.error();
+  }
+  return infer_same(call);
+}
+
 }  // namespace
 
 const OpDef& op_clip() {
-  static const OpDef def{.name = "Clip", .first_opset = 6, .max_inputs = 3, .run = &run};
+  static const OpDef def{.name = "Clip", .first_opset = 6, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -28,10 +29,21 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(take(x, map));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  constexpr std::array kBoolean{DType::boolean};
+  if (const auto boolean = require_type(call, 1, kBoolean); !boolean) return boolean.error();
+  if (const auto list = require_rank(call, 1, 1); !list) return list.error();
+  if (!call.node.has("axis")) return one(call.in(0).type, Dims{Dimension()});
+  const auto axis = axis_argument(call, "axis", 0);
+  if (!axis) return axis.error();
+  return one(call.in(0).type, with_extent(call.in(0).shape, *axis, Dimension()));
+}
+
 }  // namespace
 
 const OpDef& op_compress() {
-  static const OpDef def{.name = "Compress", .first_opset = 9, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "Compress", .first_opset = 9, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

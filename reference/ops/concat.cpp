@@ -1,5 +1,6 @@
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -17,10 +18,33 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(concatenated(parts, *axis));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (!call.node.has("axis")) return op_error("axis is missing");
+  std::vector<const Dims*> parts;
+  std::optional<std::int64_t> rank;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.has_input(i)) return op_error(input_text(call, i) + " is left out");
+    parts.push_back(call.in(i).shape ? &*call.in(i).shape : nullptr);
+    if (!rank) rank = call.in(i).rank();
+  }
+  if (const auto same = require_one_type(call, call.inputs.size()); !same) return same.error();
+  if (!rank) return one(call.in(0).type, std::nullopt);
+  const auto axis = checked_axis(call.node.int_or("axis", 0), *rank);
+  if (!axis) return axis.error();
+  auto shape = concatenated_dims(parts, *axis);
+  if (!shape) return shape.error();
+  return one(call.in(0).type, std::move(*shape));
+}
+
 }  // namespace
 
 const OpDef& op_concat() {
-  static const OpDef def{.name = "Concat", .first_opset = 4, .max_inputs = kAnyNumber, .run = &run};
+  static const OpDef def{.name = "Concat",
+                         .first_opset = 4,
+                         .max_inputs = kAnyNumber,
+                         .run = &run,
+                         .infer = &infer,
+                         .data = DataFlow::moves_all};
   return def;
 }
 

@@ -1,4 +1,5 @@
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -24,10 +25,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return op_unsupported("has none of value, value_float(s), value_int(s); strings and sparse values are not handled");
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto value = call.node.tensor("value")) return Facts{facts_of(value)};
+  auto values = run({.node = call.node, .opset = call.opset, .inputs = {}});
+  if (!values) return values.error();
+  return Facts{facts_of(std::make_shared<const Tensor>(std::move(values->front())))};
+}
+
 }  // namespace
 
 const OpDef& op_constant() {
-  static const OpDef def{.name = "Constant", .min_inputs = 0, .max_inputs = 0, .run = &run};
+  static const OpDef def{.name = "Constant", .min_inputs = 0, .max_inputs = 0, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -20,10 +21,19 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(value->type(), *shape, std::vector<std::int64_t>(at(*count), value->integers()[0])));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  auto shape = extents_argument(call, 0);
+  if (!shape) return shape.error();
+  const auto value = call.node.tensor("value");
+  if (value && value->size() != 1)
+    return op_error(fmt::format("value is {}, expected one element", tensor_text(*value)));
+  return one(value ? value->type() : DType::float32, std::move(*shape));
+}
+
 }  // namespace
 
 const OpDef& op_constant_of_shape() {
-  static const OpDef def{.name = "ConstantOfShape", .first_opset = 9, .run = &run};
+  static const OpDef def{.name = "ConstantOfShape", .first_opset = 9, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/arithmetic.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -45,10 +46,21 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), x.shape(), std::move(sums)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const auto axis = scalar_argument(call, 1);
+  if (!axis) return axis.error();
+  if (*axis && call.in(0).shape) {
+    const auto checked = checked_axis(static_cast<std::int64_t>(**axis), *call.in(0).rank());
+    if (!checked) return checked.error();
+  }
+  return infer_same(call);
+}
+
 }  // namespace
 
 const OpDef& op_cum_sum() {
-  static const OpDef def{.name = "CumSum", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "CumSum", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -31,10 +32,23 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(std::move(*moved).reshaped({from[0], channels, from[2] * block, from[3] * block}));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto rank = require_rank(call, 0, 4); !rank) return rank.error();
+  const Dims from = call.in(0).shape.value_or(unknown_dims(4));
+  const std::int64_t block = call.node.int_or("blocksize", 0);
+  const auto in_rows = divided(from[1], block, "blocksize");
+  if (!in_rows) return in_rows.error();
+  const auto channels = divided(*in_rows, block, "blocksize");
+  if (!channels) return channels.error();
+  const std::array height{from[2], known(block)};
+  const std::array width{from[3], known(block)};
+  return one(call.in(0).type, Dims{from[0], *channels, product(height), product(width)});
+}
+
 }  // namespace
 
 const OpDef& op_depth_to_space() {
-  static const OpDef def{.name = "DepthToSpace", .run = &run};
+  static const OpDef def{.name = "DepthToSpace", .run = &run, .infer = &infer};
   return def;
 }
 

@@ -3,6 +3,7 @@
 #include "reference/arguments.hpp"
 #include "reference/quant.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -49,10 +50,27 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(*type, x.shape(), std::move(values)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = require_type(call, 0, kCodeTypes);
+  status = status ? require_same_type(call, 0, 2) : status;
+  status = status ? require_real(call, 1) : status;
+  status = status ? check_scales(call) : status;
+  if (!status) {
+    return status.error();
+  }
+  const bool named = call.node.int_or("output_dtype", 0) != 0;
+  const auto type = named ? type_argument(call, "output_dtype", DType::float32) : Result<DType>(call.in(1).type);
+  if (!type) {
+    return type.error();
+  }
+  return one(*type, call.in(0).shape);
+}
+
 }  // namespace
 
 const OpDef& op_dequantize_linear() {
-  static const OpDef def{.name = "DequantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run};
+  static const OpDef def{
+      .name = "DequantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,4 +1,5 @@
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -34,10 +35,15 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return outputs;
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const TensorFacts& x = call.in(0);
+  return Facts{typed(x.type, x.shape), typed(call.opset >= kMaskIsBoolean ? DType::boolean : x.type, x.shape)};
+}
+
 }  // namespace
 
 const OpDef& op_dropout() {
-  static const OpDef def{.name = "Dropout", .first_opset = 7, .max_inputs = 3, .run = &run};
+  static const OpDef def{.name = "Dropout", .first_opset = 7, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

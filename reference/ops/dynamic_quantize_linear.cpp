@@ -4,6 +4,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/quant.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -38,10 +39,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                      Tensor(DType::uint8, Shape{}, std::vector{zero_point})};
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const core::Status status = require_type(call, 0, kInputTypes); !status) {
+    return status.error();
+  }
+  return Facts{typed(DType::uint8, call.in(0).shape), typed(DType::float32, Dims()), typed(DType::uint8, Dims())};
+}
+
 }  // namespace
 
 const OpDef& op_dynamic_quantize_linear() {
-  static const OpDef def{.name = "DynamicQuantizeLinear", .first_opset = 11, .run = &run};
+  static const OpDef def{.name = "DynamicQuantizeLinear", .first_opset = 11, .run = &run, .infer = &infer};
   return def;
 }
 

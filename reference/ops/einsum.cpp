@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "reference/arguments.hpp"
+#include "reference/broadcast.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -40,7 +42,7 @@ Result<Labels> parse_term(std::string_view term, std::int64_t rank) {
 struct Equation {
   std::vector<Labels> operands;
   Labels output;
-  std::map<Label, std::int64_t> extents;
+  std::map<Label, Dimension> extents;
 };
 
 /// Without "->" the output has the ellipsis first, then the letters that stand once, in alphabetical order.
@@ -60,16 +62,22 @@ Labels implied_output(const Equation& equation) {
   return output;
 }
 
-core::Status read_operand(const Tensor& tensor, const Labels& labels, std::map<Label, std::int64_t>& extents) {
+core::Status read_operand(const Dims& shape, const Labels& labels, std::map<Label, Dimension>& extents) {
   for (std::size_t axis = 0; axis < labels.size(); ++axis) {
-    const std::int64_t extent = tensor.shape()[axis];
-    const auto [known, added] = extents.try_emplace(labels[axis], extent);
-    const bool stretches = labels[axis] < 0 && (extent == 1 || known->second == 1);
-    if (!added && known->second != extent && !stretches) {
-      return op_error(
-          fmt::format("equation: an index is {} long in one operand and {} in another", known->second, extent));
+    const auto [found, added] = extents.try_emplace(labels[axis], shape[axis]);
+    Dimension& extent = found->second;
+    if (labels[axis] < 0) {  // what an ellipsis stands for is broadcast
+      const auto joint = broadcast_dims({extent}, {shape[axis]});
+      if (!joint) {
+        return joint.error().within("equation");
+      }
+      extent = joint->front();
+    } else if (!may_equal(extent, shape[axis])) {
+      return op_error(fmt::format("equation: an index is {} long in one operand and {} in another", dim_text(extent),
+                                  dim_text(shape[axis])));
+    } else {
+      extent = sharper(extent, shape[axis]);
     }
-    known->second = stretches ? std::max(known->second, extent) : extent;
   }
   return core::success();
 }
@@ -91,23 +99,23 @@ Result<Labels> parse_output(std::string_view term, const Equation& equation) {
   return labels;
 }
 
-Result<Equation> parse(const OpCall& call) {
-  std::string text = call.node.string_or("equation", "");
+/// The equation for operands of these shapes.
+Result<Equation> parse(const Node& node, const std::vector<Dims>& shapes) {
+  std::string text = node.string_or("equation", "");
   std::erase(text, ' ');
   const std::size_t arrow = text.find("->");
   std::string_view left = std::string_view(text).substr(0, arrow);
   Equation equation;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::size_t comma = left.find(',');
-    if (!call.has_input(i) || (comma == std::string_view::npos) != (i + 1 == call.inputs.size())) {
-      return op_error(
-          fmt::format("equation \"{}\" does not have one term for each of {} inputs", text, call.inputs.size()));
+    if ((comma == std::string_view::npos) != (i + 1 == shapes.size())) {
+      return op_error(fmt::format("equation \"{}\" does not have one term for each of {} inputs", text, shapes.size()));
     }
-    Result<Labels> labels = parse_term(left.substr(0, comma), call.in(i).rank());
+    Result<Labels> labels = parse_term(left.substr(0, comma), static_cast<std::int64_t>(shapes[i].size()));
     if (!labels) {
       return labels.error();
     }
-    if (const core::Status status = read_operand(call.in(i), *labels, equation.extents); !status) {
+    if (const core::Status status = read_operand(shapes[i], *labels, equation.extents); !status) {
       return status.error();
     }
     equation.operands.push_back(std::move(*labels));
@@ -138,7 +146,14 @@ std::vector<std::int64_t> steps(const Tensor& tensor, const Labels& labels, cons
 
 /// ONNX Einsum-12: sums the products of the operands over every index that the output leaves out.
 Result<std::vector<Tensor>> run(const OpCall& call) {
-  const Result<Equation> equation = parse(call);
+  std::vector<Dims> shapes;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.has_input(i)) {
+      return op_error(input_text(call, i) + " is left out");
+    }
+    shapes.push_back(dims_of(call.in(i).shape()));
+  }
+  const Result<Equation> equation = parse(call.node, shapes);
   if (!equation) {
     return equation.error();
   }
@@ -150,7 +165,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   }
   Shape space;
   for (const Label label : order) {
-    space.push_back(equation->extents.at(label));
+    space.push_back(*equation->extents.at(label).value);
   }
   const Shape shape(space.begin(), space.begin() + static_cast<std::ptrdiff_t>(equation->output.size()));
   const Result<std::int64_t> products = checked_count(space);
@@ -186,10 +201,35 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(call.in(0).type(), shape, std::move(y)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  std::vector<Dims> shapes;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    core::Status status = call.has_input(i) ? require_real(call, i) : op_error(input_text(call, i) + " is left out");
+    status = status ? require_same_type(call, 0, i) : status;
+    if (!status) {
+      return status.error();
+    }
+    if (!call.in(i).shape) {
+      return one(call.in(0).type, std::nullopt);
+    }
+    shapes.push_back(*call.in(i).shape);
+  }
+  const Result<Equation> equation = parse(call.node, shapes);
+  if (!equation) {
+    return equation.error();
+  }
+  Dims shape;
+  for (const Label label : equation->output) {
+    shape.push_back(equation->extents.at(label));
+  }
+  return one(call.in(0).type, std::move(shape));
+}
+
 }  // namespace
 
 const OpDef& op_einsum() {
-  static const OpDef def{.name = "Einsum", .first_opset = 12, .min_inputs = 1, .max_inputs = kAnyNumber, .run = &run};
+  static const OpDef def{
+      .name = "Einsum", .first_opset = 12, .min_inputs = 1, .max_inputs = kAnyNumber, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,17 +1,23 @@
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
 #include "reference/broadcast.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
 
+Result<Facts> infer(const ShapeCall& call) {
+  const auto wanted = extents_argument(call, 1);
+  if (!wanted) return wanted.error();
+  auto shape = broadcast_known(call.in(0).shape, *wanted);
+  if (!shape) return shape.error();
+  return one(call.in(0).type, std::move(*shape));
+}
+
 // ONNX Expand-13: the shape to which the data's and the wanted one broadcast; the data's extents may be the larger.
 Result<std::vector<Tensor>> run(const OpCall& call) {
   const Tensor& x = call.in(0);
-  const auto wanted = integer_list(call, 1);
-  if (!wanted) return wanted.error();
-  if (const auto count = checked_count(*wanted); !count) return count.error();
-  const auto shape = broadcast_shape(x.shape(), *wanted);
+  const auto shape = ruled_shape(call, &infer);
   if (!shape) return shape.error();
   const std::vector<std::int64_t> strides = broadcast_strides(x.shape(), *shape);
   AxisMap map;
@@ -25,7 +31,13 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_expand() {
-  static const OpDef def{.name = "Expand", .first_opset = 8, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "Expand",
+                         .first_opset = 8,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run,
+                         .infer = &infer,
+                         .data = DataFlow::moves_first};
   return def;
 }
 

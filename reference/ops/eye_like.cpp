@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/cast.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -21,10 +22,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(cast(eye, *type));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto rank = require_rank(call, 0, 2); !rank) return rank.error();
+  const auto type = type_argument(call, "dtype", call.in(0).type);
+  if (!type) return type.error();
+  return one(*type, call.in(0).shape.value_or(unknown_dims(2)));
+}
+
 }  // namespace
 
 const OpDef& op_eye_like() {
-  static const OpDef def{.name = "EyeLike", .first_opset = 9, .run = &run};
+  static const OpDef def{.name = "EyeLike", .first_opset = 9, .run = &run, .infer = &infer};
   return def;
 }
 

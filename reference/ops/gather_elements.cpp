@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/element_index.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -13,10 +14,21 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(elements_at(call.in(0), *from, call.in(1).shape()));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto integer = require_integer(call, 1); !integer) return integer.error();
+  if (const auto axis = axis_argument(call, "axis", 0); !axis) return axis.error();
+  const auto rank = call.in(0).rank();
+  if (rank) {
+    if (const auto same = require_rank(call, 1, at(*rank)); !same) return same.error();
+  }
+  return one(call.in(0).type, call.in(1).shape);
+}
+
 }  // namespace
 
 const OpDef& op_gather_elements() {
-  static const OpDef def{.name = "GatherElements", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "GatherElements", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

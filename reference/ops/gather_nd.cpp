@@ -1,5 +1,6 @@
 #include "reference/arguments.hpp"
 #include "reference/element_index.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -19,10 +20,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(elements_at(call.in(0), positions, shape));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  auto shape = blocks_dims(call, call.node.int_or("batch_dims", 0));
+  if (!shape) return shape.error();
+  return one(call.in(0).type, std::move(*shape));
+}
+
 }  // namespace
 
 const OpDef& op_gather_nd() {
-  static const OpDef def{.name = "GatherND", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "GatherND", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -2,6 +2,7 @@
 
 #include "reference/normalization.hpp"
 #include "reference/op_checks.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -18,11 +19,28 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return normalize_groups(call, groups, call.opset < 21 ? groups : x.shape()[1]);
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = require_least_rank(call, 0, 3);
+  const std::int64_t groups = call.node.int_or("num_groups", 0);
+  const auto divides = divided(extent_of(call.in(0), 1), groups, "num_groups");
+  if (!divides) {
+    return divides.error();
+  }
+  for (std::size_t index = 1; index < 3; ++index) {
+    status = status ? require_real(call, index) : status;
+    status = status ? require_shape(call, index, {call.opset < 21 ? known(groups) : extent_of(call.in(0), 1)}) : status;
+  }
+  if (!status) {
+    return status.error();
+  }
+  return infer_same_real(call);
+}
+
 }  // namespace
 
 const OpDef& op_group_normalization() {
   static const OpDef def{
-      .name = "GroupNormalization", .first_opset = 18, .min_inputs = 3, .max_inputs = 3, .run = &run};
+      .name = "GroupNormalization", .first_opset = 18, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

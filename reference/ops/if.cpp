@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
+#include <array>
+
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -13,10 +18,39 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return (*call.run_subgraph)(*branch, {});
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  constexpr std::array kBoolean{DType::boolean};
+  if (const auto boolean = require_type(call, 0, kBoolean); !boolean) return boolean.error();
+  const auto condition = scalar_argument(call, 0);
+  if (!condition) return condition.error();
+  const auto then_branch = call.node.graph("then_branch");
+  const auto else_branch = call.node.graph("else_branch");
+  if (!then_branch || !else_branch || call.infer_subgraph == nullptr) return op_error("a branch is missing");
+  const auto then_facts = (*call.infer_subgraph)(*then_branch, {});
+  if (!then_facts) return then_facts.error().within("then_branch");
+  const auto else_facts = (*call.infer_subgraph)(*else_branch, {});
+  if (!else_facts) return else_facts.error().within("else_branch");
+  if (then_facts->size() != else_facts->size()) {
+    return op_error(fmt::format("the branches have {} and {} outputs", then_facts->size(), else_facts->size()));
+  }
+  if (*condition) return **condition != 0.0 ? *then_facts : *else_facts;
+  Facts outputs;
+  for (std::size_t i = 0; i < then_facts->size(); ++i) {
+    const TensorFacts& first = (*then_facts)[i];
+    const TensorFacts& second = (*else_facts)[i];
+    if (first.type != second.type && first.type != DType::undefined && second.type != DType::undefined) {
+      return op_error(
+          fmt::format("output {} is {} in one branch and {} in the other", i, facts_text(first), facts_text(second)));
+    }
+    outputs.push_back(common(first, second));
+  }
+  return outputs;
+}
+
 }  // namespace
 
 const OpDef& op_if() {
-  static const OpDef def{.name = "If", .run = &run};
+  static const OpDef def{.name = "If", .run = &run, .infer = &infer};
   return def;
 }
 

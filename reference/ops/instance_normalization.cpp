@@ -1,4 +1,5 @@
 #include "reference/normalization.hpp"
+#include "reference/shape_rules.hpp"
 #include "reference/windows.hpp"
 
 namespace assay::reference {
@@ -14,11 +15,27 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return normalize_groups(call, channels, channels);
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = require_spatial_axes(call);
+  for (std::size_t index = 1; index < 3; ++index) {
+    status = status ? require_real(call, index) : status;
+    status = status ? require_shape(call, index, {extent_of(call.in(0), 1)}) : status;
+  }
+  if (!status) {
+    return status.error();
+  }
+  return infer_same_real(call);
+}
+
 }  // namespace
 
 const OpDef& op_instance_normalization() {
-  static const OpDef def{
-      .name = "InstanceNormalization", .first_opset = 6, .min_inputs = 3, .max_inputs = 3, .run = &run};
+  static const OpDef def{.name = "InstanceNormalization",
+                         .first_opset = 6,
+                         .min_inputs = 3,
+                         .max_inputs = 3,
+                         .run = &run,
+                         .infer = &infer};
   return def;
 }
 

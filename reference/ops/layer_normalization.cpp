@@ -3,6 +3,7 @@
 #include "reference/arguments.hpp"
 #include "reference/broadcast.hpp"
 #include "reference/normalization.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -67,11 +68,29 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                      Tensor(DType::float32, reduced, std::move(inverse_deviations))};
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  core::Status status = require_real(call, 0);
+  for (std::size_t index = 1; index < 3 && status; ++index) {
+    status = call.has_input(index) ? require_real(call, index) : status;
+    status = status ? require_broadcast_to(call, index, call.in(0).shape) : status;
+  }
+  const auto axis = axis_argument(call, "axis", -1);
+  if (!status || !axis) {
+    return status ? axis.error() : status.error();
+  }
+  std::optional<Dims> reduced = call.in(0).shape;
+  if (reduced) {
+    std::fill(reduced->begin() + **axis, reduced->end(), known(1));
+  }
+  return Facts{typed(call.in(0).type, call.in(0).shape), typed(DType::float32, reduced),
+               typed(DType::float32, reduced)};
+}
+
 }  // namespace
 
 const OpDef& op_layer_normalization() {
   static const OpDef def{
-      .name = "LayerNormalization", .first_opset = 17, .min_inputs = 2, .max_inputs = 3, .run = &run};
+      .name = "LayerNormalization", .first_opset = 17, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

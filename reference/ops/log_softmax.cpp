@@ -1,3 +1,4 @@
+#include "reference/shape_rules.hpp"
 #include "reference/softmax.hpp"
 
 namespace assay::reference {
@@ -9,7 +10,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) { return softmax_lines(call,
 }  // namespace
 
 const OpDef& op_log_softmax() {
-  static const OpDef def{.name = "LogSoftmax", .run = &run};
+  static const OpDef def{.name = "LogSoftmax", .run = &run, .infer = &infer_softmax};
   return def;
 }
 

@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 #include "reference/subgraph.hpp"
 
 namespace assay::reference {
@@ -13,15 +14,25 @@ constexpr std::int64_t kIterationLimit = std::int64_t{1} << 24U;
 /// Loop's inputs: trip count, condition (each may be left out), then the carried values.
 constexpr std::size_t kFirstCarried = 2;
 
-// ONNX Loop-16: body(iteration, condition, carried…) → (condition, carried…, scanned…), while the condition holds.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+/// The body, whose inputs and outputs fit the node's carried values.
+template <typename Call>
+Result<model::GraphPtr> body_of(const Call& call, bool runs) {
   const auto body = call.node.graph("body");
-  if (!body || call.run_subgraph == nullptr) return op_error("body is missing");
+  if (!body || !runs) return op_error("body is missing");
   const std::size_t carried_count = call.inputs.size() > kFirstCarried ? call.inputs.size() - kFirstCarried : 0;
   if (body->inputs.size() != carried_count + 2 || body->outputs.size() < carried_count + 1) {
     return op_error(fmt::format("body has {} inputs and {} outputs for {} carried values", body->inputs.size(),
                                 body->outputs.size(), carried_count));
   }
+  return body;
+}
+
+// ONNX Loop-16: body(iteration, condition, carried…) → (condition, carried…, scanned…), while the condition holds.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const auto found = body_of(call, call.run_subgraph != nullptr);
+  if (!found) return found.error();
+  const model::GraphPtr& body = *found;
+  const std::size_t carried_count = call.inputs.size() > kFirstCarried ? call.inputs.size() - kFirstCarried : 0;
   auto trips = call.has_input(0) ? integer_scalar(call, 0) : Result<std::int64_t>(kIterationLimit + 1);
   if (!trips) return trips.error();
   auto condition = call.has_input(1) ? integer_scalar(call, 1) : Result<std::int64_t>(std::int64_t{1});
@@ -61,10 +72,36 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return results;
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const auto body = body_of(call, call.infer_subgraph != nullptr);
+  if (!body) return body.error();
+  if (const auto single = require_single(call, 0); !single) return single.error();
+  if (const auto single = require_single(call, 1); !single) return single.error();
+  Facts carried;
+  for (std::size_t i = kFirstCarried; i < call.inputs.size(); ++i) {
+    if (!call.has_input(i)) return op_error(input_text(call, i) + " is left out");
+    carried.push_back(call.in(i));
+  }
+  const auto iterated = infer_iterations(std::move(carried), 1, [&](const Facts& states) {
+    std::map<std::string, TensorFacts> bound{{(*body)->inputs[0].name, typed(DType::int64, Dims())},
+                                             {(*body)->inputs[1].name, typed(DType::boolean, Dims())}};
+    for (std::size_t i = 0; i < states.size(); ++i) bound.emplace((*body)->inputs[i + 2].name, states[i]);
+    return (*call.infer_subgraph)(**body, bound);
+  });
+  if (!iterated) return iterated.error().within("body");
+  Facts outputs = iterated->states;
+  for (std::size_t i = iterated->states.size() + 1; i < iterated->outputs.size(); ++i) {
+    auto scanned = stacked(iterated->outputs[i], 0, Dimension());
+    if (!scanned) return scanned.error();
+    outputs.push_back(std::move(*scanned));
+  }
+  return outputs;
+}
+
 }  // namespace
 
 const OpDef& op_loop() {
-  static const OpDef def{.name = "Loop", .min_inputs = 0, .max_inputs = kAnyNumber, .run = &run};
+  static const OpDef def{.name = "Loop", .min_inputs = 0, .max_inputs = kAnyNumber, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -41,7 +42,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_lp_normalization() {
-  static const OpDef def{.name = "LpNormalization", .run = &run};
+  static const OpDef def{.name = "LpNormalization", .run = &run, .infer = &infer_same_along_axis};
   return def;
 }
 

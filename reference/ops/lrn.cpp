@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -42,10 +43,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), x.shape(), std::move(y)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const core::Status status = require_least_rank(call, 0, 3); !status) {
+    return status.error();
+  }
+  return infer_same_real(call);
+}
+
 }  // namespace
 
 const OpDef& op_lrn() {
-  static const OpDef def{.name = "LRN", .run = &run};
+  static const OpDef def{.name = "LRN", .run = &run, .infer = &infer};
   return def;
 }
 

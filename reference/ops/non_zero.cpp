@@ -1,4 +1,5 @@
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -20,10 +21,15 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       Tensor(DType::int64, {x.rank(), static_cast<std::int64_t>(found.size())}, std::move(coordinates)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const auto rank = call.in(0).rank();
+  return one(DType::int64, Dims{rank ? known(*rank) : Dimension(), Dimension()});
+}
+
 }  // namespace
 
 const OpDef& op_non_zero() {
-  static const OpDef def{.name = "NonZero", .first_opset = 9, .run = &run};
+  static const OpDef def{.name = "NonZero", .first_opset = 9, .run = &run, .infer = &infer};
   return def;
 }
 

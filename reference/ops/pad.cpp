@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -13,8 +15,8 @@ constexpr std::int64_t kPadsAreInput = 11;
 
 enum class Mode { constant, reflect, edge, wrap };
 
-Result<Mode> mode_of(const OpCall& call) {
-  const std::string name = call.node.string_or("mode", "constant");
+Result<Mode> mode_of(const Node& node) {
+  const std::string name = node.string_or("mode", "constant");
   if (name == "constant") return Mode::constant;
   if (name == "reflect") return Mode::reflect;
   if (name == "edge") return Mode::edge;
@@ -108,7 +110,7 @@ Result<std::vector<std::int64_t>> padded_axis(const std::vector<std::int64_t>& t
 // ONNX Pad-19; pads and value are attributes before opset 11.
 Result<std::vector<Tensor>> run(const OpCall& call) {
   const Tensor& x = call.in(0);
-  const auto mode = mode_of(call);
+  const auto mode = mode_of(call.node);
   if (!mode) return mode.error();
   const auto pads = pads_of(call, x.rank());
   if (!pads) return pads.error();
@@ -131,10 +133,45 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(take(x, map, fill, integer_fill));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const TensorFacts& x = call.in(0);
+  if (const auto mode = mode_of(call.node); !mode) return mode.error();
+  if (const auto same = require_same_type(call, 0, 2); !same) return same.error();
+  if (const auto single = require_single(call, 2); !single) return single.error();
+  const auto pads = list_argument(call, "pads", 1);
+  if (!pads) return pads.error();
+  if (!pads->given) return op_error("pads are missing");
+  const auto axes = list_argument(call, "", 3);
+  if (!axes) return axes.error();
+  if (!x.shape) {
+    const bool counted = pads->elements && !axes->given;
+    return one(x.type, counted ? std::optional(unknown_dims(pads->elements->size() / 2)) : std::nullopt);
+  }
+  if (!pads->elements || (axes->given && !axes->all())) return one(x.type, unknown_dims(x.shape->size()));
+  Shape named(x.shape->size());
+  std::iota(named.begin(), named.end(), 0);
+  const auto checked = checked_axes(axes->given ? *axes->all() : named, *x.rank());
+  if (!checked) return checked.error();
+  if (pads->elements->size() != 2 * checked->size()) {
+    return op_error(fmt::format("{} pads for {} axes, expected two for each", pads->elements->size(), checked->size()));
+  }
+  Dims shape = *x.shape;
+  for (std::size_t i = 0; i < checked->size(); ++i) {
+    Dimension& extent = shape[at((*checked)[i])];
+    const std::array terms{extent, (*pads->elements)[i], (*pads->elements)[checked->size() + i]};
+    extent = sum(terms);
+    if (extent.value && *extent.value < 0) {
+      return op_error(fmt::format("pads {} leave axis {} of {} a negative extent", dims_text(*pads->elements),
+                                  (*checked)[i], facts_text(x)));
+    }
+  }
+  return one(x.type, std::move(shape));
+}
+
 }  // namespace
 
 const OpDef& op_pad() {
-  static const OpDef def{.name = "Pad", .first_opset = 2, .max_inputs = 4, .run = &run};
+  static const OpDef def{.name = "Pad", .first_opset = 2, .max_inputs = 4, .run = &run, .infer = &infer};
   return def;
 }
 

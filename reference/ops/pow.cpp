@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -44,10 +45,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(base.type(), *shape, std::move(integers)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  auto shape = broadcast_known(call.in(0).shape, call.in(1).shape);
+  if (!shape) return shape.error();
+  return one(call.in(0).type, std::move(*shape));
+}
+
 }  // namespace
 
 const OpDef& op_pow() {
-  static const OpDef def{.name = "Pow", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "Pow", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

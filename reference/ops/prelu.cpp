@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -16,10 +17,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return binary(call, [](auto value, auto slope) { return value < 0 ? times(slope, value) : value; });
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto same = require_same_type(call, 0, 1); !same) return same.error();
+  if (const auto fits = require_broadcast_to(call, 1, call.in(0).shape); !fits) return fits.error();
+  return infer_same(call);
+}
+
 }  // namespace
 
 const OpDef& op_prelu() {
-  static const OpDef def{.name = "PRelu", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "PRelu", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

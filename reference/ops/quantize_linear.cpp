@@ -7,6 +7,7 @@
 #include "reference/arguments.hpp"
 #include "reference/quant.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -75,10 +76,28 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(*type, x.shape(), std::move(codes)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const core::Status status = check_scales(call); !status) {
+    return status.error();
+  }
+  const bool named = call.node.int_or("output_dtype", 0) != 0;
+  const DType of_zero_point = call.has_input(2) ? call.in(2).type : DType::uint8;
+  const auto type = named ? type_argument(call, "output_dtype", DType::uint8) : Result<DType>(of_zero_point);
+  if (!type) {
+    return type.error();
+  }
+  if (call.has_input(2) && of_zero_point != DType::undefined && of_zero_point != *type) {
+    return op_error(fmt::format("output_dtype is {}, but {} has type {}", core::dtype_name(*type), input_text(call, 2),
+                                core::dtype_name(of_zero_point)));
+  }
+  return one(*type, call.in(0).shape);
+}
+
 }  // namespace
 
 const OpDef& op_quantize_linear() {
-  static const OpDef def{.name = "QuantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run};
+  static const OpDef def{
+      .name = "QuantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

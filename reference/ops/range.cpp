@@ -4,6 +4,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/arithmetic.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -43,10 +44,30 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(type, shape, std::move(values)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto same = require_one_type(call, 3); !same) return same.error();
+  std::array<double, 3> numbers{};
+  Dimension count;
+  bool all_known = true;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto number = scalar_argument(call, i);
+    if (!number) return number.error();
+    all_known = all_known && *number;
+    numbers[i] = number->value_or(0.0);
+  }
+  if (all_known) {
+    const auto exact = count_of(numbers[0], numbers[1], numbers[2]);
+    if (!exact) return exact.error();
+    count = known(*exact);
+  }
+  return one(call.in(0).type, Dims{count});
+}
+
 }  // namespace
 
 const OpDef& op_range() {
-  static const OpDef def{.name = "Range", .first_opset = 11, .min_inputs = 3, .max_inputs = 3, .run = &run};
+  static const OpDef def{
+      .name = "Range", .first_opset = 11, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -8,6 +9,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/resample.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -16,9 +18,9 @@ constexpr std::int64_t kScalesOnly = 10;  // Resize-10: inputs X and scales, no 
 
 /// The value that `attribute` names.
 template <typename Value, std::size_t N>
-Result<Value> choice(const OpCall& call, std::string_view attribute,
+Result<Value> choice(const Node& node, std::string_view attribute,
                      const std::array<std::pair<std::string_view, Value>, N>& choices) {
-  const std::string wanted = call.node.string_or(attribute, choices.front().first);
+  const std::string wanted = node.string_or(attribute, choices.front().first);
   std::string known;
   for (const auto& [name, value] : choices) {
     if (name == wanted) return value;
@@ -45,7 +47,7 @@ Result<ResampleRules> rules_of(const OpCall& call) {
                                   std::pair{std::string_view("floor"), Rounding::floor},
                                   std::pair{std::string_view("ceil"), Rounding::ceil}};
   ResampleRules rules;
-  const auto mode = choice(call, "mode", kModes);
+  const auto mode = choice(call.node, "mode", kModes);
   if (!mode) return mode.error();
   rules.mode = *mode;
   if (call.opset <= kScalesOnly) {
@@ -53,9 +55,9 @@ Result<ResampleRules> rules_of(const OpCall& call) {
     rules.rounding = Rounding::outward;
     return rules;
   }
-  const auto coordinates = choice(call, "coordinate_transformation_mode", kCoordinates);
+  const auto coordinates = choice(call.node, "coordinate_transformation_mode", kCoordinates);
   if (!coordinates) return coordinates.error();
-  const auto rounding = choice(call, "nearest_mode", kRoundings);
+  const auto rounding = choice(call.node, "nearest_mode", kRoundings);
   if (!rounding) return rounding.error();
   rules.coordinates = *coordinates;
   rules.rounding = *rounding;
@@ -78,18 +80,23 @@ Result<std::vector<double>> numbers_for_axes(const OpCall& call, std::size_t ind
   return list;
 }
 
-core::Status set_scales(const Tensor& x, const std::vector<double>& scales, std::vector<AxisResample>& axes) {
+/// floor(extent * scale) in float32, as ONNX's own shape inference has it: float32's 0.7 times 10 is 7 and not 6.
+Result<std::int64_t> scaled_extent(std::int64_t extent, double scale, std::int64_t axis) {
+  if (!(scale > 0.0) || std::isinf(scale)) {
+    return op_error(fmt::format("scale {} of axis {} is not positive and finite", scale, axis));
+  }
+  const float product = static_cast<float>(extent) * static_cast<float>(scale);
+  if (!(product < static_cast<float>(kElementLimit))) {
+    return op_error(fmt::format("scale {} makes extent {} of axis {} too large", scale, extent, axis));
+  }
+  return static_cast<std::int64_t>(std::floor(product));
+}
+
+core::Status set_scales(const Shape& shape, const std::vector<double>& scales, std::vector<AxisResample>& axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!(scales[i] > 0.0) || std::isinf(scales[i])) {
-      return op_error(fmt::format("scale {} of axis {} is not positive and finite", scales[i], axes[i].axis));
-    }
-    // floor(input * scale) in float32, as ONNX's own shape inference has it: float32's 0.7 times 10 is 7 and not 6.
-    const float product = static_cast<float>(x.shape()[at(axes[i].axis)]) * static_cast<float>(scales[i]);
-    if (!(product < static_cast<float>(kElementLimit))) {
-      return op_error(
-          fmt::format("scale {} makes {} too large along axis {}", scales[i], tensor_text(x), axes[i].axis));
-    }
-    axes[i].extent = static_cast<std::int64_t>(std::floor(product));
+    const auto extent = scaled_extent(shape[at(axes[i].axis)], scales[i], axes[i].axis);
+    if (!extent) return extent.error();
+    axes[i].extent = *extent;
     axes[i].scale_output = scales[i];
   }
   return core::success();
@@ -97,23 +104,28 @@ core::Status set_scales(const Tensor& x, const std::vector<double>& scales, std:
 
 /// keep_aspect_ratio_policy: with not_larger (not_smaller) the smallest (largest) scale holds for every axis, and the
 /// extents are rounded, halves up.
-core::Status set_sizes(const OpCall& call, const std::vector<double>& sizes, std::vector<AxisResample>& axes) {
-  const Tensor& x = call.in(0);
+enum class Policy { stretch, not_larger, not_smaller };
+Result<Policy> policy_of(const Node& node) {
+  constexpr std::array kPolicies{std::pair{std::string_view("stretch"), Policy::stretch},
+                                 std::pair{std::string_view("not_larger"), Policy::not_larger},
+                                 std::pair{std::string_view("not_smaller"), Policy::not_smaller}};
+  return choice(node, "keep_aspect_ratio_policy", kPolicies);
+}
+
+core::Status set_sizes(const Node& node, const Shape& shape, const std::vector<double>& sizes,
+                       std::vector<AxisResample>& axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!(sizes[i] >= 0.0 && sizes[i] <= static_cast<double>(kElementLimit))) {
       return op_error(fmt::format("size {} of axis {} is out of all proportion", sizes[i], axes[i].axis));
     }
     axes[i].extent = static_cast<std::int64_t>(sizes[i]);
     axes[i].scale_output = sizes[i];
-    axes[i].scale_input = static_cast<double>(x.shape()[at(axes[i].axis)]);
+    axes[i].scale_input = static_cast<double>(shape[at(axes[i].axis)]);
   }
-  enum class Policy { stretch, not_larger, not_smaller };
-  constexpr std::array kPolicies{std::pair{std::string_view("stretch"), Policy::stretch},
-                                 std::pair{std::string_view("not_larger"), Policy::not_larger},
-                                 std::pair{std::string_view("not_smaller"), Policy::not_smaller}};
-  const auto policy = choice(call, "keep_aspect_ratio_policy", kPolicies);
+  const auto policy = policy_of(node);
   if (!policy) return policy.error();
-  if (*policy == Policy::stretch || axes.empty() || x.size() == 0) return core::success();
+  const bool empty = std::ranges::find(shape, 0) != shape.end();
+  if (*policy == Policy::stretch || axes.empty() || empty) return core::success();
   AxisResample common = axes.front();
   for (const AxisResample& axis : axes) {
     // a / b against c / d, without dividing.
@@ -131,15 +143,86 @@ core::Status set_sizes(const OpCall& call, const std::vector<double>& sizes, std
   return core::success();
 }
 
-/// The axes that the node names, or all, with their regions of interest.
-Result<std::vector<AxisResample>> axes_of(const OpCall& call, Coordinates coordinates) {
-  const std::int64_t rank = call.in(0).rank();
-  std::vector<std::int64_t> named = call.node.ints_or("axes");
-  if (!call.node.has("axes")) {
+/// The axes that the node names, or all of `rank`.
+Result<std::vector<std::int64_t>> named_axes(const Node& node, std::int64_t rank) {
+  std::vector<std::int64_t> named = node.ints_or("axes");
+  if (!node.has("axes")) {
     named.resize(at(rank));
     std::iota(named.begin(), named.end(), 0);
   }
-  const auto checked = checked_axes(named, rank);
+  return checked_axes(named, rank);
+}
+
+/// The extents that `sizes` give to `axes` of x, as far as known.
+core::Status resize_to(const ShapeCall& call, const Dims& sizes, const std::vector<std::int64_t>& axes, Dims& shape) {
+  const auto policy = policy_of(call.node);
+  if (!policy) return policy.error();
+  const auto from = reference::sizes(shape);
+  const auto to = reference::sizes(sizes);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    shape[at(axes[i])] = *policy == Policy::stretch ? sizes[i] : Dimension();
+  }
+  if (!from || !to) return core::success();
+  std::vector<AxisResample> resampled;
+  for (const std::int64_t axis : axes) resampled.push_back({.axis = axis});
+  const auto set = set_sizes(call.node, *from, std::vector<double>(to->begin(), to->end()), resampled);
+  for (const AxisResample& axis : resampled) shape[at(axis.axis)] = known(axis.extent);
+  return set;
+}
+
+/// The extents that the constant `scales` give to `axes` of x.
+core::Status scale_by(const std::vector<double>& scales, const std::vector<std::int64_t>& axes, Dims& shape) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Dimension& extent = shape[at(axes[i])];
+    const auto scaled = scaled_extent(extent.value.value_or(1), scales[i], axes[i]);
+    if (!scaled) return scaled.error();
+    if (extent.value || scales[i] != 1.0) extent = extent.value ? known(*scaled) : Dimension();
+  }
+  return core::success();
+}
+
+/// The list in input `index` is there: it is not left out, and not known to be empty, which means the same.
+bool lists_something(const ShapeCall& call, std::size_t index) {
+  return call.has_input(index) && call.in(index).size().value != 0;
+}
+
+Result<Facts> infer(const ShapeCall& call) {
+  const TensorFacts& x = call.in(0);
+  const bool old = call.opset <= kScalesOnly;
+  const std::size_t scales = old ? 1 : 2;
+  const bool by_scales = lists_something(call, scales);
+  const bool by_sizes = !old && lists_something(call, 3);
+  const std::size_t index = by_sizes ? 3 : scales;
+  const bool certain = call.has_input(index) && call.in(index).size().value;
+  if (!x.shape) return one(x.type, std::nullopt);
+  const auto axes = named_axes(call.node, *x.rank());
+  if (!axes) return axes.error();
+  if (by_scales == by_sizes && (certain || !by_scales) && !axes->empty()) {
+    return op_error("expected one of scales and sizes, found both or none");
+  }
+  Dims shape = *x.shape;
+  const auto count = static_cast<std::int64_t>(axes->size());
+  if (certain && !may_equal(call.in(index).size(), known(count))) {
+    return op_error(
+        fmt::format("{} is {}, expected {} numbers", input_text(call, index), facts_text(call.in(index)), count));
+  }
+  const auto list = call.has_input(index) ? call.in(index).integers() : std::nullopt;
+  const auto value = call.has_input(index) ? call.in(index).value : nullptr;
+  core::Status status = core::success();
+  if (by_sizes && list) {
+    status = resize_to(call, *list, *axes, shape);
+  } else if (!by_sizes && value != nullptr) {
+    status = scale_by(value->to_reals(), *axes, shape);
+  } else {
+    for (const std::int64_t axis : *axes) shape[at(axis)] = {};
+  }
+  if (!status) return status.error();
+  return one(x.type, std::move(shape));
+}
+
+/// The axes that the node names, or all, with their regions of interest.
+Result<std::vector<AxisResample>> axes_of(const OpCall& call, Coordinates coordinates) {
+  const auto checked = named_axes(call.node, call.in(0).rank());
   if (!checked) return checked.error();
   std::vector<AxisResample> axes;
   for (const std::int64_t axis : *checked) axes.push_back({.axis = axis, .extent = call.in(0).shape()[at(axis)]});
@@ -169,7 +252,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   if (scales->empty() == sizes->empty() && !axes->empty()) {
     return op_error(fmt::format("{} scales and {} sizes; expected one of the two", scales->size(), sizes->size()));
   }
-  const core::Status set = scales->empty() ? set_sizes(call, *sizes, *axes) : set_scales(call.in(0), *scales, *axes);
+  const core::Status set = scales->empty() ? set_sizes(call.node, call.in(0).shape(), *sizes, *axes)
+                                           : set_scales(call.in(0).shape(), *scales, *axes);
   if (!set) return set.error();
   return single_output(resample(call.in(0), *rules, *axes));
 }
@@ -177,7 +261,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_resize() {
-  static const OpDef def{.name = "Resize", .first_opset = 10, .max_inputs = 4, .run = &run};
+  static const OpDef def{.name = "Resize", .first_opset = 10, .max_inputs = 4, .run = &run, .infer = &infer};
   return def;
 }
 

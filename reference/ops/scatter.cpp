@@ -1,4 +1,5 @@
 #include "reference/element_index.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 
@@ -9,7 +10,8 @@ const OpDef& op_scatter() {
                          .last_opset = 10,
                          .min_inputs = 3,
                          .max_inputs = 3,
-                         .run = &scatter_along_axis};
+                         .run = &scatter_along_axis,
+                         .infer = &infer_scatter_along_axis};
   return def;
 }
 

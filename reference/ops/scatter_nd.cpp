@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/element_index.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -25,10 +26,21 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(scattered(call.in(0), positions, updates, call.node.string_or("reduction", "none")));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const auto shape = blocks_dims(call, 0);
+  if (!shape) return shape.error();
+  if (const auto same = require_same_type(call, 0, 2); !same) return same.error();
+  if (*shape) {
+    if (const auto fits = require_shape(call, 2, **shape); !fits) return fits.error();
+  }
+  return infer_same(call);
+}
+
 }  // namespace
 
 const OpDef& op_scatter_nd() {
-  static const OpDef def{.name = "ScatterND", .first_opset = 11, .min_inputs = 3, .max_inputs = 3, .run = &run};
+  static const OpDef def{
+      .name = "ScatterND", .first_opset = 11, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
   return def;
 }
 

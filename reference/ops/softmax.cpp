@@ -1,5 +1,7 @@
 #include "reference/softmax.hpp"
 
+#include "reference/shape_rules.hpp"
+
 namespace assay::reference {
 namespace {
 
@@ -9,7 +11,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) { return softmax_lines(call,
 }  // namespace
 
 const OpDef& op_softmax() {
-  static const OpDef def{.name = "Softmax", .run = &run};
+  static const OpDef def{.name = "Softmax", .run = &run, .infer = &infer_softmax};
   return def;
 }
 

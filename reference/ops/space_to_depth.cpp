@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -21,10 +22,22 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(std::move(*moved).reshaped({from[0], from[1] * block * block, height, width}));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto rank = require_rank(call, 0, 4); !rank) return rank.error();
+  const Dims from = call.in(0).shape.value_or(unknown_dims(4));
+  const std::int64_t block = call.node.int_or("blocksize", 0);
+  const auto height = divided(from[2], block, "blocksize");
+  if (!height) return height.error();
+  const auto width = divided(from[3], block, "blocksize");
+  if (!width) return width.error();
+  const std::array channels{from[1], known(block), known(block)};
+  return one(call.in(0).type, Dims{from[0], product(channels), *height, *width});
+}
+
 }  // namespace
 
 const OpDef& op_space_to_depth() {
-  static const OpDef def{.name = "SpaceToDepth", .run = &run};
+  static const OpDef def{.name = "SpaceToDepth", .run = &run, .infer = &infer};
   return def;
 }
 

@@ -2,6 +2,7 @@
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -9,7 +10,8 @@ namespace {
 constexpr std::int64_t kCountIsAttribute = 18;
 
 /// Equal parts; from opset 18 the last one may be smaller (num_outputs).
-Result<std::vector<std::int64_t>> equal_parts(const OpCall& call, std::int64_t extent) {
+template <typename Call>
+Result<std::vector<std::int64_t>> equal_parts(const Call& call, std::int64_t extent) {
   const auto outputs = static_cast<std::int64_t>(call.node.outputs.size());
   if (call.opset < kCountIsAttribute && outputs > 0 && extent % outputs != 0) {
     return op_error(fmt::format("extent {} does not split into {} equal parts", extent, outputs));
@@ -23,6 +25,31 @@ Result<std::vector<std::int64_t>> equal_parts(const OpCall& call, std::int64_t e
   sizes.back() = extent - size * (parts - 1);
   if (sizes.back() < 0) return op_error(fmt::format("extent {} does not split into {} parts", extent, parts));
   return sizes;
+}
+
+Result<Facts> infer(const ShapeCall& call) {
+  const TensorFacts& x = call.in(0);
+  const auto axis = axis_argument(call, "axis", 0);
+  if (!axis) return axis.error();
+  const auto given = list_argument(call, "split", 1);
+  if (!given) return given.error();
+  const Dimension extent = *axis ? extent_of(x, at(**axis)) : Dimension();
+  Dims parts = given->elements.value_or(unknown_dims(call.node.outputs.size()));
+  if (!given->given && extent.value) {
+    const auto equal = equal_parts(call, *extent.value);
+    if (!equal) return equal.error();
+    parts = dims_of(*equal);
+  }
+  if (parts.size() < call.node.outputs.size() || !may_equal(sum(parts), extent)) {
+    return op_error(fmt::format("split {} does not add up to extent {} of {}, or to {} outputs", dims_text(parts),
+                                dim_text(extent), facts_text(x), call.node.outputs.size()));
+  }
+  Facts outputs;
+  for (const Dimension& part : parts) {
+    if (part.value && *part.value < 0) return op_error(fmt::format("split {} has a negative part", dims_text(parts)));
+    outputs.push_back(typed(x.type, with_extent(x.shape, *axis, part)));
+  }
+  return outputs;
 }
 
 // ONNX Split-18; sizes are an attribute before opset 13 and an input since.
@@ -54,7 +81,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_split() {
-  static const OpDef def{.name = "Split", .first_opset = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{
+      .name = "Split", .first_opset = 2, .max_inputs = 2, .run = &run, .infer = &infer, .data = DataFlow::moves_first};
   return def;
 }
 

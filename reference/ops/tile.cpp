@@ -2,25 +2,37 @@
 
 #include "reference/arguments.hpp"
 #include "reference/axis_map.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
 
 // ONNX Tile-13: repeats[i] copies along axis i.
+Result<Facts> infer(const ShapeCall& call) {
+  const TensorFacts& x = call.in(0);
+  const auto repeats = extents_argument(call, 1);
+  if (!repeats) return repeats.error();
+  if (!x.shape) return one(x.type, *repeats ? std::optional(unknown_dims((*repeats)->size())) : std::nullopt);
+  if (!*repeats) return one(x.type, unknown_dims(x.shape->size()));
+  if ((*repeats)->size() != x.shape->size()) {
+    return op_error(fmt::format("repeats {} do not name every axis of {}", dims_text(**repeats), facts_text(x)));
+  }
+  Dims shape;
+  for (std::size_t axis = 0; axis < x.shape->size(); ++axis) {
+    const std::array factors{(*x.shape)[axis], (**repeats)[axis]};
+    shape.push_back(product(factors));
+  }
+  return one(x.type, std::move(shape));
+}
+
 Result<std::vector<Tensor>> run(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto repeats = integer_list(call, 1);
   if (!repeats) return repeats.error();
-  if (repeats->size() != x.shape().size()) {
-    return op_error(fmt::format("repeats {} do not name every axis of {}", core::shape_text(*repeats), tensor_text(x)));
-  }
-  // The repeats are bounded first, so that their products with the extents can't overflow.
-  if (const auto count = checked_count(*repeats); !count) return count.error();
-  Shape shape = x.shape();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) shape[axis] *= (*repeats)[axis];
-  if (const auto count = checked_count(shape); !count) return count.error();
+  const auto shape = ruled_shape(call, &infer);
+  if (!shape) return shape.error();
   AxisMap map = AxisMap::identity(x.shape());
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+  for (std::size_t axis = 0; axis < shape->size(); ++axis) {
     const std::vector<std::int64_t> once = map.axes[axis];
     std::vector<std::int64_t>& table = map.axes[axis];
     table.clear();
@@ -32,7 +44,13 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_tile() {
-  static const OpDef def{.name = "Tile", .first_opset = 6, .min_inputs = 2, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "Tile",
+                         .first_opset = 6,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run,
+                         .infer = &infer,
+                         .data = DataFlow::moves_first};
   return def;
 }
 

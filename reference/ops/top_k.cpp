@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -74,10 +75,32 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return outputs;
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  const TensorFacts& x = call.in(0);
+  const auto axis = axis_argument(call, "axis", -1);
+  if (!axis) return axis.error();
+  Dimension count;
+  if (call.opset < kCountIsInput) {
+    count = known(call.node.int_or("k", -1));
+  } else {
+    if (!call.has_input(1)) return op_error("k is missing");
+    const auto k = scalar_argument(call, 1);
+    if (!k) return k.error();
+    if (*k) count = known(static_cast<std::int64_t>(**k));
+  }
+  const Dimension extent = *axis ? extent_of(x, at(**axis)) : Dimension();
+  if (count.value && (*count.value < 0 || (extent.value && *count.value > *extent.value))) {
+    return op_error(
+        fmt::format("k is {}, the axis of {} has {} elements", *count.value, facts_text(x), dim_text(extent)));
+  }
+  const auto shape = with_extent(x.shape, *axis, count);
+  return Facts{typed(x.type, shape), typed(DType::int64, shape)};
+}
+
 }  // namespace
 
 const OpDef& op_top_k() {
-  static const OpDef def{.name = "TopK", .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "TopK", .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

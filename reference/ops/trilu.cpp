@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reference/arguments.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -31,10 +32,16 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(std::move(result));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  if (const auto rank = require_least_rank(call, 0, 2); !rank) return rank.error();
+  if (const auto diagonal = require_single(call, 1); !diagonal) return diagonal.error();
+  return infer_same(call);
+}
+
 }  // namespace
 
 const OpDef& op_trilu() {
-  static const OpDef def{.name = "Trilu", .first_opset = 14, .max_inputs = 2, .run = &run};
+  static const OpDef def{.name = "Trilu", .first_opset = 14, .max_inputs = 2, .run = &run, .infer = &infer};
   return def;
 }
 

@@ -1,4 +1,5 @@
 #include "reference/elementwise.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -35,10 +36,27 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       x.type(), *shape, select<std::int64_t>(call.in(0), x.integers(), x.shape(), y.integers(), y.shape(), *shape)));
 }
 
+Result<Facts> infer(const ShapeCall& call) {
+  constexpr std::array kBoolean{DType::boolean};
+  if (const auto boolean = require_type(call, 0, kBoolean); !boolean) return boolean.error();
+  if (const auto same = require_same_type(call, 1, 2); !same) return same.error();
+  const auto values = broadcast_known(call.in(1).shape, call.in(2).shape);
+  if (!values) return values.error();
+  auto shape = broadcast_known(call.in(0).shape, *values);
+  if (!shape) return shape.error();
+  return one(call.in(1).type == DType::undefined ? call.in(2).type : call.in(1).type, std::move(*shape));
+}
+
 }  // namespace
 
 const OpDef& op_where() {
-  static const OpDef def{.name = "Where", .first_opset = 9, .min_inputs = 3, .max_inputs = 3, .run = &run};
+  static const OpDef def{.name = "Where",
+                         .first_opset = 9,
+                         .min_inputs = 3,
+                         .max_inputs = 3,
+                         .run = &run,
+                         .infer = &infer,
+                         .data = DataFlow::elementwise};
   return def;
 }
 
