@@ -38,11 +38,17 @@ Result<TensorFacts> reconciled(const std::string& name, TensorFacts facts, const
   return facts;
 }
 
+/// What becomes of a node whose rule is broken.
+enum class BrokenRules {
+  error,
+  skipped,  ///< its outputs are what they are declared to be
+};
+
 /// Infers one graph; a subgraph sees the facts of the graphs around it.
 class GraphInference {
  public:
-  GraphInference(const model::Graph& graph, const Opsets& opsets, const GraphInference* outer)
-      : graph_(graph), opsets_(opsets), outer_(outer) {
+  GraphInference(const model::Graph& graph, const Opsets& opsets, BrokenRules broken, const GraphInference* outer)
+      : graph_(graph), opsets_(opsets), broken_(broken), outer_(outer) {
     for (const auto* list : {&graph.value_info, &graph.outputs}) {
       for (const model::ValueInfo& info : *list) declared_.emplace(info.name, facts_of(info));
     }
@@ -73,6 +79,25 @@ class GraphInference {
   [[nodiscard]] const NamedFacts& facts() const { return facts_; }
 
  private:
+  /// The error with the node's tensors: what it reads, and its first output as the tensor that can't be.
+  [[nodiscard]] core::Error broken_rule(const Node& node, core::Error error) const {
+    std::string inputs;
+    for (const std::string& name : node.inputs) {
+      const TensorFacts* facts = name.empty() ? nullptr : find(name);
+      if (facts != nullptr) inputs += fmt::format("{}\"{}\" {}", inputs.empty() ? "" : ", ", name, facts_text(*facts));
+    }
+    if (error.tensor.empty() && !node.outputs.empty()) error.tensor = node.outputs.front();
+    if (!inputs.empty() && error.node.empty()) error.message += "; the inputs are " + inputs;
+    return node_error(node, std::move(error));
+  }
+
+  /// A contradicted declaration (of a subgraph: it comes through the rule of If, Loop or Scan) names its tensor, and
+  /// always is an error.
+  [[nodiscard]] bool is_error(const core::Error& error) const {
+    if (error.kind == core::ErrorKind::unsupported) return false;
+    return broken_ == BrokenRules::error || !error.tensor.empty();
+  }
+
   [[nodiscard]] const TensorFacts* find(const std::string& name) const {
     for (const GraphInference* graph = this; graph != nullptr; graph = graph->outer_) {
       const auto found = graph->facts_.find(name);
@@ -83,7 +108,7 @@ class GraphInference {
 
   core::Status infer_node(const Node& node) {
     auto outputs = outputs_of(node);
-    if (!outputs && outputs.error().kind != core::ErrorKind::unsupported) return node_error(node, outputs.error());
+    if (!outputs && is_error(outputs.error())) return broken_rule(node, outputs.error());
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const std::string& name = node.outputs[i];
       if (name.empty()) continue;
@@ -111,7 +136,7 @@ class GraphInference {
       inputs.push_back(name.empty() || facts != nullptr ? facts : &nothing);
     }
     const SubgraphInference subgraphs = [this](const model::Graph& graph, const NamedFacts& bound) {
-      return GraphInference(graph, opsets_, this).run(bound);
+      return GraphInference(graph, opsets_, broken_, this).run(bound);
     };
     const ShapeCall call{.node = node, .opset = opset->second, .inputs = inputs, .infer_subgraph = &subgraphs};
     auto outputs = (*op)->infer(call);
@@ -121,6 +146,7 @@ class GraphInference {
 
   const model::Graph& graph_;
   const Opsets& opsets_;
+  BrokenRules broken_;
   const GraphInference* outer_;
   NamedFacts declared_;
   NamedFacts facts_;
@@ -129,7 +155,7 @@ class GraphInference {
 }  // namespace
 
 Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model& model) {
-  GraphInference inference(model.graph, model.opsets, nullptr);
+  GraphInference inference(model.graph, model.opsets, BrokenRules::error, nullptr);
   const auto outputs = inference.run({});
   if (!outputs) return outputs.error();
   std::map<std::string, model::ValueInfo> infos;
@@ -137,6 +163,12 @@ Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model&
     infos[name] = {.name = name, .type = facts.type, .shape = facts.shape};
   }
   return infos;
+}
+
+core::Status check_declarations(const model::Model& model) {
+  const auto outputs = GraphInference(model.graph, model.opsets, BrokenRules::skipped, nullptr).run({});
+  if (!outputs) return outputs.error();
+  return core::success();
 }
 
 }  // namespace assay::reference

@@ -17,4 +17,9 @@ namespace assay::reference {
 ///          subgraph's tensors too) and what the rules give can't both hold.
 [[nodiscard]] core::Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model& model);
 
+/// What `model` declares of a tensor can hold beside what the rules give. A node whose rule is broken is left to who
+/// runs it: a converter may have to refuse it by name.
+/// Errors   invalid_model naming the tensor, what is declared and what the rules give.
+[[nodiscard]] core::Status check_declarations(const model::Model& model);
+
 }  // namespace assay::reference

@@ -184,10 +184,10 @@ Result<std::optional<Dims>> extents_argument(const ShapeCall& call, std::size_t 
   const auto list = list_argument(call, "", index);
   if (!list) return list.error();
   for (const Dimension& extent : list->elements.value_or(Dims())) {
-    const bool fits =
-        !extent.value || *extent.value == wildcard || (*extent.value >= 0 && *extent.value <= kElementLimit);
-    if (!fits) {
-      return op_error(fmt::format("{} is {}, which is no shape", input_text(call, index), dims_text(*list->elements)));
+    if (!extent.value || *extent.value == wildcard) continue;
+    if (*extent.value < 0 || *extent.value > kElementLimit) {
+      return op_error(fmt::format("{} is {}, which has a negative extent or would exceed the limit of {} elements",
+                                  input_text(call, index), dims_text(*list->elements), kElementLimit));
     }
   }
   return list->elements;

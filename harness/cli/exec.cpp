@@ -8,6 +8,7 @@
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/user_data.hpp"
 #include "reference/executor.hpp"
+#include "reference/infer.hpp"
 
 namespace assay::cli {
 namespace {
@@ -20,6 +21,9 @@ core::Status execute_to_files(const Arguments& arguments) {
   const core::Result<model::Model> model = model::load_model(arguments.model);
   if (!model) {
     return model.error();
+  }
+  if (const core::Status status = reference::check_declarations(*model); !status) {
+    return status.error();
   }
   const core::Result<std::vector<core::TensorMap>> batches = run::load_user_data(arguments.inputs, *model);
   if (!batches) {

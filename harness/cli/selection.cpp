@@ -10,6 +10,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
+#include "reference/infer.hpp"
 
 namespace assay::cli {
 namespace {
@@ -60,6 +61,20 @@ core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::
                      {},
                      {},
                      {}};
+}
+
+/// A case whose model declares a type or shape that the operators' rules contradict proves nothing.
+core::Status check_declarations(const corpus::Case& test_case) {
+  if (test_case.model == nullptr) {
+    return core::success();
+  }
+  core::Status status = reference::check_declarations(*test_case.model);
+  if (status) {
+    return status;
+  }
+  core::Error error = status.error().within(fmt::format("{}: case \"{}\"", test_case.file.string(), test_case.name));
+  error.kind = core::ErrorKind::invalid_case;
+  return error;
 }
 
 /// The whole corpus, or one family's cases where the only word is a case's full name: a test runs one case in a
@@ -144,6 +159,9 @@ core::Result<Selection> select(const std::vector<std::string>& words, const std:
   }
   for (run::RunItem& item : selection.items) {
     if (core::Status status = corpus::load_deferred(item.test_case); !status) {
+      return status.error();
+    }
+    if (core::Status status = check_declarations(item.test_case); !status) {
       return status.error();
     }
   }

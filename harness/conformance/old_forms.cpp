@@ -27,7 +27,7 @@ core::Error no_counterpart(const Node& node, std::string_view what) {
 
 class Upgrade {
  public:
-  explicit Upgrade(Model model) : model_(std::move(model)), known_(model::infer_shapes(model_)) {}
+  explicit Upgrade(Model model) : model_(std::move(model)), known_(model::libonnx_shapes(model_)) {}
 
   core::Result<Model> run() {
     std::vector<Node> nodes = std::exchange(model_.graph.nodes, {});

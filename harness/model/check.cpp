@@ -199,7 +199,7 @@ core::Status check_model(const Model& model) {
   return core::success();
 }
 
-std::map<std::string, ValueInfo> infer_shapes(const Model& model) {
+std::map<std::string, ValueInfo> libonnx_shapes(const Model& model) {
   std::map<std::string, ValueInfo> infos;
   if (!libonnx_knows(model)) {
     return infos;

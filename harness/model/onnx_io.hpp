@@ -56,6 +56,6 @@ struct NamedTensor {
                                         std::string_view stem);
 
 /// Types and shapes of every tensor as far as libonnx's inference knows (opset <= 17; empty above), by name.
-[[nodiscard]] std::map<std::string, ValueInfo> infer_shapes(const Model& model);
+[[nodiscard]] std::map<std::string, ValueInfo> libonnx_shapes(const Model& model);
 
 }  // namespace assay::model

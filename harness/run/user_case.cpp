@@ -3,6 +3,7 @@
 #include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/user_data.hpp"
+#include "reference/infer.hpp"
 
 namespace assay::run {
 namespace {
@@ -30,6 +31,9 @@ core::Result<UserCase> make_user_case(const std::filesystem::path& path, const s
   core::Result<model::Model> loaded = model::load_model(path);
   if (!loaded) {
     return loaded.error();
+  }
+  if (const core::Status status = reference::check_declarations(*loaded); !status) {
+    return status.error();
   }
   const auto model = std::make_shared<const model::Model>(*std::move(loaded));
   UserCase user;

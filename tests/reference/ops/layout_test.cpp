@@ -30,7 +30,7 @@ TEST(Concat, TakesTheSameTensorTwiceAndEmptyOnes) {
 
 TEST(Concat, NamesTheInputThatDisagrees) {
   EXPECT_THAT(error_of("Concat", {counting({2, 1}), counting({3, 1})}, {{"axis", std::int64_t{1}}}),
-              HasSubstr("input 1 is float[3,1], which does not fit input 0, float[2,1], along axis 1"));
+              HasSubstr("input 1 has shape [3,1], which does not fit [2,1] of the inputs before it along axis 1"));
   EXPECT_THAT(error_of("Concat", {counting({2})}), HasSubstr("axis is missing"));
 }
 
