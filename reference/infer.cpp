@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
-#include <unordered_map>
+#include <optional>
 
 #include "reference/op.hpp"
 #include "reference/partial_values.hpp"
@@ -22,7 +20,7 @@ core::Error declared_error(const std::string& tensor, std::string message) {
 }
 
 /// `facts` with what `declared` adds. Errors   the two can't both hold.
-Result<TensorFacts> reconciled(const std::string& name, TensorFacts facts, const TensorFacts& declared) {
+Result<TensorFacts> with_declared(const std::string& name, TensorFacts facts, const TensorFacts& declared) {
   const bool types = facts.type == DType::undefined || declared.type == DType::undefined || facts.type == declared.type;
   const bool shapes = !facts.shape || !declared.shape || may_equal(*facts.shape, *declared.shape);
   if (!types || !shapes) {
@@ -44,11 +42,19 @@ enum class BrokenRules {
   skipped,  ///< its outputs are what they are declared to be
 };
 
+/// What the graph and its subgraphs share.
+struct Walk {
+  const Opsets& opsets;
+  BrokenRules broken = BrokenRules::error;
+  /// The first declaration that can't hold. It is an error even in a branch that the rule of If does without.
+  std::optional<core::Error> contradiction;
+};
+
 /// Infers one graph; a subgraph sees the facts of the graphs around it.
 class GraphInference {
  public:
-  GraphInference(const model::Graph& graph, const Opsets& opsets, BrokenRules broken, const GraphInference* outer)
-      : graph_(graph), opsets_(opsets), broken_(broken), outer_(outer) {
+  GraphInference(const model::Graph& graph, Walk& walk, const GraphInference* outer)
+      : graph_(graph), walk_(walk), outer_(outer) {
     for (const auto* list : {&graph.value_info, &graph.outputs}) {
       for (const model::ValueInfo& info : *list) declared_.emplace(info.name, facts_of(info));
     }
@@ -91,11 +97,11 @@ class GraphInference {
     return node_error(node, std::move(error));
   }
 
-  /// A contradicted declaration (of a subgraph: it comes through the rule of If, Loop or Scan) names its tensor, and
-  /// always is an error.
-  [[nodiscard]] bool is_error(const core::Error& error) const {
-    if (error.kind == core::ErrorKind::unsupported) return false;
-    return broken_ == BrokenRules::error || !error.tensor.empty();
+  /// `facts` with what is declared of the tensor.
+  Result<TensorFacts> reconciled(const std::string& name, TensorFacts facts, const TensorFacts& declared) {
+    auto both = with_declared(name, std::move(facts), declared);
+    if (!both && !walk_.contradiction) walk_.contradiction = both.error();
+    return both;
   }
 
   [[nodiscard]] const TensorFacts* find(const std::string& name) const {
@@ -108,7 +114,9 @@ class GraphInference {
 
   core::Status infer_node(const Node& node) {
     auto outputs = outputs_of(node);
-    if (!outputs && is_error(outputs.error())) return broken_rule(node, outputs.error());
+    if (walk_.contradiction) return node_error(node, *walk_.contradiction);
+    const bool broken = !outputs && outputs.error().kind != core::ErrorKind::unsupported;
+    if (broken && walk_.broken == BrokenRules::error) return broken_rule(node, outputs.error());
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const std::string& name = node.outputs[i];
       if (name.empty()) continue;
@@ -124,8 +132,8 @@ class GraphInference {
   }
 
   Result<std::vector<TensorFacts>> outputs_of(const Node& node) const {
-    const auto opset = opsets_.find(node.domain);
-    const auto op = operator_for(node, opset == opsets_.end() ? 0 : opset->second, node.inputs.size(),
+    const auto opset = walk_.opsets.find(node.domain);
+    const auto op = operator_for(node, opset == walk_.opsets.end() ? 0 : opset->second, node.inputs.size(),
                                  [&](std::size_t i) { return !node.inputs[i].empty(); });
     if (!op) return op.error();
     if ((*op)->infer == nullptr) return std::vector<TensorFacts>();
@@ -136,7 +144,7 @@ class GraphInference {
       inputs.push_back(name.empty() || facts != nullptr ? facts : &nothing);
     }
     const SubgraphInference subgraphs = [this](const model::Graph& graph, const NamedFacts& bound) {
-      return GraphInference(graph, opsets_, broken_, this).run(bound);
+      return GraphInference(graph, walk_, this).run(bound);
     };
     const ShapeCall call{.node = node, .opset = opset->second, .inputs = inputs, .infer_subgraph = &subgraphs};
     auto outputs = (*op)->infer(call);
@@ -145,8 +153,7 @@ class GraphInference {
   }
 
   const model::Graph& graph_;
-  const Opsets& opsets_;
-  BrokenRules broken_;
+  Walk& walk_;
   const GraphInference* outer_;
   NamedFacts declared_;
   NamedFacts facts_;
@@ -155,7 +162,8 @@ class GraphInference {
 }  // namespace
 
 Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model& model) {
-  GraphInference inference(model.graph, model.opsets, BrokenRules::error, nullptr);
+  Walk walk{.opsets = model.opsets, .broken = BrokenRules::error, .contradiction = {}};
+  GraphInference inference(model.graph, walk, nullptr);
   const auto outputs = inference.run({});
   if (!outputs) return outputs.error();
   std::map<std::string, model::ValueInfo> infos;
@@ -166,7 +174,8 @@ Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model&
 }
 
 core::Status check_declarations(const model::Model& model) {
-  const auto outputs = GraphInference(model.graph, model.opsets, BrokenRules::skipped, nullptr).run({});
+  Walk walk{.opsets = model.opsets, .broken = BrokenRules::skipped, .contradiction = {}};
+  const auto outputs = GraphInference(model.graph, walk, nullptr).run({});
   if (!outputs) return outputs.error();
   return core::success();
 }

@@ -26,14 +26,16 @@ Result<Facts> infer(const ShapeCall& call) {
   const auto then_branch = call.node.graph("then_branch");
   const auto else_branch = call.node.graph("else_branch");
   if (!then_branch || !else_branch || call.infer_subgraph == nullptr) return op_error("a branch is missing");
-  const auto then_facts = (*call.infer_subgraph)(*then_branch, {});
-  if (!then_facts) return then_facts.error().within("then_branch");
-  const auto else_facts = (*call.infer_subgraph)(*else_branch, {});
-  if (!else_facts) return else_facts.error().within("else_branch");
+  const auto branch_facts = [&](const model::Graph& branch) { return (*call.infer_subgraph)(branch, {}); };
+  if (*condition) return branch_facts(**condition != 0.0 ? *then_branch : *else_branch);
+  const auto then_facts = branch_facts(*then_branch);
+  const auto else_facts = branch_facts(*else_branch);
+  // A branch that can't run may stand there for inputs of another rank: who gets a result, gets it from the other.
+  if (!else_facts) return then_facts;
+  if (!then_facts) return else_facts;
   if (then_facts->size() != else_facts->size()) {
     return op_error(fmt::format("the branches have {} and {} outputs", then_facts->size(), else_facts->size()));
   }
-  if (*condition) return **condition != 0.0 ? *then_facts : *else_facts;
   Facts outputs;
   for (std::size_t i = 0; i < then_facts->size(); ++i) {
     const TensorFacts& first = (*then_facts)[i];

@@ -92,6 +92,13 @@ TEST(InferShapes, ABranchGivesWhatBothHaveInCommon) {
   EXPECT_EQ(inferred(text, "y"), "float[2,?]");
 }
 
+TEST(InferShapes, ABranchThatCannotRunSaysNothing) {
+  const std::string text = R"(g (bool c, float[2,3] x, float[7] z) => (float[] y) {
+    y = If (c) <then_branch = a () => (float[] t) { t = Add(x, z) }, else_branch = b () => (float[] e) { e = Relu(x) }>
+  })";
+  EXPECT_EQ(inferred(text, "y"), "float[2,3]");
+}
+
 TEST(InferShapes, ALoopKeepsOnlyWhatNoIterationChanges) {
   const std::string text =
       R"(g (int64 trips, bool go, float[2,3] start, float[2,1] more) => (float[] last, float[] all) {
