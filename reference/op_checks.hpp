@@ -29,6 +29,10 @@ namespace assay::reference {
 [[nodiscard]] core::Status require_same_type(const OpCall& call, std::size_t first, std::size_t second);
 [[nodiscard]] core::Status require_same_type(const ShapeCall& call, std::size_t first, std::size_t second);
 
+/// The type of an input that is there; undefined where a shape rule does not know it.
+[[nodiscard]] inline DType input_type(const OpCall& call, std::size_t index) { return call.in(index).type(); }
+[[nodiscard]] inline DType input_type(const ShapeCall& call, std::size_t index) { return call.in(index).type; }
+
 /// `input 1 "w"`: how messages call an input.
 [[nodiscard]] std::string input_text(const OpCall& call, std::size_t index);
 [[nodiscard]] std::string input_text(const ShapeCall& call, std::size_t index);

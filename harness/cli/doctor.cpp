@@ -10,6 +10,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
+#include "harness/run/operator_table.hpp"
 #include "reference/op.hpp"
 
 namespace assay::cli {
@@ -17,6 +18,7 @@ namespace {
 
 struct Arguments {
   bool json = false;
+  bool operators = false;
 };
 
 /// One thing that works here or not, and why.
@@ -67,7 +69,19 @@ std::vector<Finding> examine() {
   return findings;
 }
 
+int print_operators() {
+  const core::Result<run::OperatorTable> table = run::operator_table();
+  if (!table) {
+    return report_error(table.error());
+  }
+  fmt::print("{}", run::operators_markdown(*table));
+  return kExitOk;
+}
+
 int doctor_command(const Arguments& arguments) {
+  if (arguments.operators) {
+    return print_operators();
+  }
   const std::vector<Finding> findings = examine();
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
@@ -89,6 +103,8 @@ void register_doctor(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("doctor", "Show what is usable on this machine, and why the rest is not");
   command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->add_flag("--operators", arguments->operators,
+                    "Print docs/operators.md: every operator of the reference and what covers it");
   command->callback([arguments, &action] { action = [arguments] { return doctor_command(*arguments); }; });
 }
 

@@ -7,10 +7,10 @@ namespace assay::reference {
 namespace {
 
 constexpr std::uint64_t kWidestShift = 63;
+constexpr std::array kUnsigned{DType::uint8, DType::uint16, DType::uint32, DType::uint64};
 
 // ONNX BitShift-11 on unsigned types; bits that leave the type are lost, however far the shift.
 Result<std::vector<Tensor>> run(const OpCall& call) {
-  constexpr std::array kUnsigned{DType::uint8, DType::uint16, DType::uint32, DType::uint64};
   if (const auto type = require_type(call, 0, kUnsigned); !type) return type.error();
   const std::string direction = call.node.string_or("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
@@ -26,7 +26,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }
 
 Result<Facts> infer(const ShapeCall& call) {
-  if (const auto integer = require_integer(call, 0); !integer) return integer.error();
+  if (const auto type = require_type(call, 0, kUnsigned); !type) return type.error();
   return infer_binary(call);
 }
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "reference/arguments.hpp"
 #include "reference/shape_rules.hpp"
 
@@ -22,6 +24,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }
 
 Result<Facts> infer(const ShapeCall& call) {
+  constexpr std::array kInt64{DType::int64};
+  if (const auto type = require_type(call, 0, kInt64); !type) return type.error();
   auto shape = extents_argument(call, 0);
   if (!shape) return shape.error();
   const auto value = call.node.tensor("value");

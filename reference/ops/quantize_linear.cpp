@@ -15,7 +15,8 @@ namespace {
 constexpr std::array kCodeTypes{DType::int8, DType::uint8, DType::int16, DType::uint16};
 
 /// The output's type: that of y_zero_point, else attribute output_dtype (opset 21), else uint8.
-Result<DType> output_type(const OpCall& call) {
+template <typename Call>
+Result<DType> output_type(const Call& call) {
   Result<DType> wanted = DType::undefined;
   if (call.node.int_or("output_dtype", 0) != 0) {
     wanted = type_argument(call, "output_dtype", DType::undefined);
@@ -25,17 +26,23 @@ Result<DType> output_type(const OpCall& call) {
   }
   if (!call.has_input(2)) {
     *wanted = *wanted == DType::undefined ? DType::uint8 : *wanted;
-  } else if (const DType type = call.in(2).type(); *wanted == DType::undefined || *wanted == type) {
+  } else if (const DType type = input_type(call, 2); *wanted == DType::undefined || *wanted == type) {
     *wanted = type;
-  } else {
+  } else if (type != DType::undefined) {
     return op_error(fmt::format("output_dtype is {}, but {} has type {}", core::dtype_name(*wanted),
                                 input_text(call, 2), core::dtype_name(type)));
   }
-  if (std::find(kCodeTypes.begin(), kCodeTypes.end(), *wanted) == kCodeTypes.end()) {
+  const bool known = *wanted != DType::undefined;
+  if (known && std::find(kCodeTypes.begin(), kCodeTypes.end(), *wanted) == kCodeTypes.end()) {
     return op_unsupported(
         fmt::format("quantizing to {}; the reference knows int8, uint8, int16 and uint16", core::dtype_name(*wanted)));
   }
   return wanted;
+}
+
+template <typename Call>
+core::Status check_input(const Call& call) {
+  return input_type(call, 0) == DType::int32 ? core::success() : require_real(call, 0);
 }
 
 /// ONNX QuantizeLinear-10, -13 (axis), -21 (output_dtype; 16 bits).
@@ -44,9 +51,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   if (call.node.int_or("block_size", 0) != 0) {
     return op_unsupported("blocked quantization (block_size)");
   }
-  if (!x.is_real() && x.type() != DType::int32) {
-    return op_error(fmt::format("{} has type {}, expected a floating point type or int32", input_text(call, 0),
-                                core::dtype_name(x.type())));
+  if (const core::Status status = check_input(call); !status) {
+    return status.error();
   }
   const Result<DType> type = output_type(call);
   if (!type) {
@@ -77,18 +83,14 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }
 
 Result<Facts> infer(const ShapeCall& call) {
-  if (const core::Status status = check_scales(call); !status) {
+  core::Status status = check_input(call);
+  status = status ? check_scales(call) : status;
+  if (!status) {
     return status.error();
   }
-  const bool named = call.node.int_or("output_dtype", 0) != 0;
-  const DType of_zero_point = call.has_input(2) ? call.in(2).type : DType::uint8;
-  const auto type = named ? type_argument(call, "output_dtype", DType::uint8) : Result<DType>(of_zero_point);
+  const Result<DType> type = output_type(call);
   if (!type) {
     return type.error();
-  }
-  if (call.has_input(2) && of_zero_point != DType::undefined && of_zero_point != *type) {
-    return op_error(fmt::format("output_dtype is {}, but {} has type {}", core::dtype_name(*type), input_text(call, 2),
-                                core::dtype_name(of_zero_point)));
   }
   return one(*type, call.in(0).shape);
 }

@@ -56,6 +56,31 @@ TEST_F(Check, RefusesBadModelsAndDataWithTheirNames) {
   EXPECT_EQ(run({"check", data("concat_ranges.onnx"), "--artifact", "absent.onnx"}).code, 2);
 }
 
+TEST_F(Check, RefusesADeclaredShapeThatTheRulesContradictByTensor) {
+  auto model = model::load_model(data("concat_ranges.onnx"));
+  ASSERT_TRUE(model.ok());
+  model::ValueInfo& output = model->graph.outputs.front();
+  ASSERT_TRUE(output.shape);
+  output.shape->front() = {.value = 77, .symbol = {}};
+  ASSERT_TRUE(model::save_model(*model, path("wrong.onnx")).ok());
+  const Call call = run({"check", "wrong.onnx"});
+  EXPECT_EQ(call.code, 2);
+  EXPECT_THAT(call.err, HasSubstr("\"" + output.name + "\" is declared float[77,"));
+  EXPECT_THAT(call.err, HasSubstr("the operators' rules give float["));
+  EXPECT_EQ(run({"exec", "wrong.onnx", "--output", "out"}).code, 2);
+}
+
+TEST_F(Check, RefusesACaseWhoseDeclaredShapeTheRulesContradict) {
+  write("cases/wrong.json", R"json({
+    "family": "wrong", "title": "a declared shape that can't be", "tags": ["Relu"],
+    "graph": ["agraph (float[2,3] x) => (float[2,4] y) { y = Relu(x) }"],
+    "inputs": { "x": { "data": ["typical"], "range": [-3, 3] } }, "kills": ["deconv_axis_zero"] })json");
+  const Call call = run({"run", "wrong"});
+  EXPECT_EQ(call.code, 2);
+  EXPECT_THAT(call.err, HasSubstr("case \"wrong\""));
+  EXPECT_THAT(call.err, HasSubstr("\"y\" is declared float[2,4]"));
+}
+
 TEST_F(Check, RefusesNaNInTheDataNamingTensorAndBatch) {
   std::filesystem::create_directories(path("calibration/0000"));
   const core::Result<model::Model> model = model::load_model(data("concat_ranges.onnx"));
