@@ -38,7 +38,8 @@ bool shape_fits(const core::Shape& shape, const model::ValueInfo& info) {
 }
 
 /// Converts to the declared type where that loses nothing by intent: NumPy's float64 becomes float32.
-core::Result<core::Tensor> as_declared(core::Tensor tensor, const model::ValueInfo& info, std::size_t batch) {
+core::Result<core::Tensor> as_declared(core::Tensor tensor, const model::ValueInfo& info, std::size_t batch,
+                                       NonFinite non_finite) {
   if (tensor.type() != info.type) {
     if (tensor.is_real() != core::is_real(info.type)) {
       return invalid(fmt::format("input \"{}\", batch {}: data of type {}, declared {}", info.name, batch,
@@ -52,7 +53,7 @@ core::Result<core::Tensor> as_declared(core::Tensor tensor, const model::ValueIn
                                core::shape_text(tensor.shape()), declared_text(info)),
                    info.name);
   }
-  if (tensor.is_real()) {
+  if (tensor.is_real() && non_finite == NonFinite::refused) {
     const auto values = tensor.reals();
     const auto bad = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
     if (bad != values.end()) {
@@ -64,14 +65,15 @@ core::Result<core::Tensor> as_declared(core::Tensor tensor, const model::ValueIn
   return core::rounded_to_type(std::move(tensor));
 }
 
-core::Result<core::TensorMap> bind(core::TensorMap batch, const model::Model& model, std::size_t index) {
+core::Result<core::TensorMap> bind(core::TensorMap batch, const model::Model& model, std::size_t index,
+                                   NonFinite non_finite) {
   core::TensorMap bound;
   for (const model::ValueInfo& info : model.graph.inputs) {
     const auto found = batch.find(info.name);
     if (found == batch.end()) {
       return invalid(fmt::format("batch {} has no data for input \"{}\"", index, info.name), info.name);
     }
-    core::Result<core::Tensor> tensor = as_declared(std::move(found->second), info, index);
+    core::Result<core::Tensor> tensor = as_declared(std::move(found->second), info, index, non_finite);
     if (!tensor) {
       return tensor.error();
     }
@@ -174,7 +176,8 @@ core::Result<std::vector<core::TensorMap>> load_arrays(const fs::path& path, con
 
 }  // namespace
 
-core::Result<std::vector<core::TensorMap>> load_user_data(const fs::path& path, const model::Model& model) {
+core::Result<std::vector<core::TensorMap>> load_user_data(const fs::path& path, const model::Model& model,
+                                                          NonFinite non_finite) {
   std::error_code code;
   core::Result<std::vector<core::TensorMap>> batches = std::vector<core::TensorMap>();
   if (fs::is_directory(path, code)) {
@@ -191,7 +194,7 @@ core::Result<std::vector<core::TensorMap>> load_user_data(const fs::path& path, 
     return invalid(fmt::format("\"{}\" holds no batch", path.string()));
   }
   for (std::size_t index = 0; index < batches->size(); ++index) {
-    core::Result<core::TensorMap> bound = bind(std::move((*batches)[index]), model, index);
+    core::Result<core::TensorMap> bound = bind(std::move((*batches)[index]), model, index, non_finite);
     if (!bound) {
       return bound.error().within(path.string());
     }
