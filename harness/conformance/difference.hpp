@@ -18,7 +18,7 @@ struct Difference {
 };
 
 /// Types and shapes are equal, integers and booleans too; NaN stands where NaN is, and a real element may be off by its
-/// element of `limits`, which has one for each.
+/// element of `limits`, which has one for each. An infinity stands where the actual value rounds to one in its type.
 [[nodiscard]] Difference compare(const core::Tensor& expected, const core::Tensor& actual,
                                  std::span<const double> limits);
 

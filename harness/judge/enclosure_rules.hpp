@@ -63,6 +63,9 @@ void widen(Enclosure& output, std::span<const double> radius);
 // approximations in inference engines are made for a few units of the function's largest value, not of each value.
 inline constexpr double kFunctionUnits = 16;
 
+// enclosure_normalizations.cpp
+[[nodiscard]] Result<Outputs> enclose_normalization(const Call& call);
+
 // enclosure_sums.cpp: what moves, selects and sums.
 [[nodiscard]] Result<Outputs> enclose_selection(const Call& call);
 [[nodiscard]] Result<Outputs> enclose_max_pool(const Call& call);

@@ -38,6 +38,7 @@ TEST(Compare, WantsNanWhereNanIsAndInfinityOfTheSameSign) {
   EXPECT_EQ(compare(reals({kInfinity}), reals({kInfinity}), limits).facet, std::nullopt);
   EXPECT_EQ(compare(reals({kInfinity}), reals({-kInfinity}), limits).facet, Facet::numerics);
   EXPECT_EQ(compare(reals({kInfinity}), reals({1e30}), limits).facet, Facet::numerics);
+  EXPECT_EQ(compare(reals({kInfinity}), reals({1e39}), limits).facet, std::nullopt) << "float32 overflows";
   EXPECT_EQ(compare(reals({1e30}), reals({kInfinity}), limits).facet, Facet::numerics);
 }
 

@@ -13,14 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime  # noqa: F401
-    from onnx import helper, numpy_helper
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from onnx_files import read_tensors, write_tensors  # noqa: E402, skips without ONNX Runtime
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+from onnx import helper, numpy_helper  # noqa: E402
 
 SHAPE = [2, 3, 6, 5]
 UNIT = 2.0**-24  # float32's relative rounding error
@@ -47,16 +45,6 @@ class Adapter:
         self.process.wait(10)
 
 
-def write_tensor(file, name, value):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(numpy_helper.from_array(value, name).SerializeToString())
-
-
-def read_tensors(folder):
-    protos = [onnx.TensorProto.FromString(path.read_bytes()) for path in folder.glob("*.pb")]
-    return {proto.name: numpy_helper.to_array(proto) for proto in protos}
-
-
 def conv_relu_add(rng):
     """x → Conv 1x1 → Relu → Add of x → MaxPool."""
     nodes = [
@@ -75,9 +63,9 @@ def conv_relu_add(rng):
 def check(adapter, folder, rng):
     onnx.save(conv_relu_add(rng), folder / "model.onnx")
     for batch in range(3):
-        write_tensor(folder / f"calibration/{batch:04}/input_0.pb", "x", rng.normal(size=SHAPE).astype(np.float32))
+        write_tensors(folder / f"calibration/{batch:04}", "input", {"x": rng.normal(size=SHAPE).astype(np.float32)})
     x = (1.5 * rng.normal(size=SHAPE)).astype(np.float32)
-    write_tensor(folder / "inputs/input_0.pb", "x", x)
+    write_tensors(folder / "inputs", "input", {"x": x})
     for name in ("out", "outputs", "outputs_again", "trace"):
         (folder / name).mkdir()
 

@@ -14,13 +14,12 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime as ort
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from onnx_files import plain_session, read_tensors, write_tensors  # noqa: E402, skips without ONNX Runtime
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime as ort  # noqa: E402
 
 OPTION_SETS = [{}, {"activation": "uint8"}, {"symmetric": True}, {"per_axis": False, "activation": "uint8"}]
 # Half a step, give or take what float32 can do to a sum of some hundred products.
@@ -48,21 +47,7 @@ class Worker:
         self.process.wait(10)
 
 
-def write_tensors(folder, stem, tensors):
-    folder.mkdir(parents=True)
-    for index, (name, value) in enumerate(tensors.items()):
-        (folder / f"{stem}_{index}.pb").write_bytes(onnx.numpy_helper.from_array(value, name).SerializeToString())
-
-
-def read_tensors(folder):
-    tensors = {}
-    for path in folder.glob("output_*.pb"):
-        proto = onnx.TensorProto.FromString(path.read_bytes())
-        tensors[proto.name] = onnx.numpy_helper.to_array(proto)
-    return tensors
-
-
-def run_all(model, inputs, options):
+def run_all(model, inputs):
     """ONNX Runtime's value of every real tensor around a QuantizeLinear, by name."""
     shown = onnx.ModelProto.FromString(model.SerializeToString())
     present = {o.name for o in shown.graph.output} | set(inputs)
@@ -77,7 +62,7 @@ def run_all(model, inputs, options):
         if name not in present:
             present.add(name)
             shown.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
-    session = ort.InferenceSession(shown.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = plain_session(shown)
     names = [o.name for o in session.get_outputs()]
     return dict(zip(names, session.run(names, inputs)))
 
@@ -126,9 +111,6 @@ def compare(name, model, ours, theirs, before):
 def main():
     program, data = sys.argv[1], pathlib.Path(sys.argv[2])
     worker = Worker(program)
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
     models = sorted(data.glob("*.onnx"))
     total = ties = 0
     for path in models:
@@ -147,13 +129,13 @@ def main():
                 artifact = onnx.load(answer["artifact"])
                 onnx.checker.check_model(artifact)
                 inputs = {i.name: test[i.name] for i in artifact.graph.input}
-                theirs = run_all(artifact, inputs, options)
+                theirs = run_all(artifact, inputs)
                 show_codes(artifact, theirs)
                 onnx.save(artifact, folder / "shown.onnx")
                 write_tensors(folder / "inputs", "input", inputs)
                 worker.ask("execute", artifact=str(folder / "shown.onnx"), inputs=str(folder / "inputs"),
                            output=str(folder / "outputs"))
-                ours = read_tensors(folder / "outputs")
+                ours = read_tensors(folder / "outputs", "output")
                 checked, tied = compare(f"{path.stem} {option_set}", artifact, ours, theirs, {**theirs, **inputs})
                 ort.InferenceSession(answer["artifact"], providers=["CPUExecutionProvider"])  # every optimization on
                 total, ties = total + checked, ties + tied
