@@ -10,6 +10,9 @@ namespace {
 /// Longer lists are data, not shapes.
 constexpr std::int64_t kMostElements = 1024;
 
+/// Sums and products of such numbers do not overflow.
+bool is_moderate(std::int64_t value) { return value >= -kElementLimit && value <= kElementLimit; }
+
 }  // namespace
 
 Dimension known(std::int64_t value) { return {.value = value, .symbol = {}}; }
@@ -65,7 +68,7 @@ Dimension product(std::span<const Dimension> dims) {
     if (dim.value == 1) continue;
     if (result.value == 1) {
       result = dim;
-    } else if (result.value && dim.value && *dim.value <= kElementLimit / std::max<std::int64_t>(*result.value, 1)) {
+    } else if (result.value && dim.value && is_moderate(*dim.value) && is_moderate(*result.value)) {
       *result.value *= *dim.value;
     } else {
       result = Dimension();
@@ -80,7 +83,7 @@ Dimension sum(std::span<const Dimension> dims) {
     if (dim.value == 0) continue;
     if (result.value == 0) {
       result = dim;
-    } else if (result.value && dim.value && *dim.value <= kElementLimit && *result.value <= kElementLimit) {
+    } else if (result.value && dim.value && is_moderate(*dim.value) && is_moderate(*result.value)) {
       *result.value += *dim.value;
     } else {
       return {};
@@ -111,7 +114,8 @@ TensorFacts facts_of(const model::ValueInfo& declared) {
   TensorFacts facts{.type = declared.type, .shape = declared.shape, .value = {}, .elements = {}};
   if (facts.shape) {
     for (Dimension& dim : *facts.shape) {
-      if (dim.value && *dim.value < 0) dim.value.reset();  // what some exporters write for an open extent
+      // Some exporters write -1 for an open extent; what no tensor can have says as little.
+      if (dim.value && (*dim.value < 0 || *dim.value > kElementLimit)) dim.value.reset();
     }
   }
   return facts;

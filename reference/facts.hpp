@@ -53,7 +53,7 @@ using Dims = std::vector<Dimension>;
 struct TensorFacts {
   core::DType type = core::DType::undefined;  ///< undefined: not known
   std::optional<Dims> shape;                  ///< nothing: not even the rank
-  core::TensorPtr value;                      ///< the tensor itself where it is constant, else null
+  core::TensorPtr value;                      ///< the tensor itself where it is constant (type and shape are its own)
   std::optional<Dims> elements;               ///< of a list or scalar of integers whose values are partly known
 
   /// The elements of a list or scalar of integers, from `value` or `elements`; nothing where none is known.

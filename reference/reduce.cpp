@@ -36,14 +36,18 @@ Result<ReducedAxes> reduced_axes(const Node& node, std::span<const std::int64_t>
   return result;
 }
 
+/// An attribute that nobody reads would leave all axes reduced.
+core::Status check_form(const Node& node, std::int64_t opset, std::int64_t axes_input_since) {
+  if (opset < axes_input_since || !node.has("axes")) return core::success();
+  return op_error(fmt::format("axes is an attribute; from opset {} on it is input 1", axes_input_since));
+}
+
 }  // namespace
 
 Result<std::vector<TensorFacts>> infer_reduction(const ShapeCall& call, std::int64_t axes_input_since) {
   const TensorFacts& x = call.in(0);
   const bool is_input = call.opset >= axes_input_since;
-  if (is_input && call.node.has("axes")) {
-    return op_error(fmt::format("axes is an attribute; from opset {} on it is input 1", axes_input_since));
-  }
+  if (const auto form = check_form(call.node, call.opset, axes_input_since); !form) return form.error();
   const auto named = list_argument(call, is_input ? "" : "axes", is_input ? 1 : call.inputs.size());
   if (!named) return named.error();
   if (!x.shape) return one(x.type, std::nullopt);
@@ -60,6 +64,7 @@ Result<std::vector<TensorFacts>> infer_reduction(const ShapeCall& call, std::int
 }
 
 Result<Reduction> reduction_of(const OpCall& call, std::int64_t axes_input_since) {
+  if (const auto form = check_form(call.node, call.opset, axes_input_since); !form) return form.error();
   const Shape& shape = call.in(0).shape();
   std::vector<std::int64_t> named;
   if (call.opset < axes_input_since) {

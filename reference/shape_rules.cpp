@@ -112,6 +112,16 @@ Result<std::optional<double>> scalar_argument(const ShapeCall& call, std::size_t
   return std::optional<double>();
 }
 
+Result<std::optional<std::int64_t>> integer_argument(const ShapeCall& call, std::size_t input) {
+  using Integer = std::optional<std::int64_t>;
+  if (!call.has_input(input)) return Integer();
+  if (const auto integer = require_integer(call, input); !integer) return integer.error();
+  if (const auto single = require_single(call, input); !single) return single.error();
+  const TensorFacts& number = call.in(input);
+  if (number.value != nullptr) return Integer(number.value->integers()[0]);
+  return number.elements && number.elements->size() == 1 ? number.elements->front().value : Integer();
+}
+
 Result<DType> type_argument(const ShapeCall& call, std::string_view attribute, DType fallback) {
   if (!call.node.has(attribute)) return fallback;
   return type_argument(OpCall{.node = call.node, .opset = call.opset, .inputs = {}}, attribute, fallback);

@@ -42,6 +42,8 @@ struct ListArgument {
 [[nodiscard]] Result<ListArgument> list_argument(const ShapeCall& call, std::string_view attribute, std::size_t input);
 /// The one number of an input, where it is constant. Errors   more than one element.
 [[nodiscard]] Result<std::optional<double>> scalar_argument(const ShapeCall& call, std::size_t input);
+/// ... that must be an integer.
+[[nodiscard]] Result<std::optional<std::int64_t>> integer_argument(const ShapeCall& call, std::size_t input);
 [[nodiscard]] Result<DType> type_argument(const ShapeCall& call, std::string_view attribute, DType fallback);
 /// The axis that an attribute names, where the rank of input 0 is known.
 [[nodiscard]] Result<std::optional<std::int64_t>> axis_argument(const ShapeCall& call, std::string_view attribute,

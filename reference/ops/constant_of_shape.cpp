@@ -8,21 +8,6 @@
 namespace assay::reference {
 namespace {
 
-// ONNX ConstantOfShape-9: the one element of value, a float zero when it is left out.
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  const auto shape = integer_list(call, 0);
-  if (!shape) return shape.error();
-  const auto count = checked_count(*shape);
-  if (!count) return count.error();
-  const auto value = call.node.tensor("value");
-  if (!value) return single_output(Tensor::zeros(DType::float32, *shape));
-  if (value->size() != 1) return op_error(fmt::format("value is {}, expected one element", tensor_text(*value)));
-  if (value->is_real()) {
-    return single_output(Tensor(value->type(), *shape, std::vector<double>(at(*count), value->reals()[0])));
-  }
-  return single_output(Tensor(value->type(), *shape, std::vector<std::int64_t>(at(*count), value->integers()[0])));
-}
-
 Result<Facts> infer(const ShapeCall& call) {
   constexpr std::array kInt64{DType::int64};
   if (const auto type = require_type(call, 0, kInt64); !type) return type.error();
@@ -32,6 +17,20 @@ Result<Facts> infer(const ShapeCall& call) {
   if (value && value->size() != 1)
     return op_error(fmt::format("value is {}, expected one element", tensor_text(*value)));
   return one(value ? value->type() : DType::float32, std::move(*shape));
+}
+
+// ONNX ConstantOfShape-9: the one element of value, a float zero when it is left out.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const auto shape = ruled_shape(call, &infer);
+  if (!shape) return shape.error();
+  const auto value = call.node.tensor("value");
+  if (!value) return single_output(Tensor::zeros(DType::float32, *shape));
+  if (value->is_real()) {
+    return single_output(
+        Tensor(value->type(), *shape, std::vector<double>(at(core::element_count(*shape)), value->reals()[0])));
+  }
+  return single_output(
+      Tensor(value->type(), *shape, std::vector<std::int64_t>(at(core::element_count(*shape)), value->integers()[0])));
 }
 
 }  // namespace

@@ -47,10 +47,10 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }
 
 Result<Facts> infer(const ShapeCall& call) {
-  const auto axis = scalar_argument(call, 1);
+  const auto axis = integer_argument(call, 1);
   if (!axis) return axis.error();
   if (*axis && call.in(0).shape) {
-    const auto checked = checked_axis(static_cast<std::int64_t>(**axis), *call.in(0).rank());
+    const auto checked = checked_axis(**axis, *call.in(0).rank());
     if (!checked) return checked.error();
   }
   return infer_same(call);

@@ -71,9 +71,10 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
     outputs.push_back(std::move(*part));
     first += size;
   }
-  if (outputs.size() != sizes->size() || first != extent) {
-    return op_error(fmt::format("split {} does not add up to extent {} of axis {} of {}", core::shape_text(*sizes),
-                                extent, *axis, tensor_text(x)));
+  const std::size_t wanted = call.node.outputs.size();
+  if (outputs.size() != sizes->size() || outputs.size() < wanted || first != extent) {
+    return op_error(fmt::format("split {} does not add up to extent {} of axis {} of {}, or to {} outputs",
+                                core::shape_text(*sizes), extent, *axis, tensor_text(x), wanted));
   }
   return outputs;
 }

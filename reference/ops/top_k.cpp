@@ -84,9 +84,9 @@ Result<Facts> infer(const ShapeCall& call) {
     count = known(call.node.int_or("k", -1));
   } else {
     if (!call.has_input(1)) return op_error("k is missing");
-    const auto k = scalar_argument(call, 1);
+    const auto k = integer_argument(call, 1);
     if (!k) return k.error();
-    if (*k) count = known(static_cast<std::int64_t>(**k));
+    if (*k) count = known(**k);
   }
   const Dimension extent = *axis ? extent_of(x, at(**axis)) : Dimension();
   if (count.value && (*count.value < 0 || (extent.value && *count.value > *extent.value))) {

@@ -171,6 +171,51 @@ model::Attribute any_attribute(core::Rng& rng, Kind kind) {
   return std::make_shared<const Tensor>(any_tensor(rng));
 }
 
+/// `facts` with some of it taken away. A value that is known has a type and a shape.
+TensorFacts blurred(TensorFacts facts, core::Rng& rng) {
+  const auto lost = [&] { return rng.integer(0, 2) == 0; };
+  if (!lost()) return facts;
+  facts.value = nullptr;
+  if (lost()) facts.type = DType::undefined;
+  const bool all = rng.integer(0, 7) == 0;
+  for (Dimension& dim : *facts.shape) {
+    if (all || lost()) dim = {};
+  }
+  if (lost()) facts.shape = std::nullopt;
+  return facts;
+}
+
+/// The operator's rule comes back, and what the kernel made fits what it says, however little it was told.
+void check_rule(const OpDef& op, const ShapeCall& call, const Result<std::vector<Tensor>>& made, core::Rng& rng) {
+  constexpr int kBlurs = 4;
+  for (int i = 0; i < kBlurs; ++i) {
+    std::vector<TensorFacts> facts;
+    facts.reserve(call.inputs.size());
+    std::vector<const TensorFacts*> inputs;
+    for (const TensorFacts* input : call.inputs) {
+      const bool told = i == 0 || input == nullptr;
+      inputs.push_back(told ? input : &facts.emplace_back(blurred(*input, rng)));
+    }
+    const auto outputs = op.infer({.node = call.node, .opset = call.opset, .inputs = inputs});
+    if (!made) continue;
+    std::string told;
+    for (const TensorFacts* input : inputs) told += input == nullptr ? " none" : " " + facts_text(*input);
+    if (!outputs) {
+      EXPECT_EQ(outputs.error().kind, core::ErrorKind::unsupported) << outputs.error().message << ";" << told;
+      continue;
+    }
+    for (std::size_t k = 0; k < std::min(made->size(), outputs->size()); ++k) {
+      const TensorFacts& rule = (*outputs)[k];
+      const Tensor& tensor = (*made)[k];
+      const bool type_fits = rule.type == DType::undefined || rule.type == tensor.type();
+      const bool shape_fits = !rule.shape || may_equal(*rule.shape, dims_of(tensor.shape()));
+      EXPECT_TRUE(type_fits && shape_fits)
+          << "output " << k << " is " << facts_text(facts_of(tensor)) << ", the rule says " << facts_text(rule) << " of"
+          << told << " at opset " << call.opset;
+    }
+  }
+}
+
 /// One node of `op` with arbitrary inputs and attributes. Whether it gives tensors or an error, it must come back: the
 /// sanitizers watch. What it gives must hold as many values as its shape says.
 bool survives(const OpDef& op, core::Rng& rng) {
@@ -202,6 +247,11 @@ bool survives(const OpDef& op, core::Rng& rng) {
   for (std::int64_t i = rng.integer(1, 3); i > 0; --i) node.outputs.push_back("out" + std::to_string(i));
   const std::int64_t opset = rng.integer(std::max<std::int64_t>(op.first_opset, 7), op.last_opset);
   const auto outputs = execute_node(node, opset, inputs);
+  std::vector<TensorFacts> facts;
+  facts.reserve(count);
+  std::vector<const TensorFacts*> told;
+  for (const Tensor* input : inputs) told.push_back(input == nullptr ? nullptr : &facts.emplace_back(facts_of(*input)));
+  check_rule(op, {.node = node, .opset = opset, .inputs = told}, outputs, rng);
   if (!outputs) return false;
   for (const Tensor& output : *outputs) {
     const auto values = output.is_real() ? output.reals().size() : output.integers().size();
