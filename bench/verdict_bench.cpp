@@ -125,6 +125,7 @@ void judge_beside_run(benchmark::State& state) {
       if (!bench) continue;
       const double begin = seconds();
       run::Trial trial = (*bench)->attempt(*client, *description, "{}");
+      (*bench)->relate(*client, trial);
       const double ran = seconds();
       if (trial.settled || trial.evidence.executions.empty()) continue;
       benchmark::DoNotOptimize((*bench)->judge(std::move(trial), cases->size()));

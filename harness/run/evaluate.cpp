@@ -63,7 +63,8 @@ CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder
       folder_(std::move(folder)),
       data_(std::move(data)),
       model_file_(folder_.path() / "model.onnx"),
-      references_(judge::make_reference_cache()) {}
+      references_(judge::make_reference_cache()),
+      twins_(folder_.path() / "twins") {}
 
 core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& test_case,
                                                            std::optional<UserData> data) {
@@ -148,6 +149,7 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
                                const std::string& options_json, std::size_t planned_verdicts) {
   const auto begin = std::chrono::steady_clock::now();
   Trial trial = attempt(converter, description, options_json);
+  relate(converter, trial);
   Evaluation out;
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;
@@ -276,6 +278,7 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
     trial.evidence.conversion.artifact = artifact;
     trial.evidence.infer_options = !options_json.has_value();
     execute(executor, trial);
+    relate(executor, trial);
     out.artifact_kind = trial.artifact_kind;
     out.judgement = judge(std::move(trial), planned_verdicts);
   } else {

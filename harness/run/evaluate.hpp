@@ -16,6 +16,7 @@
 #include "harness/corpus/case.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/verdict.hpp"
+#include "harness/run/metamorphic.hpp"
 #include "harness/run/trial.hpp"
 
 namespace assay::run {
@@ -46,10 +47,14 @@ class CaseBench {
   [[nodiscard]] Evaluation evaluate(converters::Converter& converter, const converters::Description& description,
                                     const std::string& options_json, std::size_t planned_verdicts);
 
-  /// The same without the verdict. Where the conversion is that of `like` bit for bit, nothing is executed.
+  /// The same without the verdict and without the relations that the case asks for, see relate(). Where the conversion
+  /// is that of `like` bit for bit, nothing is executed.
   [[nodiscard]] Trial attempt(converters::Converter& converter, const converters::Description& description,
                               const std::string& options_json, const Trial* like = nullptr);
-  /// Judges what attempt() gave.
+  /// Adds what the case's metamorphic relations show, which takes further conversions; once, however often it is asked.
+  /// Where the converter answered otherwise than it should, there is nothing to relate.
+  void relate(converters::Converter& converter, Trial& trial);
+  /// Judges what attempt() and relate() gave.
   [[nodiscard]] judge::Judgement judge(Trial trial, std::size_t planned_verdicts,
                                        judge::Depth depth = judge::Depth::full);
   /// The same with where the numbers come from.
@@ -99,8 +104,6 @@ class CaseBench {
                                                              const converters::Options& base,
                                                              const std::string& options_json) const;
   static void read_artifact(judge::Evidence& evidence);
-  [[nodiscard]] core::Result<RelationReport> check_relations_of(converters::Converter& converter,
-                                                                const judge::Evidence& evidence);
   void execute(converters::Converter& converter, Trial& trial);
   void execute_data_sets(converters::Converter& converter, Trial& trial);
   [[nodiscard]] core::Result<judge::Execution> execute(converters::Converter& converter,
@@ -118,6 +121,7 @@ class CaseBench {
   std::map<std::string, std::unique_ptr<Feed>> feeds_;
   std::list<DataSet> data_sets_;
   std::shared_ptr<judge::ReferenceCache> references_;
+  Twins twins_;
   int counter_ = 0;
 };
 

@@ -48,30 +48,25 @@ void CaseBench::execute(converters::Converter& converter, Trial& trial) {
   if (evidence.artifact_error.empty() && evidence.converter.supports.execute) {
     execute_data_sets(converter, trial);
   }
-  if (trial.settled) {
+}
+
+void CaseBench::relate(converters::Converter& converter, Trial& trial) {
+  judge::Evidence& evidence = trial.evidence;
+  if (std::exchange(trial.related, true) || trial.settled || case_.metamorphic.empty()) {
     return;
   }
-  core::Result<RelationReport> relations = check_relations_of(converter, evidence);
+  const bool ran = std::ranges::all_of(evidence.executions,
+                                       [](const judge::Execution& each) { return each.reply.outcome == Outcome::ok; });
+  if (evidence.calibration == nullptr || evidence.executions.empty() || !ran) {
+    return;
+  }
+  core::Result<RelationReport> relations = twins_.check(converter, evidence, case_.metamorphic);
   if (!relations) {
     trial.settled = own_fault(relations.error().within(case_.name));
     return;
   }
   evidence.recorded.insert(evidence.recorded.end(), relations->findings.begin(), relations->findings.end());
   trial.relations = *std::move(relations);
-}
-
-core::Result<RelationReport> CaseBench::check_relations_of(converters::Converter& converter,
-                                                           const judge::Evidence& evidence) {
-  const bool ran = std::all_of(evidence.executions.begin(), evidence.executions.end(),
-                               [](const judge::Execution& each) { return each.reply.outcome == Outcome::ok; });
-  if (case_.metamorphic.empty() || evidence.calibration == nullptr || evidence.executions.empty() || !ran) {
-    return RelationReport{};
-  }
-  core::Result<fs::path> folder = fresh_folder("twins");
-  if (!folder) {
-    return folder.error();
-  }
-  return check_relations(converter, evidence, case_.metamorphic, *folder);
 }
 
 std::vector<std::string> CaseBench::data_set_names() const {

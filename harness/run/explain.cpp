@@ -38,6 +38,7 @@ core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::Option
     return bench.error().within(item.test_case.name);
   }
   Trial trial = (*bench)->attempt(*client, *description, options.options_json);
+  (*bench)->relate(*client, trial);
   ExplainedVerdict out;
   out.case_name = item.test_case.name;
   out.options = options.label;

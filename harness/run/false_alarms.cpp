@@ -255,12 +255,13 @@ class CaseVariants {
       if (!seen.insert(options.dump()).second) continue;
       const core::Result<const Trial*> plain = plain_trial(set.options_json);
       if (!plain) return plain.error();
-      const Trial trial = bench_->attempt(**converter, *description, options.dump());
+      Trial trial = bench_->attempt(**converter, *description, options.dump());
       if (same_trial(**plain, trial)) {
         ++out_.variants.back().same;
       } else if (!variant.executor.empty() && is_refused(**plain, trial)) {
         ++out_.variants.back().refused;
       } else {
+        bench_->relate(**converter, trial);
         judge_trial(variant, set.label, trial);
       }
       CaseBench::discard(trial);

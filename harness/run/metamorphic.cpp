@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <list>
 #include <optional>
 
 #include "harness/core/files.hpp"
@@ -22,14 +24,118 @@ using judge::Facet;
 using judge::Finding;
 using judge::Stage;
 
+/// Makes the folder `name` below `parent`.
+core::Result<fs::path> make_folder(const fs::path& parent, const std::string& name) {
+  fs::path folder = parent / name;
+  if (core::Status status = core::make_folder(folder); !status) {
+    return status.error();
+  }
+  return folder;
+}
+
+}  // namespace
+
+/// One twin, or why there is none, and what lies on disk of it.
+struct MadeTwin {
+  /// What is fed in place of one data set of the original.
+  struct Inputs {
+    TensorMap original;
+    std::vector<fs::path> folders;
+  };
+
+  core::Result<Twin> twin = core::Error{core::ErrorKind::unsupported, "", {}, {}, {}};
+  fs::path folder;
+  fs::path calibration;  ///< empty until the files are written
+  std::list<Inputs> inputs;
+  std::list<std::pair<TensorMap, bool>> in_float;  ///< whether the relation holds there, by data set
+  int counter = 0;
+
+  [[nodiscard]] core::Result<fs::path> fresh_folder(const std::string& stem) {
+    return make_folder(folder, fmt::format("{}_{}", stem, counter++));
+  }
+  [[nodiscard]] core::Status write(const std::vector<TensorMap>& batches);
+  [[nodiscard]] core::Result<const Inputs*> inputs_for(const TensorMap& original);
+  [[nodiscard]] bool holds_in_float(const judge::Evidence& evidence);
+};
+
+core::Status MadeTwin::write(const std::vector<TensorMap>& batches) {
+  if (!calibration.empty()) {
+    return core::success();
+  }
+  const core::Result<fs::path> data = make_folder(folder, "calibration");
+  if (!data) {
+    return data.error();
+  }
+  std::size_t number = 0;
+  for (const TensorMap& batch : batches) {
+    for (const TensorMap& mapped : twin->inputs(batch)) {
+      if (core::Status status = write_batch(mapped, batch_folder(*data, number++), {}); !status) {
+        return status;
+      }
+    }
+  }
+  if (core::Status status = model::save_model(twin->model, folder / "model.onnx"); !status) {
+    return status;
+  }
+  calibration = *data;
+  return core::success();
+}
+
+core::Result<const MadeTwin::Inputs*> MadeTwin::inputs_for(const TensorMap& original) {
+  const auto known = std::ranges::find(inputs, original, &Inputs::original);
+  if (known != inputs.end()) {
+    return static_cast<const Inputs*>(&*known);
+  }
+  Inputs mine{original, {}};
+  for (const TensorMap& mapped : twin->inputs(original)) {
+    core::Result<fs::path> in = fresh_folder("in");
+    if (!in) {
+      return in.error();
+    }
+    if (core::Status status = model::save_tensors(mapped, *in, "input"); !status) {
+      return status.error();
+    }
+    mine.folders.push_back(*std::move(in));
+  }
+  inputs.push_back(std::move(mine));
+  return static_cast<const Inputs*>(&inputs.back());
+}
+
+/// Whether the relation holds for the float network itself, exactly: only then does it say something about a converter.
+bool MadeTwin::holds_in_float(const judge::Evidence& evidence) {
+  const TensorMap& data = evidence.executions.front().inputs;
+  const auto known = std::ranges::find(in_float, data, &std::pair<TensorMap, bool>::first);
+  if (known != in_float.end()) {
+    return known->second;
+  }
+  const auto holds = [&] {
+    const core::Result<TensorMap> outputs = reference::execute(*evidence.model, data);
+    if (!outputs) {
+      return false;
+    }
+    const std::vector<TensorMap> fed = twin->inputs(data);
+    const std::vector<TensorMap> expected = twin->outputs(*outputs);
+    for (std::size_t index = 0; index < fed.size(); ++index) {
+      const core::Result<TensorMap> actual = reference::execute(twin->model, fed[index]);
+      if (!actual || *actual != expected[index]) {
+        return false;
+      }
+    }
+    return true;
+  };
+  return in_float.emplace_back(data, holds()).second;
+}
+
+namespace {
+
 /// One relation on its way: what differs first is the finding.
 class TwinRun {
  public:
-  TwinRun(converters::Converter& converter, const judge::Evidence& evidence, const Relation& relation, fs::path folder)
-      : converter_(converter), evidence_(evidence), relation_(relation), folder_(std::move(folder)) {}
+  TwinRun(converters::Converter& converter, const judge::Evidence& evidence, const Relation& relation, MadeTwin& made)
+      : converter_(converter), evidence_(evidence), relation_(relation), made_(made) {}
 
   /// Nothing where the relation holds.
-  core::Result<std::optional<Finding>> run(const Twin& twin);
+  core::Result<std::optional<Finding>> run();
 
  private:
   [[nodiscard]] Finding finding(Stage stage, Facet facet, std::string what, std::string node = {},
@@ -47,19 +153,12 @@ class TwinRun {
   [[nodiscard]] std::optional<Finding> compare(const TensorMap& expected, const TensorMap& actual,
                                                const std::string& data_set) const;
   [[nodiscard]] std::optional<Finding> compare_conversions(const converters::ConvertReply& second) const;
-  core::Result<converters::ConvertReply> convert(const Twin& twin);
-  core::Result<fs::path> make_folder(const std::string& name) const {
-    fs::path folder = folder_ / name;
-    if (core::Status status = core::make_folder(folder); !status) {
-      return status.error();
-    }
-    return folder;
-  }
+  core::Result<converters::ConvertReply> convert();
 
   converters::Converter& converter_;
   const judge::Evidence& evidence_;
   const Relation& relation_;
-  fs::path folder_;
+  MadeTwin& made_;
 };
 
 bool same_value(double left, double right) { return left == right || (std::isnan(left) && std::isnan(right)); }
@@ -125,34 +224,25 @@ std::optional<Finding> TwinRun::compare_conversions(const converters::ConvertRep
   return std::nullopt;
 }
 
-core::Result<converters::ConvertReply> TwinRun::convert(const Twin& twin) {
-  const core::Result<fs::path> calibration = make_folder("calibration");
-  const core::Result<fs::path> output = make_folder("out");
-  if (!calibration || !output) {
-    return calibration ? output.error() : calibration.error();
-  }
-  std::size_t number = 0;
-  for (const TensorMap& batch : *evidence_.calibration) {
-    for (const TensorMap& mapped : twin.inputs(batch)) {
-      if (core::Status status = write_batch(mapped, batch_folder(*calibration, number++), {}); !status) {
-        return status.error();
-      }
-    }
-  }
-  if (core::Status status = model::save_model(twin.model, folder_ / "model.onnx"); !status) {
+core::Result<converters::ConvertReply> TwinRun::convert() {
+  if (core::Status status = made_.write(*evidence_.calibration); !status) {
     return status.error();
+  }
+  const core::Result<fs::path> output = made_.fresh_folder("out");
+  if (!output) {
+    return output.error();
   }
   converters::Options options = evidence_.options;
   options.precision.clear();
   for (const auto& [what, precision] : evidence_.options.precision) {
-    const auto renamed = twin.renamed_nodes.find(what);
-    options.precision.emplace(renamed == twin.renamed_nodes.end() ? what : renamed->second, precision);
+    const auto renamed = made_.twin->renamed_nodes.find(what);
+    options.precision.emplace(renamed == made_.twin->renamed_nodes.end() ? what : renamed->second, precision);
   }
-  return converter_.convert({folder_ / "model.onnx", *calibration, options, *output});
+  return converter_.convert({made_.folder / "model.onnx", made_.calibration, options, *output});
 }
 
-core::Result<std::optional<Finding>> TwinRun::run(const Twin& twin) {
-  core::Result<converters::ConvertReply> conversion = convert(twin);
+core::Result<std::optional<Finding>> TwinRun::run() {
+  core::Result<converters::ConvertReply> conversion = convert();
   if (!conversion) {
     return conversion.error();
   }
@@ -167,20 +257,19 @@ core::Result<std::optional<Finding>> TwinRun::run(const Twin& twin) {
       return found;
     }
   }
-  int number = 0;
   for (const judge::Execution& execution : evidence_.executions) {
-    const std::vector<TensorMap> inputs = twin.inputs(execution.inputs);
-    const std::vector<TensorMap> expected = twin.outputs(execution.outputs);
-    for (std::size_t index = 0; index < inputs.size(); ++index) {
-      const core::Result<fs::path> in = make_folder(fmt::format("in_{}", number));
-      const core::Result<fs::path> out = make_folder(fmt::format("outputs_{}", number++));
-      if (!in || !out) {
-        return in ? out.error() : in.error();
+    const core::Result<const MadeTwin::Inputs*> inputs = made_.inputs_for(execution.inputs);
+    if (!inputs) {
+      return inputs.error();
+    }
+    const std::vector<TensorMap> expected = made_.twin->outputs(execution.outputs);
+    for (std::size_t index = 0; index < expected.size(); ++index) {
+      const core::Result<fs::path> out = made_.fresh_folder("outputs");
+      if (!out) {
+        return out.error();
       }
-      if (core::Status status = model::save_tensors(inputs[index], *in, "input"); !status) {
-        return status.error();
-      }
-      const converters::ExecuteReply reply = converter_.execute({conversion->artifact, *in, *out});
+      const converters::ExecuteReply reply =
+          converter_.execute({conversion->artifact, (*inputs)->folders[index], *out});
       if (reply.outcome != Outcome::ok) {
         return std::optional(finding(Stage::execute, Facet::status,
                                      fmt::format("the model runs, its twin does not ({}): {}",
@@ -188,6 +277,8 @@ core::Result<std::optional<Finding>> TwinRun::run(const Twin& twin) {
                                      reply.node, reply.op));
       }
       const core::Result<TensorMap> outputs = model::load_tensors(*out, "output");
+      std::error_code ignored;
+      fs::remove_all(*out, ignored);
       if (!outputs) {
         return std::optional(finding(Stage::execute, Facet::status, outputs.error().message));
       }
@@ -197,24 +288,6 @@ core::Result<std::optional<Finding>> TwinRun::run(const Twin& twin) {
     }
   }
   return std::optional<Finding>();
-}
-
-/// Whether the relation holds for the float network itself, exactly: only then does it say something about a converter.
-bool holds_in_float(const judge::Evidence& evidence, const Twin& twin) {
-  const TensorMap& data = evidence.executions.front().inputs;
-  const core::Result<TensorMap> outputs = reference::execute(*evidence.model, data);
-  if (!outputs) {
-    return false;
-  }
-  const std::vector<TensorMap> inputs = twin.inputs(data);
-  const std::vector<TensorMap> expected = twin.outputs(*outputs);
-  for (std::size_t index = 0; index < inputs.size(); ++index) {
-    const core::Result<TensorMap> actual = reference::execute(twin.model, inputs[index]);
-    if (!actual || *actual != expected[index]) {
-      return false;
-    }
-  }
-  return true;
 }
 
 /// Why the relation can't be asked under these options and this policy, or nothing.
@@ -243,8 +316,23 @@ std::string outside_policy(const judge::Evidence& evidence, const Relation& rela
 
 }  // namespace
 
-core::Result<RelationReport> check_relations(converters::Converter& converter, const judge::Evidence& evidence,
-                                             const std::vector<std::string>& names, const fs::path& folder) {
+Twins::Twins(fs::path folder) : folder_(std::move(folder)) {}
+Twins::Twins(Twins&&) noexcept = default;
+Twins& Twins::operator=(Twins&&) noexcept = default;
+Twins::~Twins() = default;
+
+MadeTwin& Twins::made(const Relation& relation, const judge::Evidence& evidence) {
+  std::unique_ptr<MadeTwin>& slot = made_[{relation.name, evidence.calibration}];
+  if (slot == nullptr) {
+    slot = std::make_unique<MadeTwin>();
+    slot->twin = relation.make(*evidence.model, *evidence.calibration);
+    slot->folder = folder_ / fmt::format("{}_{}", relation.name, made_.size());
+  }
+  return *slot;
+}
+
+core::Result<RelationReport> Twins::check(converters::Converter& converter, const judge::Evidence& evidence,
+                                          const std::vector<std::string>& names) {
   RelationReport report;
   for (const std::string& name : names) {
     const Relation* relation = find_relation(name);
@@ -252,23 +340,23 @@ core::Result<RelationReport> check_relations(converters::Converter& converter, c
       return core::Error{
           core::ErrorKind::invalid_case, fmt::format("there is no metamorphic relation \"{}\"", name), {}, {}, {}};
     }
-    std::string reason = outside_policy(evidence, *relation);
-    core::Result<Twin> twin = core::Error{core::ErrorKind::unsupported, reason, {}, {}, {}};
-    if (reason.empty()) {
-      twin = relation->make(*evidence.model, *evidence.calibration);
-      if (twin && relation->conditional && !holds_in_float(evidence, *twin)) {
-        twin = core::Error{core::ErrorKind::unsupported, "the float network itself does not have it", {}, {}, {}};
-      }
-    }
-    if (!twin) {
-      report.not_applicable.push_back(fmt::format("{}: {}", name, twin.error().message));
+    if (const std::string reason = outside_policy(evidence, *relation); !reason.empty()) {
+      report.not_applicable.push_back(fmt::format("{}: {}", name, reason));
       continue;
     }
-    const fs::path own = folder / name;
-    if (core::Status status = core::make_folder(own); !status) {
+    MadeTwin& twin = made(*relation, evidence);
+    if (!twin.twin) {
+      report.not_applicable.push_back(fmt::format("{}: {}", name, twin.twin.error().message));
+      continue;
+    }
+    if (relation->conditional && !twin.holds_in_float(evidence)) {
+      report.not_applicable.push_back(fmt::format("{}: the float network itself does not have it", name));
+      continue;
+    }
+    if (core::Status status = core::make_folder(twin.folder); !status) {
       return status.error();
     }
-    core::Result<std::optional<Finding>> finding = TwinRun(converter, evidence, *relation, own).run(*twin);
+    core::Result<std::optional<Finding>> finding = TwinRun(converter, evidence, *relation, twin).run();
     if (!finding) {
       return finding.error();
     }

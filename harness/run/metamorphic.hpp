@@ -1,7 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "converters/converter.hpp"
@@ -10,6 +14,9 @@
 
 namespace assay::run {
 
+struct MadeTwin;
+struct Relation;
+
 /// What came of the relations that were asked for.
 struct RelationReport {
   std::vector<judge::Finding> findings;     ///< of layer L3, one for each relation that does not hold
@@ -17,12 +24,28 @@ struct RelationReport {
   std::vector<std::string> not_applicable;  ///< "name: reason"
 };
 
-/// Converts and executes the twin of each named relation and compares its outputs with those in `evidence`, bit for
-/// bit, over all data sets that ran. `folder` is where twins are written; it exists.
-/// Errors   io; a converter that fails on a twin is a finding.
-[[nodiscard]] core::Result<RelationReport> check_relations(converters::Converter& converter,
-                                                           const judge::Evidence& evidence,
-                                                           const std::vector<std::string>& names,
-                                                           const std::filesystem::path& folder);
+/// The twins of one case. What does not depend on the converter is made once for all checks: the twin, its files, and
+/// whether the float network itself has the relation. The model and the calibration batches of the evidence must not
+/// change while this lives. Not for use from two threads.
+class Twins {
+ public:
+  /// Twins are written below `folder`, which exists.
+  explicit Twins(std::filesystem::path folder);
+  Twins(Twins&&) noexcept;
+  Twins& operator=(Twins&&) noexcept;
+  ~Twins();
+
+  /// Converts and executes the twin of each named relation and compares its outputs with those in `evidence`, bit for
+  /// bit, over all data sets that ran.
+  /// Errors   io; a converter that fails on a twin is a finding.
+  [[nodiscard]] core::Result<RelationReport> check(converters::Converter& converter, const judge::Evidence& evidence,
+                                                   const std::vector<std::string>& names);
+
+ private:
+  [[nodiscard]] MadeTwin& made(const Relation& relation, const judge::Evidence& evidence);
+
+  std::filesystem::path folder_;
+  std::map<std::pair<std::string_view, const void*>, std::unique_ptr<MadeTwin>> made_;  ///< by relation and batches
+};
 
 }  // namespace assay::run

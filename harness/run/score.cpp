@@ -80,12 +80,22 @@ class CaseTrials {
     std::optional<double> sqnr_db;
   };
 
-  judge::Judgement judged(const std::string& fault, const Trial& trial, const std::string& kind) {
+  judge::Judgement judged(const std::string& fault, converters::Converter& converter, Trial& trial,
+                          const std::string& kind) {
     ++out_.judgements;
-    const judge::Depth depth = config_.on_judged ? judge::Depth::full : judge::Depth::gate;
-    judge::Judgement judgement = kind == "qdq" ? bench_->judge(trial, planned_verdicts_, depth)
-                                               : bench_->judge(seen_as(trial, kind), planned_verdicts_, depth);
-    if (config_.on_judged) config_.on_judged({item_, fault, kind, trial, judgement});
+    const bool in_full = config_.on_judged != nullptr;
+    const auto judge_it = [&] {
+      const judge::Depth depth = in_full ? judge::Depth::full : judge::Depth::gate;
+      return kind == "qdq" ? bench_->judge(trial, planned_verdicts_, depth)
+                           : bench_->judge(seen_as(trial, kind), planned_verdicts_, depth);
+    };
+    if (in_full) bench_->relate(converter, trial);
+    judge::Judgement judgement = judge_it();
+    if (judgement.gate != judge::Gate::red && !trial.related) {
+      bench_->relate(converter, trial);  // further conversions, which a gate that is red already needs not
+      if (trial.settled || !trial.relations.findings.empty()) judgement = judge_it();
+    }
+    if (in_full) config_.on_judged({item_, fault, kind, trial, judgement});
     return judgement;
   }
 
@@ -98,7 +108,7 @@ class CaseTrials {
     for (const corpus::OptionSet& set : item_.option_sets) {
       Unfaulted unfaulted{bench_->attempt(**plain, description_, set.options_json), {}};
       for (const std::string& kind : config_.kinds) {
-        const judge::Judgement judgement = judged("", unfaulted.trial, kind);
+        const judge::Judgement judgement = judged("", **plain, unfaulted.trial, kind);
         if (!unfaulted.sqnr_db) unfaulted.sqnr_db = judgement.sqnr_db;
         if (judgement.gate == judge::Gate::red) {
           out_.false_alarms.push_back({"none:" + kind, item_.test_case.name, set.label, judgement.reason});
@@ -115,10 +125,10 @@ class CaseTrials {
     const bool same_engine = !embedded::changes_execution(fault);
     for (std::size_t i = 0; i < unfaulted_.size(); ++i) {
       const Unfaulted& unfaulted = unfaulted_[i];
-      const Trial trial = bench_->attempt(**faulted, description_, item_.option_sets[i].options_json,
-                                          same_engine ? &unfaulted.trial : nullptr);
+      Trial trial = bench_->attempt(**faulted, description_, item_.option_sets[i].options_json,
+                                    same_engine ? &unfaulted.trial : nullptr);
       ++out_.trials;
-      const bool done = !trial.repeated && compare(fault, unfaulted, trial);
+      const bool done = !trial.repeated && compare(fault, **faulted, unfaulted, trial);
       CaseBench::discard(trial);
       if (done) break;
     }
@@ -126,7 +136,7 @@ class CaseTrials {
   }
 
   /// True where nothing more is to be found out about this fault.
-  bool compare(const std::string& fault, const Unfaulted& unfaulted, const Trial& trial) {
+  bool compare(const std::string& fault, converters::Converter& converter, const Unfaulted& unfaulted, Trial& trial) {
     const judge::Evidence &before = unfaulted.trial.evidence, &after = trial.evidence;
     const bool outputs_same = same_outputs(before, after);
     bool all_killed = true, measured = false;
@@ -134,7 +144,7 @@ class CaseTrials {
       if (!config_.on_judged && out_.kinds[kind][fault].killed()) continue;
       if (!same_to(kind, unfaulted.trial, trial, outputs_same)) {
         out_.kinds[kind][fault].concerned.insert(item_.test_case.name);
-        const judge::Judgement judgement = judged(fault, trial, kind);
+        const judge::Judgement judgement = judged(fault, converter, trial, kind);
         if (judgement.gate == judge::Gate::red) out_.kinds[kind][fault].kills.insert(item_.test_case.name);
         if (!measured) measure(fault, unfaulted, trial, judgement.sqnr_db);
         measured = true;

@@ -14,7 +14,8 @@ namespace assay::run {
 struct Trial {
   judge::Evidence evidence;
   std::string artifact_kind;
-  RelationReport relations;                 ///< metamorphic, where the case asks for them
+  RelationReport relations;                 ///< metamorphic, where the case asks for them and they were checked
+  bool related = false;                     ///< they were checked, if there are any
   std::optional<judge::Judgement> settled;  ///< nothing is to be judged: our own fault, or `unsupported`
   bool repeated = false;                    ///< the conversion was that of the trial it was compared with: not executed
 };

@@ -128,7 +128,7 @@ RelationReport report(const model::Model& model, const FloatConverter::Defect& d
   execution.outputs = *model::load_tensors(folder->path() / "out", "output");
   execution.reply.outcome = converters::Outcome::ok;
   evidence.executions.push_back(std::move(execution));
-  core::Result<RelationReport> result = check_relations(converter, evidence, names, folder->path());
+  core::Result<RelationReport> result = Twins(folder->path()).check(converter, evidence, names);
   EXPECT_TRUE(result);
   return *result;
 }
@@ -230,7 +230,7 @@ TEST(Metamorphic, FindsAGemmThatIsNotItsConv) {
 TEST(Metamorphic, AnUnknownRelationIsAnError) {
   FloatConverter converter(nullptr);
   const judge::Evidence evidence;
-  const core::Result<RelationReport> result = check_relations(converter, evidence, {"mirror"}, ".");
+  const core::Result<RelationReport> result = Twins(".").check(converter, evidence, {"mirror"});
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("mirror"));
 }
