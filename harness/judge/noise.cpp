@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <set>
-#include <unordered_set>
 
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
@@ -354,7 +353,7 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
     return std::nullopt;
   }
   double error = 0, predicted = 0;
-  std::unordered_set<double> distinct;
+  DistinctCount distinct(kDistinctOutputs);  // more of them decide nothing
   NoiseEvidence evidence;
   for (std::size_t i = 0; i < context.evidence.executions.size(); ++i) {
     const Execution& execution = context.evidence.executions[i];
@@ -380,10 +379,8 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
       for (std::size_t k = 0; k < is.size(); ++k) {
         error += (is[k] - should[k]) * (is[k] - should[k]);
         predicted += variance->second[k];
-        if (distinct.size() < kDistinctOutputs) {
-          distinct.insert(should[k]);  // more of them decide nothing
-        }
       }
+      distinct.add(should);
       if (expected->second.rank() > 1) {
         evidence.input_vectors = std::max(evidence.input_vectors, expected->second.shape().front());
       }
@@ -393,7 +390,7 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
     return std::nullopt;
   }
   evidence.ratio = error / predicted;
-  evidence.distinct = distinct.size();
+  evidence.distinct = distinct.count();
   return evidence;
 }
 

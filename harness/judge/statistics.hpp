@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,22 @@ struct Spread {
 /// tr Σ² ≤ largest·trace).
 [[nodiscard]] double energy_limit(const Spread& spread, double exponent);
 
-/// How many unlike numbers there are among `values`, counted up to `most`.
+/// Counts unlike numbers up to `most`: a table of their bits, open addressing. All NaN of the same bits are one.
+class DistinctCount {
+ public:
+  explicit DistinctCount(std::size_t most);
+  void add(std::span<const double> values);
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  void add_bits(std::uint64_t bits);
+
+  std::size_t most_;
+  std::size_t count_ = 0;
+  bool has_zero_ = false;             ///< bits 0 mark a free slot, so that 0 is counted apart
+  std::vector<std::uint64_t> slots_;  ///< a power of two, at most half full
+};
+/// The same for one tensor.
 [[nodiscard]] std::size_t distinct_values(std::span<const double> values, std::size_t most);
 
 /// Bias and variance of the outputs' errors, per tensor and per channel, on `typical` data of single operators
