@@ -13,17 +13,6 @@ namespace {
 
 using converters::Method;
 
-/// A tensor that took a value which is no number: an error only where it is to be quantized.
-struct BadValue {
-  std::size_t batch = 0;
-  float value = 0;
-};
-
-struct Observed {
-  std::map<std::string, Range, std::less<>> ranges;
-  std::map<std::string, BadValue, std::less<>> bad;
-};
-
 Status run_batches(const State& state, const engine::Program& program, const auto& see) {
   for (std::size_t index = 0; index < state.feed.size(); ++index) {
     const engine::Observer observe = [&](std::string_view name, const engine::TensorView& tensor) {
@@ -53,7 +42,28 @@ Result<Observed> observe_extremes(const State& state, const engine::Program& pro
     entry->second = {std::min(entry->second.low, range.low), std::max(entry->second.high, range.high)};
   };
   if (auto ran = run_batches(state, program, see); !ran) return ran.error();
+  for (const auto& [name, bad] : observed.bad) observed.ranges.erase(name);
   return observed;
+}
+
+/// The same graph with the same constants, which may be other objects.
+bool same_network(const model::Model& a, const model::Model& b) {
+  const auto same_values = [](const auto& x, const auto& y) { return x.first == y.first && *x.second == *y.second; };
+  return a.opsets == b.opsets && a.graph.nodes == b.graph.nodes && a.graph.inputs == b.graph.inputs &&
+         std::ranges::equal(a.graph.initializers, b.graph.initializers, same_values);
+}
+
+Result<std::shared_ptr<const Observed>> observe(const State& state, const engine::Program& program) {
+  LastObserved* last = state.last_observed.get();
+  if (last != nullptr && last->observed != nullptr && last->feed.all() == state.feed.all() &&
+      same_network(last->model, state.model)) {
+    return last->observed;
+  }
+  auto observed = observe_extremes(state, program);
+  if (!observed) return observed.error();
+  auto shared = std::make_shared<const Observed>(std::move(*observed));
+  if (last != nullptr) *last = {state.model, state.feed, shared};
+  return shared;
 }
 
 Result<std::map<std::string, Range>> cut_ranges(const State& state, const engine::Program& program,
@@ -131,17 +141,16 @@ Status calibrate(State& state) {
   if (!state.cache_text.empty()) return calibrate_from_cache(state);
   const auto program = engine::Program::compile_float(state.model);
   if (!program) return program.error();
-  auto observed = observe_extremes(state, *program);
+  const auto observed = observe(state, *program);
   if (!observed) return observed.error();
-  for (const auto& [name, bad] : observed->bad) observed->ranges.erase(name);
   if (state.options.method == Method::minmax) {
-    state.ranges = {observed->ranges.begin(), observed->ranges.end()};
+    state.ranges = (*observed)->ranges;
   } else {
-    auto ranges = cut_ranges(state, *program, *observed);
+    auto ranges = cut_ranges(state, *program, **observed);
     if (!ranges) return ranges.error();
     state.ranges = std::move(*ranges);
   }
-  return check_complete(state, *observed);
+  return check_complete(state, **observed);
 }
 
 }  // namespace assay::embedded

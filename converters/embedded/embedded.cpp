@@ -77,9 +77,10 @@ class LastProgram {
   std::uintmax_t size_ = 0;
 };
 
-Result<SharedWork::Begun> begin_alone(const ConvertRequest& request) {
+Result<SharedWork::Begun> begin_alone(const ConvertRequest& request, const std::shared_ptr<LastObserved>& observed) {
   auto state = read_request(request);
   if (!state) return state.error();
+  state->last_observed = observed;
   return SharedWork::Begun{std::move(*state), 0, {}};
 }
 
@@ -96,6 +97,7 @@ class Embedded final : public converters::Converter {
   Machine machine_;
   std::shared_ptr<SharedWork> shared_;
   LastProgram last_;
+  std::shared_ptr<LastObserved> last_observed_ = std::make_shared<LastObserved>();
 };
 
 Result<Description> Embedded::describe() {
@@ -126,7 +128,7 @@ Result<Description> Embedded::describe() {
 
 ConvertReply Embedded::convert(const ConvertRequest& request) {
   last_.forget();
-  auto begun = shared_ == nullptr ? begin_alone(request) : shared_->begin(machine_.passes, request);
+  auto begun = shared_ == nullptr ? begin_alone(request, last_observed_) : shared_->begin(machine_.passes, request);
   if (!begun) return reply_with<ConvertReply>(begun.error());
   if (begun->reply) return *std::move(begun->reply);
   State& state = begun->state;

@@ -56,6 +56,7 @@ Result<SharedWork::Begun> SharedWork::begin(const Passes& passes, const converte
   if (line.states.empty()) {
     auto state = read_request(request);
     if (!state) return state.error();
+    state->last_observed = last_observed_;
     line.states.push_back(std::move(*state));
   }
   const auto state_after = [&](std::size_t standard) {

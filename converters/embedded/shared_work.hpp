@@ -46,6 +46,7 @@ class SharedWork {
   [[nodiscard]] static bool reach(Line& line, std::size_t count);
 
   std::map<std::string, Line> lines_;  ///< by request
+  std::shared_ptr<LastObserved> last_observed_ = std::make_shared<LastObserved>();
   std::map<std::filesystem::path, Result<TensorMap>> inputs_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,6 +44,25 @@ struct Range {
   double low = 0;
   double high = 0;
   friend bool operator==(const Range&, const Range&) = default;
+};
+
+/// A tensor that took a value which is no number: an error only where it is to be quantized.
+struct BadValue {
+  std::size_t batch = 0;
+  float value = 0;
+};
+
+/// What float runs of a network showed over its calibration batches.
+struct Observed {
+  std::map<std::string, Range> ranges;  ///< of every real tensor that took numbers alone
+  std::map<std::string, BadValue> bad;
+};
+
+/// The observation that was made last, for the next conversion of the same network and data: no option changes it.
+struct LastObserved {
+  model::Model model;
+  Batches feed;
+  std::shared_ptr<const Observed> observed;
 };
 
 /// How a node will run.
@@ -93,10 +113,11 @@ struct State {
   converters::Options options;
   std::filesystem::path output;  ///< folder for the files, or empty
   model::Model original;
-  Batches feed;                         ///< calibration batches
-  std::vector<std::string> feed_order;  ///< names of the first batch in the order of its files
-  std::optional<Error> feed_problem;    ///< what ended the feed early, where it broke off
-  std::string cache_text;               ///< content of the cache to reuse, where options.cache names one
+  Batches feed;                                 ///< calibration batches
+  std::vector<std::string> feed_order;          ///< names of the first batch in the order of its files
+  std::optional<Error> feed_problem;            ///< what ended the feed early, where it broke off
+  std::string cache_text;                       ///< content of the cache to reuse, where options.cache names one
+  std::shared_ptr<LastObserved> last_observed;  ///< read and written by calibrate; null where nothing is shared
 
   // simplify: the graph that is quantized, and who computes each original node now (absent: folded into a constant).
   model::Model model;

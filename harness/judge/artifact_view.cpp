@@ -363,6 +363,16 @@ bool sums_products(std::string_view op) {
   return op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul";
 }
 
+std::set<std::string> ArtifactView::computed_codes() const {
+  std::set<std::string> names;
+  for (const Quantizer& quantizer : quantizers_) {
+    if (!quantizer.constant) {
+      names.insert(quantizer.codes);
+    }
+  }
+  return names;
+}
+
 std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
   std::vector<const Quantizer*> found;
   for (const Quantizer& quantizer : quantizers_) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,8 @@ class ArtifactView {
   [[nodiscard]] const model::Model& artifact() const { return *artifact_; }
   [[nodiscard]] const std::vector<ArtifactNode>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<Quantizer>& quantizers() const { return quantizers_; }
+  /// Names of the codes of all quantizers but those of constants.
+  [[nodiscard]] std::set<std::string> computed_codes() const;
   /// The artifact's node for node `index` of the original graph; null where it was folded, fused or renamed.
   [[nodiscard]] const ArtifactNode* find_original(std::size_t index) const;
   /// The same by index in the artifact's graph; null for Q/DQ, Constant and Identity.

@@ -223,6 +223,16 @@ const Enclosure* ArtifactWalk::find(const std::string& tensor) const {
   return constant == artifact_.constants().end() ? nullptr : &constant->second;
 }
 
+CodeTensors ArtifactWalk::codes_of(const std::set<std::string>& tensors) const {
+  CodeTensors codes;
+  for (const std::string& name : tensors) {
+    if (const Enclosure* held = find(name); held != nullptr && !held->centre->is_real()) {
+      codes.emplace(name, held->centre);
+    }
+  }
+  return codes;
+}
+
 void ArtifactWalk::step(const Node& node, const WalkStep& step) {
   Result<std::vector<Enclosure>> outputs = evaluate(node, step);
   if (!outputs) {

@@ -12,6 +12,7 @@
 #include "harness/judge/enclosure.hpp"
 #include "harness/judge/execution_style.hpp"
 #include "harness/judge/judge.hpp"
+#include "harness/judge/layers.hpp"
 
 namespace assay::judge {
 
@@ -78,6 +79,8 @@ class ArtifactWalk {
 
   /// What is known of a tensor, or null where the walk could not follow, or freed it after its last reader.
   [[nodiscard]] const Enclosure* find(const std::string& tensor) const;
+  /// Those of `tensors` that the walk knows as codes; they must have been kept.
+  [[nodiscard]] CodeTensors codes_of(const std::set<std::string>& tensors) const;
   /// Whether the walk went on with codes of which some element may be several.
   [[nodiscard]] bool uncertain() const { return uncertain_; }
   /// The first node that could not be followed and why; empty where all could.

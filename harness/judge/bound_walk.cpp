@@ -172,28 +172,22 @@ Enclosure BoundWalk::rounded(const std::string& tensor, const Enclosure& value) 
 
 /// What any one of `spans` makes of the tensor; with `itself`, or that it stays as it is.
 Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans, bool itself) const {
-  Tensor low = tensor.low_or_centre();
-  Tensor high = tensor.high_or_centre();
+  const Enclosure own = with_explicit_ends(tensor);
+  const std::span<const double> own_low = own.low_or_centre().reals(), own_high = own.high_or_centre().reals();
+  Tensor low = own.low_or_centre();
+  Tensor high = own.high_or_centre();
   const std::span<double> lows = low.reals(), highs = high.reals();
-  for (std::size_t i = 0; i < lows.size(); ++i) {
-    Interval own{lows[i], highs[i]};
-    if (tensor.relative > 0) {
-      own.low -= tensor.relative * std::fabs(own.low);
-      own.high += tensor.relative * std::fabs(own.high);
+  for (const CodeSpan* span : spans) {
+    const double twice = engine_.twice ? span->step / 4 : 0;
+    const bool joins = itself || span != spans.front();
+    for (std::size_t i = 0; i < lows.size(); ++i) {
+      const Interval ends = span->quantized({own_low[i] - twice, own_high[i] + twice});
+      const bool zero = own_low[i] == 0 && own_high[i] == 0;  // has a code of its own
+      const double next_low = joins ? std::min(lows[i], ends.low) : ends.low;
+      const double next_high = joins ? std::max(highs[i], ends.high) : ends.high;
+      lows[i] = zero ? own_low[i] : next_low;
+      highs[i] = zero ? own_high[i] : next_high;
     }
-    Interval all = own;
-    const bool zero = own.low == 0 && own.high == 0;  // has a code of its own
-    bool first = !itself;
-    for (std::size_t s = 0; s < spans.size() && !zero; ++s) {
-      const CodeSpan& span = *spans[s];
-      const double twice = engine_.twice ? span.step / 4 : 0;
-      const Interval ends = span.quantized({own.low - twice, own.high + twice});
-      all.low = first ? ends.low : std::min(all.low, ends.low);
-      all.high = first ? ends.high : std::max(all.high, ends.high);
-      first = false;
-    }
-    lows[i] = all.low;
-    highs[i] = all.high;
   }
   Enclosure result = exact_enclosure(tensor.centre);
   result.low = std::make_shared<const Tensor>(std::move(low));

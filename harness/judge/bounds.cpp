@@ -26,6 +26,7 @@ using model::Node;
 using Rounding = QuantizationPlan::Rounding;
 
 constexpr std::size_t kMaxFindings = 10;
+const Style kExact{.name = "exact", .arithmetic = {}};
 
 std::string number(double value) { return core::exact_text(static_cast<float>(value)); }
 
@@ -56,7 +57,7 @@ class BoundsCheck {
       // wrong with a node's constants, so that is what the time goes to.
       const bool large = context_.large;
       if (prepared != nullptr && (!large || i == 0)) {
-        check_locally(*prepared, execution);
+        check_locally(*prepared, execution, held_codes(*prepared, i));
       }
       if (!large && !settled() && !plan_.has_inner_roundings() &&
           (!is_explained() || execution.data_set == "typical" || i == 0)) {
@@ -76,30 +77,34 @@ class BoundsCheck {
 
   [[nodiscard]] bool settled() const { return context_.depth == Depth::gate && !findings_.empty(); }
 
-  /// Every node of the original on the values that the artifact's tensors hold.
-  void check_locally(const PreparedArtifact& prepared, const Execution& execution) {
-    static const Style kExact{.name = "exact", .arithmetic = {}};
-    ArtifactWalk walk(prepared, execution, kExact);
-    std::set<std::string> kept;
-    for (const auto& [codes, quantizer] : quantizers_) {
-      kept.insert(codes);
+  /// What the artifact's quantizers gave on data set `index`: what L1 has found out, else what exact arithmetic gives.
+  [[nodiscard]] CodeTensors held_codes(const PreparedArtifact& prepared, std::size_t index) const {
+    if (index < context_.certain_codes.size() && !context_.certain_codes[index].empty()) {
+      return context_.certain_codes[index];
     }
-    walk.keep(std::move(kept));
+    ArtifactWalk walk(prepared, context_.evidence.executions[index], kExact);
+    const std::set<std::string> codes = context_.artifact->computed_codes();
+    walk.keep(codes);
     walk.run(nullptr);
+    return walk.codes_of(codes);
+  }
+
+  /// Every node of the original on the values that the artifact's tensors hold.
+  void check_locally(const PreparedArtifact& prepared, const Execution& execution, const CodeTensors& held) {
     std::map<std::string, TensorPtr, std::less<>> dequantized;  // each is asked for by its maker and its readers
     const BoundWalk::Known known = [&](const std::string& name) -> TensorPtr {
       if (const auto found = dequantized.find(name); found != dequantized.end()) {
         return found->second;
       }
-      const auto quantizer = quantizers_.find(name);
-      const Enclosure* codes = quantizer == quantizers_.end() ? nullptr : walk.find(name);
-      if (codes == nullptr || codes->centre->is_real()) {
+      const auto codes = held.find(name);
+      if (codes == held.end()) {
         return nullptr;
       }
-      const Result<Enclosure> value = dequantize_enclosure(*codes, quantizer->second->params, kExact);
+      const Result<Enclosure> value =
+          dequantize_enclosure(exact_enclosure(codes->second), quantizers_.at(name)->params, kExact);
       return dequantized[name] = value ? value->centre : nullptr;
     };
-    extra_ = inner_roundings(prepared, execution, walk);
+    extra_ = inner_roundings(prepared, execution, held);
     BoundWalk bounds(plan_, execution.inputs, known, engine());
     bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
       if (expected.centre->is_real()) {
@@ -107,8 +112,11 @@ class BoundsCheck {
       }
     });
     const CodeLookup codes = [&](const std::string& name) {
-      const Enclosure* held = walk.find(name);
-      return held == nullptr ? nullptr : held->centre;
+      const auto found = held.find(name);
+      const auto constant = prepared.constants().find(name);
+      return found != held.end()                      ? found->second
+             : constant != prepared.constants().end() ? constant->second.centre
+                                                      : nullptr;
     };
     nearest_.derive({context_, plan_, execution, known, codes, engine()});
   }
@@ -118,8 +126,7 @@ class BoundsCheck {
   /// codes.
   [[nodiscard]] std::map<std::string, std::vector<double>> inner_roundings(const PreparedArtifact& prepared,
                                                                            const Execution& execution,
-                                                                           const ArtifactWalk& walk) const {
-    static const Style kExact{.name = "exact", .arithmetic = {}};
+                                                                           const CodeTensors& held) const {
     std::set<std::string> inner;
     for (const auto& [codes, quantizer] : quantizers_) {
       if (quantizer->original.empty()) {
@@ -133,9 +140,9 @@ class BoundsCheck {
     Execution traced;
     traced.inputs = execution.inputs;
     for (const auto& [codes, quantizer] : quantizers_) {
-      const Enclosure* held = walk.find(codes);
-      if (!inner.contains(codes) && held != nullptr && !held->centre->is_real()) {
-        traced.trace[codes] = *held->centre;
+      const auto found = held.find(codes);
+      if (!inner.contains(codes) && found != held.end()) {
+        traced.trace[codes] = *found->second;
       }
     }
     ArtifactWalk open(prepared, traced, kExact);

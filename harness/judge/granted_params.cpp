@@ -14,9 +14,6 @@ constexpr double kScaleRounding = 1 + 0x1p-22;
 /// Largest magnitude of an int32 bias code.
 constexpr double kBiasCodes = 0x1p31;
 
-/// A dequantized code is one float32 product.
-constexpr double kProductRounding = 0x1p-22;
-
 /// Codes for a symmetric range: ±127 of them are used by all converters, ±128 by some; unsigned ones may be spread over
 /// 127.5 (docs/oracle.md, L0).
 CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
@@ -86,16 +83,6 @@ CodeSpan CodeSpan::joined(const CodeSpan& other) const {
           std::max(step, other.step),
           {std::min(bottom.low, other.bottom.low), std::max(bottom.high, other.bottom.high)},
           {std::min(top.low, other.top.low), std::max(top.high, other.top.high)}};
-}
-
-Interval CodeSpan::quantized(const Interval& value) const {
-  if (value.low == 0 && value.high == 0) {
-    return value;  // zero has a code of its own
-  }
-  Interval ends{std::min(value.low - step / 2, top.low), std::max(value.high + step / 2, bottom.high)};
-  ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
-  ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
-  return ends;
 }
 
 GrantedParams::GrantedParams(const LayerContext& context)

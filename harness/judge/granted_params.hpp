@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,14 @@ struct CodeSpan {
   [[nodiscard]] CodeSpan joined(const CodeSpan& other) const;
   /// The ends of Q(v) for v anywhere in `value`. Q grows, rounds by half a step at most, keeps zero, and never leaves
   /// the codes.
-  [[nodiscard]] Interval quantized(const Interval& value) const;
+  [[nodiscard]] Interval quantized(const Interval& value) const {
+    constexpr double kProductRounding = 0x1p-22;          // a dequantized code is one float32 product
+    if (value.low == 0 && value.high == 0) return value;  // zero has a code of its own
+    Interval ends{std::min(value.low - step / 2, top.low), std::max(value.high + step / 2, bottom.high)};
+    ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
+    ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
+    return ends;
+  }
 };
 
 /// The parameters whose rounding and clipping a converter is granted: the declared ones where the audit finds them

@@ -27,6 +27,9 @@ class Check {
   Check(const PreparedArtifact& artifact, const Execution& execution, const Style& style, bool stop_at_first)
       : artifact_(artifact), execution_(execution), walk_(artifact, execution, style), stop_at_first_(stop_at_first) {}
 
+  /// Tensors that walk() knows after run(). Before run().
+  void keep(const std::set<std::string>& tensors) { walk_.keep(tensors); }
+
   void run() {
     walk_.run([this](const std::string& tensor, std::size_t node, const Enclosure& expected, const Tensor& actual) {
       keep(compare_integers(expected, actual), tensor, node, true);
@@ -76,6 +79,8 @@ struct Explanation {
   bool open = false;       ///< codes inside the artifact are uncertain, or could not be followed
   std::string stopped_at;  ///< the first node that could not be followed and why
   std::string data_set;    ///< of `stopped_at`
+  /// For each data set, what the quantizers gave, until one is ambiguous.
+  std::vector<CodeTensors> codes;
 };
 
 class IntegerCheck {
@@ -92,6 +97,9 @@ class IntegerCheck {
   std::vector<Finding> run() {
     if (context_.artifact == nullptr || executions_.empty()) {
       return {};
+    }
+    if (!context_.large) {  // where the values of all data sets are too much to keep
+      quantized_ = context_.artifact->computed_codes();
     }
     if (!context_.prepared()) {
       return {};  // the audit of parameters reports what cannot be read
@@ -181,6 +189,7 @@ class IntegerCheck {
     result.style = &style;
     for (const Execution* execution : executions_) {
       Check check(*prepared_, *execution, style, true);
+      check.keep(quantized_);
       check.run();
       for (const Comparison& comparison : check.comparisons()) {
         result.compared += comparison.elements;
@@ -195,6 +204,9 @@ class IntegerCheck {
       if (!result.agrees) {
         break;
       }
+      if (!result.open) {
+        result.codes.push_back(check.walk().codes_of(quantized_));
+      }
     }
     return result;
   }
@@ -206,6 +218,9 @@ class IntegerCheck {
     if (!explanation.agrees) {
       out_.layers.emplace_back("L1");
       return report(widest);
+    }
+    if (!explanation.open) {
+      note_codes(explanation);
     }
     if (explanation.compared > 0) {
       // Where every element may be several codes, agreement says nothing.
@@ -220,6 +235,14 @@ class IntegerCheck {
       }
     }
     return {};
+  }
+
+  void note_codes(const Explanation& explanation) const {
+    const std::vector<Execution>& all = context_.evidence.executions;
+    context_.certain_codes.resize(all.size());
+    for (std::size_t i = 0; i < explanation.codes.size(); ++i) {
+      context_.certain_codes[static_cast<std::size_t>(executions_[i] - all.data())] = explanation.codes[i];
+    }
   }
 
   /// Where the outputs are what the artifact says and the codes that the engine claims to have had are not, the trace
@@ -339,6 +362,7 @@ class IntegerCheck {
   const LayerContext& context_;
   Judgement& out_;
   std::vector<Execution*> executions_;
+  std::set<std::string> quantized_;  ///< codes to be noted
   const PreparedArtifact* prepared_ = nullptr;
 };
 

@@ -39,6 +39,9 @@ class QuantizationPlan;    // quantization_plan.hpp
 class Grounds;             // grounds.hpp
 class GroundsCache;
 
+/// Codes by the name of the tensor that holds them.
+using CodeTensors = std::map<std::string, core::TensorPtr, std::less<>>;
+
 /// What the numeric layers read. References to results that several option sets share; nothing is owned or written.
 struct LayerContext {
   const Evidence& evidence;
@@ -73,6 +76,8 @@ struct LayerContext {
   /// `artifact`, which must be there, ready to be walked; made at its first use. The error of PreparedArtifact::make.
   [[nodiscard]] const core::Result<PreparedArtifact>& prepared() const;
 
+  /// For each of evidence.executions: what the artifact's quantizers gave, where L1 knows it for certain; else empty.
+  mutable std::vector<CodeTensors> certain_codes = {};
   GroundsCache* grounds_cache = nullptr;  ///< null where nothing is shared
   mutable std::shared_ptr<Grounds> shared_grounds = nullptr;
   mutable std::shared_ptr<const core::Result<PreparedArtifact>> shared_prepared = nullptr;
