@@ -10,12 +10,11 @@
 #include <thread>
 #include <tuple>
 
-#include "converters/protocol/client.hpp"
 #include "harness/conformance/conform.hpp"
 #include "harness/core/text.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/expected.hpp"
-#include "harness/run/reference_executor.hpp"
+#include "harness/run/subject.hpp"
 #include "harness/run/table_scales.hpp"
 #include "results/signature.hpp"
 
@@ -34,64 +33,11 @@ struct Plan {
   std::map<JobKey, std::size_t> index;
 };
 
-/// One converter as a run sees it: described once, before anything is planned.
-struct Subject {
-  ConverterSpec spec;
-  std::shared_ptr<converters::Converter> executor;  ///< of a ready artifact, instead of a converter
-  converters::Description description;
-  std::string broken;  ///< why it could not be described: every case is a crash with this reason
-};
-
-protocol::ClientOptions client_options(const RunConfig& config, const ConverterSpec& spec) {
-  protocol::ClientOptions options;
-  options.command = spec.command;
-  options.timeout_s = config.timeout_s;
-  options.memory_limit_bytes = config.memory_limit_bytes;
-  return options;
-}
-
-Subject describe(const RunConfig& config, const ConverterSpec& spec) {
-  Subject subject{spec, nullptr, {}, {}};
-  subject.description.name = spec.name;
-  subject.description.version = spec.version.empty() ? "unknown" : spec.version;
-  if (spec.is_reference()) {
-    subject.description.version = conformance::kReferenceVersion;
-  }
-  if (!spec.unavailable.empty() || spec.is_reference()) {
-    return subject;
-  }
-  const std::unique_ptr<protocol::Client> client = protocol::make_client(client_options(config, spec));
-  core::Result<converters::Description> description = client->describe();
-  if (description) {
-    subject.description = *std::move(description);
-  } else {
-    subject.broken = description.error().message;
-  }
-  return subject;
-}
-
-/// A ready artifact, run by the reference executor.
-core::Result<Subject> artifact_subject() {
-  Subject subject;
-  subject.executor = make_reference_executor();
-  core::Result<converters::Description> description = subject.executor->describe();
-  if (!description) {
-    return description.error();
-  }
-  subject.description = *std::move(description);
-  return subject;
-}
-
-/// Stored cases are the reference's, all others are not.
-bool belong_together(const Subject& subject, const corpus::Case& test_case) {
-  return subject.spec.is_reference() == test_case.stored_case.has_value();
-}
-
 Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
   Plan plan;
   for (const RunItem& item : config.items) {
     for (const Subject& subject : subjects) {
-      if (!belong_together(subject, item.test_case)) {
+      if (!subject.runs(item.test_case)) {
         continue;
       }
       for (const corpus::OptionSet& set : item.option_sets) {
@@ -252,7 +198,7 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
   std::unique_ptr<CaseBench> bench;
   for (std::size_t s = 0; s < subjects.size(); ++s) {
     const Subject& subject = subjects[s];
-    if (!belong_together(subject, test_case)) {
+    if (!subject.runs(test_case)) {
       continue;
     }
     for (const corpus::OptionSet& set : item.option_sets) {
@@ -288,7 +234,7 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
                                                 planned_verdicts);
         } else {
           if (clients[s] == nullptr) {
-            clients[s] = protocol::make_client(client_options(config, subject.spec));
+            clients[s] = start_client(subject.spec, {config.timeout_s, config.memory_limit_bytes});
           }
           evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, planned_verdicts);
         }
@@ -356,7 +302,7 @@ core::Result<RunReport> run(const RunConfig& original) {
   }
   std::vector<Subject> subjects;
   for (const ConverterSpec& spec : config.converters) {
-    subjects.push_back(describe(config, spec));
+    subjects.push_back(describe(spec, {config.timeout_s, config.memory_limit_bytes}));
   }
   if (config.audit && config.artifact.empty()) {
     subjects.push_back({{}, nullptr, table_description(*config.audit), {}});

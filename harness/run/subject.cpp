@@ -1,0 +1,50 @@
+#include "harness/run/subject.hpp"
+
+#include "harness/conformance/conform.hpp"
+#include "harness/run/reference_executor.hpp"
+
+namespace assay::run {
+
+bool Subject::runs(const corpus::Case& test_case) const {
+  return spec.is_reference() == test_case.stored_case.has_value();
+}
+
+std::unique_ptr<protocol::Client> start_client(const ConverterSpec& spec, const ClientLimits& limits) {
+  protocol::ClientOptions options;
+  options.command = spec.command;
+  options.timeout_s = limits.timeout_s;
+  options.memory_limit_bytes = limits.memory_bytes;
+  return protocol::make_client(options);
+}
+
+Subject describe(const ConverterSpec& spec, const ClientLimits& limits) {
+  Subject subject{spec, nullptr, {}, {}};
+  subject.description.name = spec.name;
+  subject.description.version = spec.version.empty() ? "unknown" : spec.version;
+  if (spec.is_reference()) {
+    subject.description.version = conformance::kReferenceVersion;
+  }
+  if (!spec.unavailable.empty() || spec.is_reference()) {
+    return subject;
+  }
+  core::Result<converters::Description> description = start_client(spec, limits)->describe();
+  if (description) {
+    subject.description = *std::move(description);
+  } else {
+    subject.broken = description.error().message;
+  }
+  return subject;
+}
+
+core::Result<Subject> artifact_subject() {
+  Subject subject;
+  subject.executor = make_reference_executor();
+  core::Result<converters::Description> description = subject.executor->describe();
+  if (!description) {
+    return description.error();
+  }
+  subject.description = *std::move(description);
+  return subject;
+}
+
+}  // namespace assay::run
