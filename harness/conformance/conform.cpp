@@ -36,8 +36,17 @@ double largest_size(const core::TensorMap& tensors) {
 
 double largest_magnitude(const Tensor& tensor) {
   double largest = 0;
-  for (const double value : tensor.reals()) {
+  for (const double value : tensor.to_reals()) {
     largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  }
+  return largest;
+}
+
+/// Of what a sum with this result may be made of: it can be far smaller than its terms.
+double largest_magnitude(const StoredData& data, const Tensor& output) {
+  double largest = largest_magnitude(output);
+  for (const auto& [name, tensor] : data.inputs) {
+    largest = tensor.is_real() ? std::max(largest, largest_magnitude(tensor)) : largest;
   }
   return largest;
 }
@@ -107,7 +116,7 @@ class Comparison {
     limit_ = Limit::statistics;
     no_bound_ = arithmetic_->error().message;
     const double limit = statistical_limit(coarsest_unit(data_), largest_size(data_.inputs),
-                                           static_cast<double>(expected.size()), largest_magnitude(expected));
+                                           static_cast<double>(expected.size()), largest_magnitude(data_, expected));
     for (double& each : limits_) {
       each += limit;
     }

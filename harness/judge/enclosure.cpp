@@ -135,6 +135,9 @@ constexpr std::array kRules = {
     NamedRule{"Where", &rules::enclose_where},
 };
 
+/// Operators that compute reals from integers alone, and round them.
+bool computes_reals(const Node& node) { return node.op_type.ends_with("Window") || node.op_type == "MelWeightMatrix"; }
+
 Rule find_rule(const Node& node) {
   if (!node.domain.empty()) {
     return &enclose_unknown;
@@ -220,7 +223,8 @@ Result<std::vector<Enclosure>> enclose_node(const Node& node, std::int64_t opset
   const bool integers_only = std::all_of(inputs.begin(), inputs.end(), [](const Enclosure* e) {
     return e == nullptr || (!e->centre->is_real() && e->is_exact());
   });
-  if (integers_only || (arithmetic.float_unit == 0 && rules::all_exact(call))) {
+  if ((integers_only && !(arithmetic.float_unit > 0 && computes_reals(node))) ||
+      (arithmetic.float_unit == 0 && rules::all_exact(call))) {
     return enclose_shape(call);  // nothing uncertain: one exact run
   }
   Result<Outputs> outputs = find_rule(node)(call);
