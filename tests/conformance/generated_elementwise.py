@@ -10,7 +10,8 @@ DOMAINS = {"Acos": (-1, 1), "Acosh": (1, 9), "Asin": (-1, 1), "Atanh": (-0.97, 0
 
 
 @operator("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos", "Cosh", "Erf", "Exp", "Floor", "Ceil", "HardSwish",
-          "Log", "Mish", "Reciprocal", "Sigmoid", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", count=20)
+          "Log", "Mish", "Reciprocal", "Sigmoid", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh",
+          count=20)
 def unary(draw, op):
     low, high = DOMAINS.get(op, (-9, 9))
     x = draw.reals(draw.shape(0), low, high)
@@ -56,8 +57,9 @@ def gelu(draw, op):
 @operator("IsNaN", "IsInf")
 def classification(draw, op):
     x = draw.specials(draw.specials(draw.reals(draw.shape(0))))
-    signs = {"detect_positive": draw.pick(None, 0, 1), "detect_negative": draw.pick(None, 0, 1)} if op == "IsInf" else {}
-    return Node(op, [x], 13, **signs)
+    if op == "IsNaN":
+        return Node(op, [x])
+    return Node(op, [x], detect_positive=draw.pick(None, 0, 1), detect_negative=draw.pick(None, 0, 1))
 
 
 @operator("Add", "Sub", "Mul", "Div", count=24)

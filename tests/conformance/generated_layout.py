@@ -56,7 +56,8 @@ def slicing(draw, op):
     starts = [draw.integer(-6, 6) for _ in axes]
     ends = [draw.pick(draw.integer(-6, 6), 2**62, -2**62) for _ in axes]
     if draw.maybe(0.2) and all(step == 1 for step in steps):
-        return Node(op, [any_values(draw, shape)], 9, starts=starts, ends=ends, axes=[axis % len(shape) for axis in axes])
+        return Node(op, [any_values(draw, shape)], 9, starts=starts, ends=ends,
+                    axes=[axis % len(shape) for axis in axes])
     return Node(op, [any_values(draw, shape), longs(starts), longs(ends), longs(axes), longs(steps)])
 
 
@@ -212,7 +213,8 @@ def top_k(draw, op):
     axis = draw.axis(len(shape))
     ties = draw.maybe(0.3)
     x = draw.codes("int64", shape, -2, 2) if ties else draw.distinct(shape)
-    return Node(op, [x, longs([draw.integer(1, shape[axis])])], 11, 2, axis=axis, largest=draw.pick(None, 0, 1), sorted=1)
+    return Node(op, [x, longs([draw.integer(1, shape[axis])])], 11, 2, axis=axis, largest=draw.pick(None, 0, 1),
+                sorted=1)
 
 
 @operator("NonZero")
@@ -245,13 +247,16 @@ def trilu(draw, op):
 def ranges(draw, op):
     if draw.maybe():
         kind = draw.pick(np.int64, np.int32)
-        return Node(op, [np.array(value, kind) for value in (draw.integer(-9, 9), draw.integer(-9, 9), draw.pick(-3, 1, 2))])
-    return Node(op, [np.array(value, F32) for value in (draw.integer(-9, 9) / 4, draw.integer(-9, 9), draw.pick(-0.5, 0.25))])
+        values = draw.integer(-9, 9), draw.integer(-9, 9), draw.pick(-3, 1, 2)
+        return Node(op, [np.array(value, kind) for value in values])
+    values = draw.integer(-9, 9) / 4, draw.integer(-9, 9), draw.pick(-0.5, 0.25)
+    return Node(op, [np.array(value, F32) for value in values])
 
 
 @operator("ConstantOfShape")
 def constant_of_shape(draw, op):
-    value = None if draw.maybe(0.3) else numpy_helper.from_array(draw.pick(draw.reals([1]), draw.codes("int64", [1])), "v")
+    element = draw.pick(draw.reals([1]), draw.codes("int64", [1]))
+    value = None if draw.maybe(0.3) else numpy_helper.from_array(element, "v")
     return Node(op, [longs(draw.shape(0))], value=value)
 
 
@@ -324,7 +329,8 @@ def loop(draw, op):
 
 @operator("Scan")
 def scan(draw, op):
-    inner = body("body", [helper.make_node("Add", ["s", "e"], ["s_out"]), helper.make_node("Mul", ["s_out", "e"], ["o"])],
+    steps = [helper.make_node("Add", ["s", "e"], ["s_out"]), helper.make_node("Mul", ["s_out", "e"], ["o"])]
+    inner = body("body", steps,
                  [("s", TensorProto.FLOAT), ("e", TensorProto.FLOAT)], ["s_out", "o"])
     shape = draw.shape(2, 3, empty=0)
     axis = draw.integer(0, len(shape) - 1)
@@ -334,6 +340,6 @@ def scan(draw, op):
                             scan_input_directions=[draw.pick(0, 1)], scan_output_axes=[draw.integer(0, len(shape) - 1)],
                             scan_output_directions=[draw.pick(0, 1)])
     info = helper.make_tensor_value_info
-    graph = helper.make_graph([node], "g", [info("s", TensorProto.FLOAT, state.shape), info("x", TensorProto.FLOAT, shape)],
-                              [helper.make_empty_tensor_value_info(name) for name in ("y", "all")])
+    inputs = [info("s", TensorProto.FLOAT, state.shape), info("x", TensorProto.FLOAT, shape)]
+    graph = helper.make_graph([node], "g", inputs, [helper.make_empty_tensor_value_info(name) for name in ("y", "all")])
     return GraphNode(graph, {"s": state, "x": x})

@@ -157,7 +157,8 @@ def resize(draw, op):
     kept = len(shape) == 4
     # Powers of two and their halves: coordinates are exact in float32, so that nearest has no ties of rounding.
     scales = [1.0 if kept and axis < 2 else draw.pick(0.5, 1.0, 1.5, 2.0, 4.0) for axis in range(len(shape))]
-    transformation = draw.pick("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric")
+    transformation = draw.pick("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel",
+                               "half_pixel_symmetric")
     opset = 19 if transformation == "half_pixel_symmetric" else draw.pick(11, 13, 18, 19)
     attributes = {"mode": mode, "coordinate_transformation_mode": transformation}
     if mode == "nearest":
@@ -171,7 +172,8 @@ def resize(draw, op):
     sizes = np.array([int(extent * scale) for extent, scale in zip(shape, scales)], np.int64)
     x = draw.reals(shape)
     if by_sizes:
-        return Node(op, [x, None if opset >= 13 else np.zeros(0, F32), None if opset >= 13 else np.zeros(0, F32), sizes],
+        return Node(op, [x, None if opset >= 13 else np.zeros(0, F32), None if opset >= 13 else np.zeros(0, F32),
+                         sizes],
                     opset, constants=[3], **attributes)
     roi = None if opset >= 13 else np.zeros(0, F32)
     return Node(op, [x, roi, np.array(scales, F32)], opset, constants=[2], **attributes)

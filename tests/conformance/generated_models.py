@@ -59,7 +59,8 @@ class GraphNode(Node):
         self.graph, self.feeds = graph, feeds
 
     def model(self):
-        return helper.make_model(self.graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8), self.feeds
+        opsets = [helper.make_opsetid("", self.opset)]
+        return helper.make_model(self.graph, opset_imports=opsets, ir_version=8), self.feeds
 
 
 class Draw:

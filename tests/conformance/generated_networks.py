@@ -99,7 +99,8 @@ def shrink(draw, op):
 
 @operator("MeanVarianceNormalization")
 def mean_variance_normalization(draw, op):
-    return Node(op, [draw.reals([draw.integer(2, 3) for _ in range(4)])], 13, axes=draw.pick(None, [0, 2, 3], [1], [2, 3]))
+    x = draw.reals([draw.integer(2, 3) for _ in range(4)])
+    return Node(op, [x], 13, axes=draw.pick(None, [0, 2, 3], [1], [2, 3]))
 
 
 @operator("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot")
@@ -143,11 +144,12 @@ def non_max_suppression(draw, op):
 
 @operator("RoiAlign", count=24)
 def roi_align(draw, op):
-    batch, channels, height, width, regions = 2, draw.integer(1, 3), draw.integer(3, 7), draw.integer(3, 7), draw.integer(1, 3)
+    batch, regions = 2, draw.integer(1, 3)
     begin = draw.codes("int32", [regions, 2], 0, 6) / 4
     rois = np.concatenate([begin, begin + draw.codes("int32", [regions, 2], 4, 16) / 4], 1).astype(F32)
     # With mode max ONNX Runtime takes the largest weighted corner, as its documentation says.
-    return Node(op, [draw.reals([batch, channels, height, width]), rois, draw.codes("int64", [regions], 0, batch - 1)], 16,
+    x = draw.reals([batch, draw.integer(1, 3), draw.integer(3, 7), draw.integer(3, 7)])
+    return Node(op, [x, rois, draw.codes("int64", [regions], 0, batch - 1)], 16,
                 mode="avg", output_height=draw.integer(1, 3), output_width=draw.integer(1, 3),
                 sampling_ratio=draw.pick(0, 1, 2), spatial_scale=draw.pick(None, 0.5),
                 coordinate_transformation_mode=draw.pick("half_pixel", "output_half_pixel"))
@@ -159,8 +161,8 @@ def max_roi_pool(draw, op):
     begin = draw.codes("int32", [regions, 2], 0, 3)
     ends = begin + draw.codes("int32", [regions, 2], 0, 4)
     rois = np.concatenate([draw.codes("int32", [regions, 1], 0, 1), begin, ends], 1).astype(F32)
-    return Node(op, [draw.reals([2, draw.integer(1, 3), 8, 8]), rois], 11, pooled_shape=[draw.integer(1, 3), draw.integer(1, 3)],
-                spatial_scale=1.0)
+    pooled = [draw.integer(1, 3), draw.integer(1, 3)]
+    return Node(op, [draw.reals([2, draw.integer(1, 3), 8, 8]), rois], 11, pooled_shape=pooled, spatial_scale=1.0)
 
 
 @operator("MaxUnpool")
@@ -216,7 +218,8 @@ def lp_pool(draw, op):
 
 @operator("GlobalLpPool")
 def global_lp_pool(draw, op):
-    return Node(op, [draw.reals([1, 2, *[draw.integer(1, 4) for _ in range(draw.integer(1, 3))]])], 13, p=draw.pick(None, 1, 3))
+    return Node(op, [draw.reals([1, 2, *[draw.integer(1, 4) for _ in range(draw.integer(1, 3))]])], 13,
+                p=draw.pick(None, 1, 3))
 
 
 @operator("HannWindow", "HammingWindow", "BlackmanWindow")
@@ -253,6 +256,7 @@ def stft(draw, op):
 
 @operator("TfIdfVectorizer")
 def tf_idf(draw, op):
-    return Node(op, [draw.codes("int64", draw.pick([9], [2, 6]), 0, 4)], 9, max_gram_length=2, min_gram_length=draw.pick(1, 2),
+    return Node(op, [draw.codes("int64", draw.pick([9], [2, 6]), 0, 4)], 9, max_gram_length=2,
+                min_gram_length=draw.pick(1, 2),
                 max_skip_count=draw.integer(0, 2), mode=draw.pick("TF", "IDF", "TFIDF"), ngram_counts=[0, 3],
                 ngram_indexes=[0, 1, 2, 3, 4], pool_int64s=[0, 1, 3, 1, 2, 3, 4], weights=[0.5, 1.0, 2.0, 0.25, 3.0])

@@ -1,5 +1,5 @@
-"""What the tests against ONNX Runtime share: tensors in files as protocol 1 has them, and sessions that compute what the
-model says. Without ONNX Runtime, importing this ends the program with exit status 77 (skipped)."""
+"""What the tests against ONNX Runtime share: tensors in files as protocol 1 has them, and sessions that compute what
+the model says. Without ONNX Runtime, importing this ends the program with exit status 77 (skipped)."""
 import sys
 
 try:
