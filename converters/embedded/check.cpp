@@ -53,7 +53,7 @@ Status check_nodes(const model::Graph& graph) {
 
 Status check_inputs(const model::Graph& graph) {
   for (const auto& input : graph.inputs) {
-    if (input.type == DType::float16 || input.type == DType::bfloat16 || input.type == DType::float64) {
+    if (core::is_real(input.type) && input.type != DType::float32) {
       return Error{ErrorKind::unsupported,
                    fmt::format("input \"{}\" is {}; the converter takes float32 models", input.name,
                                core::dtype_name(input.type)),

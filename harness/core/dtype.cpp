@@ -9,34 +9,61 @@ namespace {
 struct DTypeRow {
   DType type;
   std::string_view name;
-  std::size_t size_bytes;
+  std::size_t size_bits;
+  bool real;
 };
 
 constexpr std::array kTypes = {
-    DTypeRow{DType::float32, "float", 4},  DTypeRow{DType::uint8, "uint8", 1},
-    DTypeRow{DType::int8, "int8", 1},      DTypeRow{DType::uint16, "uint16", 2},
-    DTypeRow{DType::int16, "int16", 2},    DTypeRow{DType::int32, "int32", 4},
-    DTypeRow{DType::int64, "int64", 8},    DTypeRow{DType::string, "string", 0},
-    DTypeRow{DType::boolean, "bool", 1},   DTypeRow{DType::float16, "float16", 2},
-    DTypeRow{DType::float64, "double", 8}, DTypeRow{DType::uint32, "uint32", 4},
-    DTypeRow{DType::uint64, "uint64", 8},  DTypeRow{DType::bfloat16, "bfloat16", 2},
+    DTypeRow{DType::float32, "float", 32, true},
+    DTypeRow{DType::uint8, "uint8", 8, false},
+    DTypeRow{DType::int8, "int8", 8, false},
+    DTypeRow{DType::uint16, "uint16", 16, false},
+    DTypeRow{DType::int16, "int16", 16, false},
+    DTypeRow{DType::int32, "int32", 32, false},
+    DTypeRow{DType::int64, "int64", 64, false},
+    DTypeRow{DType::string, "string", 0, false},
+    DTypeRow{DType::boolean, "bool", 8, false},
+    DTypeRow{DType::float16, "float16", 16, true},
+    DTypeRow{DType::float64, "double", 64, true},
+    DTypeRow{DType::uint32, "uint32", 32, false},
+    DTypeRow{DType::uint64, "uint64", 64, false},
+    DTypeRow{DType::bfloat16, "bfloat16", 16, true},
+    DTypeRow{DType::float8e4m3fn, "float8e4m3fn", 8, true},
+    DTypeRow{DType::float8e4m3fnuz, "float8e4m3fnuz", 8, true},
+    DTypeRow{DType::float8e5m2, "float8e5m2", 8, true},
+    DTypeRow{DType::float8e5m2fnuz, "float8e5m2fnuz", 8, true},
+    DTypeRow{DType::uint4, "uint4", 4, false},
+    DTypeRow{DType::int4, "int4", 4, false},
+    DTypeRow{DType::float4e2m1, "float4e2m1", 4, true},
+    DTypeRow{DType::float8e8m0, "float8e8m0", 8, true},
+    DTypeRow{DType::uint2, "uint2", 2, false},
+    DTypeRow{DType::int2, "int2", 2, false},
 };
+
+const DTypeRow* find_row(DType type) {
+  for (const DTypeRow& row : kTypes) {
+    if (row.type == type) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
 
 }  // namespace
 
 bool is_real(DType type) {
-  return type == DType::float32 || type == DType::float64 || type == DType::float16 || type == DType::bfloat16;
+  const DTypeRow* row = find_row(type);
+  return row != nullptr && row->real;
 }
 
-bool is_integer(DType type) { return !is_real(type) && type != DType::string && type != DType::undefined; }
+bool is_integer(DType type) {
+  const DTypeRow* row = find_row(type);
+  return row != nullptr && !row->real && row->size_bits != 0;
+}
 
 std::string_view dtype_name(DType type) {
-  for (const DTypeRow& row : kTypes) {
-    if (row.type == type) {
-      return row.name;
-    }
-  }
-  return "undefined";
+  const DTypeRow* row = find_row(type);
+  return row == nullptr ? "undefined" : row->name;
 }
 
 std::optional<DType> parse_dtype(std::string_view name) {
@@ -57,13 +84,9 @@ std::optional<DType> parse_dtype(std::string_view name) {
   return std::nullopt;
 }
 
-std::size_t element_size_bytes(DType type) {
-  for (const DTypeRow& row : kTypes) {
-    if (row.type == type) {
-      return row.size_bytes;
-    }
-  }
-  return 0;
+std::size_t element_size_bits(DType type) {
+  const DTypeRow* row = find_row(type);
+  return row == nullptr ? 0 : row->size_bits;
 }
 
 IntegerLimits integer_limits(DType type) {
@@ -82,6 +105,14 @@ IntegerLimits integer_limits(DType type) {
       return {0, std::numeric_limits<std::uint32_t>::max()};
     case DType::boolean:
       return {0, 1};
+    case DType::uint4:
+      return {0, 15};
+    case DType::int4:
+      return {-8, 7};
+    case DType::uint2:
+      return {0, 3};
+    case DType::int2:
+      return {-2, 1};
     case DType::uint64:
       return {0, std::numeric_limits<std::int64_t>::max()};
     default:

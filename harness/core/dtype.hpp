@@ -23,9 +23,19 @@ enum class DType : std::uint8_t {
   uint32 = 12,
   uint64 = 13,
   bfloat16 = 16,
+  float8e4m3fn = 17,
+  float8e4m3fnuz = 18,
+  float8e5m2 = 19,
+  float8e5m2fnuz = 20,
+  uint4 = 21,
+  int4 = 22,
+  float4e2m1 = 23,
+  float8e8m0 = 24,
+  uint2 = 25,
+  int2 = 26,
 };
 
-/// True for float16, bfloat16, float32 and float64: values are stored as double.
+/// True for the floating-point types of any size: values are stored as double.
 [[nodiscard]] bool is_real(DType type);
 
 /// True for the integer types and boolean: values are stored as int64.
@@ -37,8 +47,8 @@ enum class DType : std::uint8_t {
 /// The type called `name` ("float" and "float32" are the same), or nothing.
 [[nodiscard]] std::optional<DType> parse_dtype(std::string_view name);
 
-/// Bytes of one element in ONNX's raw form; 0 for string and undefined.
-[[nodiscard]] std::size_t element_size_bytes(DType type);
+/// Bits of one element in ONNX's raw form; 0 for string and undefined.
+[[nodiscard]] std::size_t element_size_bits(DType type);
 
 /// Smallest and largest value of an integer type (uint64 is cut at int64's largest).
 struct IntegerLimits {

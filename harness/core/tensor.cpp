@@ -1,37 +1,10 @@
 #include "harness/core/tensor.hpp"
 
-#include <bit>
 #include <cassert>
-#include <cmath>
+
+#include "harness/core/float_format.hpp"
 
 namespace assay::core {
-namespace {
-
-/// Rounds to `mantissa_bits` explicit bits with the format's subnormals and overflow, ties to even.
-double round_to_format(double value, int mantissa_bits, int min_exponent, double largest) {
-  if (value == 0 || !std::isfinite(value)) {
-    return value;
-  }
-  int exponent = 0;
-  std::frexp(value, &exponent);  // value = f * 2^exponent, 0.5 <= |f| < 1
-  const int step_exponent = std::max(exponent - 1, min_exponent) - mantissa_bits;
-  // Scaling by a power of two is exact; nearbyint rounds ties to even in the default mode.
-  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -step_exponent)), step_exponent);
-  if (std::fabs(rounded) > largest) {
-    return std::copysign(HUGE_VAL, value);
-  }
-  return rounded;
-}
-
-constexpr int kHalfMantissaBits = 10;
-constexpr int kHalfMinExponent = -14;
-constexpr double kHalfLargest = 65504.0;
-constexpr int kBfloatMantissaBits = 7;
-constexpr int kBfloatMinExponent = -126;
-constexpr double kBfloatLargest = 0x1.FEp127;
-
-}  // namespace
-
 std::int64_t element_count(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
@@ -124,16 +97,10 @@ Tensor Tensor::relabeled(DType type) && {
 }
 
 double round_to_type(double value, DType type) {
-  switch (type) {
-    case DType::float32:
-      return static_cast<double>(static_cast<float>(value));
-    case DType::float16:
-      return round_to_format(value, kHalfMantissaBits, kHalfMinExponent, kHalfLargest);
-    case DType::bfloat16:
-      return round_to_format(value, kBfloatMantissaBits, kBfloatMinExponent, kBfloatLargest);
-    default:
-      return value;
+  if (type == DType::float32) {
+    return static_cast<double>(static_cast<float>(value));
   }
+  return type == DType::float64 || !core::is_real(type) ? value : round_to_format(value, float_format(type));
 }
 
 Tensor rounded_to_type(Tensor tensor) {

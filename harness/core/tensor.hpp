@@ -68,7 +68,7 @@ class Tensor {
 using TensorMap = std::map<std::string, Tensor>;
 using TensorPtr = std::shared_ptr<const Tensor>;
 
-/// Rounds every real value to what its type can hold (float32, float16, bfloat16; float64 stays).
+/// Rounds every real value to what its type can hold (float64 stays), ties to even.
 [[nodiscard]] double round_to_type(double value, DType type);
 [[nodiscard]] Tensor rounded_to_type(Tensor tensor);
 

@@ -182,7 +182,7 @@ core::Status check_model(const Model& model) {
     }
   }
   for (const ValueInfo& input : model.graph.inputs) {
-    if (core::element_size_bytes(input.type) == 0) {
+    if (core::element_size_bits(input.type) == 0) {
       return model_error(fmt::format("graph input \"{}\" has element type {}, which Assay doesn't read", input.name,
                                      static_cast<int>(input.type)),
                          {}, {}, input.name);

@@ -18,7 +18,7 @@ struct LoadLimits {
   std::int64_t oldest_opset = 7;  ///< of ONNX's own domain; conformance tests go further back
 };
 
-/// Reads and checks an ONNX file: IR 3–10, opset 7–23, external data confined to the model's folder, no functions,
+/// Reads and checks an ONNX file: IR 3–14, opset 7–28, external data confined to the model's folder, no functions,
 /// nodes put in topological order and named. libonnx's checker runs for IR <= 8 and opset <= 17. Custom domains are
 /// kept (who runs the model refuses them by node name).
 /// Errors   invalid_model naming node or tensor; io.

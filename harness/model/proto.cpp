@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kAnonymous = "?";
 constexpr int kDeepestSubgraph = 8;
 constexpr std::int64_t kOldestIr = 3;
-constexpr std::int64_t kNewestIr = 10;
-constexpr std::int64_t kNewestOpset = 23;
+constexpr std::int64_t kNewestIr = 14;
+constexpr std::int64_t kNewestOpset = 28;
 
 core::Error unsupported(std::string message, std::string node = {}, std::string op = {}, std::string tensor = {}) {
   return {core::ErrorKind::unsupported, std::move(message), std::move(node), std::move(op), std::move(tensor)};

@@ -13,7 +13,7 @@
 namespace assay::model::proto {
 
 /// Decodes a TensorProto. `folder` is where external data may lie; empty forbids it.
-/// Errors   invalid_model when shape and data disagree; unsupported for strings and types below 8 bits.
+/// Errors   invalid_model when shape and data disagree; unsupported for strings and complex numbers.
 [[nodiscard]] core::Result<Tensor> decode_tensor(const onnx::TensorProto& proto, const std::filesystem::path& folder,
                                                  const LoadLimits& limits);
 [[nodiscard]] onnx::TensorProto encode_tensor(const std::string& name, const Tensor& tensor);

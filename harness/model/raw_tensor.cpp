@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
+
+#include "harness/core/float_format.hpp"
 
 namespace assay::model {
 
@@ -14,58 +15,6 @@ using core::Shape;
 using core::Tensor;
 
 namespace {
-
-constexpr unsigned kHalfFractionBits = 10;
-constexpr unsigned kHalfExponentBias = 15;
-constexpr std::uint16_t kHalfExponentMask = 0x1F;
-
-}  // namespace
-
-double half_to_double(std::uint16_t bits) {
-  const bool negative = (bits >> 15U) != 0;
-  const int exponent = (bits >> kHalfFractionBits) & kHalfExponentMask;
-  const int fraction = bits & 0x3FF;
-  double value = 0;
-  if (exponent == kHalfExponentMask) {
-    value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
-  } else if (exponent == 0) {
-    value = std::ldexp(fraction, -24);
-  } else {
-    value = std::ldexp(1024 + fraction, exponent - 25);
-  }
-  return negative ? -value : value;
-}
-
-double bfloat_to_double(std::uint16_t bits) {
-  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U));
-}
-
-namespace {
-
-std::uint16_t double_to_half(double value) {
-  const double rounded = core::round_to_type(value, DType::float16);
-  const std::uint16_t sign = std::signbit(rounded) ? 0x8000 : 0;
-  if (std::isnan(rounded)) {
-    return static_cast<std::uint16_t>(sign | 0x7E00);
-  }
-  const double magnitude = std::fabs(rounded);
-  if (std::isinf(magnitude)) {
-    return static_cast<std::uint16_t>(sign | 0x7C00);
-  }
-  if (magnitude < 0x1p-14) {
-    return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::ldexp(magnitude, 24)));
-  }
-  int exponent = 0;
-  const double fraction = std::frexp(magnitude, &exponent);  // [0.5, 1)
-  const auto mantissa = static_cast<std::uint16_t>(std::ldexp(fraction, 11)) & 0x3FF;
-  const auto biased = static_cast<std::uint16_t>(exponent - 1 + static_cast<int>(kHalfExponentBias));
-  return static_cast<std::uint16_t>(sign | (biased << kHalfFractionBits) | mantissa);
-}
-
-std::uint16_t double_to_bfloat(double value) {
-  const auto rounded = static_cast<float>(core::round_to_type(value, DType::bfloat16));
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded) >> 16U);
-}
 
 /// Little-endian element `index` of `bytes`; this code runs on little-endian machines only.
 static_assert(std::endian::native == std::endian::little);
@@ -90,16 +39,63 @@ std::vector<Wide> from_raw(std::string_view bytes, std::size_t count) {
   return from_raw<Stored, Wide>(bytes, count, [](Stored value) { return static_cast<Wide>(value); });
 }
 
+constexpr std::size_t kByteBits = 8;
+
+/// Types below a byte are packed, the first element in the lowest bits.
+std::vector<std::uint32_t> unpacked(std::string_view bytes, std::size_t count, std::size_t bits) {
+  std::vector<std::uint32_t> codes(count);
+  const std::size_t per_byte = kByteBits / bits;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto byte = static_cast<std::uint8_t>(bytes[i / per_byte]);
+    codes[i] = (byte >> (i % per_byte * bits)) & ((1U << bits) - 1U);
+  }
+  return codes;
+}
+
+std::string packed(const std::vector<std::uint32_t>& codes, std::size_t bits) {
+  const std::size_t per_byte = kByteBits / bits;
+  std::string bytes((codes.size() + per_byte - 1) / per_byte, '\0');
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::uint32_t shifted = (codes[i] & ((1U << bits) - 1U)) << (i % per_byte * bits);
+    char& byte = bytes[i / per_byte];
+    byte = static_cast<char>(static_cast<std::uint8_t>(byte) | shifted);
+  }
+  return bytes;
+}
+
+Tensor small_floats(DType type, Shape shape, const std::vector<std::uint32_t>& codes) {
+  std::vector<double> values(codes.size());
+  std::ranges::transform(codes, values.begin(),
+                         [&](std::uint32_t code) { return core::decode_float(code, core::float_format(type)); });
+  return {type, std::move(shape), std::move(values)};
+}
+
+Tensor small_integers(DType type, Shape shape, const std::vector<std::uint32_t>& codes) {
+  const std::int64_t high = core::integer_limits(type).high;
+  const std::int64_t period = std::int64_t{1} << core::element_size_bits(type);
+  std::vector<std::int64_t> values(codes.size());
+  std::ranges::transform(codes, values.begin(), [&](std::int64_t code) { return code > high ? code - period : code; });
+  return {type, std::move(shape), std::move(values)};
+}
+
 Tensor tensor_from_raw(DType type, Shape shape, std::string_view bytes, std::size_t count) {
+  const std::size_t bits = core::element_size_bits(type);
+  if (bits < kByteBits) {
+    const std::vector<std::uint32_t> codes = unpacked(bytes, count, bits);
+    return core::is_real(type) ? small_floats(type, std::move(shape), codes)
+                               : small_integers(type, std::move(shape), codes);
+  }
+  if (core::is_real(type) && bits == 8) {
+    return small_floats(type, std::move(shape), from_raw<std::uint8_t, std::uint32_t>(bytes, count));
+  }
+  if (core::is_real(type) && bits == 16) {
+    return small_floats(type, std::move(shape), from_raw<std::uint16_t, std::uint32_t>(bytes, count));
+  }
   switch (type) {
     case DType::float32:
       return {type, std::move(shape), from_raw<float, double>(bytes, count)};
     case DType::float64:
       return {type, std::move(shape), from_raw<double, double>(bytes, count)};
-    case DType::float16:
-      return {type, std::move(shape), from_raw<std::uint16_t, double>(bytes, count, half_to_double)};
-    case DType::bfloat16:
-      return {type, std::move(shape), from_raw<std::uint16_t, double>(bytes, count, bfloat_to_double)};
     case DType::int8:
       return {type, std::move(shape), from_raw<std::int8_t, std::int64_t>(bytes, count)};
     case DType::boolean:
@@ -125,7 +121,7 @@ std::string to_raw(const Values& values, Convert convert) {
   std::string bytes(values.size() * sizeof(Stored), '\0');
   char* out = bytes.data();
   for (const auto value : values) {
-    const Stored stored = convert(value);
+    const auto stored = static_cast<Stored>(convert(value));
     std::memcpy(out, &stored, sizeof(Stored));
     out += sizeof(Stored);
   }
@@ -137,6 +133,23 @@ std::string integers_to_raw(const Tensor& tensor) {
   return to_raw<Stored>(tensor.integers(), [](std::int64_t value) { return static_cast<Stored>(value); });
 }
 
+std::string small_to_raw(const Tensor& tensor) {
+  const auto code_of_real = [&](double value) {
+    return core::encode_float(core::round_to_type(value, tensor.type()), core::float_format(tensor.type()));
+  };
+  const std::size_t bits = core::element_size_bits(tensor.type());
+  if (bits == 16) return to_raw<std::uint16_t>(tensor.reals(), code_of_real);
+  if (bits == 8) return to_raw<std::uint8_t>(tensor.reals(), code_of_real);
+  std::vector<std::uint32_t> codes(static_cast<std::size_t>(tensor.size()));
+  if (tensor.is_real()) {
+    std::ranges::transform(tensor.reals(), codes.begin(), code_of_real);
+  } else {
+    std::ranges::transform(tensor.integers(), codes.begin(),
+                           [](std::int64_t value) { return static_cast<std::uint32_t>(value); });
+  }
+  return packed(codes, bits);
+}
+
 }  // namespace
 
 core::Result<Tensor> decode_raw(DType type, Shape shape, std::string_view bytes) {
@@ -145,9 +158,12 @@ core::Result<Tensor> decode_raw(DType type, Shape shape, std::string_view bytes)
   for (const std::int64_t extent : shape) {
     fits = fits && !__builtin_mul_overflow(count, extent, &count);
   }
-  const auto element_bytes = static_cast<std::int64_t>(core::element_size_bytes(type));
+  const auto bits = static_cast<std::int64_t>(core::element_size_bits(type));
   std::int64_t want = 0;
-  if (!fits || __builtin_mul_overflow(count, element_bytes, &want) || bytes.size() != static_cast<std::size_t>(want)) {
+  fits = fits && !__builtin_mul_overflow(count, bits, &want);
+  constexpr auto kBits = static_cast<std::int64_t>(kByteBits);
+  want = want / kBits + (want % kBits != 0 ? 1 : 0);
+  if (!fits || bytes.size() != static_cast<std::size_t>(want)) {
     return core::Error{core::ErrorKind::invalid_data,
                        fmt::format("{} of shape {} needs {} bytes, and there are {}", core::dtype_name(type),
                                    core::shape_text(shape), want, bytes.size()),
@@ -159,15 +175,15 @@ core::Result<Tensor> decode_raw(DType type, Shape shape, std::string_view bytes)
 }
 
 std::string encode_raw(const Tensor& tensor) {
+  const std::size_t bits = core::element_size_bits(tensor.type());
+  if (bits < kByteBits || (tensor.is_real() && bits <= 16)) {
+    return small_to_raw(tensor);
+  }
   switch (tensor.type()) {
     case DType::float32:
       return to_raw<float>(tensor.reals(), [](double value) { return static_cast<float>(value); });
     case DType::float64:
       return to_raw<double>(tensor.reals(), [](double value) { return value; });
-    case DType::float16:
-      return to_raw<std::uint16_t>(tensor.reals(), double_to_half);
-    case DType::bfloat16:
-      return to_raw<std::uint16_t>(tensor.reals(), double_to_bfloat);
     case DType::int8:
       return integers_to_raw<std::int8_t>(tensor);
     case DType::uint8:

@@ -13,7 +13,4 @@ namespace assay::model {
 [[nodiscard]] core::Result<core::Tensor> decode_raw(core::DType type, core::Shape shape, std::string_view bytes);
 [[nodiscard]] std::string encode_raw(const core::Tensor& tensor);
 
-[[nodiscard]] double half_to_double(std::uint16_t bits);
-[[nodiscard]] double bfloat_to_double(std::uint16_t bits);
-
 }  // namespace assay::model

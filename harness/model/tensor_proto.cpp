@@ -85,6 +85,17 @@ core::Result<Tensor> named(const onnx::TensorProto& proto, core::Result<Tensor> 
   return model_error(fmt::format("tensor \"{}\": {}", proto.name(), tensor.error().message), {}, {}, proto.name());
 }
 
+/// The raw form of types that int32_data holds as codes: one byte (with what is packed into it) or two in each entry.
+std::string bytes_of_codes(const onnx::TensorProto& proto, std::size_t bits) {
+  std::string bytes;
+  for (const std::int32_t code : proto.int32_data()) {
+    const auto unsigned_code = static_cast<std::uint32_t>(code);
+    bytes.push_back(static_cast<char>(unsigned_code & 0xFFU));
+    if (bits == 16) bytes.push_back(static_cast<char>((unsigned_code >> 8U) & 0xFFU));
+  }
+  return bytes;
+}
+
 core::Result<Tensor> from_typed_fields(const onnx::TensorProto& proto, DType type, Shape shape, std::size_t count) {
   const auto reals = [&](const auto& field) -> core::Result<Tensor> {
     if (static_cast<std::size_t>(field.size()) != count) {
@@ -109,24 +120,14 @@ core::Result<Tensor> from_typed_fields(const onnx::TensorProto& proto, DType typ
     }
     return Tensor(type, std::move(shape), std::move(values));
   };
+  if (const std::size_t bits = core::element_size_bits(type); bits < 8 || (core::is_real(type) && bits <= 16)) {
+    return named(proto, decode_raw(type, std::move(shape), bytes_of_codes(proto, bits)));
+  }
   switch (type) {
     case DType::float32:
       return reals(proto.float_data());
     case DType::float64:
       return reals(proto.double_data());
-    case DType::float16:
-    case DType::bfloat16: {
-      if (static_cast<std::size_t>(proto.int32_data_size()) != count) {
-        return size_error(proto, static_cast<std::size_t>(proto.int32_data_size()), count);
-      }
-      std::vector<double> values;
-      values.reserve(count);
-      for (const std::int32_t bits : proto.int32_data()) {
-        const auto narrow = static_cast<std::uint16_t>(bits);
-        values.push_back(type == DType::float16 ? half_to_double(narrow) : bfloat_to_double(narrow));
-      }
-      return Tensor(type, std::move(shape), std::move(values));
-    }
     case DType::int64:
       return integers(proto.int64_data());
     case DType::uint32:
@@ -141,8 +142,8 @@ core::Result<Tensor> from_typed_fields(const onnx::TensorProto& proto, DType typ
 
 core::Result<Tensor> decode_tensor(const onnx::TensorProto& proto, const fs::path& folder, const LoadLimits& limits) {
   const auto type = static_cast<DType>(proto.data_type());
-  const std::size_t element_bytes = core::element_size_bytes(type);
-  if (element_bytes == 0) {
+  const std::size_t element_bits = core::element_size_bits(type);
+  if (element_bits == 0) {
     return core::Error{
         core::ErrorKind::unsupported,
         fmt::format("tensor \"{}\" has element type {}, which Assay doesn't read", proto.name(), proto.data_type()),
@@ -165,7 +166,7 @@ core::Result<Tensor> decode_tensor(const onnx::TensorProto& proto, const fs::pat
                        {}, proto.name());
   }
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    core::Result<std::string> bytes = external_bytes(proto, folder, elements * element_bytes);
+    core::Result<std::string> bytes = external_bytes(proto, folder, (elements * element_bits + 7) / 8);
     if (!bytes) {
       return bytes.error();
     }

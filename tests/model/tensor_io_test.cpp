@@ -25,10 +25,14 @@ class TensorFiles : public testing::Test {
 };
 
 TEST_F(TensorFiles, ComeBackTheSameInEveryType) {
-  for (const DType type : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int8, DType::uint8,
-                           DType::int16, DType::uint16, DType::int32, DType::uint32, DType::int64, DType::boolean}) {
+  for (const DType type :
+       {DType::float32,   DType::float64,      DType::float16,        DType::bfloat16,   DType::int8,
+        DType::uint8,     DType::int16,        DType::uint16,         DType::int32,      DType::uint32,
+        DType::int64,     DType::boolean,      DType::int4,           DType::uint4,      DType::int2,
+        DType::uint2,     DType::float8e4m3fn, DType::float8e4m3fnuz, DType::float8e5m2, DType::float8e5m2fnuz,
+        DType::float4e2m1}) {
     const Tensor tensor = core::is_real(type)
-                              ? Tensor(type, {3}, std::vector<double>{-1.5, 0.0, 0.25})
+                              ? Tensor(type, {3}, std::vector<double>{-1.5, 0.0, 0.5})
                               : Tensor(type, {3}, std::vector<std::int64_t>{0, 1, core::integer_limits(type).high});
     ASSERT_TRUE(save_tensor({"t", tensor}, file("t.pb")).ok());
     const core::Result<NamedTensor> loaded = load_tensor(file("t.pb"));
