@@ -79,7 +79,7 @@ Result<std::optional<std::vector<std::int64_t>>> list_argument(const OpCall& cal
 }
 
 Result<DType> type_argument(const OpCall& call, std::string_view attribute, DType fallback) {
-  constexpr auto kNewestType = static_cast<std::int64_t>(DType::bfloat16);
+  constexpr auto kNewestType = static_cast<std::int64_t>(DType::int2);
   const std::int64_t number = call.node.int_or(attribute, static_cast<std::int64_t>(fallback));
   if (number > 0 && number <= kNewestType) {
     const auto type = static_cast<DType>(number);

@@ -27,6 +27,14 @@ namespace assay::reference {
       return static_cast<std::int32_t>(value);
     case core::DType::uint32:
       return static_cast<std::uint32_t>(value);
+    case core::DType::uint4:
+      return value & 15;
+    case core::DType::int4:
+      return ((value + 8) & 15) - 8;
+    case core::DType::uint2:
+      return value & 3;
+    case core::DType::int2:
+      return ((value + 2) & 3) - 2;
     default:
       return value;
   }

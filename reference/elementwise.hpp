@@ -86,6 +86,16 @@ Result<std::vector<Tensor>> binary(const OpCall& call, F f) {
   return single_output(zip_numbers(call.in(0), call.in(1), f));
 }
 
+/// f of the bits of two integer inputs of one type. Tensors hold integers with their sign extended, so that the bits
+/// above the type follow those of the result.
+template <typename F>
+Result<std::vector<Tensor>> bitwise(const OpCall& call, F f) {
+  if (const auto integer = require_integer(call, 0); !integer) return integer.error();
+  return binary(call, [f](auto a, auto b) {
+    return static_cast<decltype(a)>(f(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b)));
+  });
+}
+
 /// predicate(a, b) of two inputs of one type, as boolean.
 template <typename F>
 Result<std::vector<Tensor>> compare(const OpCall& call, F predicate) {

@@ -56,7 +56,7 @@ enum class DataFlow {
 struct OpDef {
   std::string_view name;         ///< ONNX's name, "ConvTranspose"
   std::int64_t first_opset = 1;  ///< oldest version of the operator that the kernel follows
-  std::int64_t last_opset = 23;  ///< newest opset whose form of the operator the kernel follows
+  std::int64_t last_opset = 28;  ///< newest opset whose form of the operator the kernel follows
   std::size_t min_inputs = 1;
   std::size_t max_inputs = 1;
   Kernel run = nullptr;

@@ -28,10 +28,16 @@ Result<std::vector<std::int64_t>> read_zero_points(const OpCall& call, std::size
   if (!call.has_input(zero_point)) {
     return std::vector<std::int64_t>{0};
   }
-  core::Status status = require_integer(call, zero_point);
-  status = status ? check_length(call, zero_point, extent) : status;
+  core::Status status = check_length(call, zero_point, extent);
   if (!status) {
     return status.error();
+  }
+  if (const Tensor& zero_points = call.in(zero_point); zero_points.is_real()) {
+    const auto nonzero = std::ranges::find_if(zero_points.reals(), [](double value) { return value != 0.0; });
+    if (nonzero != zero_points.reals().end()) {
+      return op_unsupported(fmt::format("{} holds {}; the zero points of floating-point codes are 0",
+                                        input_text(call, zero_point), core::exact_text64(*nonzero)));
+    }
   }
   return call.in(zero_point).to_integers();
 }
@@ -77,9 +83,31 @@ core::Status check_codes(const Call& call) {
 core::Status check_code_inputs(const OpCall& call) { return check_codes(call); }
 core::Status check_code_inputs(const ShapeCall& call) { return check_codes(call); }
 
-Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std::size_t scale) {
+std::int64_t QuantLayout::count() const {
+  return block_size == 0 ? split.extent : split.outer * blocks() * split.inner;
+}
+
+namespace {
+
+Result<QuantLayout> blocked_layout(const OpCall& call, const Shape& shape, std::size_t scale, std::int64_t axis,
+                                   std::int64_t block_size) {
+  if (block_size < 0) return op_error(fmt::format("block_size is {}, expected at least 1", block_size));
+  Shape expected = shape;
+  expected[at(axis)] = expected[at(axis)] / block_size + (expected[at(axis)] % block_size != 0 ? 1 : 0);
+  if (call.in(scale).shape() != expected) {
+    return op_error(fmt::format("{} has shape {}, expected {} for blocks of {} along axis {} of {}",
+                                input_text(call, scale), core::shape_text(call.in(scale).shape()),
+                                core::shape_text(expected), block_size, axis, core::shape_text(shape)));
+  }
+  return QuantLayout{.split = split_at_axis(shape, axis), .block_size = block_size};
+}
+
+}  // namespace
+
+Result<QuantLayout> quant_layout(const OpCall& call, const Shape& shape, std::size_t scale) {
   const Tensor& scales = call.in(scale);
-  if (scales.rank() > 1) {
+  const std::int64_t block_size = call.node.int_or("block_size", 0);
+  if (block_size == 0 && scales.rank() > 1) {
     return op_error(fmt::format("{} has shape {}, expected one scale or a list of scales", input_text(call, scale),
                                 core::shape_text(scales.shape())));
   }
@@ -88,8 +116,8 @@ Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std:
                                 core::shape_text(call.in(scale + 1).shape()), input_text(call, scale),
                                 core::shape_text(scales.shape())));
   }
-  if (scales.size() == 1) {  // a list of one scale serves the whole tensor, whatever the axis
-    return AxisSplit{.outer = 1, .extent = 1, .inner = core::element_count(shape)};
+  if (block_size == 0 && scales.size() == 1) {  // a list of one scale serves the whole tensor, whatever the axis
+    return QuantLayout{.split = {.outer = 1, .extent = 1, .inner = core::element_count(shape)}};
   }
   if (call.opset < 13) {
     return op_error(fmt::format("{} has {} scales; before opset 13 there is one for the whole tensor",
@@ -99,11 +127,14 @@ Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std:
   if (!axis) {
     return axis.error();
   }
+  if (block_size != 0) {
+    return blocked_layout(call, shape, scale, *axis, block_size);
+  }
   if (scales.size() != shape[at(*axis)]) {
     return op_error(fmt::format("{} has {} scales, but axis {} of {} has extent {}", input_text(call, scale),
                                 scales.size(), *axis, core::shape_text(shape), shape[at(*axis)]));
   }
-  return split_at_axis(shape, *axis);
+  return QuantLayout{.split = split_at_axis(shape, *axis)};
 }
 
 core::Status check_scales(const ShapeCall& call) {

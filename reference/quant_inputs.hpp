@@ -27,6 +27,7 @@ struct QuantInputs {
                                                     std::int64_t extent);
 
 /// The values of input `zero_point` with one element or `extent`; a single 0 where it is left out.
+/// Errors   another count; unsupported for floating-point codes whose zero point is not 0.
 [[nodiscard]] Result<std::vector<std::int64_t>> read_zero_points(const OpCall& call, std::size_t zero_point,
                                                                  std::int64_t extent);
 
@@ -34,10 +35,26 @@ struct QuantInputs {
 [[nodiscard]] core::Status check_code_inputs(const OpCall& call);
 [[nodiscard]] core::Status check_code_inputs(const ShapeCall& call);
 
-/// The axis of QuantizeLinear and DequantizeLinear, whose scales are input `scale`: attribute axis (1 by default),
-/// which counts only where there is more than one scale. Per-tensor is an axis of extent 1. Errors   scales that are
-/// not a list as long as the axis.
-[[nodiscard]] Result<AxisSplit> quantization_axis(const OpCall& call, const Shape& shape, std::size_t scale);
+/// Which of the scales of QuantizeLinear and DequantizeLinear each element takes.
+struct QuantLayout {
+  AxisSplit split;              ///< around the axis along which scales run; per tensor it has extent 1
+  std::int64_t block_size = 0;  ///< elements along the axis that share a scale, or 0: each index has its own
+
+  /// Number of scales.
+  [[nodiscard]] std::int64_t count() const;
+  /// Visits the elements in order as runs that share a scale: `visit(first element, elements, index of the scale)`.
+  template <typename Visit>
+  void for_each_run(const Visit& visit) const;
+
+ private:
+  [[nodiscard]] std::int64_t blocks() const { return (split.extent + block_size - 1) / block_size; }
+};
+
+/// The layout for data of `shape` and the scales in input `scale`: one scale; one for each index along attribute axis
+/// (1 by default, opset 13); or, with attribute block_size (opset 21), one for each block of that many elements along
+/// the axis. The zero points, where they are there, have the scales' shape.
+/// Errors   shapes that don't fit.
+[[nodiscard]] Result<QuantLayout> quant_layout(const OpCall& call, const Shape& shape, std::size_t scale);
 
 /// The rule of both operators for their scales, input 1, and zero points, input 2: of one shape; one element, or a list
 /// as long as the axis; blocks of a tensor (block_size) are left to the kernel.
@@ -49,5 +66,18 @@ struct QuantInputs {
 
 /// Fails where an accumulator leaves 32 bits: ONNX lets it overflow there, so that no result would be the right one.
 [[nodiscard]] core::Status check_accumulators(std::span<const std::int64_t> accumulators);
+
+template <typename Visit>
+void QuantLayout::for_each_run(const Visit& visit) const {
+  for (std::int64_t line = 0; line < split.outer * split.extent; ++line) {
+    const std::int64_t first = line * split.inner;
+    if (block_size == 0) {
+      visit(first, split.inner, line % split.extent);
+      continue;
+    }
+    const std::int64_t block = line / split.extent * blocks() + line % split.extent / block_size;
+    for (std::int64_t i = 0; i < split.inner; ++i) visit(first + i, 1, block * split.inner + i);
+  }
+}
 
 }  // namespace assay::reference

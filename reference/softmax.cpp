@@ -8,9 +8,8 @@
 #include "reference/shape_rules.hpp"
 
 namespace assay::reference {
-namespace {
 
-Result<AxisSplit> lines(const OpCall& call) {
+Result<AxisSplit> softmax_axis(const OpCall& call) {
   const Tensor& x = call.in(0);
   const bool flattens = call.opset < 13;
   const std::int64_t wanted = call.node.int_or("axis", flattens ? 1 : -1);
@@ -29,36 +28,37 @@ Result<AxisSplit> lines(const OpCall& call) {
   return split;
 }
 
-}  // namespace
-
 Result<std::vector<Tensor>> softmax_lines(const OpCall& call, bool logarithm) {
   if (const core::Status status = require_real(call, 0); !status) {
     return status.error();
   }
-  const Result<AxisSplit> split = lines(call);
+  const Result<AxisSplit> split = softmax_axis(call);
   if (!split) {
     return split.error();
   }
-  const Tensor& x = call.in(0);
+  return single_output(softmax_of(call.in(0), *split, logarithm));
+}
+
+Tensor softmax_of(const Tensor& x, const AxisSplit& lines, bool logarithm) {
   std::vector<double> y(x.reals().begin(), x.reals().end());
-  const std::int64_t step = split->inner;
-  for (std::int64_t line = 0; line < split->outer * step; ++line) {
-    double* first = y.data() + (line / step) * split->extent * step + line % step;
+  const std::int64_t step = lines.inner;
+  for (std::int64_t line = 0; line < lines.outer * step; ++line) {
+    double* first = y.data() + (line / step) * lines.extent * step + line % step;
     double largest = -std::numeric_limits<double>::infinity();
-    for (std::int64_t i = 0; i < split->extent; ++i) {
+    for (std::int64_t i = 0; i < lines.extent; ++i) {
       largest = std::max(largest, first[i * step]);
     }
     double sum = 0.0;
-    for (std::int64_t i = 0; i < split->extent; ++i) {
+    for (std::int64_t i = 0; i < lines.extent; ++i) {
       first[i * step] -= largest;
       sum += std::exp(first[i * step]);
     }
-    for (std::int64_t i = 0; i < split->extent; ++i) {
+    for (std::int64_t i = 0; i < lines.extent; ++i) {
       double& value = first[i * step];
       value = logarithm ? value - std::log(sum) : std::exp(value) / sum;
     }
   }
-  return single_output(Tensor(x.type(), x.shape(), std::move(y)));
+  return Tensor(x.type(), x.shape(), std::move(y));
 }
 
 Result<Facts> infer_softmax(const ShapeCall& call) {

@@ -258,6 +258,9 @@ Result<Outputs> enclose_softmax(const Call& call) {
 /// roundings.
 Result<Outputs> enclose_batch_normalization(const Call& call) {
   constexpr std::size_t kBias = 2;
+  if (call.node.int_or("training_mode", 0) != 0) {
+    return no_bound(call.node, "it takes the moments of its input");
+  }
   for (std::size_t i = 1; i < call.inputs.size(); ++i) {
     if (call.inputs[i] == nullptr || (i != kBias && !call.inputs[i]->is_point())) {
       return no_bound(call.node, "its parameters are uncertain");

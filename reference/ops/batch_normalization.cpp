@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "reference/arguments.hpp"
+#include "reference/normalization.hpp"
 #include "reference/shape_rules.hpp"
 
 namespace assay::reference {
@@ -23,12 +24,24 @@ core::Status check_parameters(const OpCall& call, std::int64_t channels) {
   return core::success();
 }
 
-/// ONNX BatchNormalization-15 for inference: (x - mean) / sqrt(var + epsilon) * scale + bias, along axis 1 (a vector
-/// counts as one channel).
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  if (call.node.int_or("training_mode", 0) != 0) {
-    return op_unsupported("training_mode 1; the reference normalizes with the given mean and variance only");
+/// Mean and population variance of each channel of the batch itself.
+std::vector<Moments> batch_moments(const Tensor& x, const AxisSplit& split) {
+  std::vector<Moments> moments;
+  for (std::int64_t channel = 0; channel < split.extent; ++channel) {
+    std::vector<double> values;
+    for (std::int64_t batch = 0; batch < split.outer; ++batch) {
+      const auto block = x.reals().subspan(at((batch * split.extent + channel) * split.inner), at(split.inner));
+      values.insert(values.end(), block.begin(), block.end());
+    }
+    moments.push_back(reference::moments(values));
   }
+  return moments;
+}
+
+/// ONNX BatchNormalization-15: (x - mean) / sqrt(var + epsilon) * scale + bias, along axis 1 (a vector counts as one
+/// channel). With training_mode (opset 14) mean and variance are the batch's own, and outputs 1 and 2 are those given,
+/// moved towards them: given * momentum + own * (1 - momentum).
+Result<std::vector<Tensor>> run(const OpCall& call) {
   if (call.node.int_or("spatial", 1) == 0) {
     return op_unsupported("spatial 0 (a mean and variance for each element)");
   }
@@ -43,19 +56,40 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   if (!status) {
     return status.error();
   }
+  const bool training = call.node.int_or("training_mode", 0) != 0;
+  std::vector<Moments> moments;
+  if (training) {
+    moments = batch_moments(x, split);
+  } else {
+    for (std::size_t channel = 0; channel < at(split.extent); ++channel) {
+      moments.push_back({.mean = call.in(kMean).reals()[channel], .variance = call.in(kVar).reals()[channel]});
+    }
+  }
   const double epsilon = call.node.float_or("epsilon", 1e-5F);
   std::vector<double> y(x.reals().begin(), x.reals().end());
   for (std::int64_t block = 0; block < split.outer * split.extent; ++block) {
     const std::size_t channel = at(block % split.extent);
-    const double mean = call.in(kMean).reals()[channel];
-    const double deviation = std::sqrt(call.in(kVar).reals()[channel] + epsilon);
+    const double mean = moments[channel].mean;
+    const double deviation = std::sqrt(moments[channel].variance + epsilon);
     const double scale = call.in(kScale).reals()[channel];
     const double bias = call.in(kBias).reals()[channel];
     for (std::int64_t i = block * split.inner; i < (block + 1) * split.inner; ++i) {
       y[at(i)] = (y[at(i)] - mean) / deviation * scale + bias;
     }
   }
-  return single_output(Tensor(x.type(), x.shape(), std::move(y)));
+  std::vector<Tensor> outputs{Tensor(x.type(), x.shape(), std::move(y))};
+  if (training) {
+    const double momentum = call.node.float_or("momentum", 0.9F);
+    std::vector<double> means = call.in(kMean).to_reals();
+    std::vector<double> variances = call.in(kVar).to_reals();
+    for (std::size_t channel = 0; channel < moments.size(); ++channel) {
+      means[channel] = means[channel] * momentum + moments[channel].mean * (1.0 - momentum);
+      variances[channel] = variances[channel] * momentum + moments[channel].variance * (1.0 - momentum);
+    }
+    outputs.emplace_back(call.in(kMean).type(), call.in(kMean).shape(), std::move(means));
+    outputs.emplace_back(call.in(kVar).type(), call.in(kVar).shape(), std::move(variances));
+  }
+  return outputs;
 }
 
 Result<Facts> infer(const ShapeCall& call) {

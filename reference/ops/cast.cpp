@@ -5,11 +5,13 @@
 namespace assay::reference {
 namespace {
 
-// ONNX Cast-13.
+// ONNX Cast-28: to, saturate (opset 19), round_mode (opset 24).
 Result<std::vector<Tensor>> run(const OpCall& call) {
   const auto type = type_argument(call, "to", DType::undefined);
   if (!type) return type.error();
-  return single_output(cast(call.in(0), *type));
+  const auto rules = cast_rules(call);
+  if (!rules) return rules.error();
+  return single_output(cast(call.in(0), *type, *rules));
 }
 
 Result<Facts> infer(const ShapeCall& call) {

@@ -5,8 +5,12 @@
 namespace assay::reference {
 namespace {
 
-// ONNX CastLike-15: Cast to the type of the second input, whose values do not matter.
-Result<std::vector<Tensor>> run(const OpCall& call) { return single_output(cast(call.in(0), call.in(1).type())); }
+// ONNX CastLike-25: Cast to the type of the second input, whose values do not matter.
+Result<std::vector<Tensor>> run(const OpCall& call) {
+  const auto rules = cast_rules(call);
+  if (!rules) return rules.error();
+  return single_output(cast(call.in(0), call.in(1).type(), *rules));
+}
 
 Result<Facts> infer(const ShapeCall& call) { return one(call.in(1).type, call.in(0).shape); }
 

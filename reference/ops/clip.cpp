@@ -1,6 +1,6 @@
-#include <cmath>
 #include <limits>
 
+#include "harness/core/float_format.hpp"
 #include "reference/elementwise.hpp"
 #include "reference/shape_rules.hpp"
 
@@ -11,11 +11,8 @@ constexpr std::int64_t kBoundsAreInputs = 11;
 
 /// The ends of `type`, which stand in for a bound that is left out.
 double highest_real(DType type) {
-  constexpr double kFloat16Max = 65504.0;
-  if (type == DType::float16) return kFloat16Max;
   if (type == DType::float64) return std::numeric_limits<double>::max();
-  // The bfloat16 below infinity has 8 significant bits: (2 - 2^-7) * 2^127.
-  if (type == DType::bfloat16) return std::ldexp(2.0 - std::ldexp(1.0, -7), 127);
+  if (type != DType::float32) return core::largest_value(core::float_format(type));
   return static_cast<double>(std::numeric_limits<float>::max());
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "reference/arguments.hpp"
@@ -8,25 +9,26 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::array kCodeTypes{DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32};
+constexpr std::array kCodeTypes{DType::int8,           DType::uint8,        DType::int16,      DType::uint16,
+                                DType::int32,          DType::int4,         DType::uint4,      DType::int2,
+                                DType::uint2,          DType::float8e4m3fn, DType::float8e5m2, DType::float8e4m3fnuz,
+                                DType::float8e5m2fnuz, DType::float4e2m1};
 
-/// ONNX DequantizeLinear-10, -13 (axis), -21 (16 bits), -23 (output_dtype). The result has the scale's type, or the one
-/// that output_dtype names.
+/// ONNX DequantizeLinear-10, -13 (axis), -19 (float8), -21 (16, 4 bits; blocks), -23 (output_dtype, float4), -25 (2
+/// bits): (x - x_zero_point) * x_scale. The result has the scale's type, or the one that output_dtype names; it is
+/// computed in float64, not in that type.
 Result<std::vector<Tensor>> run(const OpCall& call) {
-  if (call.node.int_or("block_size", 0) != 0) {
-    return op_unsupported("blocked quantization (block_size)");
-  }
   core::Status status = require_type(call, 0, kCodeTypes);
   status = status ? require_same_type(call, 0, 2) : status;
   if (!status) {
     return status.error();
   }
   const Tensor& x = call.in(0);
-  const Result<AxisSplit> split = quantization_axis(call, x.shape(), 1);
-  if (!split) {
-    return split.error();
+  const Result<QuantLayout> layout = quant_layout(call, x.shape(), 1);
+  if (!layout) {
+    return layout.error();
   }
-  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, split->extent);
+  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, layout->count());
   if (!quant) {
     return quant.error();
   }
@@ -41,12 +43,15 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
     return op_error("output_dtype must be a floating point type");
   }
   std::vector<double> values(at(x.size()));
-  for (std::int64_t block = 0; block < split->outer * split->extent; ++block) {
-    const std::int64_t index = block % split->extent;
-    const std::size_t first = at(block * split->inner);
-    dequantize(x.integers().subspan(first, at(split->inner)), quant->scale_at(index), quant->zero_point_at(index),
-               std::span(values).subspan(first, at(split->inner)));
-  }
+  layout->for_each_run([&](std::int64_t first, std::int64_t count, std::int64_t index) {
+    const auto run_of = [&](auto all) { return all.subspan(at(first), at(count)); };
+    if (x.is_real()) {
+      std::ranges::transform(run_of(x.reals()), values.begin() + first,
+                             [&](double code) { return code * quant->scale_at(index); });
+    } else {
+      dequantize(run_of(x.integers()), quant->scale_at(index), quant->zero_point_at(index), run_of(std::span(values)));
+    }
+  });
   return single_output(Tensor(*type, x.shape(), std::move(values)));
 }
 

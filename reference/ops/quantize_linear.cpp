@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "reference/arguments.hpp"
+#include "reference/cast.hpp"
 #include "reference/quant.hpp"
 #include "reference/quant_inputs.hpp"
 #include "reference/shape_rules.hpp"
@@ -12,7 +13,10 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::array kCodeTypes{DType::int8, DType::uint8, DType::int16, DType::uint16};
+constexpr std::array kCodeTypes{DType::int8,         DType::uint8,      DType::int16,          DType::uint16,
+                                DType::int4,         DType::uint4,      DType::int2,           DType::uint2,
+                                DType::float8e4m3fn, DType::float8e5m2, DType::float8e4m3fnuz, DType::float8e5m2fnuz,
+                                DType::float4e2m1};
 
 /// The output's type: that of y_zero_point, else attribute output_dtype (opset 21), else uint8.
 template <typename Call>
@@ -34,8 +38,7 @@ Result<DType> output_type(const Call& call) {
   }
   const bool known = *wanted != DType::undefined;
   if (known && std::find(kCodeTypes.begin(), kCodeTypes.end(), *wanted) == kCodeTypes.end()) {
-    return op_unsupported(
-        fmt::format("quantizing to {}; the reference knows int8, uint8, int16 and uint16", core::dtype_name(*wanted)));
+    return op_unsupported(fmt::format("quantizing to {}, which is no type of codes", core::dtype_name(*wanted)));
   }
   return wanted;
 }
@@ -45,12 +48,11 @@ core::Status check_input(const Call& call) {
   return input_type(call, 0) == DType::int32 ? core::success() : require_real(call, 0);
 }
 
-/// ONNX QuantizeLinear-10, -13 (axis), -21 (output_dtype; 16 bits).
+/// ONNX QuantizeLinear-10, -13 (axis), -19 (float8, saturate), -21 (output_dtype; 16, 4 bits; blocks), -23 (float4),
+/// -25 (2 bits). The division is exact but for float64's rounding: attribute precision, which names a type for it, and
+/// the scale's type do not change it.
 Result<std::vector<Tensor>> run(const OpCall& call) {
   const Tensor& x = call.in(0);
-  if (call.node.int_or("block_size", 0) != 0) {
-    return op_unsupported("blocked quantization (block_size)");
-  }
   if (const core::Status status = check_input(call); !status) {
     return status.error();
   }
@@ -58,13 +60,17 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   if (!type) {
     return type.error();
   }
-  const Result<AxisSplit> split = quantization_axis(call, x.shape(), 1);
-  if (!split) {
-    return split.error();
+  const Result<QuantLayout> layout = quant_layout(call, x.shape(), 1);
+  if (!layout) {
+    return layout.error();
   }
-  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, split->extent);
+  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, layout->count());
   if (!quant) {
     return quant.error();
+  }
+  const Result<CastRules> rules = cast_rules(call);
+  if (!rules) {
+    return rules.error();
   }
   const std::vector<double> values = x.to_reals();
   const auto nan = std::find_if(values.begin(), values.end(), [](double value) { return std::isnan(value); });
@@ -72,13 +78,19 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
     return op_error(
         fmt::format("{} holds NaN at element {}, which has no code", input_text(call, 0), nan - values.begin()));
   }
-  std::vector<std::int64_t> codes(values.size());
-  for (std::int64_t block = 0; block < split->outer * split->extent; ++block) {
-    const std::int64_t index = block % split->extent;
-    const std::size_t first = at(block * split->inner);
-    quantize(std::span(values).subspan(first, at(split->inner)), quant->scale_at(index), quant->zero_point_at(index),
-             *type, std::span(codes).subspan(first, at(split->inner)));
+  if (core::is_real(*type)) {
+    std::vector<double> codes(values.size());
+    layout->for_each_run([&](std::int64_t first, std::int64_t count, std::int64_t index) {
+      std::transform(values.begin() + first, values.begin() + first + count, codes.begin() + first,
+                     [&](double value) { return cast_real(value / quant->scale_at(index), *type, *rules); });
+    });
+    return single_output(Tensor(*type, x.shape(), std::move(codes)));
   }
+  std::vector<std::int64_t> codes(values.size());
+  layout->for_each_run([&](std::int64_t first, std::int64_t count, std::int64_t index) {
+    quantize(std::span(values).subspan(at(first), at(count)), quant->scale_at(index), quant->zero_point_at(index),
+             *type, std::span(codes).subspan(at(first), at(count)));
+  });
   return single_output(Tensor(*type, x.shape(), std::move(codes)));
 }
 

@@ -55,6 +55,14 @@ TEST(ArithmeticLimits, NameTheNodeThatHasNone) {
   EXPECT_EQ(limits.error().op, "Tan");
 }
 
+TEST(ArithmeticLimits, DoNotTakeAWindowForAConstant) {
+  const auto model = model::parse_graph_text("g (int64 n) => (float[4] y) { y = HannWindow (n) }", {{"", 17}});
+  ASSERT_TRUE(model) << model.error().message;
+  const auto limits = arithmetic_limits(*model, {{"n", core::Tensor::scalar(core::DType::int64, 4)}}, 0x1p-24);
+  ASSERT_FALSE(limits);
+  EXPECT_EQ(limits.error().op, "HannWindow");
+}
+
 TEST(StatisticalLimit, GrowsWithTheRootOfTheTerms) {
   EXPECT_DOUBLE_EQ(statistical_limit(0x1p-24, 400, 10, 1), 10 * statistical_limit(0x1p-24, 4, 10, 1));
   EXPECT_DOUBLE_EQ(statistical_limit(0x1p-24, 1, 1, 1), 0x1p-24 * std::sqrt(2 * std::log(2e6)));

@@ -39,7 +39,8 @@ TEST(OperatorTable, TellsRealsAndCodesByTheRules) {
   EXPECT_FALSE(find_row(*table, "QLinearConv")->takes_reals);
   EXPECT_EQ(find_row(*table, "MatMulInteger")->code_types, (Types{"int8", "uint8"}));
   EXPECT_TRUE(std::ranges::includes(find_row(*table, "QuantizeLinear")->code_types, all));
-  EXPECT_EQ(find_row(*table, "BitShift")->code_types, (Types{"uint8", "uint16"}));
+  EXPECT_EQ(find_row(*table, "BitShift")->code_types, all);
+  EXPECT_EQ(find_row(*table, "DynamicQuantizeLinear")->code_types, Types());
   EXPECT_EQ(find_row(*table, "Where")->code_types, find_row(*table, "Concat")->code_types);
 }
 

@@ -64,6 +64,39 @@ TEST(Cast, MakesBooleansOfWhatIsNotZero) {
   EXPECT_THAT(cast_to(DType::boolean, codes(DType::int64, {2}, {256, 0})).integers(), ElementsAre(1, 0));
 }
 
+TEST(Cast, Float8StopsAtItsLargestUnlessToldNotTo) {
+  const Tensor x = reals({1000, -kInf, std::nan("")});
+  const std::vector<double> saturated = cast_to(DType::float8e4m3fn, x).to_reals();
+  EXPECT_EQ(saturated[0], 448);
+  EXPECT_EQ(saturated[1], -448);
+  EXPECT_TRUE(std::isnan(saturated[2]));
+  const auto open = [&](DType type) {
+    return first_output("Cast", {x}, {{"to", static_cast<std::int64_t>(type)}, {"saturate", std::int64_t{0}}}, 19)
+        .to_reals();
+  };
+  EXPECT_TRUE(std::isnan(open(DType::float8e4m3fnuz)[0]));
+  EXPECT_EQ(open(DType::float8e5m2)[1], -kInf);
+}
+
+TEST(Cast, PowersOfTwoRoundUpUnlessToldOtherwise) {
+  const auto cast_as = [](const std::string& mode, bool saturate) {
+    const Attributes attributes{
+        {"to", std::int64_t{24}}, {"round_mode", mode}, {"saturate", std::int64_t{saturate ? 1 : 0}}};
+    return first_output("Cast", {reals({3, 2.5, 4, 0})}, attributes, 24).to_reals();
+  };
+  EXPECT_EQ(cast_as("up", true), (std::vector<double>{4, 4, 4, 0x1p-127}));
+  EXPECT_EQ(cast_as("down", true), (std::vector<double>{2, 2, 4, 0x1p-127}));
+  const std::vector<double> nearest = cast_as("nearest", false);
+  EXPECT_EQ(nearest[0], 4);  // the tie goes up
+  EXPECT_EQ(nearest[1], 2);
+  EXPECT_TRUE(std::isnan(nearest[3]));
+}
+
+TEST(Cast, BelowAByteTheLowBitsRemain) {
+  EXPECT_THAT(cast_to(DType::int4, reals({7.9, 8, -9})).integers(), ElementsAre(7, -8, 7));
+  EXPECT_THAT(cast_to(DType::uint2, codes(DType::int64, {3}, {3, 4, -1})).integers(), ElementsAre(3, 0, 3));
+}
+
 TEST(Cast, RefusesStringsAndUnknownTypes) {
   EXPECT_THAT(error_of("Cast", {reals({1.0})}, {{"to", std::int64_t{8}}}), HasSubstr("to=8"));
   EXPECT_THAT(error_of("Cast", {reals({1.0})}, {{"to", std::int64_t{-1}}}), HasSubstr("to=-1"));

@@ -22,9 +22,22 @@ TEST(BatchNormalization, NormalizesEachChannelWithTheGivenMoments) {
   EXPECT_THAT(first_output("BatchNormalization", inputs, {{"epsilon", 1.0}}).reals(), ElementsAre(5, 15, 0.5, -1));
 }
 
-TEST(BatchNormalization, RefusesTraining) {
+TEST(BatchNormalization, TrainingTakesTheBatchesOwnMomentsAndMovesTheGivenOnes) {
+  // Channel 0 holds 1 and 3 in two samples: mean 2, variance 1. A quarter of it and three quarters of what was given.
+  const Tensor x = reals({2, 1, 1}, {1, 3});
+  const Tensor one = reals({1});
+  const Tensor mean = reals({6});
+  const Tensor variance = reals({5});
+  const Attributes attributes{{"training_mode", std::int64_t{1}}, {"momentum", 0.75}, {"epsilon", 0.0}};
+  const auto outputs = run_op("BatchNormalization", {&x, &one, &one, &mean, &variance}, attributes, 15, 3);
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT((*outputs)[0].reals(), ElementsAre(0, 2));
+  EXPECT_THAT((*outputs)[1].reals(), ElementsAre(5));
+  EXPECT_THAT((*outputs)[2].reals(), ElementsAre(4));
+}
+
+TEST(BatchNormalization, RefusesWhatDoesNotFit) {
   const std::vector<Tensor> inputs{counting({1, 1, 2}), reals({1}), reals({0}), reals({0}), reals({1})};
-  EXPECT_THAT(error_of("BatchNormalization", inputs, {{"training_mode", std::int64_t{1}}}), HasSubstr("training_mode"));
   EXPECT_THAT(error_of("BatchNormalization", inputs, {{"spatial", std::int64_t{0}}}, 7), HasSubstr("spatial 0"));
   EXPECT_THAT(error_of("BatchNormalization", {counting({1, 2, 2}), reals({1}), reals({0}), reals({0}), reals({1})}),
               HasSubstr("expected one value for each of 2 channels"));

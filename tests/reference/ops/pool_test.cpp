@@ -108,5 +108,18 @@ TEST(GlobalMaxPool, RefusesAnEmptyPlane) {
   EXPECT_THAT(error_of("GlobalMaxPool", {counting({1, 2, 0})}), HasSubstr("leaves nothing to pool"));
 }
 
+TEST(LpPool, TakesTheNormOfEachWindow) {
+  const Tensor x = reals({1, 1, 4}, {3, -4, 0, 12});
+  const Attributes pairs{{"kernel_shape", std::vector<std::int64_t>{2}}, {"strides", std::vector<std::int64_t>{2}}};
+  EXPECT_THAT(first_output("LpPool", {x}, pairs, 18).reals(), ElementsAre(5, 12));
+  Attributes sums = pairs;
+  sums["p"] = std::int64_t{1};
+  EXPECT_THAT(first_output("LpPool", {x}, sums, 18).reals(), ElementsAre(7, 12));
+}
+
+TEST(GlobalLpPool, TakesTheNormOfEachPlane) {
+  EXPECT_EQ(first_output("GlobalLpPool", {reals({1, 2, 2}, {3, -4, 5, 12})}), reals({1, 2, 1}, {5, 13}));
+}
+
 }  // namespace
 }  // namespace assay::reference

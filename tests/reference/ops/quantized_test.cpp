@@ -55,6 +55,45 @@ TEST(QuantizeLinear, GivesTheTypeThatOutputDtypeNames) {
   EXPECT_THAT(y.integers(), ElementsAre(65535, 0));
 }
 
+TEST(QuantizeLinear, BlocksShareAScaleAlongTheirAxis) {
+  // Blocks of two along axis 1; the last holds one element.
+  const Tensor x = reals({2, 3}, {2, 4, 6, 8, 10, 12});
+  const Tensor scales = reals({2, 2}, {1, 2, 4, 0.5});
+  const Attributes blocks{{"axis", std::int64_t{1}}, {"block_size", std::int64_t{2}}};
+  const Tensor y = first_output("QuantizeLinear", {x, scales, int8s({2, 2}, {0, 1, 2, 3})}, blocks, 21);
+  EXPECT_THAT(y.integers(), ElementsAre(2, 4, 4, 4, 4, 27));
+  EXPECT_EQ(first_output("DequantizeLinear", {y, scales, int8s({2, 2}, {0, 1, 2, 3})}, blocks, 21).to_reals(),
+            (std::vector<double>{2, 4, 6, 8, 8, 12}));
+}
+
+TEST(QuantizeLinear, BlocksAlongAnOuterAxisHaveTheirOwnScalesInside) {
+  const Tensor x = reals({2, 2}, {2, 4, 6, 8});
+  const Attributes blocks{{"axis", std::int64_t{0}}, {"block_size", std::int64_t{2}}};
+  EXPECT_THAT(first_output("QuantizeLinear", {x, reals({1, 2}, {1, 4}), int8s({1, 2}, {0, 0})}, blocks, 21).integers(),
+              ElementsAre(2, 1, 6, 2));
+  EXPECT_THAT(error_of("QuantizeLinear", {x, reals({2, 2}, {1, 4, 1, 4})}, blocks, 21),
+              HasSubstr("expected [1,2] for blocks of 2 along axis 0"));
+}
+
+TEST(QuantizeLinear, SaturatesToFourAndTwoBits) {
+  const Tensor x = reals({-9, -8, 7, 8, 20});
+  EXPECT_THAT(first_output("QuantizeLinear", {x, scalar(1), scalar(DType::int4, 0)}, {}, 21).integers(),
+              ElementsAre(-8, -8, 7, 7, 7));
+  EXPECT_THAT(first_output("QuantizeLinear", {x, scalar(1), scalar(DType::uint2, 1)}, {}, 25).integers(),
+              ElementsAre(0, 0, 3, 3, 3));
+}
+
+TEST(QuantizeLinear, RoundsToFloat8AndStopsAtItsLargestUnlessToldNotTo) {
+  const Tensor zero(DType::float8e4m3fn, {}, std::vector<double>{0});
+  const Tensor x = reals({17, 1000});
+  EXPECT_EQ(first_output("QuantizeLinear", {x, scalar(1), zero}, {}, 19).to_reals(), (std::vector<double>{16, 448}));
+  EXPECT_TRUE(
+      std::isnan(first_output("QuantizeLinear", {x, scalar(1), zero}, {{"saturate", std::int64_t{0}}}, 19).as_real(1)));
+  const Tensor one(DType::float8e4m3fn, {}, std::vector<double>{1});
+  EXPECT_THAT(error_of("QuantizeLinear", {x, scalar(1), one}, {}, 19),
+              HasSubstr("zero points of floating-point codes"));
+}
+
 TEST(QuantizeLinear, RefusesNaNAndScalesThatAreNoSteps) {
   EXPECT_THAT(error_of("QuantizeLinear", {reals({0, std::nan("")}), scalar(1)}), HasSubstr("NaN at element 1"));
   for (const double scale : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
@@ -65,7 +104,7 @@ TEST(QuantizeLinear, RefusesNaNAndScalesThatAreNoSteps) {
               HasSubstr("input 2 \"in2\" has shape [], but input 1 \"in1\" has [2]"));
   EXPECT_THAT(error_of("QuantizeLinear", {counting({2, 2}), reals({1, 1})}, {}, 10), HasSubstr("before opset 13"));
   EXPECT_THAT(error_of("QuantizeLinear", {counting({2, 2}), scalar(1)}, {{"block_size", std::int64_t{2}}}, 21),
-              HasSubstr("block_size"));
+              HasSubstr("for blocks of 2 along axis 1"));
 }
 
 TEST(DequantizeLinear, SubtractsTheZeroPointAndScales) {
