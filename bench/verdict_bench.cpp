@@ -101,8 +101,8 @@ void run_model(benchmark::State& state, const fs::path& model) {
   state.SetLabel(fmt::format("{} of {} pass", passed, verdicts));
 }
 
-/// What judging a case costs beside running it: over suite `default`, the time of judge() (the reference's runs
-/// included) divided by that of the conversion with all executions.
+/// What judging a case costs beside running it: over suite `default`, under all its option sets, the time of judge()
+/// (the reference's runs included) divided by that of the conversions with all executions.
 void judge_beside_run(benchmark::State& state) {
   const auto suite = corpus::load_suite("default");
   const auto corpus = corpus::load_corpus();
@@ -123,13 +123,18 @@ void judge_beside_run(benchmark::State& state) {
     for (const corpus::Case& test_case : *cases) {
       auto bench = run::CaseBench::create(test_case);
       if (!bench) continue;
-      const double begin = seconds();
-      run::Trial trial = (*bench)->attempt(*client, *description, "{}");
-      (*bench)->relate(*client, trial);
-      const double ran = seconds();
-      if (trial.settled || trial.evidence.executions.empty()) continue;
-      benchmark::DoNotOptimize((*bench)->judge(std::move(trial), cases->size()));
-      ratios.emplace_back((seconds() - ran) / (ran - begin), test_case.name);
+      double running = 0, judging = 0;
+      for (const corpus::OptionSet& set : suite->option_sets) {
+        const double begin = seconds();
+        run::Trial trial = (*bench)->attempt(*client, *description, set.options_json);
+        (*bench)->relate(*client, trial);
+        const double ran = seconds();
+        if (trial.settled || trial.evidence.executions.empty()) continue;
+        benchmark::DoNotOptimize((*bench)->judge(std::move(trial), cases->size()));
+        running += ran - begin;
+        judging += seconds() - ran;
+      }
+      if (running > 0) ratios.emplace_back(judging / running, test_case.name);
     }
   }
   std::ranges::sort(ratios);

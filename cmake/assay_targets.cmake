@@ -19,6 +19,14 @@ if(ASSAY_COVERAGE)
   target_link_options(assay_instrumentation INTERFACE --coverage)
 endif()
 
+# The allocator of the programs that judge: verdicts are many small tensors, and a tenth of their time goes to getting
+# and giving back memory with glibc's. Sanitizers bring their own.
+add_library(assay_allocator INTERFACE)
+if(NOT ASSAY_SANITIZE)
+  find_package(mimalloc REQUIRED)
+  target_link_libraries(assay_allocator INTERFACE "-Wl,--push-state,--no-as-needed" mimalloc "-Wl,--pop-state")
+endif()
+
 # assay_library(NAME SOURCES … [DEPENDS assay_core …] [LIBS fmt::fmt …])
 # DEPENDS are our own targets: includes of other folders of ours fail the build.
 function(assay_library name)

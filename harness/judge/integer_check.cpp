@@ -108,7 +108,9 @@ class IntegerCheck {
     const std::span<const Style> styles = styles_for(context_.evidence.converter.policy);
     // The outputs alone settle most artifacts, at one plain run. Where they don't, the codes inside are asked for.
     const bool can_trace = asks_for_traces();
-    const Explanation plain = explain(can_trace ? styles.first(kPlainStyles) : styles);
+    // At depth `gate` what disagrees without a trace is red without one, so that every data set is looked at first.
+    const Until until = can_trace && context_.depth == Depth::full ? Until::open : Until::the_end;
+    const Explanation plain = explain(can_trace ? styles.first(kPlainStyles) : styles, until);
     if (!can_trace || (plain.agrees && !plain.open)) {
       return conclude(plain, styles.back());
     }
@@ -123,7 +125,8 @@ class IntegerCheck {
       }
     }
     if (std::optional<Finding> refused = ask_for_traces()) {
-      std::vector<Finding> findings = conclude(plain.agrees ? plain : explain(styles), styles.back());
+      const bool settled = plain.agrees && until == Until::the_end;
+      std::vector<Finding> findings = conclude(settled ? plain : explain(styles), styles.back());
       findings.push_back(std::move(*refused));
       return findings;
     }
@@ -172,11 +175,17 @@ class IntegerCheck {
     }
   }
 
+  /// How far data sets are looked at.
+  enum class Until {
+    the_end,
+    open,  ///< the first that holds uncertain codes: traces will be asked for
+  };
+
   /// The first style that explains every element of every data set, or the last one tried.
-  Explanation explain(std::span<const Style> styles) {
+  Explanation explain(std::span<const Style> styles, Until until = Until::the_end) {
     Explanation explanation;
     for (const Style& style : styles) {
-      explanation = try_style(style);
+      explanation = try_style(style, until);
       if (explanation.agrees) {
         break;
       }
@@ -184,7 +193,7 @@ class IntegerCheck {
     return explanation;
   }
 
-  Explanation try_style(const Style& style) {
+  Explanation try_style(const Style& style, Until until = Until::the_end) {
     Explanation result;
     result.style = &style;
     for (const Execution* execution : executions_) {
@@ -201,7 +210,7 @@ class IntegerCheck {
         result.data_set = execution->data_set;
       }
       result.agrees = check.agrees();
-      if (!result.agrees) {
+      if (!result.agrees || (result.open && until == Until::open)) {
         break;
       }
       if (!result.open) {
