@@ -26,7 +26,7 @@ def recurrent_inputs(draw, gates, biases):
 def recurrent(draw, op):
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
     inputs, attributes, state = recurrent_inputs(draw, gates, 2 * gates)
-    if draw.maybe(0.2) and op != "LSTM":  # see docs/disagreements.md, not settled
+    if draw.maybe(0.2) and op != "LSTM":  # see docs/disagreements.md
         attributes["clip"] = 0.7
     if op == "GRU":
         attributes["linear_before_reset"] = draw.pick(0, 1)
@@ -44,10 +44,10 @@ def attention(draw, op):
     inputs = [draw.reals([batch, groups, length, width]), draw.reals([batch, heads, keys, width]),
               draw.reals([batch, heads, keys, draw.integer(1, 4)])]
     attributes = {"scale": draw.pick(None, 0.5), "softcap": draw.pick(None, None, 2.0)}
-    # A softcap beside a mask, and is_causal where lengths differ: see docs/disagreements.md, not settled.
+    # A softcap beside a mask, and is_causal with one query: see docs/disagreements.md.
     if draw.maybe(0.4) and not attributes["softcap"]:
         inputs.append(draw.reals([length, keys]))
-    elif length == keys and not attributes["softcap"]:
+    elif (length > 1 or keys == 1) and not attributes["softcap"]:
         attributes["is_causal"] = draw.pick(None, 1)
     return Node(op, inputs, 23, **attributes)
 
