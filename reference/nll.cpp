@@ -11,7 +11,7 @@ namespace assay::reference {
 namespace {
 
 core::Status check_inputs(const OpCall& call, const Tensor& log_prob) {
-  if (const auto integer = require_integer(call, 1); !integer) return integer;
+  if (auto integer = require_integer(call, 1); !integer) return integer;
   const Tensor& labels = call.in(1);
   Shape expected = log_prob.shape();
   if (log_prob.rank() < 2) return op_error(fmt::format("scores are {}, expected [N, C, …]", tensor_text(log_prob)));
@@ -22,7 +22,7 @@ core::Status check_inputs(const OpCall& call, const Tensor& log_prob) {
                                 core::shape_text(expected)));
   }
   if (!call.has_input(2)) return core::success();
-  if (const auto real = require_real(call, 2); !real) return real;
+  if (auto real = require_real(call, 2); !real) return real;
   if (call.in(2).shape() != Shape{classes}) {
     return op_error(fmt::format("{} is {}, expected a weight for each of {} classes", input_text(call, 2),
                                 tensor_text(call.in(2)), classes));

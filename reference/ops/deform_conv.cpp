@@ -95,7 +95,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   const Windows& w = conv->windows;
   const std::int64_t positions = volume(w.output);
   const std::int64_t channels = conv->groups * conv->in_channels;
-  const std::int64_t first_axis = static_cast<std::int64_t>(kSpatialAxes - w.rank);
+  const auto first_axis = static_cast<std::int64_t>(kSpatialAxes - w.rank);
   std::vector<double> y(at(*count), 0.0);
   for (std::int64_t n = 0; n < conv->batch; ++n) {
     for (std::int64_t c = 0; c < channels; ++c) {

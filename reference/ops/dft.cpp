@@ -25,7 +25,7 @@ Result<std::int64_t> axis_of(const OpCall& call) {
   Result<std::int64_t> wanted = call.opset >= kAxisIsInput ? -2 : call.node.int_or("axis", 1);
   if (call.opset >= kAxisIsInput && call.has_input(2)) wanted = integer_scalar(call, 2);
   if (!wanted) return wanted;
-  const auto axis = checked_axis(*wanted, rank);
+  auto axis = checked_axis(*wanted, rank);
   if (!axis) return axis;
   if (*axis == rank - 1) return op_error("the last axis holds real and imaginary part; it can't be transformed");
   return axis;

@@ -102,7 +102,7 @@ double weighted(std::span<const double> plane, const Shape& extents, const std::
 core::Status check_shapes(const OpCall& call) {
   const Shape& x = call.in(0).shape();
   const Shape& grid = call.in(1).shape();
-  if (const auto real = require_real(call, 1); !real) return real;
+  if (auto real = require_real(call, 1); !real) return real;
   const bool fit = x.size() >= 3 && grid.size() == x.size() && grid[0] == x[0] &&
                    grid.back() == static_cast<std::int64_t>(x.size()) - 2;
   if (!fit) {

@@ -77,7 +77,7 @@ Bins bins_of(double first, double last, std::int64_t extent, const Rules& rules)
 
 core::Status check_inputs(const OpCall& call) {
   for (std::size_t i = 0; i < 2; ++i) {
-    if (const auto real = require_real(call, i); !real) return real;
+    if (auto real = require_real(call, i); !real) return real;
   }
   const Tensor& x = call.in(0);
   const Tensor& rois = call.in(1);
