@@ -80,7 +80,7 @@ TEST(EncloseNormalization, HoldsEveryFormInFloat32) {
       }
     }
   }
-  EXPECT_EQ(checked, 300U * 3U * kWidth);
+  EXPECT_EQ(checked, std::size_t{300} * 3 * kWidth);
 }
 
 TEST(EncloseNormalization, IsNarrowWhereTheMeanIsNear) {
