@@ -123,6 +123,7 @@ Result<Tensor> concatenated(const std::vector<const Tensor*>& parts, std::int64_
     shapes.push_back(dims_of(parts[i]->shape()));
   }
   std::vector<const Dims*> pointers;
+  pointers.reserve(shapes.size());
   for (const Dims& dims : shapes) pointers.push_back(&dims);
   const auto dims = concatenated_dims(pointers, axis);
   if (!dims) return dims.error();

@@ -28,8 +28,8 @@ Result<Facts> infer(const ShapeCall& call) {
   if (!then_branch || !else_branch || call.infer_subgraph == nullptr) return op_error("a branch is missing");
   const auto branch_facts = [&](const model::Graph& branch) { return (*call.infer_subgraph)(branch, {}); };
   if (*condition) return branch_facts(**condition != 0.0 ? *then_branch : *else_branch);
-  const auto then_facts = branch_facts(*then_branch);
-  const auto else_facts = branch_facts(*else_branch);
+  auto then_facts = branch_facts(*then_branch);
+  auto else_facts = branch_facts(*else_branch);
   // A branch that can't run may stand there for inputs of another rank: who gets a result, gets it from the other.
   if (!else_facts) return then_facts;
   if (!then_facts) return else_facts;
