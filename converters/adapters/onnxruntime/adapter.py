@@ -1,6 +1,5 @@
 """ONNX Runtime's static quantization (`quantize_static`, Q/DQ format) behind Assay's protocol 1."""
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -9,7 +8,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 import onnx
 import onnxruntime
-from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors
+from assay_protocol import Refused, calibration_batches, serve
+from onnxruntime_executor import execute, optimizes
 from onnxruntime.quantization import (
     CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static)
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
@@ -41,12 +41,6 @@ def renaming(model):
     return original_name
 
 
-def activation_codes(graph):
-    """The tensors of codes that QuantizeLinear makes of anything but an initializer."""
-    constants = {tensor.name for tensor in graph.initializer}
-    return [node.output[0] for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] not in constants]
-
-
 class Batches(CalibrationDataReader):
     """Feeds the calibration folder by name, in order, once."""
 
@@ -73,7 +67,7 @@ class OnnxRuntime:
                 "artifact": "qdq",
                 "reports": ["tensors", "precision"],
                 # More graph outputs would change what the optimizer may fuse, and with it the results.
-                "trace": not self._optimizes(),
+                "trace": not optimizes(),
             },
             "policy": {
                 "weights": "nearest",
@@ -123,30 +117,7 @@ class OnnxRuntime:
         }
 
     def execute(self, artifact, inputs, output, trace=None):
-        session_options = onnxruntime.SessionOptions()
-        # Plain Q/DQ semantics. With "all" the optimizer may requantize, legally, and differs by up to some dB.
-        if not self._optimizes():
-            session_options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session_options.intra_op_num_threads = int(os.environ.get("ASSAY_ORT_THREADS", "1"))
-        if trace is not None:
-            model = onnx.load(artifact)
-            outputs = [tensor.name for tensor in model.graph.output]
-            codes = [name for name in activation_codes(model.graph) if name not in outputs]
-            model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in codes)
-            artifact = model.SerializeToString()
-        session = onnxruntime.InferenceSession(artifact, session_options, providers=["CPUExecutionProvider"])
-        names = [tensor.name for tensor in session.get_outputs()]
-        tensors = dict(zip(names, session.run(names, read_tensors(inputs))))
-        if trace is None:
-            write_tensors(tensors, output)
-            return []
-        write_tensors({name: tensors[name] for name in outputs}, output)
-        write_tensors({name: tensors[name] for name in codes}, trace, "trace")
-        return codes
-
-    @staticmethod
-    def _optimizes():
-        return os.environ.get("ASSAY_ORT_OPTIMIZE") == "all"
+        return execute(artifact, inputs, output, trace)
 
     @staticmethod
     def _nodes_in_float(model, precision):
