@@ -1,0 +1,31 @@
+"""What both NNCF adapters ask of `nncf.quantize`: plain min-max, so that a stated policy is what the judge can compute."""
+
+import functools
+
+import nncf
+from nncf.common.graph.patterns.manager import PatternsManager
+from nncf.quantization.advanced_parameters import AdvancedQuantizationParameters, OverflowFix, QuantizationParameters
+from nncf.quantization.range_estimator import RangeEstimatorParametersSet
+
+
+def preset(options):
+    """PERFORMANCE is symmetric for activations, MIXED asymmetric; weights are symmetric in both."""
+    symmetric = options.get("symmetric", False)
+    return nncf.QuantizationPreset.PERFORMANCE if symmetric else nncf.QuantizationPreset.MIXED
+
+
+def advanced_parameters(options):
+    """Documented switches: full 8 bits in the first layer too, extremes over all batches, biases as they are."""
+    return AdvancedQuantizationParameters(
+        overflow_fix=OverflowFix.DISABLE,
+        disable_bias_correction=True,
+        activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
+        weights_quantization_params=QuantizationParameters(per_channel=options.get("per_axis", True)),
+    )
+
+
+def keep_pattern_graphs():
+    """Has the graph of fusible patterns made once a process: it depends on backend and device alone, and making it
+    takes four fifths of a small model's conversion."""
+    for name in ("get_full_hw_pattern_graph", "get_full_ignored_pattern_graph"):
+        setattr(PatternsManager, name, staticmethod(functools.cache(getattr(PatternsManager, name))))
