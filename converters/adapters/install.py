@@ -5,6 +5,8 @@ The environment is DIR/NAME-VERSION. The default version and the packages beside
 requirements.txt; another version takes the newest packages that fit it, or those that adapter.json lists as
 `companions` for versions before a given one. What was installed is written down in packages.txt. An environment that
 is there already is left as it is. Progress goes to standard error, one JSON object to standard output.
+
+What several converters bring and what is large stands in layers (layers.py), which adapter.json names.
 """
 
 import argparse
@@ -15,19 +17,14 @@ import shutil
 import subprocess
 import sys
 import time
+import venv
 from pathlib import Path
+
+from layers import PARTIAL, Failed, add_layers, freeze, install_layer, pip_install, read_pins, say
 
 ADAPTERS = Path(__file__).resolve().parent
 DESCRIBE = b'{"protocol":1,"id":1,"do":"describe"}\n{"protocol":1,"id":2,"do":"quit"}\n'
 START_TIMEOUT_S = 300  # some converters compile at their first import
-
-
-class Failed(Exception):
-    pass
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 def load_adapter(name):
@@ -40,8 +37,7 @@ def load_adapter(name):
 
 
 def pinned_requirements(adapter):
-    lines = (ADAPTERS / adapter["name"] / adapter["requirements"]).read_text().splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return read_pins(ADAPTERS / adapter["name"] / adapter["requirements"])
 
 
 def default_version(adapter):
@@ -64,12 +60,6 @@ def requirements(adapter, version):
             return [package, *companions["requirements"]]
     names = [re.split(r"[=<>~!\s]", line)[0] for line in pinned]
     return [package, *(name for name in names if name != adapter["package"])]
-
-
-def run(*command):
-    say("$ " + " ".join(str(word) for word in command[1:]))
-    if subprocess.run(command, stdout=sys.stderr).returncode != 0:
-        raise Failed(f"\"{' '.join(str(word) for word in command[1:])}\" failed; its messages are above")
 
 
 def describe(adapter, python):
@@ -95,20 +85,26 @@ def install(adapter, version, root):
         say(f"{folder.name} is there already")
         return folder, True
     shutil.rmtree(folder, ignore_errors=True)
-    partial = root / f".partial-{folder.name}"
-    shutil.rmtree(partial, ignore_errors=True)
+    partial = root / f"{PARTIAL}{folder.name}"
+    layers = [install_layer(layer, root) for layer in adapter.get("layers", [])]
     say(f"installing {folder.name} …")
-    run(sys.executable, "-m", "venv", partial)
-    run(partial / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-        *requirements(adapter, version))
+    venv.create(partial, with_pip=True, symlinks=True)
+    if layers:
+        add_layers(partial, layers)
+    pip_install(partial, *requirements(adapter, version))
     described = describe(adapter, partial / "bin" / "python")
     if described["version"] != version:
         raise Failed(f"{folder.name} describes itself as version {described['version']}")
-    frozen = subprocess.run([partial / "bin" / "python", "-m", "pip", "freeze"], capture_output=True, check=True)
-    (partial / "packages.txt").write_bytes(frozen.stdout)
+    freeze(partial)
     partial.rename(folder)
     assert python.exists()
     return folder, False
+
+
+def remove_partial(root):
+    """What an installation that failed or was killed has left."""
+    for folder in root.glob(f"{PARTIAL}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main():
@@ -125,7 +121,11 @@ def main():
         root.mkdir(parents=True, exist_ok=True)
         with open(root / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # one installation at a time
-            folder, cached = install(adapter, version, root)
+            remove_partial(root)
+            try:
+                folder, cached = install(adapter, version, root)
+            finally:
+                remove_partial(root)
     except Failed as failure:
         say(f"install: {failure}")
         return 1

@@ -1,0 +1,140 @@
+"""Layers: what several converters need and what is large, installed once beside the converters' environments.
+
+A layer `torch==2.14.1` is the environment layer-torch-2.14.1, with exactly the packages that layers/torch-2.14.1.txt
+pins. A converter's environment sees them through a .pth file; pip takes them for installed there. The layers that an
+environment uses stand in its layers.txt.
+
+A list may leave out what its packages ask for but don't need here, CUDA's gigabytes above all: their metadata then no
+longer asks for it, and the shared libraries that are missing are stood in for by ones whose functions end the process.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+PARTIAL = ".partial-"  # begins the name of an environment that isn't complete
+LISTS = Path(__file__).resolve().parent / "layers"
+SITE_PACKAGES = Path("lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
+STAND_IN = "libassay_left_out.so"  # has every function of the libraries that are left out
+OF_THE_DRIVER = "libcuda.so"  # a library that links to the driver is loaded where there is a GPU only
+
+
+class Failed(Exception):
+    """What can't be installed, and why."""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def read_pins(file):
+    """The requirements that a file lists, a line each."""
+    return [line.strip() for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")]
+
+
+def package_name(requirement):
+    """The name in a requirement, in the one spelling that compares."""
+    return re.sub(r"[-_.]+", "-", re.match(r"[A-Za-z0-9._-]+", requirement)[0]).lower()
+
+
+def pip_install(environment, *words):
+    """Runs pip there, whose messages go to standard error; Failed has its last error."""
+    command = [environment / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *words]
+    say("$ pip " + " ".join(command[3:]))
+    errors = []
+    with subprocess.Popen(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True) as pip:
+        for line in pip.stderr:
+            say(line.rstrip())
+            if line.startswith("ERROR: "):
+                errors.append(line.removeprefix("ERROR: ").strip())
+    if pip.returncode != 0:
+        raise Failed("pip: " + (errors[-1] if errors else f"exit status {pip.returncode}, its messages are above"))
+
+
+def freeze(environment):
+    """Writes down what is installed; an environment without this file isn't complete."""
+    command = [environment / "bin" / "python", "-m", "pip", "freeze"]
+    (environment / "packages.txt").write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def ask_for_pins_only(site_packages, pins):
+    """Takes out of the packages' metadata what they ask for and the list leaves out."""
+    known = {package_name(pin) for pin in pins}
+    for file in site_packages.glob("*.dist-info/METADATA"):
+        header, blank, description = file.read_text(encoding="utf-8").partition("\n\n")
+        asked = "Requires-Dist: "
+        lines = [line for line in header.splitlines()
+                 if not line.startswith(asked) or package_name(line.removeprefix(asked)) in known]
+        file.write_text("\n".join(lines) + blank + description, encoding="utf-8")
+
+
+def ldd(library):
+    """What the dynamic loader says about a library: what it links to, and the symbols that are nowhere."""
+    done = subprocess.run(["ldd", "-r", library], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def compile_library(file, source, *words):
+    command = ["cc", "-shared", "-nostdlib", f"-Wl,-soname,{file.name}", "-o", file, "-x", "c", "-", "-x", "none", *words]
+    try:
+        done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        raise Failed("a layer without all of its libraries needs a C compiler, \"cc\"") from missing
+    if done.returncode != 0:
+        raise Failed(f"no stand-in for {file.name}: {done.stderr}")
+
+
+def stand_in_for_missing_libraries(folder):
+    """Makes a shared library for each one that those of the folder link to and that is nowhere."""
+    libraries = [library for library in sorted(folder.glob("lib*.so")) if OF_THE_DRIVER not in ldd(library)]
+    missing = sorted({name for library in libraries for name in re.findall(r"(\S+) => not found", ldd(library))})
+    if not missing:
+        return
+    say("left out: " + ", ".join(missing))
+    for name in missing:
+        compile_library(folder / name, "")
+    symbols = {symbol for library in libraries for symbol in re.findall(r"undefined symbol: (\w+)", ldd(library))}
+    functions = "".join(f"void {name}(void) {{ __builtin_trap(); }}\n" for name in sorted(symbols)
+                        if not re.match("_?Py", name))  # Python's own are there when Python loads the library
+    compile_library(folder / STAND_IN, functions)
+    for name in missing:
+        compile_library(folder / name, "", "-Wl,--no-as-needed", folder / STAND_IN, "-Wl,-rpath,$ORIGIN")
+
+
+def install_layer(layer, root):
+    """The folder of the layer NAME==VERSION, installed if it isn't there."""
+    title = layer.replace("==", "-")
+    file = LISTS / f"{title}.txt"
+    if not file.is_file():
+        raise Failed(f"there is no layer \"{layer}\"; there are: {', '.join(sorted(p.stem for p in LISTS.glob('*.txt')))}")
+    folder, partial = root / f"layer-{title}", root / f"{PARTIAL}layer-{title}"
+    if (folder / "packages.txt").is_file() and (folder / SITE_PACKAGES).is_dir():
+        say(f"{folder.name} is there already")
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    say(f"installing {folder.name} …")
+    venv.create(partial, with_pip=True, symlinks=True)
+    pins = read_pins(file)
+    pip_install(partial, "--no-deps", *pins)
+    ask_for_pins_only(partial / SITE_PACKAGES, pins)
+    for libraries in (partial / SITE_PACKAGES).glob("*/lib"):
+        stand_in_for_missing_libraries(libraries)
+    imports = [partial / "bin" / "python", "-c", f"import {layer.partition('==')[0]}"]
+    done = subprocess.run(imports, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{layer} is installed but can't be imported:\n{done.stderr[-2000:]}")
+    freeze(partial)
+    partial.rename(folder)
+    return folder
+
+
+def add_layers(environment, layers):
+    """Makes the layers' packages visible in an environment beside them."""
+    site_packages = environment / SITE_PACKAGES
+    paths = [os.path.relpath(layer / SITE_PACKAGES, site_packages) for layer in layers]
+    (site_packages / "assay_layers.pth").write_text("".join(path + "\n" for path in paths))
+    (environment / "layers.txt").write_text("".join(layer.name + "\n" for layer in layers))
