@@ -278,7 +278,8 @@ std::string explanation_text(const run::ExplainedVerdict& verdict) {
   if (j.findings.empty() && j.facet == std::nullopt && j.reason.empty()) text += "every facet within its limit\n";
   const judge::Explanation& e = verdict.explanation;
   if (verdict.converter == corpus::kReference) {
-    if (e.end_to_end) text += "the stored value that comes nearest to its limit, against float64\n" + bound_text(*e.end_to_end);
+    if (e.end_to_end)
+      text += "the stored value that comes nearest to its limit, against float64\n" + bound_text(*e.end_to_end);
     text.pop_back();
     return text;
   }

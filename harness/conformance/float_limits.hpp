@@ -26,8 +26,9 @@ namespace assay::conformance {
                                                                                          double unit);
 
 /// The limit where no bound is known for a node of the model. The result is taken for a sum of `terms` terms of the
-/// size of the largest value that goes in or comes out, each with an independent rounding error: |e| <= t·u·sqrt(terms)·scale fails by
-/// chance in one of 10^6 tensors of `elements` elements, t = sqrt(2 ln(2·elements·10^6)).
+/// size of the largest value that goes in or comes out, each with an independent rounding error: |e| <=
+/// t·u·sqrt(terms)·scale fails by chance in one of 10^6 tensors of `elements` elements, t = sqrt(2
+/// ln(2·elements·10^6)).
 [[nodiscard]] double statistical_limit(double unit, double terms, double elements, double scale);
 
 }  // namespace assay::conformance

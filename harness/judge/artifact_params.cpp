@@ -43,8 +43,7 @@ TensorPtr constant_value(const Node& node) {
 /// A constant behind a Cast between types of one kind (exporters put scales there); null otherwise.
 TensorPtr cast_constant(const Node& node, const TensorPtr& value) {
   const auto type = static_cast<core::DType>(node.int_or("to", 0));
-  if (value == nullptr || core::is_real(type) != value->is_real() || core::element_size_bits(type) == 0)
-    return nullptr;
+  if (value == nullptr || core::is_real(type) != value->is_real() || core::element_size_bits(type) == 0) return nullptr;
   if (!value->is_real()) {
     const auto limits = core::integer_limits(type);
     const auto fits = [&](std::int64_t code) { return code >= limits.low && code <= limits.high; };
