@@ -6,6 +6,7 @@
 #include "reference/broadcast.hpp"
 #include "reference/matmul_kernel.hpp"
 #include "reference/op_checks.hpp"
+#include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
@@ -45,6 +46,17 @@ Result<Dims> product_dims(const Dims& a, const Dims& b) {
     output->push_back(b.back());
   }
   return output;
+}
+
+Result<std::vector<TensorFacts>> infer_product(const TensorFacts& a, const TensorFacts& b, DType type) {
+  if (!a.shape || !b.shape) {
+    return one(type, std::nullopt);
+  }
+  auto product = product_dims(*a.shape, *b.shape);
+  if (!product) {
+    return product.error();
+  }
+  return one(type, std::move(*product));
 }
 
 Result<MatrixProduct> matrix_product(const Shape& a, const Shape& b) {

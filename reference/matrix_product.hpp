@@ -26,6 +26,8 @@ struct MatrixProduct {
 
 /// The shape of the result, as far as known, by the same rules.
 [[nodiscard]] Result<Dims> product_dims(const Dims& a, const Dims& b);
+/// The rule of a product whose result is of `type`; its shape is unknown where that of an operand is.
+[[nodiscard]] Result<std::vector<TensorFacts>> infer_product(const TensorFacts& a, const TensorFacts& b, DType type);
 
 [[nodiscard]] std::vector<double> multiply(const MatrixProduct& product, std::span<const double> a,
                                            std::span<const double> b);

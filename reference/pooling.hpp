@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "reference/op_checks.hpp"
 #include "reference/windows.hpp"
 
 namespace assay::reference {
@@ -55,6 +56,30 @@ void for_each_element(const Windows& windows, const WindowView& window, const Vi
       }
     }
   }
+}
+
+/// The whole of a pool of reals: `pooled(plane, windows, window)` of each window of each channel's plane of x.
+/// Errors   x of another type; those of pool_windows.
+template <typename Pooled>
+[[nodiscard]] Result<std::vector<Tensor>> run_real_pool(const OpCall& call, const Pooled& pooled) {
+  if (const core::Status status = require_real(call, 0); !status) {
+    return status.error();
+  }
+  const Tensor& x = call.in(0);
+  const Result<Windows> windows = pool_windows(call);
+  if (!windows) {
+    return windows.error();
+  }
+  const std::int64_t planes = x.shape()[0] * x.shape()[1];
+  std::vector<double> y;
+  y.reserve(at(planes * volume(windows->output)));
+  const auto views = axis_views(*windows);
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    const double* in = x.reals().data() + plane * volume(windows->input);
+    for_each_window(
+        views, [&](std::int64_t /*position*/, const WindowView& window) { y.push_back(pooled(in, *windows, window)); });
+  }
+  return std::vector{Tensor(x.type(), windows->output_shape(x.shape()[0], x.shape()[1]), std::move(y))};
 }
 
 /// The whole of a global pool: `pooled` of each channel's plane of x [N, C, spatial…], as [N, C, 1, …].

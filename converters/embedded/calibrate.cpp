@@ -13,18 +13,20 @@ namespace {
 
 using converters::Method;
 
-Status run_batches(const State& state, const engine::Program& program, const auto& see) {
+Status run_batches(const State& state, const auto& see) {
+  const auto program = engine::Program::compile_float(state.model);
+  if (!program) return program.error();
   for (std::size_t index = 0; index < state.feed.size(); ++index) {
     const engine::Observer observe = [&](std::string_view name, const engine::TensorView& tensor) {
       if (tensor.type == DType::float32 && !tensor.floats.empty()) see(name, tensor.floats, index);
     };
-    const auto ran = program.run(state.feed[index], nullptr, observe);
+    const auto ran = program->run(state.feed[index], nullptr, observe);
     if (!ran) return ran.error().within(fmt::format("calibration batch {}", index));
   }
   return core::success();
 }
 
-Result<Observed> observe_extremes(const State& state, const engine::Program& program) {
+Result<Observed> observe_extremes(const State& state) {
   Observed observed;
   const auto see = [&](std::string_view name, std::span<const float> values, std::size_t batch) {
     float low = values.front();
@@ -41,7 +43,7 @@ Result<Observed> observe_extremes(const State& state, const engine::Program& pro
     const auto [entry, added] = observed.ranges.try_emplace(std::string(name), range);
     entry->second = {std::min(entry->second.low, range.low), std::max(entry->second.high, range.high)};
   };
-  if (auto ran = run_batches(state, program, see); !ran) return ran.error();
+  if (auto ran = run_batches(state, see); !ran) return ran.error();
   for (const auto& [name, bad] : observed.bad) observed.ranges.erase(name);
   return observed;
 }
@@ -53,27 +55,26 @@ bool same_network(const model::Model& a, const model::Model& b) {
          std::ranges::equal(a.graph.initializers, b.graph.initializers, same_values);
 }
 
-Result<std::shared_ptr<const Observed>> observe(const State& state, const engine::Program& program) {
+Result<std::shared_ptr<const Observed>> observe(const State& state) {
   LastObserved* last = state.last_observed.get();
   if (last != nullptr && last->observed != nullptr && last->feed.all() == state.feed.all() &&
       same_network(last->model, state.model)) {
     return last->observed;
   }
-  auto observed = observe_extremes(state, program);
+  auto observed = observe_extremes(state);
   if (!observed) return observed.error();
   auto shared = std::make_shared<const Observed>(std::move(*observed));
   if (last != nullptr) *last = {state.model, state.feed, shared};
   return shared;
 }
 
-Result<std::map<std::string, Range>> cut_ranges(const State& state, const engine::Program& program,
-                                                const Observed& observed) {
+Result<std::map<std::string, Range>> cut_ranges(const State& state, const Observed& observed) {
   std::map<std::string, Histogram, std::less<>> histograms;
   for (const auto& [name, range] : observed.ranges) histograms.emplace(name, Histogram(range));
   const auto see = [&](std::string_view name, std::span<const float> values, std::size_t) {
     if (const auto found = histograms.find(name); found != histograms.end()) found->second.add(values);
   };
-  if (auto ran = run_batches(state, program, see); !ran) return ran.error();
+  if (auto ran = run_batches(state, see); !ran) return ran.error();
   std::map<std::string, Range> ranges;
   const auto& options = state.options;
   constexpr double kLevels = 255;
@@ -139,14 +140,12 @@ Status calibrate_from_cache(State& state) {
 Status calibrate(State& state) {
   state.fingerprint = fingerprint_of(state);
   if (!state.cache_text.empty()) return calibrate_from_cache(state);
-  const auto program = engine::Program::compile_float(state.model);
-  if (!program) return program.error();
-  const auto observed = observe(state, *program);
+  const auto observed = observe(state);
   if (!observed) return observed.error();
   if (state.options.method == Method::minmax) {
     state.ranges = (*observed)->ranges;
   } else {
-    auto ranges = cut_ranges(state, *program, **observed);
+    auto ranges = cut_ranges(state, **observed);
     if (!ranges) return ranges.error();
     state.ranges = std::move(*ranges);
   }

@@ -317,8 +317,6 @@ std::string outside_policy(const judge::Evidence& evidence, const Relation& rela
 }  // namespace
 
 Twins::Twins(fs::path folder) : folder_(std::move(folder)) {}
-Twins::Twins(Twins&&) noexcept = default;
-Twins& Twins::operator=(Twins&&) noexcept = default;
 Twins::~Twins() = default;
 
 MadeTwin& Twins::made(const Relation& relation, const judge::Evidence& evidence) {

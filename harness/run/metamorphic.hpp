@@ -31,8 +31,8 @@ class Twins {
  public:
   /// Twins are written below `folder`, which exists.
   explicit Twins(std::filesystem::path folder);
-  Twins(Twins&&) noexcept;
-  Twins& operator=(Twins&&) noexcept;
+  Twins(const Twins&) = delete;
+  Twins& operator=(const Twins&) = delete;
   ~Twins();
 
   /// Converts and executes the twin of each named relation and compares its outputs with those in `evidence`, bit for

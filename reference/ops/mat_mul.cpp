@@ -31,15 +31,7 @@ Result<Facts> infer(const ShapeCall& call) {
   if (const core::Status status = require_same_type(call, 0, 1); !status) {
     return status.error();
   }
-  std::optional<Dims> shape;
-  if (call.in(0).shape && call.in(1).shape) {
-    auto product = product_dims(*call.in(0).shape, *call.in(1).shape);
-    if (!product) {
-      return product.error();
-    }
-    shape = std::move(*product);
-  }
-  return one(call.in(0).type == DType::undefined ? call.in(1).type : call.in(0).type, std::move(shape));
+  return infer_product(call.in(0), call.in(1), call.in(0).type == DType::undefined ? call.in(1).type : call.in(0).type);
 }
 
 }  // namespace

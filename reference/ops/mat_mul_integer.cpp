@@ -38,15 +38,7 @@ Result<Facts> infer(const ShapeCall& call) {
   if (!status) {
     return status.error();
   }
-  std::optional<Dims> shape;
-  if (call.in(0).shape && call.in(1).shape) {
-    auto product = product_dims(*call.in(0).shape, *call.in(1).shape);
-    if (!product) {
-      return product.error();
-    }
-    shape = std::move(*product);
-  }
-  return one(DType::int32, std::move(shape));
+  return infer_product(call.in(0), call.in(1), DType::int32);
 }
 
 }  // namespace

@@ -59,15 +59,7 @@ Result<Facts> infer(const ShapeCall& call) {
   if (const core::Status status = check_types(call); !status) {
     return status.error();
   }
-  std::optional<Dims> shape;
-  if (call.in(kA).shape && call.in(kB).shape) {
-    auto product = product_dims(*call.in(kA).shape, *call.in(kB).shape);
-    if (!product) {
-      return product.error();
-    }
-    shape = std::move(*product);
-  }
-  return one(call.in(kYZero).type, std::move(shape));
+  return infer_product(call.in(kA), call.in(kB), call.in(kYZero).type);
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 
 namespace assay::reference {
 
+using Ints = std::vector<std::int64_t>;
+using Reals = std::vector<double>;
+
 /// A tensor of float32 (of `type`) with these values; the shape is a list of their number where it is left out.
 [[nodiscard]] Tensor reals(std::vector<double> values);
 [[nodiscard]] Tensor reals(Shape shape, std::vector<double> values);

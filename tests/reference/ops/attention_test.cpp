@@ -13,8 +13,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
-using Ints = std::vector<std::int64_t>;
-using Reals = std::vector<double>;
 
 Tensor heads(Shape shape, Reals values) { return reals(std::move(shape), std::move(values)); }
 

@@ -8,7 +8,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Ints = std::vector<std::int64_t>;
 
 TEST(Conv, CorrelatesWithoutFlippingTheKernel) {
   // [1 2 3 4] with [1 10]: 1 + 20, 2 + 30, 3 + 40.

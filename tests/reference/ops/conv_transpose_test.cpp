@@ -8,7 +8,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Ints = std::vector<std::int64_t>;
 
 TEST(ConvTranspose, SpreadsEachInputOverTheKernel) {
   // x = [1 2], w = [1 10 100], stride 2: 1 10 100 at 0 and 2 20 200 at 2.

@@ -12,8 +12,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
-using Ints = std::vector<std::int64_t>;
-using Reals = std::vector<double>;
 
 const Tensor kLogProb = reals({2, 3}, {-1, -2, -3, -4, -5, -6});
 

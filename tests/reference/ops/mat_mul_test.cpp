@@ -8,7 +8,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Ints = std::vector<std::int64_t>;
 
 const Tensor kA = reals({2, 3}, {1, 2, 3, 4, 5, 6});
 const Tensor kB = reals({3, 2}, {1, 0, 0, 1, 2, 2});

@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Ints = std::vector<std::int64_t>;
 
 using testing::DoubleNear;
 using testing::Pointwise;

@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Ints = std::vector<std::int64_t>;
 
 const Tensor kSquare = counting({1, 1, 3, 3}, 1);  // 1 … 9
 

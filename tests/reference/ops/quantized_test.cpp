@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Ints = std::vector<std::int64_t>;
 
 Tensor bytes(Shape shape, Ints values) { return codes(DType::uint8, std::move(shape), std::move(values)); }
 Tensor int8s(Shape shape, Ints values) { return codes(DType::int8, std::move(shape), std::move(values)); }

@@ -12,8 +12,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
-using Ints = std::vector<std::int64_t>;
-using Reals = std::vector<double>;
 
 // Affine with its default parameters is the identity: every value below is a sum or product of whole numbers.
 const Attributes kLinear1{{"activations", std::vector<std::string>{"Affine"}}};

@@ -12,8 +12,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
-using Ints = std::vector<std::int64_t>;
-using Reals = std::vector<double>;
 
 Attributes words(const std::string& name, const std::string& value) { return {{name, value}}; }
 

@@ -12,8 +12,6 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
-using Ints = std::vector<std::int64_t>;
-using Reals = std::vector<double>;
 
 /// Boxes [0,0,1,1], [0,0,1,0.5], which share half of their union, and one far away.
 Tensor kept(double threshold, const std::vector<Tensor>& more = {}) {
