@@ -227,7 +227,11 @@ std::span<const Style> styles_for(const converters::Policy& policy) {
 }
 
 std::optional<Style> style_hull(std::span<const Style> styles) {
-  Style hull{.name = "hull", .ties = Ties::either, .input = InputDivision::any, .arithmetic = integer_sums(0)};
+  const bool exact = std::ranges::all_of(styles, [](const Style& style) { return style.arithmetic.float_unit == 0; });
+  Style hull{.name = "hull",
+             .ties = Ties::either,
+             .input = InputDivision::any,
+             .arithmetic = exact ? kExact : integer_sums(0)};
   Arithmetic& widest = hull.arithmetic;
   for (const Style& style : styles) {
     const Arithmetic& own = style.arithmetic;

@@ -74,7 +74,9 @@ class Check {
 /// What one style makes of every data set.
 struct Explanation {
   const Style* style = nullptr;
-  bool agrees = true;
+  bool agrees = false;
+  const Execution* against = nullptr;  ///< the first data set that the style does not explain
+  std::size_t refuted = 0;             ///< how many of the styles explain nothing
   std::int64_t compared = 0, ambiguous = 0;
   bool open = false;       ///< codes inside the artifact are uncertain, or could not be followed
   std::string stopped_at;  ///< the first node that could not be followed and why
@@ -110,7 +112,7 @@ class IntegerCheck {
     const bool can_trace = asks_for_traces();
     // At depth `gate` what disagrees without a trace is red without one, so that every data set is looked at first.
     const Until until = can_trace && context_.depth == Depth::full ? Until::open : Until::the_end;
-    const Explanation plain = explain(can_trace ? styles.first(kPlainStyles) : styles, until);
+    const Explanation plain = explain(styles, can_trace ? kPlainStyles : styles.size(), until);
     if (!can_trace || (plain.agrees && !plain.open)) {
       return conclude(plain, styles.back());
     }
@@ -124,13 +126,15 @@ class IntegerCheck {
         return {std::move(finding)};
       }
     }
+    // What disagrees without a trace disagrees with one, which only narrows what a node's inputs may have been.
+    const std::span<const Style> rest = styles.subspan(plain.refuted);
     if (std::optional<Finding> refused = ask_for_traces()) {
       const bool settled = plain.agrees && until == Until::the_end;
-      std::vector<Finding> findings = conclude(settled ? plain : explain(styles), styles.back());
+      std::vector<Finding> findings = conclude(settled ? plain : explain(rest, rest.size()), styles.back());
       findings.push_back(std::move(*refused));
       return findings;
     }
-    const Explanation traced = explain(styles);
+    const Explanation traced = explain(rest, rest.size());
     if (!traced.agrees) {
       if (auto contradiction = find_contradiction(styles)) {
         return {std::move(*contradiction)};
@@ -181,16 +185,29 @@ class IntegerCheck {
     open,  ///< the first that holds uncertain codes: traces will be asked for
   };
 
-  /// The first style that explains every element of every data set, or the last one tried.
-  Explanation explain(std::span<const Style> styles, Until until = Until::the_end) {
+  /// The first of `styles` that explains every element of every data set, or the last one tried of the first `tries`.
+  Explanation explain(std::span<const Style> styles, std::size_t tries, Until until = Until::the_end) {
+    const auto inexact = [](const Style& style) { return style.arithmetic.float_unit > 0; };
+    const auto exact = static_cast<std::size_t>(std::ranges::find_if(styles, inexact) - styles.begin());
     Explanation explanation;
-    for (const Style& style : styles) {
-      explanation = try_style(style, until);
+    std::size_t refuted = 0;
+    while (refuted < tries) {
+      explanation = try_style(styles[refuted], until);
       if (explanation.agrees) {
         break;
       }
+      // Exact styles differ in ties and in the division of inputs. Mostly it is neither, and one walk refutes them all.
+      const bool all = refuted == 0 && exact > 2 && !admits(*style_hull(styles.first(exact)), *explanation.against);
+      refuted = all ? exact : refuted + 1;
     }
+    explanation.refuted = refuted;
     return explanation;
+  }
+
+  [[nodiscard]] bool admits(const Style& style, const Execution& execution) const {
+    Check check(*prepared_, execution, style, true);
+    check.run();
+    return check.agrees();
   }
 
   Explanation try_style(const Style& style, Until until = Until::the_end) {
@@ -210,6 +227,7 @@ class IntegerCheck {
         result.data_set = execution->data_set;
       }
       result.agrees = check.agrees();
+      result.against = result.agrees ? nullptr : execution;
       if (!result.agrees || (result.open && until == Until::open)) {
         break;
       }
@@ -264,7 +282,7 @@ class IntegerCheck {
     }
     // No style explains outputs that the widest doesn't.
     if (!wrong.empty() && try_style(styles.back()).agrees) {
-      const Explanation plain = explain(styles);
+      const Explanation plain = explain(styles, styles.size());
       if (plain.agrees && !plain.open && plain.ambiguous == 0) {
         (void)conclude(plain, styles.back());
         Finding finding = std::move(wrong.front());

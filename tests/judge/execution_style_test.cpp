@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -24,15 +25,11 @@ Enclosure product_codes(const model::Node& node, const Style& style, const Tenso
   return *quantize_enclosure(sum->front(), y_params, style, false);
 }
 
-TEST(StyleHull, AdmitsWhatAnyOfItsStylesDoes) {
-  converters::Policy policy;
-  policy.arithmetic = "integer";
-  const std::span<const Style> styles = styles_for(policy);
+void expect_hull_of(const std::span<const Style> styles, int& uncertain) {
   const std::optional<Style> hull = style_hull(styles);
   ASSERT_TRUE(hull);
   const model::Model model = parse("g (float[M,K] x, float[K,N] w) => (float[M,N] y) { y = MatMul(x, w) }", {});
   core::Rng rng(11);
-  int uncertain = 0;
   for (int round = 0; round < 60; ++round) {
     const auto draw = [&](const Shape& shape) {
       std::vector<std::int64_t> values(static_cast<std::size_t>(core::element_count(shape)));
@@ -65,7 +62,31 @@ TEST(StyleHull, AdmitsWhatAnyOfItsStylesDoes) {
       }
     }
   }
+}
+
+TEST(StyleHull, AdmitsWhatAnyOfItsStylesDoes) {
+  converters::Policy policy;
+  policy.arithmetic = "integer";
+  int uncertain = 0;
+  expect_hull_of(styles_for(policy), uncertain);
   EXPECT_GT(uncertain, 0) << "a test without ties would show nothing";
+}
+
+TEST(StyleHull, OfExactStylesAllowsNothingButTies) {
+  converters::Policy policy;
+  policy.arithmetic = "integer";
+  const std::span<const Style> all = styles_for(policy);
+  const auto exact = all.first(static_cast<std::size_t>(
+      std::ranges::find_if(all, [](const Style& style) { return style.arithmetic.float_unit > 0; }) - all.begin()));
+  ASSERT_GT(exact.size(), 2U);
+  int uncertain = 0;
+  expect_hull_of(exact, uncertain);
+  const std::optional<Style> hull = style_hull(exact);
+  ASSERT_TRUE(hull);
+  EXPECT_EQ(hull->arithmetic.float_unit, 0);
+  EXPECT_EQ(hull->arithmetic.multiplier_error, 0);
+  EXPECT_EQ(hull->dequantize_error, 0);
+  EXPECT_EQ(hull->divide_error, 0);
 }
 
 TEST(StyleHull, ThereIsNoneOfUnlikeSums) {
