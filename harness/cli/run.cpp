@@ -126,6 +126,7 @@ int run_command(const Arguments& arguments) {
   config.command = "run " + selection->text + fault_options(arguments);
   config.items = std::move(selection->items);
   config.expected_failures = std::move(selection->expected_failures);
+  config.partial = !arguments.options.empty();
   if (arguments.metamorphic) {
     ask_all_relations(config.items);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace assay::core {
@@ -7,5 +8,12 @@ namespace assay::core {
 /// Version `a` comes before `b`: parts between dots by their leading numbers ("1.9" before "1.10"), then by what
 /// follows, where a pre-release ("0rc1", "0b2") comes before the plain number. A version is none before itself.
 [[nodiscard]] bool version_less(std::string_view a, std::string_view b);
+
+/// `version` is among `ranges`: alternatives between commas, each a pattern ("1.16.*") or conditions between spaces
+/// that all hold (">=1.15 <1.19"). Empty ranges hold every version.
+[[nodiscard]] bool version_within(std::string_view ranges, std::string_view version);
+
+/// Why `ranges` is none, in words; empty where it is one.
+[[nodiscard]] std::string version_ranges_fault(std::string_view ranges);
 
 }  // namespace assay::core

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/fields.hpp"
 
@@ -50,6 +52,17 @@ ExpectedFailure read_expected_failure(const Fields& fields) {
                           fields.string("reason"),    fields.string("url"),
                           fields.string("until"),     {}};
   if (fields.has("margin")) failure.margin = fields.real("margin");
+  if (const std::string fault = core::version_ranges_fault(failure.versions); !fault.empty()) {
+    fields.complain("versions", fault);
+  }
+  try {
+    const std::regex reason(failure.reason);
+  } catch (const std::regex_error& error) {
+    fields.complain("reason", std::string("is no regular expression: ") + error.what());
+  }
+  if (!failure.until.empty() && !std::regex_match(failure.until, std::regex(R"(\d{4}-\d{2}-\d{2})"))) {
+    fields.complain("until", "is no date such as 2027-06-30");
+  }
   return failure;
 }
 

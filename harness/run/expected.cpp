@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <regex>
+#include <span>
 
 #include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
 
 namespace assay::run {
 namespace {
@@ -21,25 +23,8 @@ bool matches_pattern(const std::string& pattern, const std::string& text) {
   return pattern.empty() || core::glob_match(pattern, text);
 }
 
-/// "1.15.1,1.16.*" lists versions as patterns.
-bool matches_versions(const std::string& versions, const std::string& version) {
-  std::size_t begin = 0;
-  while (begin <= versions.size()) {
-    const std::size_t end = std::min(versions.find(',', begin), versions.size());
-    if (matches_pattern(versions.substr(begin, end - begin), version)) {
-      return true;
-    }
-    begin = end + 1;
-  }
-  return false;
-}
-
 bool reason_matches(const std::string& pattern, const std::string& reason) {
-  try {
-    return pattern.empty() || std::regex_search(reason, std::regex(pattern));
-  } catch (const std::regex_error&) {
-    return false;
-  }
+  return pattern.empty() || std::regex_search(reason, std::regex(pattern));
 }
 
 bool same_failure(const corpus::ExpectedFailure& entry, const judge::Judgement& judgement) {
@@ -55,12 +40,33 @@ bool is_worse(const corpus::ExpectedFailure& entry, const judge::Judgement& judg
 }  // namespace
 
 bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter, const std::string& version) {
-  return matches_pattern(entry.converter, converter) && matches_versions(entry.versions, version);
+  return matches_pattern(entry.converter, converter) && core::version_within(entry.versions, version);
+}
+
+namespace {
+
+bool speaks_of(const corpus::ExpectedFailure& entry, const results::JobKey& key) {
+  return matches_pattern(entry.case_pattern, key.case_name) && matches_pattern(entry.options, key.options) &&
+         concerns(entry, key.converter, key.version);
+}
+
+}  // namespace
+
+bool has_expired(const corpus::ExpectedFailure& entry) { return !entry.until.empty() && entry.until < today(); }
+
+std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailure> entries,
+                                              std::span<const results::JobKey> planned, bool whole) {
+  std::erase_if(entries, [&](const corpus::ExpectedFailure& entry) {
+    return std::ranges::none_of(planned, [&](const results::JobKey& key) {
+      return whole ? concerns(entry, key.converter, key.version) : speaks_of(entry, key);
+    });
+  });
+  return entries;
 }
 
 ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries) {
   for (corpus::ExpectedFailure& entry : entries) {
-    const bool expired = !entry.until.empty() && entry.until < today();
+    const bool expired = has_expired(entry);
     entries_.push_back({std::move(entry), false, expired});
   }
 }
@@ -73,8 +79,7 @@ void ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judge
   }
   for (Entry& entry : entries_) {
     const corpus::ExpectedFailure& failure = entry.failure;
-    if (entry.expired || !matches_pattern(failure.case_pattern, key.case_name) ||
-        !matches_pattern(failure.options, key.options) || !concerns(failure, key.converter, key.version)) {
+    if (entry.expired || !speaks_of(failure, key)) {
       continue;
     }
     switch (judgement.verdict) {
@@ -102,6 +107,18 @@ void ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judge
     entry.used = true;
     judgement.gate = judge::default_gate(judgement.verdict);
     return;
+  }
+}
+
+void ExpectedFailures::recall(const results::JobKey& key, std::string_view verdict) {
+  if (!verdict.starts_with("x")) {
+    return;  // xfail, xfail-changed, xpass
+  }
+  for (Entry& entry : entries_) {
+    if (!entry.expired && speaks_of(entry.failure, key)) {
+      entry.used = true;
+      return;
+    }
   }
 }
 

@@ -132,6 +132,11 @@ class Recorder {
     rows_[index] = std::move(row);
     ++done_;
   }
+  /// A verdict that is in the database already.
+  void recall(ResultRow row) {
+    expected_.recall(row.key, row.verdict);
+    keep(std::move(row));
+  }
   [[nodiscard]] bool has(const JobKey& key) const { return rows_[plan_.index.find(key)->second].has_value(); }
 
   void start(const JobKey& key) {
@@ -255,7 +260,7 @@ core::Status take_over(results::Store& store, const std::string& run, const RunC
   }
   for (ResultRow& row : *rows) {
     if (plan.index.contains(row.key)) {
-      recorder.keep(std::move(row));
+      recorder.recall(std::move(row));
     }
   }
   for (const JobKey& key : progress->started) {
@@ -340,7 +345,8 @@ core::Result<RunReport> run(const RunConfig& original) {
     run_id = *begun;
   }
 
-  ExpectedFailures expected(config.expected_failures);
+  const bool whole = config.shards == 1 && !config.partial;
+  ExpectedFailures expected(of_a_run(config.expected_failures, plan.jobs, whole));
   Recorder recorder(config, *store, run_id, plan, expected);
   if (resumed) {
     if (core::Status status = take_over(*store, run_id, config, plan, recorder); !status) {

@@ -32,6 +32,7 @@ struct RunConfig {
   std::vector<RunItem> items;  ///< in stable order
   std::vector<ConverterSpec> converters;
   std::vector<corpus::ExpectedFailure> expected_failures;
+  bool partial = false;            ///< option sets of the suites were left out: not every expected failure can be met
   std::filesystem::path artifact;  ///< judge this Q/DQ model against each item, with no converter; empty: convert
   bool infer_options = false;      ///< nobody stated the options that `artifact` was made with: it shows them
   /// Audit parameters only (assay audit): `artifact`, or this table where that is empty.

@@ -25,5 +25,24 @@ TEST(Version, WordsAreInTheOrderOfTheirLetters) {
   EXPECT_FALSE(version_less("unknown", "unknown"));
 }
 
+TEST(VersionWithin, TakesPatternsAndConditions) {
+  EXPECT_TRUE(version_within("", "1.19.2"));
+  EXPECT_TRUE(version_within("1.15.1,1.19.*", "1.19.2"));
+  EXPECT_FALSE(version_within("1.15.1,1.19.*", "1.20.1"));
+  EXPECT_TRUE(version_within(">=1.15 <1.20", "1.19.2"));
+  EXPECT_FALSE(version_within(">=1.15 <1.20", "1.20.0"));
+  EXPECT_TRUE(version_within("<1.15,>1.20.0", "1.20.1"));
+  EXPECT_FALSE(version_within("<1.15,>1.20.0", "1.20.0"));
+  EXPECT_TRUE(version_within("<=1.20.0", "1.20.0"));
+}
+
+TEST(VersionWithin, SaysWhatIsNoRange) {
+  EXPECT_EQ(version_ranges_fault(""), "");
+  EXPECT_EQ(version_ranges_fault("1.15.1,1.1?.*,*rc1,>=1.2 <=1.3"), "");
+  EXPECT_NE(version_ranges_fault("=>1.2"), "");
+  EXPECT_NE(version_ranges_fault(">="), "");
+  EXPECT_NE(version_ranges_fault("since 1.2"), "");
+}
+
 }  // namespace
 }  // namespace assay::core
