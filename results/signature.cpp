@@ -49,6 +49,8 @@ bool continues_list(const std::string& text) {
   return end != std::string::npos && end > 0 && (text[end] == ',' || text[end] == 'x') && text[end - 1] == '#';
 }
 
+}  // namespace
+
 std::string without_numbers_and_paths(std::string_view line) {
   std::string out;
   for (std::size_t i = 0; i < line.size();) {
@@ -78,8 +80,6 @@ std::string without_numbers_and_paths(std::string_view line) {
   while (!out.empty() && out.back() == ' ') out.pop_back();
   return out.substr(0, kLongestText);
 }
-
-}  // namespace
 
 std::string signature(std::string_view verdict, std::string_view stage, std::string_view facet, std::string_view op,
                       std::string_view message) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/recorded.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
 #include "results/drift.hpp"
@@ -26,44 +27,6 @@ struct Arguments {
 };
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
-/// `converter` is "NAME", "NAME@VERSION", or "" for all.
-bool by_converter(const JobKey& key, const std::string& converter) {
-  return converter.empty() || converter == key.converter || converter == key.converter + "@" + key.version;
-}
-
-/// The run that is named, else the newest complete one that has verdicts of the converter.
-core::Result<results::RunInfo> find_run(results::Store& store, const Arguments& arguments) {
-  core::Result<std::vector<results::RunInfo>> runs = store.runs();
-  if (!runs) {
-    return runs.error();
-  }
-  std::reverse(runs->begin(), runs->end());
-  for (const results::RunInfo& run : *runs) {
-    if (!arguments.run.empty() && run.id != arguments.run) {
-      continue;
-    }
-    if (run.finished_at.empty()) {
-      if (arguments.run.empty()) {
-        continue;
-      }
-      return usage(fmt::format("run {} (\"{}\") is not complete; `assay {} --resume` finishes it", run.id, run.command,
-                               run.command));
-    }
-    const core::Result<results::Store::Progress> progress = store.progress(run.id);
-    if (!progress) {
-      return progress.error();
-    }
-    if (std::any_of(progress->done.begin(), progress->done.end(),
-                    [&](const JobKey& key) { return by_converter(key, arguments.converter); })) {
-      return run;
-    }
-  }
-  const std::string of = arguments.converter.empty() ? "" : " of converter \"" + arguments.converter + "\"";
-  return usage(arguments.run.empty()
-                   ? fmt::format("\"{}\" has no complete run with verdicts{}", arguments.database, of)
-                   : fmt::format("\"{}\" has no run {} with verdicts{}", arguments.database, arguments.run, of));
-}
 
 /// Case names that a suite selects; empty where `word` is no suite.
 core::Result<std::set<std::string>> names_of_suite(const std::string& word) {
@@ -127,7 +90,7 @@ core::Status accept(const Arguments& arguments) {
   if (!store) {
     return store.error();
   }
-  const core::Result<results::RunInfo> run = find_run(*store, arguments);
+  const core::Result<results::RunInfo> run = find_run(*store, arguments.database, arguments.run, arguments.converter);
   if (!run) {
     return run.error();
   }

@@ -12,10 +12,11 @@ namespace {
 
 using namespace assay::cli;
 
-constexpr std::array kCommands = {register_run,     register_check,  register_audit,      register_list,
-                                  register_convert, register_exec,   register_compare,    register_history,
-                                  register_drift,   register_accept, register_converters, register_fetch,
-                                  register_doctor,  register_score,  register_explain,    register_worker};
+constexpr std::array kCommands = {register_run,     register_check,      register_audit,   register_list,
+                                  register_convert, register_exec,       register_compare, register_history,
+                                  register_drift,   register_accept,     register_expect,  register_lint,
+                                  register_report,  register_converters, register_fetch,   register_doctor,
+                                  register_score,   register_explain,    register_worker};
 
 int run_program(int count, char** arguments) {
   CLI::App app{"Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",

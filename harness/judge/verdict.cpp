@@ -49,6 +49,13 @@ const auto& row(const Table& table, Enum value) {
   return table[static_cast<std::size_t>(value)];
 }
 
+template <typename Enum, typename Names>
+std::optional<Enum> find(const Names& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) { return row(kVerdicts, verdict).name; }
@@ -61,6 +68,9 @@ std::optional<Verdict> parse_verdict(std::string_view name) {
   if (found == kVerdicts.end()) return std::nullopt;
   return found->verdict;
 }
+
+std::optional<Stage> parse_stage(std::string_view name) { return find<Stage>(kStages, name); }
+std::optional<Facet> parse_facet(std::string_view name) { return find<Facet>(kFacets, name); }
 
 std::span<const Verdict> all_verdicts() { return kVerdictList; }
 

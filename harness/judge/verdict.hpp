@@ -58,6 +58,8 @@ enum class Facet {
 [[nodiscard]] std::string_view stage_name(Stage stage);
 [[nodiscard]] std::string_view facet_name(Facet facet);
 [[nodiscard]] std::optional<Verdict> parse_verdict(std::string_view name);
+[[nodiscard]] std::optional<Stage> parse_stage(std::string_view name);
+[[nodiscard]] std::optional<Facet> parse_facet(std::string_view name);
 [[nodiscard]] std::span<const Verdict> all_verdicts();
 /// The verdict's usual gate; not-quantized is red unless INT8 was only allowed (the judge says so).
 [[nodiscard]] Gate default_gate(Verdict verdict);

@@ -1,0 +1,53 @@
+#include "harness/cli/recorded.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace assay::cli {
+namespace {
+
+using results::JobKey;
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+}  // namespace
+
+bool by_converter(const JobKey& key, const std::string& converter) {
+  return converter.empty() || converter == key.converter || converter == key.converter + "@" + key.version;
+}
+
+core::Result<results::RunInfo> find_run(results::Store& store, const std::filesystem::path& database,
+                                        const std::string& wanted, const std::string& converter) {
+  core::Result<std::vector<results::RunInfo>> runs = store.runs();
+  if (!runs) {
+    return runs.error();
+  }
+  std::reverse(runs->begin(), runs->end());
+  for (const results::RunInfo& run : *runs) {
+    if (!wanted.empty() && run.id != wanted) {
+      continue;
+    }
+    if (run.finished_at.empty()) {
+      if (wanted.empty()) {
+        continue;
+      }
+      return usage(fmt::format("run {} (\"{}\") is not complete; `assay {} --resume` finishes it", run.id, run.command,
+                               run.command));
+    }
+    const core::Result<results::Store::Progress> progress = store.progress(run.id);
+    if (!progress) {
+      return progress.error();
+    }
+    if (std::any_of(progress->done.begin(), progress->done.end(),
+                    [&](const JobKey& key) { return by_converter(key, converter); })) {
+      return run;
+    }
+  }
+  const std::string of = converter.empty() ? "" : " of converter \"" + converter + "\"";
+  return usage(wanted.empty() ? fmt::format("\"{}\" has no complete run with verdicts{}", database.string(), of)
+                              : fmt::format("\"{}\" has no run {} with verdicts{}", database.string(), wanted, of));
+}
+
+}  // namespace assay::cli
