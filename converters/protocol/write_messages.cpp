@@ -108,6 +108,9 @@ std::string write_description(std::int64_t id, const Description& description) {
               {"averaging", how.averaging},
               {"scale_floor", number(how.scale_floor)},
               {"power_of_two", how.power_of_two},
+              {"zero", how.zero},
+              {"unsigned", how.unsigned_codes},
+              {"narrow_range", how.narrow_range},
               {"fixed_ranges", std::move(fixed_ranges)},
               {"arithmetic", how.arithmetic},
               {"deterministic", how.deterministic}};

@@ -86,7 +86,8 @@ class ActivationAudit {
                       params.axis.value_or(0)));
       return;
     }
-    const bool type_fits = params.type == evidence.options.activation || constant || !given_.empty() ||
+    const bool by_range = evidence.converter.policy.unsigned_codes != "asked";  // the zero_point shows which fits
+    const bool type_fits = params.type == evidence.options.activation || by_range || constant || !given_.empty() ||
                            (params.type != core::DType::int8 && params.type != core::DType::uint8);
     if (!type_fits) {
       add(Facet::dtype, tensor, 0,

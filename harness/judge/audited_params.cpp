@@ -83,15 +83,24 @@ struct Span {
   double low = 0, high = 0;
 };
 
+double steps_of(DType type) {
+  const auto limits = core::integer_limits(type);
+  return static_cast<double>(limits.high - limits.low);
+}
+
 /// The scales that the allowed ranges lead to, before floor and powers of two.
-Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double divisor) {
+Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double divisor,
+                const converters::Policy& policy) {
   if (symmetric) {
     return {std::max(-allowed.low.high, allowed.high.low) / divisor,
             std::max(-allowed.low.low, allowed.high.high) / divisor};
   }
-  const auto limits = core::integer_limits(type);
-  const auto steps = static_cast<double>(limits.high - limits.low);
-  return {(allowed.high.low - allowed.low.high) / steps, (allowed.high.high - allowed.low.low) / steps};
+  if (policy.zero == "exact") {
+    const WidenedSpan widened = widened_span(allowed, steps_of(type));
+    return {widened.least_scale, widened.most_scale};
+  }
+  return {(allowed.high.low - allowed.low.high) / steps_of(type),
+          (allowed.high.high - allowed.low.low) / steps_of(type)};
 }
 
 bool is_power_of_two(double value) {
@@ -112,7 +121,7 @@ std::vector<double> divisors(DType type, const converters::Policy& policy) {
 
 std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed, DType type, bool symmetric,
                                       double divisor, const converters::Policy& policy, ScaleMargin* margin) {
-  Span span = scale_span(allowed, type, symmetric, divisor);
+  Span span = scale_span(allowed, type, symmetric, divisor, policy);
   // What the policy states of every scale holds without a range too.
   if (policy.power_of_two && !is_power_of_two(scale)) {
     return ParamFault{Facet::scale, "a power of two (stated policy)", text(scale),
@@ -123,9 +132,10 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
                       policy.scale_floor / scale};
   }
   if (span.high < kLeastNormal) return std::nullopt;
-  const auto limits = core::integer_limits(type);
-  const double steps = symmetric ? divisor : static_cast<double>(limits.high - limits.low) / 2;
-  double tolerance = kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
+  const bool widens = !symmetric && policy.zero == "exact";
+  const double steps = symmetric ? divisor : widens ? widened_span(allowed, steps_of(type)).fewest : steps_of(type) / 2;
+  // A widened range is divided twice.
+  double tolerance = (widens ? 2 : 1) * kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
   if (policy.scale_floor > 0) {
     span = {std::max(span.low, policy.scale_floor), std::max(span.high, policy.scale_floor)};
   }
@@ -142,7 +152,7 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
 }
 
 std::optional<ParamFault> check_zero_point(const QuantParams& params, const AllowedRange& allowed, bool symmetric,
-                                           double divisor) {
+                                           double divisor, const converters::Policy& policy) {
   const auto limits = core::integer_limits(params.type);
   const std::int64_t actual = params.zero_point.front();
   const double scale = params.scale.front();
@@ -156,6 +166,13 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
   }
   const double error = allowed.slack / scale + kQuotientError * std::abs(allowed.low.low) / scale;
   const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
+  if (policy.zero == "exact") {
+    const WidenedSpan widened = widened_span(allowed, high - low);
+    const double below = static_cast<double>(actual) - low;
+    if (below >= widened.least_below && below <= widened.most_below) return std::nullopt;
+    return ParamFault{Facet::zero_point, fmt::format("{} … {}", low + widened.least_below, low + widened.most_below),
+                      std::to_string(actual), std::max(widened.least_below - below, below - widened.most_below)};
+  }
   const double least = low - allowed.low.high / scale - error - 0.5;
   const double most = low - allowed.low.low / scale + error + 0.5;
   const auto z = static_cast<double>(actual);
@@ -218,11 +235,63 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
   return allowed;
 }
 
+WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
+  WidenedSpan span{std::numeric_limits<double>::infinity(), 0, steps, 0, steps};
+  const bool point = allowed.low.low == allowed.low.high && allowed.high.low == allowed.high.high;
+  for (const double lo : {allowed.low.low, allowed.low.high}) {
+    for (const double hi : {allowed.high.low, allowed.high.high}) {
+      if (!(hi - lo > 0)) {
+        span.least_scale = 0;
+        continue;
+      }
+      // Codes below zero, rounded from a quotient whose ends are off by as much as the slack.
+      const double quotient = -lo * steps / (hi - lo);
+      const double error = kQuotientError * quotient + 2 * allowed.slack * steps / (hi - lo);
+      for (const double moved : {quotient - error, quotient + error}) {
+        const double below = std::clamp(reference::round_half_even(moved), 0.0, steps), above = steps - below;
+        const double scale = std::max(above > 0 ? hi / above : 0, below > 0 ? -lo / below : 0);
+        span.least_scale = std::min(span.least_scale, scale);
+        span.most_scale = std::max(span.most_scale, scale);
+        span.least_below = std::min(span.least_below, below);
+        span.most_below = std::max(span.most_below, below);
+      }
+    }
+  }
+  const auto fewer = [steps](double below) {
+    return std::min(below > 0 ? below : steps, below < steps ? steps - below : steps);
+  };
+  span.fewest = std::min(fewer(span.least_below), fewer(span.most_below));
+  if (!point) {
+    // Between the ends of an interval no scale is below that of the narrowest range, and none is stretched by more than
+    // half a code of the shorter side.
+    span.least_scale = std::min(span.least_scale, (allowed.high.low - allowed.low.high) / steps);
+    span.most_scale =
+        std::max(span.most_scale, (allowed.high.high - allowed.low.low) / steps * span.fewest / (span.fewest - 0.5));
+    span.least_below = 0;
+    span.most_below = steps;
+  }
+  return span;
+}
+
+bool takes_unsigned(const converters::Policy& policy, double low, double high) {
+  return policy.unsigned_codes == "nonnegative" && low >= 0 && high > 0;
+}
+
 QuantParams derive_params(double low, double high, DType type, bool symmetric, const converters::Policy& policy) {
   const double lo = std::min(low, 0.0), hi = std::max(high, 0.0);
+  if (takes_unsigned(policy, lo, hi)) {
+    type = DType::uint8;
+    symmetric = false;
+  }
   const auto limits = core::integer_limits(type);
   const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
   double scale = symmetric ? std::max(-lo, hi) / policy.divisor : (hi - lo) / (qmax - qmin);
+  const bool widens = !symmetric && policy.zero == "exact" && scale > 0;
+  const double below = widens ? std::clamp(reference::round_half_even(-lo / scale), 0.0, qmax - qmin) : 0;
+  if (widens) {
+    const double above = qmax - qmin - below;
+    scale = std::max(above > 0 ? hi / above : 0, below > 0 ? -lo / below : 0);
+  }
   scale = std::max(scale, policy.scale_floor);
   if (policy.power_of_two && scale > 0) scale = std::exp2(std::ceil(std::log2(scale)));
   if (!(scale >= kLeastNormal)) scale = 1;
@@ -231,6 +300,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
   params.type = type;
   params.scale = {scale};
   const double z = symmetric ? (limits.low == 0 ? (qmax + 1) / 2 : 0)
+                   : widens  ? qmin + below
                              : std::clamp(reference::round_half_even(qmin - lo / scale), qmin, qmax);
   params.zero_point = {static_cast<std::int64_t>(z)};
   return params;
@@ -245,6 +315,10 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   if (!std::isfinite(scale) || !(scale > 0)) {
     return ParamFault{Facet::scale, "a positive finite scale", core::exact_text64(scale), 0};
   }
+  // Which of the two types a range that begins next to zero gets, its float32 error decides.
+  const bool nonnegative =
+      params.type == DType::uint8 && policy.unsigned_codes == "nonnegative" && allowed.low.high >= -allowed.slack;
+  symmetric = symmetric && !nonnegative;
   std::optional<ParamFault> fault;
   double divisor = policy.divisor;
   for (const double each : divisors(params.type, policy)) {
@@ -254,8 +328,8 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   }
   if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
-  const bool empty = scale_span(allowed, params.type, symmetric, policy.divisor).high < kLeastNormal;
-  return empty ? std::nullopt : check_zero_point(params, allowed, symmetric, divisor);
+  const bool empty = scale_span(allowed, params.type, symmetric, policy.divisor, policy).high < kLeastNormal;
+  return empty ? std::nullopt : check_zero_point(params, allowed, symmetric, divisor, policy);
 }
 
 }  // namespace assay::judge

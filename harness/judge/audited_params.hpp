@@ -40,6 +40,19 @@ struct AllowedRange {
                                          const std::vector<double>* sorted_values, const converters::Options& options,
                                          const converters::Policy& policy, bool first_batch_bins = false);
 
+/// What the policy `zero` "exact" makes of the allowed ranges: zero_point is rounded first, then the scale is the least
+/// under which both ends have a code, so that one end moves outwards.
+struct WidenedSpan {
+  double least_scale = 0, most_scale = 0;
+  double least_below = 0, most_below = 0;  ///< codes below zero: zero_point − qmin
+  double fewest = 0;                       ///< codes on the shorter side that is in use, at least 1
+};
+/// `steps` = qmax − qmin.
+[[nodiscard]] WidenedSpan widened_span(const AllowedRange& allowed, double steps);
+
+/// The policy `unsigned` "nonnegative" gives this range uint8 from zero on, whatever the options ask for.
+[[nodiscard]] bool takes_unsigned(const converters::Policy& policy, double low, double high);
+
 /// Exact parameters for the range [low, high] (zero is included first) under options and policy: DESIGN's s* and z*.
 [[nodiscard]] core::QuantParams derive_params(double low, double high, core::DType type, bool symmetric,
                                               const converters::Policy& policy);

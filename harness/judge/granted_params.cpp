@@ -21,13 +21,22 @@ CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const conve
   const double fine = type == core::DType::uint8 && policy.divisor == 127 ? 127.5 : policy.divisor;
   const double least = std::max(0.0, std::max(-range.low.high, range.high.low) - range.slack) / fine;
   const double most = (std::max(-range.low.low, range.high.high) + range.slack) / coarse;
-  return {least, most, {-128 * most, -127 * least}, {127 * least, 128 * most}};
+  return {least, most, {(policy.narrow_range ? -127 : -128) * most, -127 * least}, {127 * least, 128 * most}};
 }
 
 /// Codes for a range of two ends: zero_point is rounded, so that both ends lie up to half a step off, together.
-CodeSpan asymmetric_span(const AllowedRange& range, core::DType type) {
+CodeSpan asymmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
   const core::IntegerLimits limits = core::integer_limits(type);
   const auto steps = static_cast<double>(limits.high - limits.low);
+  if (policy.zero == "exact") {
+    const WidenedSpan widened = widened_span(range, steps);
+    const double slack = range.slack / widened.fewest;
+    const double least = std::max(0.0, widened.least_scale - slack), most = widened.most_scale + slack;
+    return {least,
+            most,
+            {-widened.most_below * most, -widened.least_below * least},
+            {(steps - widened.most_below) * least, (steps - widened.least_below) * most}};
+  }
   const double least = std::max(0.0, range.high.low - range.low.high - 2 * range.slack) / steps;
   const double most = (range.high.high - range.low.low + 2 * range.slack) / steps;
   CodeSpan span{least, most, range.low, range.high};
@@ -70,10 +79,11 @@ converters::Policy without_floor(converters::Policy policy) {
 
 }  // namespace
 
-CodeSpan CodeSpan::of(const QuantParams& params) {
+CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
   const core::IntegerLimits limits = core::integer_limits(params.type);
   const double scale = params.scale.front();
-  const double bottom = static_cast<double>(limits.low - params.zero_point.front()) * scale;
+  const std::int64_t unused = policy.narrow_range && params.type == core::DType::int8 ? 1 : 0;
+  const double bottom = static_cast<double>(limits.low + unused - params.zero_point.front()) * scale;
   const double top = static_cast<double>(limits.high - params.zero_point.front()) * scale;
   return {scale, scale, {bottom, bottom}, {top, top}};
 }
@@ -114,23 +124,24 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
     return std::nullopt;
   }
   const std::vector<QuantParams> given = legal_.given(tensor);
+  const converters::Policy& policy = context_.evidence.converter.policy;
   std::optional<CodeSpan> span;
   const auto add = [&](const CodeSpan& one) { span = span ? span->joined(one) : one; };
   for (const QuantParams& params : given) {
     if (params.scale.size() == 1) {
-      add(CodeSpan::of(params));
+      add(CodeSpan::of(params, policy));
     }
   }
   if (!legal_.is_given(tensor)) {
-    const converters::Policy& policy = context_.evidence.converter.policy;
     for (const AllowedRange& range : legal_.of(tensor)) {
-      CodeSpan one = context_.evidence.options.symmetric ? symmetric_span(range, own->type, policy)
-                                                         : asymmetric_span(range, own->type);
+      const bool symmetric =
+          context_.evidence.options.symmetric && !takes_unsigned(policy, range.low.low, range.high.high);
+      CodeSpan one = symmetric ? symmetric_span(range, own->type, policy) : asymmetric_span(range, own->type, policy);
       apply_policy(one, policy);
       add(one);
     }
     // A range without extent: any scale does, and the audit's is the usual one.
-    add(CodeSpan::of(*own));
+    add(CodeSpan::of(*own, policy));
   }
   return span;
 }

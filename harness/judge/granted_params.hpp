@@ -17,8 +17,8 @@ struct CodeSpan {
   double least_step = 0, step = 0;  ///< finest and coarsest
   Interval bottom, top;             ///< value of the lowest and of the highest code
 
-  /// Of parameters with one scale.
-  [[nodiscard]] static CodeSpan of(const core::QuantParams& params);
+  /// Of parameters with one scale, as far as the policy uses their codes.
+  [[nodiscard]] static CodeSpan of(const core::QuantParams& params, const converters::Policy& policy);
   /// Covers both.
   [[nodiscard]] CodeSpan joined(const CodeSpan& other) const;
   /// The ends of Q(v) for v anywhere in `value`. Q grows, rounds by half a step at most, keeps zero, and never leaves

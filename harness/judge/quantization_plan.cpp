@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "harness/judge/artifact_walk.hpp"
@@ -14,14 +13,6 @@ using core::QuantParams;
 using core::Tensor;
 using core::TensorPtr;
 using model::Node;
-
-/// Operators that pass codes on: no rounding of their own, whatever the converter shares.
-bool only_moves(const Node& node) {
-  static const std::set<std::string, std::less<>> kMoves{
-      "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "MaxPool", "Slice",
-      "Split",   "Gather",  "Expand",  "Shape",     "Constant",  "Cast",     "Tile",    "Size",    "ConstantOfShape"};
-  return node.domain.empty() && kMoves.contains(node.op_type);
-}
 
 TensorPtr dequantized_constant(const Operand& operand) {
   if (operand.constant_codes == nullptr || !operand.params) {
@@ -42,7 +33,7 @@ Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params)
   std::vector<double> radius(values.size());
   index->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
     const QuantParams one{{params.scale[channel]}, {params.zero_point[channel]}, params.type, {}};
-    const CodeSpan span = CodeSpan::of(one);
+    const CodeSpan span = CodeSpan::of(one, {});
     for (std::size_t i = first; i < first + length; ++i) {
       const Interval ends = span.quantized({values[i], values[i]});
       radius[i] = std::max(ends.high - values[i], values[i] - ends.low);
@@ -107,7 +98,8 @@ void QuantizationPlan::collect_artifact_roundings() {
     const QuantParams granted = granted_.activation(tensor, quantizer.params);
     const bool one_scale = granted.scale.size() == 1;
     roundings_[tensor].push_back(
-        {one_scale ? std::optional(CodeSpan::of(granted)) : std::nullopt, quantizer.codes, quantizer.chained});
+        {one_scale ? std::optional(CodeSpan::of(granted, context_.evidence.converter.policy)) : std::nullopt,
+         quantizer.codes, quantizer.chained});
   }
 }
 
@@ -142,7 +134,8 @@ void QuantizationPlan::assume_roundings() {
     const auto found = std::find_if(told.begin(), told.end(), [&](const auto& t) { return t.name == tensor; });
     const bool usable = found != told.end() && found->params.scale.size() == 1 && found->params.zero_point.size() == 1;
     if (usable) {
-      roundings_[tensor].push_back({CodeSpan::of(granted_.activation(tensor, found->params)), "", false});
+      const QuantParams granted = granted_.activation(tensor, found->params);
+      roundings_[tensor].push_back({CodeSpan::of(granted, context_.evidence.converter.policy), "", false});
     } else if (const auto span = moved ? std::nullopt : granted_.assumed(tensor)) {
       roundings_[tensor].push_back({span, "", false});
     }

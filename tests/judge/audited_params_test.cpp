@@ -54,6 +54,47 @@ TEST(DeriveParams, AppliesFloorAndPowerOfTwo) {
   EXPECT_EQ(derive_params(-1, 1, DType::int8, true, binary).scale.front(), 1.0 / 64);
 }
 
+Policy exact_zero() {
+  Policy policy;
+  policy.zero = "exact";
+  return policy;
+}
+
+// -1.1 and 2.6: s* = 3.7/255, zero at 75.81, so 76 codes below it and 179 above; 2.6/179 = 0.0145251 > 1.1/76.
+TEST(DeriveParams, WidensARangeUntilZeroHasACode) {
+  EXPECT_EQ(derive_params(-1.1, 2.6, DType::int8, false, exact_zero()), params(2.6 / 179, 76 - 128));
+  EXPECT_EQ(derive_params(0, 2.6, DType::int8, false, exact_zero()), params(2.6 / 255, -128));
+  EXPECT_EQ(derive_params(-2.6, -1, DType::uint8, false, exact_zero()), params(2.6 / 255, 255, DType::uint8));
+  EXPECT_EQ(derive_params(-1.1, 2.6, DType::int8, true, exact_zero()), params(2.6 / 127, 0)) << "symmetric has one";
+}
+
+TEST(DeriveParams, GivesARangeWithoutNegativesUnsignedCodes) {
+  Policy policy;
+  policy.unsigned_codes = "nonnegative";
+  EXPECT_EQ(derive_params(0.5, 3, DType::int8, true, policy), params(3.0 / 255, 0, DType::uint8));
+  EXPECT_EQ(derive_params(-0.5, 3, DType::int8, true, policy), params(3.0 / 127, 0));
+}
+
+TEST(CheckParams, HoldsAnExactZeroToItsOwnFormula) {
+  EXPECT_EQ(fault(params(2.6 / 179, -52), range(-1.1, 2.6), false, exact_zero()), "");
+  EXPECT_EQ(fault(params(3.7 / 255, -52), range(-1.1, 2.6), false, exact_zero()), "scale") << "not widened";
+  EXPECT_EQ(fault(params(2.6 / 179, -53), range(-1.1, 2.6), false, exact_zero()), "zero_point");
+  EXPECT_EQ(fault(params(2.6 / 179, -52), range(-1.1, 2.6)), "scale") << "widened though nobody says so";
+  // The quotient is 0.5 codes: which way it rounds, the float32 error of the range decides.
+  const double hi = 1, lo = -0.5 / 254.5;
+  EXPECT_EQ(fault(params(hi / 255, -128), range(lo, hi, 1e-6), false, exact_zero()), "");
+  EXPECT_EQ(fault(params(hi / 254, -127), range(lo, hi, 1e-6), false, exact_zero()), "");
+}
+
+TEST(CheckParams, TakesUnsignedCodesByTheRange) {
+  Policy policy;
+  policy.unsigned_codes = "nonnegative";
+  EXPECT_EQ(fault(params(3.0 / 255, 0, DType::uint8), range(0, 3), true, policy), "");
+  EXPECT_EQ(fault(params(3.0 / 255, 0, DType::uint8), range(0, 3), true), "scale") << "nobody says so";
+  EXPECT_EQ(fault(params(3.0 / 255, 0, DType::uint8), range(-1, 3), true, policy), "scale");
+  EXPECT_EQ(fault(params(3.0 / 127, 0), range(-1, 3), true, policy), "");
+}
+
 TEST(CheckParams, TheExactParametersFit) {
   EXPECT_EQ(fault(params(4.0 / 255, -64), range(-1, 3)), "");
   EXPECT_EQ(fault(params(3.0 / 127, 0), range(-1, 3), true), "");

@@ -6,7 +6,7 @@ namespace assay::judge {
 namespace {
 
 /// int8 codes of step 0.5 around 10: values from (-128 - 10)/2 = -69 to (127 - 10)/2 = 58.5.
-CodeSpan half_steps() { return CodeSpan::of({{0.5}, {10}, core::DType::int8, std::nullopt}); }
+CodeSpan half_steps() { return CodeSpan::of({{0.5}, {10}, core::DType::int8, std::nullopt}, {}); }
 
 TEST(CodeSpan, RunsFromTheLowestCodeToTheHighest) {
   EXPECT_EQ(half_steps().bottom.high, -69);
@@ -28,13 +28,22 @@ TEST(CodeSpan, CutsOnItsOwnSideOnly) {
 }
 
 TEST(CodeSpan, OfUnknownParametersGrantsTheCoarsestStepAndTheNearestEnd) {
-  const CodeSpan coarse = CodeSpan::of({{1}, {0}, core::DType::int8, std::nullopt});
-  const CodeSpan either = coarse.joined(CodeSpan::of({{0.25}, {0}, core::DType::int8, std::nullopt}));
+  const CodeSpan coarse = CodeSpan::of({{1}, {0}, core::DType::int8, std::nullopt}, {});
+  const CodeSpan either = coarse.joined(CodeSpan::of({{0.25}, {0}, core::DType::int8, std::nullopt}, {}));
   EXPECT_EQ(either.step, 1);
   EXPECT_EQ(either.least_step, 0.25);
   const Interval ends = either.quantized({50, 50});
   EXPECT_EQ(ends.low, 31.75) << "127 steps of 0.25";
   EXPECT_EQ(ends.high, 50.5) << "half a step of 1";
+}
+
+TEST(CodeSpan, ANarrowRangeLeavesTheLeastCodeUnused) {
+  converters::Policy narrow;
+  narrow.narrow_range = true;
+  const CodeSpan span = CodeSpan::of({{0.5}, {0}, core::DType::int8, std::nullopt}, narrow);
+  EXPECT_EQ(span.bottom.low, -63.5);
+  EXPECT_EQ(span.top.high, 63.5);
+  EXPECT_EQ(CodeSpan::of({{0.5}, {0}, core::DType::uint8, std::nullopt}, narrow).bottom.low, 0);
 }
 
 }  // namespace
