@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "reference/quant.hpp"
@@ -119,7 +120,11 @@ Result<QuantParams> read_quant_params(const Node& node, const Constants& constan
   if (node.op_type == "DequantizeLinear") {
     if (const TensorPtr codes = find_constant(constants, node.input(0))) fallback = codes->type();
   }
-  return make_params(node, constants, node.input(1), node.input(2), fallback, node.int_or("axis", 1));
+  std::int64_t axis = node.int_or("axis", 1);
+  if (const TensorPtr values = find_constant(constants, node.input(0)); values != nullptr && axis < 0) {
+    axis += values->rank();
+  }
+  return make_params(node, constants, node.input(1), node.input(2), fallback, axis);
 }
 
 std::size_t data_input_count(std::string_view op, std::size_t input_count) {
@@ -155,6 +160,13 @@ std::size_t data_input_count(std::string_view op, std::size_t input_count) {
   };
   const auto found = kCounts.find(op);
   return found == kCounts.end() ? input_count : std::min(found->second, input_count);
+}
+
+bool only_moves(const Node& node) {
+  static const std::set<std::string, std::less<>> kMoves{
+      "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "MaxPool", "Slice",
+      "Split",   "Gather",  "Expand",  "Shape",     "Constant",  "Cast",     "Tile",    "Size",    "ConstantOfShape"};
+  return node.domain.empty() && kMoves.contains(node.op_type);
 }
 
 Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "harness/judge/artifact_params.hpp"
@@ -60,6 +62,14 @@ std::optional<QOperatorForm> qoperator_form(const Node& node) {
 }
 
 bool is_activation(std::string_view op) { return op == "Relu" || op == "Clip"; }
+
+/// How many of its results hold values of its operands, so that codes under common parameters stay codes under these.
+std::size_t passes_codes_to(const Node& node) {
+  static const std::set<std::string_view> kNoValues{"Shape", "Size", "Constant", "ConstantOfShape", "Cast"};
+  const bool moves = only_moves(node) || (node.domain.empty() && node.op_type == "Concat");
+  if (!moves || kNoValues.contains(node.op_type)) return 0;
+  return node.op_type == "Split" ? node.outputs.size() : std::min<std::size_t>(node.outputs.size(), 1);
+}
 
 }  // namespace
 
@@ -125,9 +135,20 @@ class ArtifactReader {
     }
     entry.quantized_inputs = all && quantized > 0;
     entry.outputs.resize(node.outputs.size());
+    if (entry.quantized_inputs) pass_on(entry, data);
     view_.by_index_[index] = view_.nodes_.size();
     view_.nodes_.push_back(std::move(entry));
     return core::success();
+  }
+
+  /// Where all data operands have one scale and zero_point in common, so have the results.
+  void pass_on(const ArtifactNode& entry, std::size_t data) {
+    const std::optional<QuantParams>& common = entry.inputs.front().params;
+    const bool alike = std::all_of(entry.inputs.begin(), entry.inputs.begin() + static_cast<std::ptrdiff_t>(data),
+                                   [&](const Operand& input) { return input.params == common; });
+    if (!alike || !common || common->scale.size() != 1) return;
+    const Node& node = graph_.nodes[entry.index];
+    for (std::size_t i = 0; i < passes_codes_to(node); ++i) dequantized_[node.outputs[i]] = {"", *common};
   }
 
   /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.
@@ -265,6 +286,9 @@ class ArtifactReader {
         const std::string& output = node.outputs[i];
         if (output.empty()) continue;
         entry.outputs[i] = reader_params(output, !is_activation(entry.op));
+        if (const auto passed = dequantized_.find(output); !entry.outputs[i] && passed != dequantized_.end()) {
+          entry.outputs[i] = passed->second.second;
+        }
         const bool used = !wiring_.consumers(output).empty() || wiring_.is_output(output);
         if (used && !entry.outputs[i]) all = false;
       }
@@ -289,11 +313,29 @@ class ArtifactReader {
       }
       ours.push_back(std::move(item));
     }
-    const auto matches = judge::match_nodes(ours, original_);
+    auto matches = judge::match_nodes(ours, original_);
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      if (matches[i] && sums_products(ours[i].op)) unmatch_unfolded(i, matches);
+    }
     for (std::size_t i = 0; i < matches.size(); ++i) {
       view_.nodes_[i].original = matches[i];
       if (matches[i]) view_.by_original_[*matches[i]] = i;
     }
+  }
+
+  /// A BatchNormalization that the original has folded already and the artifact has not: the original's node is both
+  /// together, and its tensor what the BatchNormalization gives, whatever the names say.
+  void unmatch_unfolded(std::size_t sum, std::vector<std::optional<std::size_t>>& matches) {
+    const std::string& output = graph_.nodes[view_.nodes_[sum].index].outputs.front();
+    const std::vector<std::size_t>& readers = wiring_.consumers(output);
+    if (readers.size() != 1 || graph_.nodes[readers.front()].op_type != "BatchNormalization") return;
+    const auto reader = view_.by_index_.find(readers.front());
+    if (reader == view_.by_index_.end() || matches[reader->second]) return;
+    const bool has_any =
+        std::ranges::any_of(original_.nodes, [](const Node& node) { return node.op_type == "BatchNormalization"; });
+    if (has_any) return;  // folded by the converter elsewhere, or out of place: not told apart
+    matches[sum].reset();
+    unfolded_.insert(output);
   }
 
   /// Names that hold the same value further down: through Identity, Q and DQ.
@@ -324,7 +366,10 @@ class ArtifactReader {
         names.vote_producer(node.outputs[i], theirs.outputs[i]);
       }
     }
-    const auto name_of = [&](std::string_view tensor) { return names.original(root(tensor)); };
+    const auto name_of = [&](std::string_view tensor) {
+      const std::string made = root(tensor);
+      return unfolded_.contains(made) ? std::string() : names.original(made);
+    };
     for (const Node& node : graph_.nodes) {
       for (const auto* list : {&node.inputs, &node.outputs}) {
         for (const std::string& tensor : *list) {
@@ -342,6 +387,7 @@ class ArtifactReader {
   const Graph& graph_;
   const Graph& original_;
   model::Wiring wiring_;
+  std::set<std::string> unfolded_;  ///< outputs of sums whose BatchNormalization the original doesn't have
   std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> dequantized_;
 };
 

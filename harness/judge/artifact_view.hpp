@@ -19,9 +19,10 @@ namespace assay::judge {
 
 /// One data input of an operator of the artifact: a weight, an activation, a bias.
 struct Operand {
-  std::string name;                         ///< tensor the operator reads in the artifact
-  std::string original;                     ///< tensor of the original model that it stands for, "" where unknown
-  std::string codes;                        ///< tensor that holds its codes; "" when it is not quantized
+  std::string name;      ///< tensor the operator reads in the artifact
+  std::string original;  ///< tensor of the original model that it stands for, "" where unknown
+  /// Tensor that holds its codes; "" where it is not quantized, or moved since it was (artifact_view.cpp).
+  std::string codes;
   std::optional<core::QuantParams> params;  ///< of its DequantizeLinear (or of the QOperator's own operands)
   core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
   core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
@@ -34,7 +35,8 @@ struct ArtifactNode {
   std::optional<std::size_t> original;  ///< in the original's graph, where it could be matched
   std::string op;                       ///< the float operator: "Conv" for QLinearConv too
   std::vector<Operand> inputs;          ///< in the float operator's order; left-out ones have an empty name
-  /// Output i's parameters: of the QuantizeLinear that reads it, also through one Relu or Clip that stands between.
+  /// Output i's parameters: of the QuantizeLinear that reads it, also through one Relu or Clip that stands between;
+  /// else those of the operands, where their codes are only moved.
   std::vector<std::optional<core::QuantParams>> outputs;
   bool fused = false;  ///< a Relu or Clip that stands between an operator with quantized inputs and a QuantizeLinear
   bool qoperator = false;          ///< QLinearConv and the like: integer by its definition
@@ -97,6 +99,9 @@ class ArtifactView {
 /// Which inputs of an operator carry data (not a shape, axes, indices or a bias), counted from the first; every one
 /// where the operator has no other kind. `input_count` is what the node has.
 [[nodiscard]] std::size_t data_input_count(std::string_view op, std::size_t input_count);
+
+/// Operators that pass codes on: no rounding of their own, whatever the converter shares.
+[[nodiscard]] bool only_moves(const model::Node& node);
 
 /// Operators that sum products of two tensors: in 32-bit accumulators where both are codes.
 [[nodiscard]] bool sums_products(std::string_view op);

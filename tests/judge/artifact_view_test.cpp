@@ -54,6 +54,53 @@ TEST(ArtifactView, NamesWhatEachQuantizerStandsFor) {
   EXPECT_EQ(conv->outputs[0]->scale.front(), 0.25);
 }
 
+TEST(ArtifactView, FollowsCodesThatAreOnlyMoved) {
+  const model::Model original = parse(
+      "g (float[1,1,2,2] x) => (float[1,2,2,2] y) { t = Transpose<perm=[0,1,3,2]>(x) c = Concat<axis=2>(x, t)"
+      " y = Conv(c, w) }",
+      {{"w", reals({2, 1, 1, 1}, {3, 8})}});
+  const auto artifact = [&](const std::string& scale) {
+    return view(
+        "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s1, z)"
+        " xd = DequantizeLinear(xq, s1, z) t = Transpose<perm=[0,1,3,2]>(xd)"
+        " uq = QuantizeLinear(x, " +
+            scale + ", z) u = DequantizeLinear(uq, " + scale +
+            ", z)"
+            " c = Concat<axis=2>(u, t) wd = DequantizeLinear<axis=-4>(wq, ws, wz) y = Conv(c, wd) }",
+        kConvConstants, original);
+  };
+  const auto alike = artifact("s1");
+  ASSERT_TRUE(alike) << alike.error().message;
+  const ArtifactNode* conv = alike->find_original(2);
+  ASSERT_NE(conv, nullptr);
+  EXPECT_TRUE(conv->quantized_inputs);
+  ASSERT_TRUE(conv->inputs[0].params);
+  EXPECT_EQ(conv->inputs[0].params->scale.front(), 0.5);
+  EXPECT_EQ(conv->inputs[0].codes, "") << "no tensor of the artifact holds them";
+  EXPECT_EQ(conv->inputs[1].params->axis, 0) << "a negative axis counts from the back";
+  EXPECT_TRUE(alike->find_original(1)->integer());
+  const auto unlike = artifact("s2");
+  ASSERT_TRUE(unlike) << unlike.error().message;
+  EXPECT_FALSE(unlike->find_original(2)->quantized_inputs) << "no scale in common";
+}
+
+TEST(ArtifactView, ABatchNormalizationThatOnlyTheArtifactHasBelongsToTheSumBeforeIt) {
+  const model::Model original = parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w) y = Relu(c) }",
+                                      {{"w", reals({2, 1, 1, 1}, {3, 8})}});
+  std::map<std::string, Tensor> constants = kConvConstants;
+  for (const char* name : {"gamma", "beta", "mean", "var"}) constants.emplace(name, reals({2}, {1, 2}));
+  auto read = view(
+      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s1, z) xd = DequantizeLinear(xq, s1, z)"
+      " wd = DequantizeLinear<axis=0>(wq, ws, wz) c = Conv(xd, wd)"
+      " b = BatchNormalization(c, gamma, beta, mean, var) y = Relu(b) }",
+      constants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->find_original(0), nullptr) << "its weight is not the original's";
+  EXPECT_EQ(read->original_tensor("c"), "");
+  EXPECT_EQ(read->original_tensor("b"), "c");
+  EXPECT_NE(read->find_original(1), nullptr);
+}
+
 TEST(ArtifactView, ReadsScalesBehindConstantAndIdentityNodes) {
   const model::Model original = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
   auto read = view(
