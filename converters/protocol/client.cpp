@@ -153,16 +153,20 @@ class ProcessClient final : public Client {
  private:
   std::string command_name() const { return options_.command.empty() ? "" : options_.command.front(); }
 
-  /// Runs `once` (which returns how it ended), and once more after a timeout, emptying `output` in between.
+  /// Runs `once` (which returns how it ended), and once more after a timeout, or after a lack of memory in a process
+  /// that earlier requests may have left it in, emptying `output` in between.
   template <typename Once>
   void attempt(const fs::path& output, Once once) {
     attempts_.clear();
     for (int number = 1; number <= (options_.retry_timeouts ? 2 : 1); ++number) {
+      const bool used = process_ && answered_ > 0;
       const auto begin = Clock::now();
       Failure end = once();
       const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
       attempts_.push_back({number, end.outcome, std::move(end.reason), seconds});
-      if (attempts_.back().outcome != Outcome::timeout) return;
+      const Outcome outcome = attempts_.back().outcome;
+      if (outcome != Outcome::timeout && (outcome != Outcome::oom || !used)) return;
+      if (process_) (void)stop({outcome, ""});
       if (!output.empty()) empty_folder(output);
     }
   }
@@ -192,6 +196,7 @@ class ProcessClient final : public Client {
     if (!read_reply) return fail(stop({Outcome::crash, read_reply.error().message}));
     reply = std::move(*read_reply);
     if (reply.outcome == Outcome::error && speaks_of_memory(reply.reason)) reply.outcome = Outcome::oom;
+    ++answered_;
     return reply;
   }
 
@@ -207,6 +212,7 @@ class ProcessClient final : public Client {
     if (!process) return Failure{Outcome::crash, process.error().message};
     process_ = std::move(*process);
     next_id_ = 1;  // every process sees its own ids from 1 on
+    answered_ = 0;
 
     Request request;
     auto answer = exchange(request, options_.start_timeout_s);
@@ -280,6 +286,7 @@ class ProcessClient final : public Client {
   std::optional<Description> description_;
   std::vector<Attempt> attempts_;
   std::int64_t next_id_ = 1;
+  std::size_t answered_ = 0;  ///< requests by the running process
 };
 
 }  // namespace

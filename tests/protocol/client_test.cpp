@@ -172,6 +172,22 @@ TEST_F(WorkerDies, TheMemoryLimitMakesAnOomAndSparesUs) {
   EXPECT_EQ(convert(*client).outcome, Outcome::ok);
 }
 
+TEST_F(WorkerDies, ALeakHarmsNoLaterCase) {
+  ASSAY_SKIP_UNDER_ASAN();
+  auto limited = options("leaks");
+  limited.memory_limit_bytes = std::uint64_t{512} << 20U;
+  const auto client = make_client(limited);
+  std::size_t tried_again = 0;
+  for (int request = 0; request < 12; ++request) {
+    EXPECT_EQ(convert(*client).outcome, Outcome::ok) << "request " << request;
+    if (client->attempts().size() == 2) {
+      ++tried_again;
+      EXPECT_EQ(client->attempts()[0].outcome, Outcome::oom);
+    }
+  }
+  EXPECT_GE(tried_again, 1U) << "100 MiB a request don't fit 12 times into 512 MiB";
+}
+
 TEST_F(WorkerDies, AMissingProgramIsSaidByDescribe) {
   ClientOptions missing;
   missing.command = {"no-such-converter"};

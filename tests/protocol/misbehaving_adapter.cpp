@@ -71,6 +71,12 @@ const std::map<std::string, std::function<void(const json&)>> kModes{
     {"exit-137", [](const json&) { std::_Exit(137); }},
     {"throws-bad-alloc", [](const json&) { throw std::bad_alloc(); }},
     {"eats-memory", [](const json&) { eat_memory(); }},
+    {"leaks",
+     [](const json& r) {
+       static std::vector<std::vector<char>> lost;
+       lost.emplace_back(std::size_t{100} << 20U, 'x');
+       answer(conversion(r));
+     }},
     {"hang",
      [](const json&) {
        std::cerr << "thinking\n";
