@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "harness/cli/script.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
+#include "harness/run/environments.hpp"
 
 namespace assay::cli {
 namespace {
@@ -42,28 +42,37 @@ int install(const Arguments& arguments) {
                      "--root", run::environments_folder().string()});
 }
 
+bool remove_all(const std::vector<run::Environment>& environments) {
+  for (const run::Environment& environment : environments) {
+    if (const std::string fault = run::remove_environment(environment); !fault.empty()) {
+      fmt::print(stderr, "assay: {} can't be removed: {}\n", environment.name, fault);
+      return false;
+    }
+    fmt::print("removed {}\n", environment.name);
+  }
+  return true;
+}
+
 int remove_converter(const Arguments& arguments) {
   const std::size_t at = arguments.name.find("==");
   const std::string name = arguments.name.substr(0, at);
-  std::size_t removed = 0;
+  std::vector<run::Environment> wanted;
   for (const run::Adapter& adapter : run::list_adapters()) {
     for (const std::string& version : adapter.installed) {
       if (adapter.name == name && (at == std::string::npos || version == arguments.name.substr(at + 2))) {
-        std::error_code code;
-        std::filesystem::remove_all(run::environments_folder() / (name + "-" + version), code);
-        fmt::print("removed {}=={}\n", name, version);
-        ++removed;
+        wanted.push_back({name + "-" + version, {}});
       }
     }
   }
-  if (removed == 0) {
+  if (wanted.empty()) {
     return report_error({core::ErrorKind::usage,
                          fmt::format("\"{}\" is not installed; nothing to remove", arguments.name),
                          {},
                          {},
                          {}});
   }
-  return kExitOk;
+  const bool removed = remove_all(wanted) && remove_all(run::unused_layers());
+  return removed ? kExitOk : kExitOwnFault;
 }
 
 }  // namespace
@@ -78,7 +87,8 @@ void register_converters(CLI::App& app, Action& action) {
   CLI::App* add = command->add_subcommand("install", "Install a converter into a virtual environment of its own");
   add->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
   add->callback([arguments, &action] { action = [arguments] { return install(*arguments); }; });
-  CLI::App* remove = command->add_subcommand("remove", "Remove a converter's virtual environments");
+  CLI::App* remove =
+      command->add_subcommand("remove", "Remove a converter's virtual environments, and layers that nobody needs then");
   remove->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
   remove->callback([arguments, &action] { action = [arguments] { return remove_converter(*arguments); }; });
 }

@@ -10,6 +10,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
+#include "harness/run/environments.hpp"
 #include "harness/run/operator_table.hpp"
 #include "reference/op.hpp"
 
@@ -66,6 +67,12 @@ std::vector<Finding> examine() {
       findings.push_back(describe_converter(specs->front()));
     }
   }
+  for (const run::Environment& environment : run::list_environments()) {
+    constexpr double kMebi = 1024.0 * 1024.0;
+    const std::string sees = environment.layers.empty() ? "" : "sees " + core::join(environment.layers, ", ");
+    findings.push_back({"environment " + environment.name,
+                        fmt::format("{:.0f} MiB", static_cast<double>(run::size_of(environment)) / kMebi), sees, true});
+  }
   return findings;
 }
 
@@ -88,7 +95,7 @@ int doctor_command(const Arguments& arguments) {
     json.push_back(
         {{"what", finding.what}, {"state", finding.state}, {"detail", finding.detail}, {"usable", finding.usable}});
     if (!arguments.json) {
-      fmt::print("{:<28} {:<14} {}\n", finding.what, finding.state, finding.detail);
+      fmt::print("{:<36} {:<14} {}\n", finding.what, finding.state, finding.detail);
     }
   }
   if (arguments.json) {

@@ -18,6 +18,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> words;
   ConverterOptions converters;
+  std::vector<std::string> executors;
   std::string database = ".assay/history.db";
   std::string options;
   int jobs = 0;
@@ -57,9 +58,18 @@ std::string repeat_command(const Arguments& arguments, const results::ResultRow&
   for (const std::string& program : arguments.converters.commands) {
     command += " --converter-cmd " + shell_quoted(program);
   }
-  if (arguments.converters.commands.empty() && row.key.converter != "embedded" &&
-      row.key.converter != corpus::kReference) {
-    command += " --converter " + shell_quoted(row.key.converter + "@" + row.key.version);
+  std::string converter = row.key.converter, version = row.key.version, executor;
+  if (const std::size_t name = converter.rfind('+'), number = version.rfind('+');
+      !arguments.executors.empty() && name != std::string::npos && number != std::string::npos) {
+    executor = converter.substr(name + 1) + "@" + version.substr(number + 1);
+    converter.resize(name);
+    version.resize(number);
+  }
+  if (arguments.converters.commands.empty() && converter != "embedded" && converter != corpus::kReference) {
+    command += " --converter " + shell_quoted(converter + "@" + version);
+  }
+  if (!executor.empty()) {
+    command += " --execute-with " + shell_quoted(executor);
   }
   return command + fault_options(arguments) + (arguments.metamorphic ? " --metamorphic" : "");
 }
@@ -108,6 +118,23 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
   fmt::print("{}{}\n", unsupported_text(report), counts_line(report));
 }
 
+/// Each converter once more with each of the named ones as the executor of its artifacts.
+core::Status add_executors(const std::vector<std::string>& names, std::vector<run::ConverterSpec>& converters) {
+  ConverterOptions options;
+  options.names = names;
+  const core::Result<std::vector<run::ConverterSpec>> executors = resolve_converters(options, {});
+  if (!executors) {
+    return executors.error();
+  }
+  const std::vector<run::ConverterSpec> own = converters;
+  for (const run::ConverterSpec& converter : own) {
+    for (const run::ConverterSpec& executor : *executors) {
+      converters.push_back(run::executed_by(converter, executor));
+    }
+  }
+  return core::success();
+}
+
 int run_command(const Arguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, arguments.options);
   if (!selection) {
@@ -120,6 +147,9 @@ int run_command(const Arguments& arguments) {
       resolve_converters(arguments.converters, selection->converters);
   if (!converters) {
     return report_error(converters.error());
+  }
+  if (core::Status status = add_executors(arguments.executors, *converters); !status) {
+    return report_error(status.error());
   }
   run::RunConfig config;
   config.suite = selection->text;
@@ -173,6 +203,9 @@ void register_run(CLI::App& app, Action& action) {
   command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
   add_converter_options(*command, arguments->converters);
   command->add_option("--db", arguments->database, "Results database");
+  command->add_option("--execute-with", arguments->executors,
+                      "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
+                      "repeated");
   command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
   command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")

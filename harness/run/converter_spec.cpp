@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "converters/protocol/client.hpp"
@@ -12,6 +11,7 @@
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/corpus/suite.hpp"
+#include "harness/run/environments.hpp"
 
 namespace assay::run {
 namespace fs = std::filesystem;
@@ -49,13 +49,9 @@ std::vector<std::string> adapter_command(const Adapter& adapter, const std::stri
 
 bool ConverterSpec::is_reference() const { return name == corpus::kReference && command.empty(); }
 
-fs::path environments_folder() {
-  const char* folder = std::getenv("ASSAY_VENVS");
-  return folder != nullptr && *folder != '\0' ? fs::path(folder) : corpus::home() / ".assay" / "venvs";
-}
-
 std::vector<Adapter> list_adapters() {
   std::vector<Adapter> adapters;
+  const std::vector<Environment> environments = list_environments();
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator(corpus::home() / "converters" / "adapters", code)) {
     const core::Result<std::string> text = core::read_file(entry.path() / "adapter.json");
@@ -72,10 +68,9 @@ std::vector<Adapter> list_adapters() {
     adapter.command = json.value("command", std::vector<std::string>());
     adapter.folder = entry.path();
     const std::string prefix = adapter.name + "-";
-    for (const fs::directory_entry& environment : fs::directory_iterator(environments_folder(), code)) {
-      const std::string name = environment.path().filename().string();
-      if (name.starts_with(prefix) && fs::exists(environment.path() / "packages.txt", code)) {
-        adapter.installed.push_back(name.substr(prefix.size()));
+    for (const Environment& environment : environments) {
+      if (environment.name.starts_with(prefix)) {
+        adapter.installed.push_back(environment.name.substr(prefix.size()));
       }
     }
     std::sort(adapter.installed.begin(), adapter.installed.end(), core::version_less);
@@ -148,6 +143,15 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     specs.push_back(std::move(spec));
   }
   return specs;
+}
+
+ConverterSpec executed_by(const ConverterSpec& converter, const ConverterSpec& executor) {
+  ConverterSpec spec = converter;
+  spec.name += "+" + executor.name;
+  if (!spec.version.empty() && !executor.version.empty()) spec.version += "+" + executor.version;
+  if (spec.unavailable.empty()) spec.unavailable = executor.unavailable;
+  spec.executor = std::make_shared<const ConverterSpec>(executor);
+  return spec;
 }
 
 core::Result<ConverterSpec> parse_converter_command(const std::string& text) {

@@ -12,9 +12,10 @@ namespace assay::run {
 
 /// A converter as the command line names it: a program that speaks protocol 1, or corpus::kReference.
 struct ConverterSpec {
-  std::string name;                         ///< "embedded", "reference", an adapter's name, or the command's first word
-  std::string version;                      ///< asked for, "" for whichever is installed
-  std::vector<std::string> command;         ///< program and arguments
+  std::string name;                  ///< "embedded", "reference", an adapter's name, or the command's first word
+  std::string version;               ///< asked for, "" for whichever is installed
+  std::vector<std::string> command;  ///< program and arguments
+  std::shared_ptr<const ConverterSpec> executor;  ///< runs the artifacts instead of the converter; null: it does itself
   std::string unavailable;                  ///< why it can't run here; its verdicts are `unsupported` with this reason
   [[nodiscard]] bool is_reference() const;  ///< runs stored cases and no others
 };
@@ -28,6 +29,9 @@ struct ConverterSpec {
                                                                        const std::vector<std::string>& faults,
                                                                        const std::string& variant);
 
+/// `converter`'s artifacts, run by `executor`.
+[[nodiscard]] ConverterSpec executed_by(const ConverterSpec& converter, const ConverterSpec& executor);
+
 /// "PROGRAM ARGS" split as a shell splits words (quotes and backslashes; no expansion).
 [[nodiscard]] core::Result<ConverterSpec> parse_converter_command(const std::string& text);
 
@@ -39,8 +43,5 @@ struct Adapter {
   std::vector<std::string> installed;  ///< versions, oldest first
 };
 [[nodiscard]] std::vector<Adapter> list_adapters();
-
-/// Where virtual environments live: ASSAY_VENVS when set, else .assay/venvs below the source tree.
-[[nodiscard]] std::filesystem::path environments_folder();
 
 }  // namespace assay::run

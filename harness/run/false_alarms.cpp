@@ -17,6 +17,7 @@
 #include "harness/core/text.hpp"
 #include "harness/run/converter_spec.hpp"
 #include "harness/run/evaluate.hpp"
+#include "harness/run/executed_elsewhere.hpp"
 #include "harness/run/expected.hpp"
 #include "harness/run/parallel.hpp"
 
@@ -126,32 +127,6 @@ class KnownDefects {
 
   std::mutex mutex_;
   ExpectedFailures expected_;
-};
-
-/// One converter's artifacts, another one's executions.
-class ExecutedElsewhere final : public converters::Converter {
- public:
-  ExecutedElsewhere(std::unique_ptr<Converter> converter, std::shared_ptr<Converter> executor)
-      : converter_(std::move(converter)), executor_(std::move(executor)) {}
-  core::Result<converters::Description> describe() override {
-    auto description = converter_->describe();
-    if (description) {
-      description->policy.arithmetic = "unknown";
-      // An optimizer leaves other nodes together where inner tensors are asked for: a trace is of another execution.
-      description->supports.trace = false;
-    }
-    return description;
-  }
-  converters::ConvertReply convert(const converters::ConvertRequest& request) override {
-    return converter_->convert(request);
-  }
-  converters::ExecuteReply execute(const converters::ExecuteRequest& request) override {
-    return executor_->execute(request);
-  }
-
- private:
-  std::unique_ptr<Converter> converter_;
-  std::shared_ptr<Converter> executor_;
 };
 
 /// The variants' other programs: started when first asked for, kept for the next case. Threads may share it; it must

@@ -1,6 +1,9 @@
 #include "harness/run/subject.hpp"
 
+#include <utility>
+
 #include "harness/conformance/conform.hpp"
+#include "harness/run/executed_elsewhere.hpp"
 #include "harness/run/reference_executor.hpp"
 
 namespace assay::run {
@@ -14,7 +17,11 @@ std::unique_ptr<protocol::Client> start_client(const ConverterSpec& spec, const 
   options.command = spec.command;
   options.timeout_s = limits.timeout_s;
   options.memory_limit_bytes = limits.memory_bytes;
-  return protocol::make_client(options);
+  auto client = protocol::make_client(options);
+  if (spec.executor == nullptr) {
+    return client;
+  }
+  return std::make_unique<ExecutedElsewhere>(std::move(client), start_client(*spec.executor, limits));
 }
 
 Subject describe(const ConverterSpec& spec, const ClientLimits& limits) {
