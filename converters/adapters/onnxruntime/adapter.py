@@ -22,6 +22,7 @@ METHODS = {
     "entropy": CalibrationMethod.Entropy,
     "percentile": CalibrationMethod.Percentile,
 }
+VERSION = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
 OPERATORS = set(QDQRegistry) | set(QLinearOpsRegistry)  # those with an INT8 form
 # What the quantizer adds to the names of tensors that it inserts a pair at, and the optimizer to folded weights.
 SUFFIXES = ("_QuantizeLinear_Input", "_QuantizeLinear_Output", "_quantized")
@@ -45,10 +46,12 @@ class Batches(CalibrationDataReader):
     """Feeds the calibration folder by name, in order, once."""
 
     def __init__(self, folder):
-        self._batches = iter(calibration_batches(folder))
+        # Kept to the end: 1.19 makes its histograms of graph inputs after the last batch, in the inputs' own memory.
+        self._batches = calibration_batches(folder)
+        self._next = iter(self._batches)
 
     def get_next(self):
-        return next(self._batches, None)
+        return next(self._next, None)
 
 
 class OnnxRuntime:
@@ -74,7 +77,7 @@ class OnnxRuntime:
                 "bias": "nearest",
                 "divisor": 127,
                 "averaging": "none",
-                "fixed_ranges": {"Softmax": [0, 1]},
+                "fixed_ranges": {"Softmax": [0, 1]} if VERSION >= (1, 17) else {},
                 # No "shares": a MaxPool or Reshape shares its input's parameters only where an earlier node asked for
                 # these, and a Relu behind it brings its own. No "fusions": Relu and Clip are taken in unless the
                 # activations are symmetric.
