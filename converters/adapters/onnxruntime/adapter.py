@@ -22,7 +22,6 @@ METHODS = {
     "entropy": CalibrationMethod.Entropy,
     "percentile": CalibrationMethod.Percentile,
 }
-VERSION = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
 OPERATORS = set(QDQRegistry) | set(QLinearOpsRegistry)  # those with an INT8 form
 # What the quantizer adds to the names of tensors that it inserts a pair at, and the optimizer to folded weights.
 SUFFIXES = ("_QuantizeLinear_Input", "_QuantizeLinear_Output", "_quantized")
@@ -77,7 +76,7 @@ class OnnxRuntime:
                 "bias": "nearest",
                 "divisor": 127,
                 "averaging": "none",
-                "fixed_ranges": {"Softmax": [0, 1]} if VERSION >= (1, 17) else {},
+                "fixed_ranges": {"Softmax": [0, 1]},
                 # No "shares": a MaxPool or Reshape shares its input's parameters only where an earlier node asked for
                 # these, and a Relu behind it brings its own. No "fusions": Relu and Clip are taken in unless the
                 # activations are symmetric.
