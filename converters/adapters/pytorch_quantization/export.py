@@ -83,8 +83,8 @@ MODELS = {
 def fill(model):
     """Weights whose output channels are of unlike magnitude, BatchNormalizations that do something."""
     for module in model.modules():
-        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
-            axis = 1 if isinstance(module, nn.ConvTranspose2d) else 0
+        if not isinstance(module, nn.BatchNorm2d) and hasattr(module, "weight"):
+            axis = 1 if getattr(module, "transposed", False) else 0
             shape = [1] * module.weight.ndim
             shape[axis] = -1
             factors = 10 ** (-DECADES * torch.rand(module.weight.shape[axis]))
@@ -116,7 +116,7 @@ def calibrate(model, batches):
 
 def write(model, example, file):
     torch.onnx.export(model, example, str(file), opset_version=OPSET, input_names=["x"], output_names=["y"],
-                      training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
+                      training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=True)
 
 
 def export(folder):
