@@ -110,6 +110,7 @@ std::string write_description(std::int64_t id, const Description& description) {
               {"power_of_two", how.power_of_two},
               {"zero", how.zero},
               {"unsigned", how.unsigned_codes},
+              {"outputs", how.outputs},
               {"narrow_range", how.narrow_range},
               {"fixed_ranges", std::move(fixed_ranges)},
               {"arithmetic", how.arithmetic},

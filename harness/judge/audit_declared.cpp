@@ -73,7 +73,8 @@ void check_expected(const LayerContext& context, std::vector<Finding>& findings)
   for (const auto& [name, expected] : context.evidence.test_case->expect.scales) {
     const auto declared = declared_params(context, name);
     if (declared.empty()) {
-      if (context.evidence.model->graph.find_output(name) != nullptr) continue;  // those may stay in float
+      const bool output = context.evidence.model->graph.find_output(name) != nullptr;
+      if (output && context.evidence.converter.policy.outputs == "float") continue;
       findings.push_back(audit_finding(
           Facet::scale, name, fmt::format("tensor \"{}\": expected a scale, but the artifact declares none", name)));
     }

@@ -29,6 +29,7 @@ class PolicyAudit {
       check_shares(node);
       check_bias(node);
     }
+    check_outputs();
     for (std::size_t i = 0; i < original_.nodes.size(); ++i) {
       const auto follower = sole_reader(original_.nodes[i]);
       if (!follower) continue;
@@ -83,6 +84,18 @@ class PolicyAudit {
     add(node.inputs[2].original, node.original,
         fmt::format("the policy says that the bias stays in float, but it is quantized with scale {}",
                     core::exact_text(static_cast<float>(node.inputs[2].params->scale.front()))));
+  }
+
+  /// What somebody inside the graph reads too may be quantized for that reader.
+  void check_outputs() {
+    if (policy_.outputs != "float") return;
+    for (const model::ValueInfo& output : original_.outputs) {
+      const auto quantizers = view_.quantizers_of(output.name);
+      if (quantizers.empty() || !wiring_.consumers(output.name).empty()) continue;
+      add(output.name, wiring_.producer(output.name),
+          fmt::format("the policy says that graph outputs stay in float, but \"{}\" is quantized with {}", output.name,
+                      params_text(quantizers.front()->params)));
+    }
   }
 
   void check_fusion(std::size_t index, std::size_t follower) {

@@ -96,6 +96,10 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.shares = {"MaxPool"};
   d.policy.folds_bn = true;
   d.policy.deterministic = false;
+  d.policy.zero = "exact";
+  d.policy.unsigned_codes = "nonnegative";
+  d.policy.outputs = "float";
+  d.policy.narrow_range = true;
   const auto read = read_description(3, write_description(3, d));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->supports.activation, d.supports.activation);
@@ -106,13 +110,7 @@ TEST(Description, ReadsBackAsWritten) {
   EXPECT_FALSE(read->supports.execute);
   EXPECT_TRUE(read->supports.trace);
   EXPECT_EQ(read->supports.artifact, "scales");
-  EXPECT_EQ(read->policy.weights, "adapted");
-  EXPECT_EQ(read->policy.divisor, 127.5);
-  EXPECT_EQ(read->policy.fixed_ranges, d.policy.fixed_ranges);
-  EXPECT_EQ(read->policy.shares, d.policy.shares);
-  EXPECT_FALSE(read->policy.fusions.has_value());
-  EXPECT_EQ(read->policy.folds_bn, true);
-  EXPECT_FALSE(read->policy.deterministic);
+  EXPECT_EQ(read->policy, d.policy);
 }
 
 Description described(const std::string& supports, const std::string& policy = "{}") {
@@ -136,6 +134,10 @@ TEST(Description, DefaultsAreThePolicyOfDesign) {
   EXPECT_EQ(bare.policy.divisor, 127);
   EXPECT_EQ(bare.policy.averaging, "none");
   EXPECT_EQ(bare.policy.arithmetic, "unknown");
+  EXPECT_EQ(bare.policy.zero, "rounded");
+  EXPECT_EQ(bare.policy.unsigned_codes, "asked");
+  EXPECT_EQ(bare.policy.outputs, "either");
+  EXPECT_FALSE(bare.policy.narrow_range);
   EXPECT_TRUE(bare.policy.deterministic);
   EXPECT_FALSE(bare.supports.activation.has_value());
 }
