@@ -122,6 +122,72 @@ Result<Outputs> at_corners(const Call& call) {
 
 }  // namespace
 
+namespace {
+
+/// PRelu whose slope lies within an interval: linear in x on either side of 0 and in the slope, so that its extremes
+/// lie at corners, and at 0 where x may be 0.
+Result<Outputs> enclose_uncertain_slope(const Call& call) {
+  std::vector<Enclosure> storage;
+  const std::vector<const Enclosure*> inputs = explicit_inputs(call, storage);
+  Result<Outputs> outputs = at_corners({call.node, call.opset, inputs, call.arithmetic});
+  if (!outputs) {
+    return outputs;
+  }
+  Enclosure& output = (*outputs)[0];
+  Tensor low = output.low_or_centre(), high = output.high_or_centre();
+  const std::span<const double> least = inputs[0]->low_or_centre().reals(), most = inputs[0]->high_or_centre().reals();
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    if (least[i] < 0 && most[i] > 0) {
+      low.reals()[i] = std::min(low.reals()[i], 0.0);
+      high.reals()[i] = std::max(high.reals()[i], 0.0);
+    }
+  }
+  output.low = std::make_shared<const Tensor>(std::move(low));
+  output.high = std::make_shared<const Tensor>(std::move(high));
+  output.relative = call.arithmetic.float_unit;
+  return outputs;
+}
+
+}  // namespace
+
+/// One rounding (or none) of a function that is positively homogeneous and grows: LeakyRelu, PRelu.
+Result<Outputs> enclose_piecewise_linear(const Call& call) {
+  const bool leaky = call.node.op_type == "LeakyRelu";
+  double steepest = leaky ? call.node.float_or("alpha", 0.01) : 0;
+  double lowest = leaky ? steepest : 0;
+  if (!leaky) {
+    if (!call.inputs[1]->is_point()) {
+      return enclose_uncertain_slope(call);
+    }
+    for (const double slope : call.inputs[1]->centre->to_reals()) {
+      steepest = std::max(steepest, std::fabs(slope));
+      lowest = std::min(lowest, slope);
+    }
+  }
+  if (lowest < 0) {  // falls and grows: |f(a) − f(b)| <= max(1, |slope|)·|a − b|
+    Result<std::vector<Tensor>> centre = run(call, pick_each(call, centre_of));
+    if (!centre) {
+      return centre.error();
+    }
+    Enclosure output = exact_outputs(std::move(*centre)).front();
+    std::vector<double> radius = radius_of(*call.inputs[0]);
+    for (double& r : radius) {
+      r *= std::max(1.0, std::fabs(leaky ? lowest : steepest));
+    }
+    widen(output, radius);
+    output.relative = call.arithmetic.float_unit + (leaky ? 0 : call.inputs[1]->relative);
+    return Outputs{output};
+  }
+  Result<Outputs> outputs = at_ends(call);
+  if (!outputs) {
+    return outputs;
+  }
+  for (Enclosure& output : *outputs) {
+    output.relative = gamma(2, call.arithmetic.float_unit) + largest_relative(call) * 2;
+  }
+  return outputs;
+}
+
 Result<Outputs> enclose_product(const Call& call) {
   Result<Outputs> outputs = at_corners(call);
   if (outputs) {

@@ -49,44 +49,6 @@ Result<Outputs> enclose_where(const Call& call) {
   return enclose_selection(call);
 }
 
-/// One rounding (or none) of a function that is positively homogeneous and grows: LeakyRelu, PRelu.
-Result<Outputs> enclose_piecewise_linear(const Call& call) {
-  const bool leaky = call.node.op_type == "LeakyRelu";
-  double steepest = leaky ? call.node.float_or("alpha", 0.01) : 0;
-  double lowest = leaky ? steepest : 0;
-  if (!leaky) {
-    if (call.inputs.size() < 2 || call.inputs[1] == nullptr || !call.inputs[1]->is_point()) {
-      return no_bound(call.node, "its slope is uncertain");
-    }
-    for (const double slope : call.inputs[1]->centre->to_reals()) {
-      steepest = std::max(steepest, std::fabs(slope));
-      lowest = std::min(lowest, slope);
-    }
-  }
-  if (lowest < 0) {  // falls and grows: |f(a) − f(b)| <= max(1, |slope|)·|a − b|
-    Result<std::vector<Tensor>> centre = run(call, pick_each(call, centre_of));
-    if (!centre) {
-      return centre.error();
-    }
-    Enclosure output = exact_outputs(std::move(*centre)).front();
-    std::vector<double> radius = radius_of(*call.inputs[0]);
-    for (double& r : radius) {
-      r *= std::max(1.0, std::fabs(leaky ? lowest : steepest));
-    }
-    widen(output, radius);
-    output.relative = call.arithmetic.float_unit + (leaky ? 0 : call.inputs[1]->relative);
-    return Outputs{output};
-  }
-  Result<Outputs> outputs = at_ends(call);
-  if (!outputs) {
-    return outputs;
-  }
-  for (Enclosure& output : *outputs) {
-    output.relative = gamma(2, call.arithmetic.float_unit) + largest_relative(call) * 2;
-  }
-  return outputs;
-}
-
 namespace {
 
 bool none_negative(const Call& call) {

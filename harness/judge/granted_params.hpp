@@ -26,7 +26,8 @@ struct CodeSpan {
   [[nodiscard]] Interval quantized(const Interval& value) const {
     constexpr double kProductRounding = 0x1p-22;          // a dequantized code is one float32 product
     if (value.low == 0 && value.high == 0) return value;  // zero has a code of its own
-    Interval ends{std::min(value.low - step / 2, top.low), std::max(value.high + step / 2, bottom.high)};
+    Interval ends{std::min(value.low - step / 2, top.low * (1 - kProductRounding)),
+                  std::max(value.high + step / 2, bottom.high * (1 - kProductRounding))};
     ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
     ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
     return ends;
