@@ -331,9 +331,10 @@ class ArtifactReader {
     if (readers.size() != 1 || graph_.nodes[readers.front()].op_type != "BatchNormalization") return;
     const auto reader = view_.by_index_.find(readers.front());
     if (reader == view_.by_index_.end() || matches[reader->second]) return;
-    const bool has_any =
-        std::ranges::any_of(original_.nodes, [](const Node& node) { return node.op_type == "BatchNormalization"; });
-    if (has_any) return;  // folded by the converter elsewhere, or out of place: not told apart
+    const model::Wiring theirs(original_);
+    for (const std::size_t index : theirs.consumers(original_.nodes[*matches[sum]].outputs.front())) {
+      if (original_.nodes[index].op_type == "BatchNormalization") return;
+    }
     matches[sum].reset();
     unfolded_.insert(output);
   }

@@ -28,6 +28,9 @@ namespace assay::judge {
 [[nodiscard]] std::vector<Finding> audit_concats(const LayerContext& context, Judgement& out);
 /// Relus and Clips that vanished where the quantization behind them doesn't clip as they would have.
 [[nodiscard]] std::vector<Finding> audit_fusions(const LayerContext& context);
+/// Biases of normalizations: no accumulator fixes their step, so that 8 bits over their own range are the least that a
+/// converter has to keep of them.
+[[nodiscard]] std::vector<Finding> audit_normalizations(const LayerContext& context);
 /// What the policy states (shares, fusions, folding, bias in float) and the artifact contradicts.
 [[nodiscard]] std::vector<Finding> audit_policy(const LayerContext& context);
 /// For a table of scales: operators on codes whose inputs have no entry, and none that they could take over.

@@ -22,15 +22,11 @@ constexpr std::size_t kShownDifferences = 10;
 
 class WeightAudit {
  public:
-  WeightAudit(const LayerContext& context, Judgement& out)
-      : context_(context),
-        out_(out),
-        artifact_wiring_(context.artifact->artifact().graph),
-        original_wiring_(context.evidence.model->graph) {}
+  WeightAudit(const LayerContext& context, Judgement& out) : context_(context), out_(out) {}
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : context_.artifact->nodes()) {
-      if (runs_in_float(node) || normalized_behind(node)) continue;
+      if (runs_in_float(node)) continue;
       const auto linear = effective_linear(context_, node);
       if (!linear) continue;
       check(node, *linear);
@@ -48,21 +44,6 @@ class WeightAudit {
     const auto& map = context_.evidence.conversion.precision;
     const auto found = std::ranges::find(map, name, &converters::NodePrecision::node);
     return found != map.end() && found->got != "int8";
-  }
-
-  static bool feeds_batch_norm(const model::Graph& graph, const model::Wiring& wiring, const std::string& tensor) {
-    return std::ranges::any_of(wiring.consumers(tensor),
-                               [&](std::size_t reader) { return graph.nodes[reader].op_type == "BatchNormalization"; });
-  }
-
-  /// The artifact keeps a BatchNormalization behind the operator that the float model has folded (exports of
-  /// quantization-aware training do): the weights on both sides are then not the same numbers, and L2 judges them.
-  bool normalized_behind(const ArtifactNode& node) const {
-    if (!node.original) return false;
-    const model::Graph& artifact = context_.artifact->artifact().graph;
-    const model::Graph& original = context_.evidence.model->graph;
-    return feeds_batch_norm(artifact, artifact_wiring_, artifact.nodes[node.index].outputs.front()) &&
-           !feeds_batch_norm(original, original_wiring_, original.nodes[*node.original].outputs.front());
   }
 
   void add(const ArtifactNode& node, const EffectiveLinear& linear, Facet facet, std::string message,
@@ -280,7 +261,6 @@ class WeightAudit {
 
   const LayerContext& context_;
   Judgement& out_;
-  model::Wiring artifact_wiring_, original_wiring_;
   std::vector<Finding> findings_;
 };
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/judge/artifact_view.hpp"
 #include "reference/quant.hpp"
 
 namespace assay::judge {
@@ -346,6 +345,15 @@ Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const QuantParams
     result.steps = params.scale;
   }
   return result;
+}
+
+core::TensorPtr dequantized_constant(const Operand& operand) {
+  if (operand.constant_codes == nullptr || !operand.params) {
+    return nullptr;
+  }
+  const Style exact{.name = "constant", .arithmetic = {}};
+  const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
+  return value ? value->centre : nullptr;
 }
 
 }  // namespace assay::judge

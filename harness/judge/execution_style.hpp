@@ -6,6 +6,7 @@
 
 #include "converters/converter.hpp"
 #include "harness/core/dtype.hpp"
+#include "harness/judge/artifact_view.hpp"
 #include "harness/judge/enclosure.hpp"
 
 namespace assay::judge {
@@ -55,5 +56,8 @@ struct Style {
 /// Real values of a code tensor. Errors   invalid_model where the axis does not fit.
 [[nodiscard]] core::Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const core::QuantParams& params,
                                                            const Style& style);
+
+/// The values of a constant operand's codes, without rounding; null where it has none.
+[[nodiscard]] core::TensorPtr dequantized_constant(const Operand& operand);
 
 }  // namespace assay::judge

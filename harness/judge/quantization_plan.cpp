@@ -14,15 +14,6 @@ using core::Tensor;
 using core::TensorPtr;
 using model::Node;
 
-TensorPtr dequantized_constant(const Operand& operand) {
-  if (operand.constant_codes == nullptr || !operand.params) {
-    return nullptr;
-  }
-  const Style exact{.name = "constant", .arithmetic = {}};
-  const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
-  return value ? value->centre : nullptr;
-}
-
 /// A constant within half a step of its own quantization.
 Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params) {
   const auto index = ChannelIndex::make(constant->shape(), params);

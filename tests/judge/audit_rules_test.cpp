@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/judge/gemm_fixture.hpp"
 
 namespace assay::judge {
@@ -100,6 +102,16 @@ TEST(AuditPolicy, AStatedSharingMustBeKept) {
   EXPECT_THAT(pool.faults(), IsEmpty());
 }
 
+TEST(AuditPolicy, OutputsThatAreStatedToStayInFloatDoSo) {
+  GemmCase gemm;
+  gemm.evidence.converter.policy.outputs = "float";
+  const auto findings = gemm.audit();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].facet, Facet::scale);
+  EXPECT_EQ(findings[0].tensor, "y");
+  EXPECT_THAT(findings[0].message, HasSubstr("says that graph outputs stay in float"));
+}
+
 TEST(AuditPolicy, ABiasThatIsSaidToStayInFloatMustNotBeQuantized) {
   GemmCase gemm;
   gemm.evidence.converter.policy.bias = "float";
@@ -119,6 +131,26 @@ TEST(AuditPolicy, AStatedFusionLeavesNoQuantizationBetween) {
   EXPECT_THAT(audit_policy(gemm.context()), IsEmpty());
   gemm.evidence.converter.policy.fusions = std::vector<std::string>{"Gemm+Relu"};
   EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("scale h"));
+}
+
+// b = {0.8, -0.5}: 8 bits over ±0.8 have steps of 0.8/127 = 0.0063, half of one is 0.00315.
+TEST(AuditNormalizations, ABiasKeepsAtLeastEightBits) {
+  const auto faults = [](double step) {
+    GemmCase norm;
+    norm.original_text = "g (float[1,2,2] x) => (float[1,2,2] y) { y = InstanceNormalization(x, w, b) }";
+    norm.weights = {{"w", reals({2}, {1, 0.5})}, {"b", reals({2}, {0.8, -0.5})}};
+    norm.batches = {{{"x", reals({1, 2, 2}, {-1, 3, 1, 2})}}};
+    norm.artifact_text =
+        "a (float[1,2,2] x) => (float[1,2,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+        " bd = DequantizeLinear(bq, bs) y = InstanceNormalization(xd, w, bd) }";
+    norm.set_scalar("bs", float32(step));
+    norm.constants["w"] = norm.weights["w"];
+    norm.constants["bq"] = codes(DType::int32, {2}, {std::lround(0.8 / step), std::lround(-0.5 / step)});
+    return brief(audit_normalizations(norm.context()));
+  };
+  EXPECT_THAT(faults(1e-9), IsEmpty());
+  EXPECT_THAT(faults(0.8 / 127), IsEmpty());
+  EXPECT_THAT(faults(0.32), ElementsAre("bias b"));
 }
 
 TEST(AuditPolicy, AStatedFoldingLeavesNoBatchNormalization) {
