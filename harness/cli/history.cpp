@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print_history.hpp"
 #include "results/store.hpp"
 
 namespace assay::cli {
@@ -68,6 +69,8 @@ int history_command(const Arguments& arguments) {
   }
   if (arguments.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
+  } else {
+    fmt::print("{}", history_plots(*rows));
   }
   return kExitOk;
 }
@@ -76,7 +79,7 @@ int history_command(const Arguments& arguments) {
 
 void register_history(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("history", "Show the recorded series of cases, oldest first");
+  CLI::App* command = app.add_subcommand("history", "Show the recorded series of cases, oldest first, and plot them by version");
   command->add_option("pattern", arguments->pattern, "Pattern on case names");
   command->add_option("--db", arguments->database, "Results database");
   command->add_flag("--json", arguments->json, "Print one JSON object");

@@ -213,5 +213,20 @@ TEST_F(Drift, UnknownConvertersAndVersionsAreRefusedWithWhatThereIs) {
   EXPECT_EQ(run({"drift", "--converter", "c", "--db", "h.db"}).code, 5) << "nothing is accepted";
 }
 
+TEST_F(Drift, OneCaseIsPlottedByVersion) {
+  record("1.9", 1, [](std::size_t) { return 0.0; });
+  record(
+      "1.10", 1, [](std::size_t) { return 4.0; }, "fail");
+  record(
+      "1.11", 1, [](std::size_t) { return 2.0; }, "fail");
+  const Call call = run({"history", "f0/a", "--db", "h.db"});
+  EXPECT_EQ(call.code, 0) << call.err;
+  EXPECT_THAT(call.out,
+              HasSubstr("  1.9              30.00 dB *                                       |  pass\n"
+                        "  1.10             34.00 dB |                                       *  fail at judge, scale\n"
+                        "  1.11             32.00 dB |                   *                   |  fail at judge, scale\n"
+                        "  fail at judge, scale since 1.10\n"));
+}
+
 }  // namespace
 }  // namespace assay::test

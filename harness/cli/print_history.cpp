@@ -1,0 +1,85 @@
+#include "harness/cli/print_history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "harness/core/version.hpp"
+
+namespace assay::cli {
+namespace {
+
+using results::ResultRow;
+
+struct VersionLess {
+  bool operator()(const std::string& a, const std::string& b) const { return core::version_less(a, b); }
+};
+using Points = std::map<std::string, const ResultRow*, VersionLess>;
+
+std::string state_of(const ResultRow& row) {
+  if (row.verdict == "pass") {
+    return row.verdict;
+  }
+  return fmt::format("{} at {}{}", row.verdict, row.stage, row.facet.empty() ? "" : ", " + row.facet);
+}
+
+/// "*" at the value's place between `low` and `high`, "|" at both ends.
+std::string mark(double value, double low, double high) {
+  constexpr int kWidth = 41;
+  std::string line(kWidth, ' ');
+  line.front() = line.back() = '|';
+  line[static_cast<std::size_t>(std::lround((value - low) / (high - low) * (kWidth - 1)))] = '*';
+  return line;
+}
+
+std::string plot(const Points& points) {
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (const auto& [version, row] : points) {
+    if (row->sqnr_db) {
+      low = std::min(low, *row->sqnr_db);
+      high = std::max(high, *row->sqnr_db);
+    }
+  }
+  if (const double middle = (low + high) / 2; high - low < 1) {
+    low = middle - 0.5;
+    high = middle + 0.5;
+  }
+  std::string text;
+  for (const auto& [version, row] : points) {
+    text += fmt::format("  {:<14} ", version);
+    text += row->sqnr_db ? fmt::format("{:7.2f} dB {}", *row->sqnr_db, mark(*row->sqnr_db, low, high))
+                         : fmt::format("{:>10} {:41}", "-", "");
+    text += fmt::format("  {}\n", state_of(*row));
+  }
+  auto first = std::prev(points.end());
+  const std::string state = state_of(*first->second);
+  while (first != points.begin() && state_of(*std::prev(first)->second) == state) {
+    --first;
+  }
+  return text +
+         fmt::format("  {} since {}{}\n", state, first->first, first == points.begin() ? ", the oldest recorded" : "");
+}
+
+}  // namespace
+
+std::string history_plots(std::span<const results::Store::HistoryRow> rows) {
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, Points> series;
+  for (const results::Store::HistoryRow& row : rows) {  // oldest first: the newest of a version stays
+    const ResultRow& result = row.result;
+    series[{result.key.case_name, result.key.options, result.key.converter, result.case_hash}][result.key.version] =
+        &result;
+  }
+  std::string text;
+  for (const auto& [name, points] : series) {
+    if (points.size() > 1) {
+      text += fmt::format("\n{}  {}  {}\n{}", std::get<0>(name), std::get<1>(name), std::get<2>(name), plot(points));
+    }
+  }
+  return text;
+}
+
+}  // namespace assay::cli
