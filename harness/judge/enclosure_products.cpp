@@ -1,7 +1,8 @@
-#include "harness/judge/enclosure_rules.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "harness/judge/enclosure_rules.hpp"
+#include "harness/judge/product_memo.hpp"
 
 // Sums of products: Conv, ConvTranspose, Gemm, MatMul.
 namespace assay::judge::rules {
@@ -76,14 +77,27 @@ TensorPtr error_of(const Enclosure& e, double factor, double error) {
 
 }  // namespace
 
+namespace {
+
+Result<TensorPtr> product(const Node& node, std::int64_t opset, const std::vector<TensorPtr>& inputs) {
+  thread_local ProductMemo memo;
+  return memo.get(node, opset, inputs);
+}
+
+TensorPtr zeros_like(const Enclosure& e) {
+  return std::make_shared<const Tensor>(Tensor::zeros(e.centre->type(), e.centre->shape()));
+}
+
+}  // namespace
+
 /// Conv, ConvTranspose, Gemm, MatMul: y = Σ w·x + b. With the inputs off by r_x, r_w, r_b:
 /// |Δy| <= Σ|w|r_x + Σ|x|r_w + Σ r_x·r_w + r_b, plus γ_n·(Σ|w||x| + |b|) for n roundings.
 Result<Outputs> enclose_bilinear(const Call& call) {
-  Result<std::vector<Tensor>> centre = run(call, pick_each(call, centre_of));
+  const Result<TensorPtr> centre = product(call.node, call.opset, pick_each(call, centre_of));
   if (!centre) {
     return centre.error();
   }
-  Enclosure output = exact_outputs(std::move(*centre)).front();
+  Enclosure output = exact_enclosure(*centre);
   const Enclosure& x = *call.inputs[0];
   const Enclosure& w = *call.inputs[1];
   const Enclosure* bias = call.inputs.size() > 2 ? call.inputs[2] : nullptr;
@@ -103,14 +117,14 @@ Result<Outputs> enclose_bilinear(const Call& call) {
   }
   const Call absolute{positive, call.opset, call.inputs, arithmetic};
   std::vector<double> radius(static_cast<std::size_t>(output.centre->size()), 0.0);
-  const auto add = [&](std::vector<TensorPtr> inputs) -> core::Status {
-    const Result<std::vector<Tensor>> part = run(absolute, inputs);
+  const auto add = [&](double factor, const std::vector<TensorPtr>& inputs) -> core::Status {
+    const Result<TensorPtr> part = product(positive, call.opset, inputs);
     if (!part) {
       return part.error();
     }
-    const std::span<const double> values = (*part)[0].reals();
+    const std::span<const double> values = (*part)->reals();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      radius[i] += values[i];
+      radius[i] += factor * values[i];
     }
     return core::success();
   };
@@ -124,25 +138,37 @@ Result<Outputs> enclose_bilinear(const Call& call) {
   // added to the dequantized sum y − b, whose rounding is u(|y| + |b|).
   const double bias_error = sum_error + (integers ? 2 * kFloatUnit : 0);
   std::vector<TensorPtr> inputs = pick_each(absolute, magnitude_of);
-  if (bias != nullptr) {
-    inputs[2] = error_of(*bias, slack, bias_error);
-  }
-  // |w| and |x| are the larger ends, so that Σ r_x·r_w is inside the first term of either form.
-  if (x.is_point()) {
-    inputs[1] = error_of(w, slack, sum_error);
+  if (x.is_point() && w.is_point() && (bias == nullptr || bias->is_point())) {
+    // sum_error·Σ|w||x| + bias_error·|b|, from sums that are the same whatever the errors are.
+    core::Status status = add(bias == nullptr ? sum_error : bias_error, inputs);
+    if (status && bias != nullptr && bias_error != sum_error) {
+      inputs[2] = zeros_like(*bias);
+      status = add(sum_error - bias_error, inputs);
+    }
+    if (!status) {
+      return status.error();
+    }
   } else {
-    inputs[0] = error_of(x, slack, sum_error);
-  }
-  if (const core::Status status = add(inputs); !status) {
-    return status.error();
+    if (bias != nullptr) {
+      inputs[2] = error_of(*bias, slack, bias_error);
+    }
+    // |w| and |x| are the larger ends, so that Σ r_x·r_w is inside the first term of either form.
+    if (x.is_point()) {
+      inputs[1] = error_of(w, slack, sum_error);
+    } else {
+      inputs[0] = error_of(x, slack, sum_error);
+    }
+    if (const core::Status status = add(1, inputs); !status) {
+      return status.error();
+    }
   }
   if (!x.is_point() && !w.is_point()) {
     inputs[0] = magnitude_of(exact_enclosure(x.centre));
     inputs[1] = error_of(w, slack, 0);
     if (bias != nullptr) {
-      inputs[2] = std::make_shared<const Tensor>(Tensor::zeros(bias->centre->type(), bias->centre->shape()));
+      inputs[2] = zeros_like(*bias);
     }
-    if (const core::Status status = add(inputs); !status) {
+    if (const core::Status status = add(1, inputs); !status) {
       return status.error();
     }
   }
