@@ -7,6 +7,7 @@
 #include "converters/embedded/engine/engine.hpp"
 #include "converters/embedded/histogram.hpp"
 #include "converters/embedded/pipeline.hpp"
+#include "harness/model/same_content.hpp"
 
 namespace assay::embedded {
 namespace {
@@ -48,17 +49,10 @@ Result<Observed> observe_extremes(const State& state) {
   return observed;
 }
 
-/// The same graph with the same constants, which may be other objects.
-bool same_network(const model::Model& a, const model::Model& b) {
-  const auto same_values = [](const auto& x, const auto& y) { return x.first == y.first && *x.second == *y.second; };
-  return a.opsets == b.opsets && a.graph.nodes == b.graph.nodes && a.graph.inputs == b.graph.inputs &&
-         std::ranges::equal(a.graph.initializers, b.graph.initializers, same_values);
-}
-
 Result<std::shared_ptr<const Observed>> observe(const State& state) {
   LastObserved* last = state.last_observed.get();
   if (last != nullptr && last->observed != nullptr && last->feed.all() == state.feed.all() &&
-      same_network(last->model, state.model)) {
+      model::same_content(last->model, state.model)) {
     return last->observed;
   }
   auto observed = observe_extremes(state);

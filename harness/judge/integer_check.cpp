@@ -10,6 +10,7 @@
 #include "harness/judge/execution_style.hpp"
 #include "harness/judge/integer_compare.hpp"
 #include "harness/judge/integer_derivation.hpp"
+#include "harness/judge/integer_memo.hpp"
 #include "harness/judge/layers.hpp"
 
 // L1: the artifact's own graph in exact arithmetic, an interval of admissible codes per element. What each style is
@@ -71,20 +72,6 @@ class Check {
   std::vector<Comparison> comparisons_;
 };
 
-/// What one style makes of every data set.
-struct Explanation {
-  const Style* style = nullptr;
-  bool agrees = false;
-  const Execution* against = nullptr;  ///< the first data set that the style does not explain
-  std::size_t refuted = 0;             ///< how many of the styles explain nothing
-  std::int64_t compared = 0, ambiguous = 0;
-  bool open = false;       ///< codes inside the artifact are uncertain, or could not be followed
-  std::string stopped_at;  ///< the first node that could not be followed and why
-  std::string data_set;    ///< of `stopped_at`
-  /// For each data set, what the quantizers gave, until one is ambiguous.
-  std::vector<CodeTensors> codes;
-};
-
 class IntegerCheck {
  public:
   IntegerCheck(const LayerContext& context, std::vector<Execution>& executions, Judgement& out)
@@ -108,12 +95,18 @@ class IntegerCheck {
     }
     prepared_ = &*context_.prepared();
     const std::span<const Style> styles = styles_for(context_.evidence.converter.policy);
+    if (context_.integers != nullptr) {
+      if (const StyleResult* known = context_.integers->find(context_.evidence, executions_); known != nullptr) {
+        return conclude(*known, styles.back());
+      }
+    }
     // The outputs alone settle most artifacts, at one plain run. Where they don't, the codes inside are asked for.
     const bool can_trace = asks_for_traces();
     // At depth `gate` what disagrees without a trace is red without one, so that every data set is looked at first.
     const Until until = can_trace && context_.depth == Depth::full ? Until::open : Until::the_end;
-    const Explanation plain = explain(styles, can_trace ? kPlainStyles : styles.size(), until);
+    const StyleResult plain = explain(styles, can_trace ? kPlainStyles : styles.size(), until);
     if (!can_trace || (plain.agrees && !plain.open)) {
+      keep(plain);
       return conclude(plain, styles.back());
     }
     if (context_.depth == Depth::gate && !plain.agrees) {
@@ -134,12 +127,13 @@ class IntegerCheck {
       findings.push_back(std::move(*refused));
       return findings;
     }
-    const Explanation traced = explain(rest, rest.size());
+    const StyleResult traced = explain(rest, rest.size());
     if (!traced.agrees) {
       if (auto contradiction = find_contradiction(styles)) {
         return {std::move(*contradiction)};
       }
     }
+    keep(traced);
     return conclude(traced, styles.back());
   }
 
@@ -186,10 +180,10 @@ class IntegerCheck {
   };
 
   /// The first of `styles` that explains every element of every data set, or the last one tried of the first `tries`.
-  Explanation explain(std::span<const Style> styles, std::size_t tries, Until until = Until::the_end) {
+  StyleResult explain(std::span<const Style> styles, std::size_t tries, Until until = Until::the_end) {
     const auto inexact = [](const Style& style) { return style.arithmetic.float_unit > 0; };
     const auto exact = static_cast<std::size_t>(std::ranges::find_if(styles, inexact) - styles.begin());
-    Explanation explanation;
+    StyleResult explanation;
     std::size_t refuted = 0;
     while (refuted < tries) {
       explanation = try_style(styles[refuted], until);
@@ -210,8 +204,8 @@ class IntegerCheck {
     return check.agrees();
   }
 
-  Explanation try_style(const Style& style, Until until = Until::the_end) {
-    Explanation result;
+  StyleResult try_style(const Style& style, Until until = Until::the_end) {
+    StyleResult result;
     result.style = &style;
     for (const Execution* execution : executions_) {
       Check check(*prepared_, *execution, style, true);
@@ -238,7 +232,13 @@ class IntegerCheck {
     return result;
   }
 
-  std::vector<Finding> conclude(const Explanation& explanation, const Style& widest) {
+  void keep(const StyleResult& explanation) const {
+    if (explanation.agrees && context_.integers != nullptr && !context_.large) {
+      context_.integers->keep(context_.evidence, executions_, explanation);
+    }
+  }
+
+  std::vector<Finding> conclude(const StyleResult& explanation, const Style& widest) {
     if (!explanation.stopped_at.empty() && (explanation.compared == 0 || !executions_.front()->trace.empty())) {
       out_.metrics.push_back({explanation.stopped_at, explanation.data_set, "l1_not_followed", 1});
     }
@@ -264,7 +264,7 @@ class IntegerCheck {
     return {};
   }
 
-  void note_codes(const Explanation& explanation) const {
+  void note_codes(const StyleResult& explanation) const {
     const std::vector<Execution>& all = context_.evidence.executions;
     context_.certain_codes.resize(all.size());
     for (std::size_t i = 0; i < explanation.codes.size(); ++i) {
@@ -282,7 +282,7 @@ class IntegerCheck {
     }
     // No style explains outputs that the widest doesn't.
     if (!wrong.empty() && try_style(styles.back()).agrees) {
-      const Explanation plain = explain(styles, styles.size());
+      const StyleResult plain = explain(styles, styles.size());
       if (plain.agrees && !plain.open && plain.ambiguous == 0) {
         (void)conclude(plain, styles.back());
         Finding finding = std::move(wrong.front());

@@ -12,6 +12,7 @@
 #include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/grounds.hpp"
+#include "harness/judge/integer_memo.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/loss.hpp"
 #include "harness/judge/prediction.hpp"
@@ -163,6 +164,7 @@ class Judge {
     context_.depth = depth_;
     context_.calibration = calibration_;
     context_.grounds_cache = &cache_.grounds();
+    context_.integers = &cache_.integers();
     if (failed) return failed;
     derive_audited();
     if (evidence_.artifact != nullptr) {

@@ -38,6 +38,7 @@ class PreparedArtifact;    // artifact_walk.hpp
 class QuantizationPlan;    // quantization_plan.hpp
 class Grounds;             // grounds.hpp
 class GroundsCache;
+class IntegerMemo;  // integer_memo.hpp
 
 /// Codes by the name of the tensor that holds them.
 using CodeTensors = std::map<std::string, core::TensorPtr, std::less<>>;
@@ -79,6 +80,7 @@ struct LayerContext {
   /// For each of evidence.executions: what the artifact's quantizers gave, where L1 knows it for certain; else empty.
   mutable std::vector<CodeTensors> certain_codes = {};
   GroundsCache* grounds_cache = nullptr;  ///< null where nothing is shared
+  IntegerMemo* integers = nullptr;        ///< likewise
   mutable std::shared_ptr<Grounds> shared_grounds = nullptr;
   mutable std::shared_ptr<const core::Result<PreparedArtifact>> shared_prepared = nullptr;
 };

@@ -11,6 +11,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/forward_error.hpp"
 #include "harness/judge/grounds.hpp"
+#include "harness/judge/integer_memo.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "reference/executor.hpp"
 
@@ -214,6 +215,11 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
 GroundsCache& ReferenceCache::grounds() {
   if (grounds_ == nullptr) grounds_ = std::make_shared<GroundsCache>();
   return *grounds_;
+}
+
+IntegerMemo& ReferenceCache::integers() {
+  if (integers_ == nullptr) integers_ = std::make_shared<IntegerMemo>();
+  return *integers_;
 }
 
 std::shared_ptr<ReferenceCache> make_reference_cache() { return std::make_shared<ReferenceCache>(); }

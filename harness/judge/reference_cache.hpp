@@ -22,6 +22,8 @@ struct CalibrationRanges {
   std::map<std::string, std::vector<double>> sorted_values;
 };
 
+class IntegerMemo;  // integer_memo.hpp
+
 /// Results of the float reference, shared by content: the same model on the same data runs once. Holds at most
 /// `kBudgetBytes` of tensors, oldest use out first; what was handed out stays alive with its holder.
 class ReferenceCache {
@@ -39,6 +41,8 @@ class ReferenceCache {
 
   /// What follows from those results for conversions that tell the same.
   [[nodiscard]] GroundsCache& grounds();
+  /// The execution style that explained the newest conversion.
+  [[nodiscard]] IntegerMemo& integers();
 
   /// How often the reference really ran; for tests.
   [[nodiscard]] std::size_t executions() const { return executions_; }
@@ -59,6 +63,7 @@ class ReferenceCache {
   std::size_t bytes_ = 0;
   std::size_t executions_ = 0;
   std::shared_ptr<GroundsCache> grounds_;
+  std::shared_ptr<IntegerMemo> integers_;
 };
 
 /// The key that stands for a model's content: the case's hash where it has one, else a hash of the model's bytes.
