@@ -1,6 +1,7 @@
 """What both NNCF adapters ask of `nncf.quantize`: plain min-max, so that a stated policy is what the judge can compute."""
 
 import functools
+import os
 
 import nncf
 from nncf.common.graph.patterns.manager import PatternsManager
@@ -14,11 +15,14 @@ def preset(options):
     return nncf.QuantizationPreset.PERFORMANCE if symmetric else nncf.QuantizationPreset.MIXED
 
 
-def advanced_parameters(options):
-    """Documented switches: full 8 bits in the first layer too, extremes over all batches, biases as they are."""
+def advanced_parameters(options, quantize_outputs):
+    """Documented switches: full 8 bits in the first layer too, biases as they are, extremes over all batches, one scale
+    for an activation (depthwise Convs get one for each channel otherwise)."""
     return AdvancedQuantizationParameters(
         overflow_fix=OverflowFix.DISABLE,
-        disable_bias_correction=True,
+        quantize_outputs=quantize_outputs,
+        disable_bias_correction=os.environ.get("ASSAY_NNCF_BIAS") != "corrected",
+        activations_quantization_params=QuantizationParameters(per_channel=False),
         activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
         weights_quantization_params=QuantizationParameters(per_channel=options.get("per_axis", True)),
     )
@@ -29,3 +33,15 @@ def keep_pattern_graphs():
     takes four fifths of a small model's conversion."""
     for name in ("get_full_hw_pattern_graph", "get_full_ignored_pattern_graph"):
         setattr(PatternsManager, name, staticmethod(functools.cache(getattr(PatternsManager, name))))
+
+
+# What `nncf.quantize` is known to do with these parameters, the same in both backends.
+POLICY = {
+    "weights": "nearest",
+    "bias": "corrected" if os.environ.get("ASSAY_NNCF_BIAS") == "corrected" else "float",
+    "divisor": 127,
+    "averaging": "none",
+    "zero": "exact",  # an asymmetric range is widened until zero has a code of its own
+    "unsigned": "nonnegative",  # a range without a negative end gets uint8 codes from 0, whatever was asked for
+    "deterministic": True,
+}

@@ -12,6 +12,9 @@ QUANTIZED_TYPES = {
 }
 PAIR = ("QuantizeLinear", "DequantizeLinear")
 FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+# Operators that give codes on unchanged, where a quantizer puts no pair of its own behind them.
+MOVING = ("Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GlobalMaxPool", "Identity", "MaxPool",
+          "ReduceMax", "Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze")
 # Activations that an executor folds into the node before them, between it and its QuantizeLinear.
 FUSED_ACTIVATIONS = ("Relu", "Clip", "LeakyRelu")
 
@@ -47,6 +50,8 @@ def tensor_scales(model, original_name):
         codes = zero_point if zero_point is not None else constants.get(node.input[0])
         data_type = codes.data_type if codes is not None else onnx.TensorProto.UINT8
         axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)
+        if axis < 0 and is_constant:
+            axis += len(constants[node.input[0]].dims)
         scales = [float(value) for value in scale.reshape(-1)]
         zeros = [0] * len(scales)
         if zero_point is not None:
@@ -70,11 +75,16 @@ class _Artifact:
         inferred = onnx.shape_inference.infer_shapes(model).graph
         for info in (*inferred.value_info, *inferred.input, *inferred.output):
             self.types[info.name] = info.type.tensor_type.elem_type
-        self.dequantized = {node.output[0] for node in graph.node if node.op_type == "DequantizeLinear"}
-        self.readers, self.by_name, self.by_output = {}, {}, {}
+        self.dequantized = {}
+        for node in graph.node:
+            if node.op_type == "DequantizeLinear":
+                given = [constants[name] for name in node.input[1:] if name in constants]
+                self.dequantized[node.output[0]] = tuple(numpy_helper.to_array(tensor).tobytes() for tensor in given)
+        self.readers, self.makers, self.by_name, self.by_output = {}, {}, {}, {}
         for node in graph.node:
             for name in node.input:
                 self.readers.setdefault(name, []).append(node)
+            self.makers.update((name, node) for name in node.output)
             if node.op_type in PAIR:
                 continue
             self.by_name[node.name] = node
@@ -83,6 +93,17 @@ class _Artifact:
 
     def is_float(self, name):
         return self.types.get(name, onnx.TensorProto.FLOAT) in FLOAT_TYPES
+
+    def parameters(self, name):
+        """Scale and zero point of a tensor that was dequantized and since then only moved; None of any other."""
+        if name in self.dequantized:
+            return self.dequantized[name]
+        maker = self.makers.get(name)
+        if not self.outputs_in_float or maker is None or maker.op_type not in MOVING:
+            return None
+        reals = [given for given in maker.input if given and given not in self.fixed and self.is_float(given)]
+        found = {self.parameters(given) for given in reals}
+        return found.pop() if len(found) == 1 else None
 
     def reaches_quantize(self, name):
         return any(
@@ -95,7 +116,7 @@ class _Artifact:
         if not any(self.is_float(name) for name in node.output if name):
             return None
         reals = [name for name in node.input if name and name not in self.fixed and self.is_float(name)]
-        quantized = bool(reals) and all(name in self.dequantized for name in reals)
+        quantized = bool(reals) and all(self.parameters(name) is not None for name in reals)
         if node.op_type in FUSED_ACTIVATIONS and reals and reals[0] in self.by_output:
             quantized = quantized or self.precision(self.by_output[reals[0]]) == "int8"
         if self.outputs_in_float:

@@ -12,7 +12,7 @@ import nncf
 import onnx
 from assay_protocol import Refused, calibration_batches, serve
 from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUANTIZE_AGNOSTIC_OPERATIONS
-from nncf_parameters import advanced_parameters, keep_pattern_graphs, preset
+from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
 from onnxruntime_executor import execute, optimizes
 from qdq_report import name_nodes, node_precision, tensor_scales
 
@@ -54,16 +54,7 @@ class NncfOnnx:
                 "reports": ["tensors", "precision"],
                 "trace": not optimizes(),
             },
-            "policy": {
-                "weights": "nearest",
-                "bias": "float",
-                "divisor": 127,
-                "averaging": "none",
-                "zero": "exact",  # an asymmetric range is widened until zero has a code of its own
-                "folds_bn": False,
-                "arithmetic": "float",
-                "deterministic": True,
-            },
+            "policy": {**POLICY, "folds_bn": False, "arithmetic": "float"},
         }
 
     def convert(self, model, calibration, options, output):
@@ -77,7 +68,8 @@ class NncfOnnx:
             nncf.Dataset(calibration_batches(calibration)),
             preset=preset(options),
             ignored_scope=nncf.IgnoredScope(names=in_float) if in_float else None,
-            advanced_parameters=advanced_parameters(options),
+            # Outputs as codes don't work with ONNX models: "This edge does not have end node".
+            advanced_parameters=advanced_parameters(options, quantize_outputs=False),
         )
         artifact = Path(output, "model.onnx")
         onnx.save(quantized, artifact)

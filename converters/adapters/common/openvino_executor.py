@@ -1,0 +1,36 @@
+"""Executes a model with OpenVINO on the CPU, in float32 where it isn't INT8, with one thread."""
+
+import os
+
+import numpy
+import openvino
+from assay_protocol import read_tensors, write_tensors
+
+# Without the first, CPUs with bfloat16 units compute "float" in bfloat16.
+SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": "1", "NUM_STREAMS": "1"}
+
+
+class Executor:
+    """Compiles models; the last one is kept, since an artifact is executed on several data sets."""
+
+    def __init__(self):
+        self.core = openvino.Core()
+        self._kept, self._compiled = None, None
+
+    def compile(self, artifact):
+        key = (os.fspath(artifact), os.stat(artifact).st_mtime_ns, os.stat(artifact).st_size)
+        if key != self._kept:
+            self._compiled = self.core.compile_model(self.core.read_model(artifact), "CPU", SETTINGS)
+            self._kept = key
+        return self._compiled
+
+    def execute(self, artifact, inputs, output):
+        compiled = self.compile(artifact)
+        tensors = read_tensors(inputs)
+        unknown = {name for name in tensors if not any(name in port.get_names() for port in compiled.inputs)}
+        results = compiled({name: value for name, value in tensors.items() if name not in unknown})
+        named = {}
+        for port in compiled.outputs:
+            for name in port.get_names():  # a tensor may have several names
+                named[name] = numpy.array(results[port])
+        write_tensors(named, output)

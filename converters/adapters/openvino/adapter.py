@@ -1,0 +1,103 @@
+"""OpenVINO with NNCF's post-training quantization (`nncf.quantize` on an OpenVINO model) behind Assay's protocol 1."""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
+os.environ["NNCF_CI"] = "1"  # no usage data is sent
+
+import nncf
+import onnx
+import openvino
+from assay_protocol import Refused, calibration_batches, serve
+from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
+from openvino_executor import Executor
+from openvino_report import node_precision, original_operations, tensor_scales
+from qdq_report import name_nodes
+
+# ONNX operators whose OpenVINO forms NNCF quantizes the inputs of, and those that only pass codes on.
+OPERATORS = {
+    "Add", "AveragePool", "BatchNormalization", "Concat", "Conv", "ConvTranspose", "DepthToSpace", "Div", "Expand",
+    "Flatten", "Gather", "Gemm", "GlobalAveragePool", "GlobalMaxPool", "Identity", "InstanceNormalization",
+    "LayerNormalization", "LpNormalization", "MatMul", "Max", "MaxPool", "Min", "Mul", "Pad", "Pow", "ReduceMax",
+    "ReduceMean", "Reshape", "Resize", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Tile", "Transpose",
+    "Unsqueeze"}
+
+
+class OpenVino:
+    def __init__(self):
+        self._executor = Executor()
+
+    def describe(self):
+        return {
+            "name": "openvino",
+            "version": openvino.__version__.split("-")[0],
+            "supports": {
+                # Codes are unsigned where a range has no negative end; nobody can ask for one kind.
+                "activation": ["int8"],
+                "symmetric": True,
+                "per_axis": True,
+                "method": ["minmax"],
+                # No "operators": what has no INT8 form stays in float, so that every operator can be tried.
+                "int8_operators": sorted(OPERATORS),
+                "execute": True,
+                "artifact": "scales",
+                "reports": ["tensors", "precision"],
+            },
+            "policy": POLICY,
+        }
+
+    def convert(self, model, calibration, options, output):
+        if options.get("cache"):
+            raise Refused("nncf.quantize can't reuse a calibration cache")
+        original = onnx.load(model)
+        name_nodes(original)
+        in_float = self._nodes_in_float(original, options.get("precision", {}))
+        named = Path(output, "named.onnx")
+        onnx.save(original, named)
+        try:
+            network = self._executor.core.read_model(named)
+        finally:
+            named.unlink()
+        ignored = [name for node in in_float for name in original_operations(network, node)]
+        quantized = nncf.quantize(
+            network,
+            nncf.Dataset(calibration_batches(calibration)),
+            preset=preset(options),
+            ignored_scope=nncf.IgnoredScope(names=ignored) if ignored else None,
+            advanced_parameters=advanced_parameters(options, quantize_outputs=True),
+        )
+        outputs = {tensor.name for tensor in original.graph.output}
+        for port in quantized.outputs:
+            port.get_tensor().set_names(port.get_names() & outputs)  # a tensor may have the names of several ONNX tensors
+        artifact = Path(output, "model.xml")
+        openvino.save_model(quantized, artifact, compress_to_fp16=False)
+        runtime = self._executor.compile(artifact).get_runtime_model()
+        return {
+            "artifact": artifact,
+            "tensors": tensor_scales(quantized, original),
+            "precision": node_precision(original, runtime),
+        }
+
+    def execute(self, artifact, inputs, output):
+        self._executor.execute(artifact, inputs, output)
+
+    @staticmethod
+    def _nodes_in_float(model, precision):
+        """The nodes that the overrides keep out; a node's own name wins over its operator's."""
+        excluded = []
+        for node in model.graph.node:
+            wanted = precision.get(node.name, precision.get(node.op_type))
+            if wanted == "fp16":
+                raise Refused("nncf.quantize knows int8 and fp32, not fp16", node.name, node.op_type)
+            if wanted == "int8" and node.op_type not in OPERATORS:
+                raise Refused("nncf.quantize has no INT8 form of it", node.name, node.op_type)
+            if wanted == "fp32":
+                excluded.append(node)
+        return excluded
+
+
+if __name__ == "__main__":
+    keep_pattern_graphs()
+    serve(OpenVino())
