@@ -26,9 +26,10 @@ class Executor:
 
     def execute(self, artifact, inputs, output):
         compiled = self.compile(artifact)
-        tensors = read_tensors(inputs)
-        unknown = {name for name in tensors if not any(name in port.get_names() for port in compiled.inputs)}
-        results = compiled({name: value for name, value in tensors.items() if name not in unknown})
+        known = {name for port in compiled.inputs for name in port.get_names()}
+        # It takes no array that it may not write to, and no input that the network lost.
+        tensors = {name: numpy.array(array) for name, array in read_tensors(inputs).items() if name in known}
+        results = compiled(tensors)
         named = {}
         for port in compiled.outputs:
             for name in port.get_names():  # a tensor may have several names

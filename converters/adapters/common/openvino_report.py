@@ -1,6 +1,7 @@
 """What a quantized OpenVINO model says about itself: FakeQuantize's parameters, and where the plugin runs a node."""
 
 import numpy
+from qdq_report import MOVING
 
 WEIGHT_OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 LINEAR_LAYERS = ("Convolution", "Deconvolution", "FullyConnected", "MatMul")
@@ -42,28 +43,69 @@ def _entry(name, low, high, levels):
             "axis": _axis(scale)}
 
 
-def _weight_of(operation, port, original):
-    """The initializer that an operation reads at a port, by the ONNX node that it was made of."""
-    layer = operation.get_friendly_name()
-    for node in original.graph.node:
-        if node.op_type in WEIGHT_OPERATORS and _belongs(layer, node):
-            constants = {tensor.name for tensor in original.graph.initializer}
-            operands = node.input[:2]
-            if operands[port] not in constants:
-                operands = operands[::-1]
-            return operands[port] if operands[port] in constants else None
+def _weight_of(operation, port, shape, original):
+    """The initializer that an operation reads at a port, by the ONNX node that it was made of (by the initializer's
+    shape where the operation has lost the node's name), and that node's operator; None where there is none."""
+    dims = {tensor.name: list(tensor.dims) for tensor in original.graph.initializer}
+    linear = [node for node in original.graph.node if node.op_type in WEIGHT_OPERATORS]
+    hosts = [node for node in linear if _belongs(operation.get_friendly_name(), node)]
+    for node in hosts or linear:
+        constant = [name for name in (node.input[port], *node.input[:2]) if name in dims]
+        if constant and (hosts or dims[constant[0]] == list(shape)):
+            return constant[0], node.op_type
     return None
 
 
+def _weight_entry(found, scale):
+    """The entry of a weight; OpenVINO's weights of groups have an axis more: a Conv's scales are in ONNX's order all the
+    same, a ConvTranspose's have no place along one axis of ONNX's weight (None)."""
+    axis = _axis(scale)
+    if found is None or (axis == -1 and found[1] != "Conv"):
+        return None
+    return {"name": found[0], "scale": scale.astype(numpy.float32).reshape(-1), "zero_point": [0] * scale.size,
+            "type": "int8", "axis": 0 if axis == -1 else axis}
+
+
+def _behind(port):
+    """The array behind a port: a constant, or one that was only reshaped (a Conv's groups become an axis)."""
+    while port.get_node().get_type_name() == "Reshape":
+        port = _source(port.get_node(), 0)
+    return port.get_node().get_data() if port.get_node().get_type_name() == "Constant" else None
+
+
+def _moved_scales(original, entries):
+    """Entries of tensors that hold moved codes: all that the operator read have the same parameters."""
+    constants = {tensor.name for tensor in original.graph.initializer}
+    for node in original.graph.node:
+        if node.op_type not in MOVING or node.output[0] in entries:
+            continue
+        reals = [name for name in node.input if name and name not in constants]
+        found = [entries.get(name) for name in reals]
+        keys = {(tuple(entry["scale"]), tuple(entry["zero_point"]), entry["type"]) if entry else None for entry in found}
+        if len(keys) == 1 and None not in keys:
+            entries[node.output[0]] = {**found[0], "name": node.output[0]}
+
+
 def tensor_scales(quantized, original):
-    """One entry for each FakeQuantize, and one for each weight that was compressed to int8 codes."""
+    """One entry for each FakeQuantize, for each weight that was compressed to int8 codes, and for what is only moved."""
     entries = {}
     for operation in quantized.get_ordered_ops():
         kind = operation.get_type_name()
         if kind == "FakeQuantize":
             names = _source(operation, 0).get_names()
+            # The names of a tensor that became a graph output are behind its FakeQuantize.
+            names = names or operation.output(0).get_names()
             name = min(names) if names else _source(operation, 0).get_node().get_friendly_name()
             low, high = _constant(operation, 1), _constant(operation, 2)
+            codes = _behind(_source(operation, 0))
+            if codes is not None:
+                reader = next(iter(operation.output(0).get_target_inputs()))
+                found = _weight_of(reader.get_node(), reader.get_index(), codes.shape, original)
+                levels = operation.get_attributes()["levels"]
+                weight = _weight_entry(found, (high.astype(numpy.float64) - low) / (levels - 1))
+                if weight is not None:
+                    entries.setdefault(weight["name"], weight)
+                continue
             entries.setdefault(name, _entry(name, low, high, operation.get_attributes()["levels"]))
             continue
         for port in range(len(operation.inputs())):
@@ -74,13 +116,11 @@ def tensor_scales(quantized, original):
             scale = _constant(weight, 1)
             if scale is None or codes.get_type_name() != "Convert" or _constant(codes, 0) is None:
                 continue
-            name = _weight_of(operation, port, original)
-            axis = _axis(scale)
-            if name is None or axis == -1:
-                continue  # a group's weights have an axis more than ONNX's
-            entries.setdefault(name, {
-                "name": name, "scale": scale.reshape(-1), "zero_point": [0] * scale.size, "type": "int8",
-                "axis": axis})
+            found = _weight_of(operation, port, _constant(codes, 0).shape, original)
+            entry = _weight_entry(found, scale)
+            if entry is not None:
+                entries.setdefault(entry["name"], entry)
+    _moved_scales(original, entries)
     return list(entries.values())
 
 
