@@ -24,7 +24,8 @@ class Executor:
             self._kept = key
         return self._compiled
 
-    def execute(self, artifact, inputs, output):
+    def execute(self, artifact, inputs, output, outputs=None):
+        """Writes the outputs; a port may have several names, of which `outputs` are the ones asked for."""
         compiled = self.compile(artifact)
         known = {name for port in compiled.inputs for name in port.get_names()}
         # It takes no array that it may not write to, and no input that the network lost.
@@ -32,6 +33,6 @@ class Executor:
         results = compiled(tensors)
         named = {}
         for port in compiled.outputs:
-            for name in port.get_names():  # a tensor may have several names
+            for name in port.get_names() if outputs is None else port.get_names() & outputs:
                 named[name] = numpy.array(results[port])
         write_tensors(named, output)
