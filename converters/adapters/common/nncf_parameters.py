@@ -1,4 +1,4 @@
-"""What both NNCF adapters ask of `nncf.quantize`: plain min-max, so that a stated policy is what the judge can compute."""
+"""What both NNCF adapters ask of `nncf.quantize`: plain min-max, which the judge can compute from the stated policy."""
 
 import functools
 import os

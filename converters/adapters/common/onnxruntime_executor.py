@@ -15,7 +15,8 @@ def optimizes():
 def activation_codes(graph):
     """The tensors of codes that QuantizeLinear makes of anything but an initializer."""
     constants = {tensor.name for tensor in graph.initializer}
-    return [node.output[0] for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] not in constants]
+    made = [node for node in graph.node if node.op_type == "QuantizeLinear"]
+    return [node.output[0] for node in made if node.input[0] not in constants]
 
 
 def execute(artifact, inputs, output, trace=None):

@@ -57,8 +57,8 @@ def _weight_of(operation, port, shape, original):
 
 
 def _weight_entry(found, scale):
-    """The entry of a weight; OpenVINO's weights of groups have an axis more: a Conv's scales are in ONNX's order all the
-    same, a ConvTranspose's have no place along one axis of ONNX's weight (None)."""
+    """The entry of a weight. OpenVINO's weights of groups have an axis more: a Conv's scales are in ONNX's order all
+    the same, a ConvTranspose's have no place along one axis of ONNX's weight (None)."""
     axis = _axis(scale)
     if found is None or (axis == -1 and found[1] != "Conv"):
         return None
@@ -81,13 +81,13 @@ def _moved_scales(original, entries):
             continue
         reals = [name for name in node.input if name and name not in constants]
         found = [entries.get(name) for name in reals]
-        keys = {(tuple(entry["scale"]), tuple(entry["zero_point"]), entry["type"]) if entry else None for entry in found}
+        keys = {entry and (tuple(entry["scale"]), tuple(entry["zero_point"]), entry["type"]) for entry in found}
         if len(keys) == 1 and None not in keys:
             entries[node.output[0]] = {**found[0], "name": node.output[0]}
 
 
 def tensor_scales(quantized, original):
-    """One entry for each FakeQuantize, for each weight that was compressed to int8 codes, and for what is only moved."""
+    """One entry for each FakeQuantize, each weight that was compressed to int8 codes, and each tensor only moved."""
     entries = {}
     for operation in quantized.get_ordered_ops():
         kind = operation.get_type_name()

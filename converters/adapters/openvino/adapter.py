@@ -73,7 +73,7 @@ class OpenVino:
         )
         outputs = {tensor.name for tensor in original.graph.output}
         for port in quantized.outputs:
-            port.get_tensor().set_names(port.get_names() & outputs)  # a tensor may have the names of several ONNX tensors
+            port.get_tensor().set_names(port.get_names() & outputs)  # a tensor may stand for several of ONNX
         artifact = Path(output, "model.xml")
         openvino.save_model(quantized, artifact, compress_to_fp16=False)
         runtime = self._executor.compile(artifact).get_runtime_model()
