@@ -10,7 +10,8 @@ One whose `supports` says "trace" also takes execute(artifact, inputs, output, t
 artifact as trace_0.pb … into the folder `trace` and returns their tensors' names.
 
 Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message.
-Whatever is printed goes to standard error: standard output belongs to the protocol.
+Whatever is printed goes to standard error: standard output belongs to the protocol. Import this module before the
+converter's own, since some print while they are imported.
 """
 
 import json
@@ -28,6 +29,18 @@ from google.protobuf.message import DecodeError
 from onnx import numpy_helper
 
 OUT_OF_MEMORY_STATUS = 137  # what Assay reads as `oom`
+
+
+def _take_streams():
+    """Private copies of descriptors 0 and 1; what a library reads or prints from now on is nobody's and the log's."""
+    lines, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdout = sys.stderr
+    return lines, answers
+
+
+_LINES, _ANSWERS = _take_streams()
 
 
 class Refused(Exception):
@@ -137,18 +150,13 @@ def _respond(adapter, line):
 
 def serve(adapter):
     """Answers requests until quit or the end of input."""
-    lines = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # a native library that prints prints to standard error
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdout = sys.stderr
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # several libraries drop files where they stand; requests name full paths
-        for line in lines:
+        for line in _LINES:
             reply = _respond(adapter, line)
             if reply is None:
                 break
             rest = memoryview(json.dumps(_plain(reply), allow_nan=False).encode() + b"\n")
             while rest:
-                rest = rest[answers.write(rest):]
+                rest = rest[_ANSWERS.write(rest):]
         os.chdir("/")
