@@ -20,7 +20,12 @@ from MNN import expr, nn
 from qdq_report import name_nodes
 
 METHODS = {"entropy": "KL"}
-OPERATORS = ("Conv", "Gemm", "MatMul")  # with a constant weight; all become MNN's Convolution
+CONVOLUTIONS = ("Conv", "Gemm", "MatMul")  # with a constant weight; all become MNN's Convolution
+WEIGHTED = (*CONVOLUTIONS, "ConvTranspose")
+# What was seen to run on codes.
+OPERATORS = (*CONVOLUTIONS, "Add", "AveragePool", "Concat", "DepthToSpace", "Div", "Exp", "GlobalAveragePool", "HardSwish",
+             "InstanceNormalization", "LayerNormalization", "Max", "MaxPool", "Min", "Mul", "PRelu", "Pad", "Pow",
+             "Reshape", "Sigmoid", "Slice", "Softmax", "Split", "Sub", "Tanh", "Transpose")
 WEIGHT_AXIS = {CONVOLUTION: 0, DEPTHWISE: 0, DECONVOLUTION: 1, DEPTHWISE_DECONVOLUTION: 1}
 TYPES = {"float32": expr.float, "int32": expr.int, "uint8": expr.uint8, "int8": expr.int8}
 # What its converter adds to the name of an operator that it makes of one of the model's.
@@ -34,6 +39,8 @@ def write_sample(batch, folder):
         if not numpy.isfinite(array).all():
             raise ValueError(f"calibration batch {folder.name}: \"{name}\" holds NaN or infinity, which MNN's text "
                              "files can't")
+        if ".." in Path(name).parts:
+            raise Refused(f"MNN reads a file named after the input, and \"{name}\" leads out of the sample's folder")
         path = folder / (name.lstrip("/") + ".txt")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(f"{value:.9g}" for value in array.reshape(-1).tolist()) + "\n")
@@ -154,6 +161,9 @@ class Mnn:
         hosts = {}
         for op in net.ops:
             node = node_of(op) if op.type in WEIGHT_AXIS else None
+            # It has the name of the last node that was folded into it.
+            while node is not None and node.op_type not in WEIGHTED:
+                node = known.get(node.input[0]) if node.input else None
             if node is not None:
                 hosts.setdefault(node.output[0], (node, []))[1].append(op)
         return list(hosts.values())
@@ -185,7 +195,7 @@ class Mnn:
         for node, ops in self._hosts(original, net):
             scales = [scale for op in ops for scale in op.weight_scales]
             # Behind a decomposition with names of its own nobody can tell which scale serves which channel.
-            if not scales or any(self._plain(op.name) != node.output[0] for op in ops):
+            if not scales or len(ops) > 1 and any(self._plain(op.name) != node.output[0] for op in ops):
                 continue
             transposed = any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
             if len(ops) == 1 and ops[0].inputs[0] in net.scales and node.input[0] in floats:
