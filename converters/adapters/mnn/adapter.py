@@ -199,7 +199,10 @@ class Mnn:
                 continue
             transposed = any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
             if len(ops) == 1 and ops[0].inputs[0] in net.scales and node.input[0] in floats:
-                add(node.input[0], [net.scales[ops[0].inputs[0]][0]])  # it may have another name there
+                # It may have another name there; where it has both, with a scale each, the narrower one cuts.
+                scale = net.scales[ops[0].inputs[0]][0]
+                add(node.input[0], [scale])
+                entries[node.input[0]]["scale"] = [min(scale, *entries[node.input[0]]["scale"])]
             axis = {"Gemm": 0 if transposed else 1, "MatMul": -1}.get(node.op_type, WEIGHT_AXIS[ops[0].type])
             add(node.input[1], scales, axis)
         return list(entries.values())
