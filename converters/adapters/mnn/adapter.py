@@ -183,6 +183,7 @@ class Mnn:
         graph = onnx.shape_inference.infer_shapes(original).graph
         floats = {info.name for info in (*graph.value_info, *graph.input, *graph.output)
                   if info.type.tensor_type.elem_type == onnx.TensorProto.FLOAT}
+        dimensions = {tensor.name: tensor.dims for tensor in original.graph.initializer}
         entries = {}
 
         def add(name, scales, axis=None):
@@ -203,7 +204,8 @@ class Mnn:
                 scale = net.scales[ops[0].inputs[0]][0]
                 add(node.input[0], [scale])
                 entries[node.input[0]]["scale"] = [min(scale, *entries[node.input[0]]["scale"])]
-            axis = {"Gemm": 0 if transposed else 1, "MatMul": -1}.get(node.op_type, WEIGHT_AXIS[ops[0].type])
+            last = max(len(dimensions.get(node.input[1], ())) - 1, 0)
+            axis = {"Gemm": 0 if transposed else 1, "MatMul": last}.get(node.op_type, WEIGHT_AXIS[ops[0].type])
             add(node.input[1], scales, axis)
         return list(entries.values())
 
