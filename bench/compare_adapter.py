@@ -65,9 +65,9 @@ class Recording:
 
 def answer_all(adapter, folder):
     """The bare loop: every request that was kept, in order. A refusal or error is an answer too."""
-    for kept in sorted(Path(folder).iterdir()):
-        request = json.loads((kept / "request.json").read_text())
-        with tempfile.TemporaryDirectory() as output, tempfile.TemporaryDirectory() as trace:
+    with tempfile.TemporaryDirectory() as output, tempfile.TemporaryDirectory() as trace:
+        for kept in sorted(Path(folder).iterdir()):
+            request = json.loads((kept / "request.json").read_text())
             try:
                 if request["do"] == "convert":
                     adapter.convert(str(kept / "model"), str(kept / "calibration"), request["options"], output)

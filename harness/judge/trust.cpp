@@ -43,8 +43,12 @@ void add_activation(const LayerContext& context, const std::string& tensor, cons
                     Discrimination& seen) {
   const auto audited = context.audited.find(tensor);
   const core::QuantParams& params = audited == context.audited.end() ? declared : audited->second;
+  const auto zero = [](std::int64_t z) { return z == 0; };
+  const bool by_policy = context.evidence.converter.policy.unsigned_codes == "nonnegative" &&
+                         params.type == core::DType::uint8 && std::ranges::all_of(params.zero_point, zero);
+  if (by_policy) return;  // it has no zero_point to drop
   seen.has_activations = true;
-  seen.zero_points = seen.zero_points || std::ranges::any_of(params.zero_point, [](std::int64_t z) { return z != 0; });
+  seen.zero_points = seen.zero_points || !std::ranges::all_of(params.zero_point, zero);
 }
 
 void add_weight(const LayerContext& context, const std::string& tensor, const core::QuantParams& declared,
