@@ -47,6 +47,8 @@ def tensor_scales(model, original_name):
             continue  # its QuantizeLinear speaks for the tensor
         scale = numpy_helper.to_array(constants[node.input[1]])
         zero_point = constants.get(node.input[2]) if len(node.input) > 2 else None
+        if zero_point is None and len(node.input) > 2 and node.input[2]:
+            continue  # computed from constants: not a plain number here
         codes = zero_point if zero_point is not None else constants.get(node.input[0])
         data_type = codes.data_type if codes is not None else onnx.TensorProto.UINT8
         axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)

@@ -42,6 +42,7 @@ class ModelOpt:
                 "bias": "float",
                 "divisor": 127,
                 "averaging": "none",
+                "fixed_ranges": {"Softmax": [0, 1]},
                 "folds_bn": False,
                 "arithmetic": "float",
                 "deterministic": True,
