@@ -15,13 +15,8 @@ from onnxruntime_quantizer import nodes_in_float, renaming
 from qdq_report import name_nodes, node_precision, tensor_scales
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
-METHODS = {
-    "minmax": CalibrationMethod.MinMax,
-    "entropy": CalibrationMethod.Entropy,
-    "percentile": CalibrationMethod.Percentile,
-}
+METHODS = {"minmax": CalibrationMethod.MinMax, "entropy": CalibrationMethod.Entropy}  # its percentile can't be set
 OPERATORS = constants.STATIC_QDQ_CPU_OP_LIST
-PERCENTILE = 99.999  # the only one that it knows
 
 
 class Batches(data_reader.CalibrationDataReader):
@@ -72,8 +67,6 @@ class NeuralCompressor:
     def convert(self, model, calibration, options, output):
         if options.get("cache"):
             raise Refused("it can't reuse a calibration cache")
-        if options.get("percentile", PERCENTILE) != PERCENTILE:
-            raise Refused(f"its percentile is {PERCENTILE} and can't be set")
         original = onnx.load(model)
         name_nodes(original)
         in_float = nodes_in_float(original, options.get("precision", {}), OPERATORS, "ONNX Neural Compressor")
@@ -95,6 +88,8 @@ class NeuralCompressor:
                 execution_provider="CPUExecutionProvider",
             ))
             quantized = onnx.load(quantized_file)
+        for node in quantized.graph.node:
+            node.name = node.name.removesuffix("_quant")  # a node keeps its name, whatever was done to it
         onnx.save(quantized, artifact)
         original_name = renaming(original, ("_QuantizeInput",), ("ConvBnFusion_W_",))
         return {
