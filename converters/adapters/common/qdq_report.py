@@ -58,6 +58,8 @@ def tensor_scales(model, original_name):
         zeros = [0] * len(scales)
         if zero_point is not None:
             zeros = [int(value) for value in numpy_helper.to_array(zero_point).reshape(-1)]
+        if len(zeros) != len(scales):
+            continue  # no parameters, whatever they are called; the artifact itself tells
         name = original_name(node.input[0])
         entries.setdefault(name, {
             "name": name, "scale": scales, "zero_point": zeros,
