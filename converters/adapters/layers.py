@@ -43,16 +43,17 @@ def package_name(requirement):
 
 def pip_install(environment, *words):
     """Runs pip there, whose messages go to standard error; Failed has its last error."""
-    command = [environment / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *words]
+    pip = [environment / "bin" / "python", "-m", "pip"]
+    command = [*pip, "install", "--disable-pip-version-check", "--no-input", *words]
     say("$ pip " + " ".join(command[3:]))
     errors = []
-    with subprocess.Popen(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True) as pip:
-        for line in pip.stderr:
+    with subprocess.Popen(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True) as done:
+        for line in done.stderr:
             say(line.rstrip())
             if line.startswith("ERROR: "):
                 errors.append(line.removeprefix("ERROR: ").strip())
-    if pip.returncode != 0:
-        raise Failed("pip: " + (errors[-1] if errors else f"exit status {pip.returncode}, its messages are above"))
+    if done.returncode != 0:
+        raise Failed("pip: " + (errors[-1] if errors else f"exit status {done.returncode}, its messages are above"))
 
 
 def freeze(environment):
@@ -110,7 +111,8 @@ def install_layer(layer, root):
     title = layer.replace("==", "-")
     file = LISTS / f"{title}.txt"
     if not file.is_file():
-        raise Failed(f"there is no layer \"{layer}\"; there are: {', '.join(sorted(p.stem for p in LISTS.glob('*.txt')))}")
+        known = ", ".join(sorted(path.stem for path in LISTS.glob("*.txt")))
+        raise Failed(f"there is no layer \"{layer}\"; there are: {known}")
     folder, partial = root / f"layer-{title}", root / f"{PARTIAL}layer-{title}"
     if (folder / "packages.txt").is_file() and (folder / SITE_PACKAGES).is_dir():
         say(f"{folder.name} is there already")

@@ -1,4 +1,4 @@
-"""NVIDIA ModelOpt's INT8 quantization of ONNX models (`modelopt.onnx.quantization.quantize`) behind Assay's protocol 1."""
+"""NVIDIA ModelOpt's INT8 quantization of ONNX models (`modelopt.onnx.quantization`) behind Assay's protocol 1."""
 
 import sys
 import tempfile

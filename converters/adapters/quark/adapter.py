@@ -1,4 +1,4 @@
-"""AMD Quark's quantization of ONNX models (`quark.onnx.ModelQuantizer`, int8 with float scales) behind Assay's protocol 1."""
+"""AMD Quark's quantization of ONNX models (`ModelQuantizer`, int8 with float scales) behind Assay's protocol 1."""
 
 import sys
 import tempfile
