@@ -74,6 +74,8 @@ class Quark:
             named, quantized_file = Path(folder, "named.onnx"), Path(folder, "quantized.onnx")
             onnx.save(original, named)
             ModelQuantizer(config).quantize_model(str(named), str(quantized_file), Batches(calibration))
+            if not quantized_file.is_file():  # it logs that the float model didn't run and returns
+                raise RuntimeError("quantize_model returned without an exception and wrote no model")
             quantized = onnx.load(quantized_file)
         onnx.save(quantized, artifact)
         original_name = renaming(original, (), ("ConvBnFusion_W_",))
