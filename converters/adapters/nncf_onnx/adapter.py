@@ -8,9 +8,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 os.environ["NNCF_CI"] = "1"  # no usage data is sent
 
+from assay_protocol import Refused, calibration_batches, serve  # first: NNCF prints
 import nncf
 import onnx
-from assay_protocol import Refused, calibration_batches, serve
 from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUANTIZE_AGNOSTIC_OPERATIONS
 from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
 from onnxruntime_executor import execute, optimizes

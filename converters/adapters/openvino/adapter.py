@@ -7,11 +7,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 os.environ["NNCF_CI"] = "1"  # no usage data is sent
 
+from assay_protocol import Refused, calibration_batches, serve  # first: NNCF prints
 import nncf
 import numpy
 import onnx
 import openvino
-from assay_protocol import Refused, calibration_batches, serve
 from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
 from openvino_executor import Executor
 from openvino_report import node_precision, original_operations, tensor_scales
