@@ -62,6 +62,8 @@ class OpenVino:
         finally:
             named.unlink()
         ignored = [name for node in in_float for name in original_operations(network, node)]
+        outputs = {tensor.name for tensor in original.graph.output}
+        given = [port.get_names() & outputs for port in network.outputs]  # a tensor may stand for several of ONNX
         quantized = nncf.quantize(
             network,
             # OpenVINO takes no array that it may not write to.
@@ -71,9 +73,8 @@ class OpenVino:
             ignored_scope=nncf.IgnoredScope(names=ignored) if ignored else None,
             advanced_parameters=advanced_parameters(options, quantize_outputs=True),
         )
-        outputs = {tensor.name for tensor in original.graph.output}
-        for port in quantized.outputs:
-            port.get_tensor().set_names(port.get_names() & outputs)  # a tensor may stand for several of ONNX
+        for port, names in zip(quantized.outputs, given):
+            port.get_tensor().set_names(names)  # some releases lose them
         artifact = Path(output, "model.xml")
         openvino.save_model(quantized, artifact, compress_to_fp16=False)
         runtime = self._executor.compile(artifact).get_runtime_model()
