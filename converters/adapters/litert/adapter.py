@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -15,7 +16,6 @@ import numpy
 import onnx
 from captured import captured
 
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"  # it starts onnxsim
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
@@ -97,8 +97,9 @@ class LiteRt:
         with tempfile.TemporaryDirectory() as folder:
             data = self._calibration(original, batches, Path(folder))
             built = Path(folder, "built")
+            copy = Path(shutil.copy(model, Path(folder, "model.onnx")))  # onnxsim writes over what it reads
             with captured() as words:
-                failure = self._run(model, data, options, built)
+                failure = self._run(str(copy), data, options, built)
             made = built / "model_integer_quant.tflite"  # float inputs and outputs
             artifact = Path(output, "model.tflite")
             if failure or not made.is_file():
@@ -146,6 +147,11 @@ class LiteRt:
         """The message of what went wrong, or None: onnx2tf leaves by SystemExit."""
         if not Path(SAMPLE).exists():
             numpy.save(SAMPLE, numpy.random.default_rng(0).random((20, 128, 128, 3), numpy.float32))
+            # onnx2tf starts a program "onnxsim" and goes on without where there is none. The environment's own was
+            # written for the folder that the environment was built in.
+            Path("onnxsim").write_text(f"#!{sys.executable}\nimport onnxsim\nonnxsim.main()\n")
+            Path("onnxsim").chmod(0o755)
+            os.environ["PATH"] = f"{Path.cwd()}{os.pathsep}{os.environ.get('PATH', '')}"
         try:
             onnx2tf.convert(
                 input_onnx_file_path=model, output_folder_path=str(built), output_integer_quantized_tflite=True,
