@@ -65,6 +65,7 @@ struct Policy {
   std::string zero = "rounded";          ///< "exact": a range is widened until zero_point needs no rounding
   std::string unsigned_codes = "asked";  ///< "nonnegative": ranges without a negative end, and no others
   std::string outputs = "either";        ///< "float": graph outputs are never quantized
+  std::string dequantize = "product";    ///< "affine": levels are ol + q·(oh − ol)/(levels − 1) in float32
   bool narrow_range = false;             ///< the least code of int8 stays unused
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::optional<std::vector<std::string>> shares;

@@ -84,6 +84,7 @@ Status read_policy(const json& object, Policy& policy) {
                        read_word(object, "zero", {"rounded", "exact"}, policy.zero),
                        read_word(object, "unsigned", {"asked", "nonnegative"}, policy.unsigned_codes),
                        read_word(object, "outputs", {"either", "float"}, policy.outputs),
+                       read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
                        read(object, "narrow_range", policy.narrow_range), read_fixed_ranges(object, policy),
                        read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
                        read(object, "folds_bn", policy.folds_bn),

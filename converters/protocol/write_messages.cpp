@@ -111,6 +111,7 @@ std::string write_description(std::int64_t id, const Description& description) {
               {"zero", how.zero},
               {"unsigned", how.unsigned_codes},
               {"outputs", how.outputs},
+              {"dequantize", how.dequantize},
               {"narrow_range", how.narrow_range},
               {"fixed_ranges", std::move(fixed_ranges)},
               {"arithmetic", how.arithmetic},

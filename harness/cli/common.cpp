@@ -22,11 +22,13 @@ int report_error(const core::Error& error) {
 }
 
 void add_converter_options(CLI::App& command, ConverterOptions& options) {
-  command.add_option("--converter", options.names, "Converter, NAME[@VERSION,…]; may be repeated")->expected(1);
+  // One word each time: what follows is the selection's.
+  command.add_option("--converter", options.names, "Converter, NAME[@VERSION,…]; may be repeated")
+      ->allow_extra_args(false);
   command.add_option("--converter-cmd", options.commands, "Program that speaks protocol 1, with its arguments")
-      ->expected(1);
+      ->allow_extra_args(false);
   command.add_option("--fault", options.faults, "Switch a fault of the embedded converter on; may be repeated")
-      ->expected(1);
+      ->allow_extra_args(false);
   command.add_option("--variant", options.variant, "Run the embedded converter as one of its correct variants");
 }
 

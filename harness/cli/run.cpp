@@ -205,7 +205,8 @@ void register_run(CLI::App& app, Action& action) {
   command->add_option("--db", arguments->database, "Results database");
   command->add_option("--execute-with", arguments->executors,
                       "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
-                      "repeated");
+                      "repeated")
+      ->allow_extra_args(false);
   command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
   command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")

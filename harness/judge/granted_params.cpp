@@ -77,6 +77,13 @@ converters::Policy without_floor(converters::Policy policy) {
   return policy;
 }
 
+/// Under the policy `dequantize` "affine" a level takes a division, a product and a sum in float32 of what is at most
+/// the width of the range, and both ends of that are rounded: 4·2⁻²⁴ of it (docs/oracle_numerics.md).
+double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
+  constexpr double kRoundings = 4 * 0x1p-24;
+  return policy.dequantize == "affine" ? kRoundings * (span.top.high - span.bottom.low) : 0;
+}
+
 }  // namespace
 
 CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
@@ -85,14 +92,17 @@ CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& polic
   const std::int64_t unused = policy.narrow_range && params.type == core::DType::int8 ? 1 : 0;
   const double bottom = static_cast<double>(limits.low + unused - params.zero_point.front()) * scale;
   const double top = static_cast<double>(limits.high - params.zero_point.front()) * scale;
-  return {scale, scale, {bottom, bottom}, {top, top}};
+  CodeSpan span{scale, scale, {bottom, bottom}, {top, top}};
+  span.level_error = level_error_of(span, policy);
+  return span;
 }
 
 CodeSpan CodeSpan::joined(const CodeSpan& other) const {
   return {std::min(least_step, other.least_step),
           std::max(step, other.step),
           {std::min(bottom.low, other.bottom.low), std::max(bottom.high, other.bottom.high)},
-          {std::min(top.low, other.top.low), std::max(top.high, other.top.high)}};
+          {std::min(top.low, other.top.low), std::max(top.high, other.top.high)},
+          std::max(level_error, other.level_error)};
 }
 
 GrantedParams::GrantedParams(const LayerContext& context)
@@ -138,6 +148,7 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
           context_.evidence.options.symmetric && !takes_unsigned(policy, range.low.low, range.high.high);
       CodeSpan one = symmetric ? symmetric_span(range, own->type, policy) : asymmetric_span(range, own->type, policy);
       apply_policy(one, policy);
+      one.level_error = level_error_of(one, policy);
       add(one);
     }
     // A range without extent: any scale does, and the audit's is the usual one.
@@ -149,7 +160,7 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
 std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int64_t axis, const QuantParams* declared,
                                                  const Tensor* bias, double input_scale) const {
   const bool along_axis = declared == nullptr ? context_.evidence.options.per_axis && axis >= 0
-                                              : declared->scale.size() > 1 && declared->axis == axis;
+                                              : declared->scale.size() > 1 && axis >= 0 && declared->axis == axis;
   const std::size_t channels =
       along_axis ? static_cast<std::size_t>(weight.shape()[static_cast<std::size_t>(axis)]) : 1;
   std::size_t inner = 1;

@@ -16,6 +16,7 @@ namespace assay::judge {
 struct CodeSpan {
   double least_step = 0, step = 0;  ///< finest and coarsest
   Interval bottom, top;             ///< value of the lowest and of the highest code
+  double level_error = 0;           ///< of any code's value, zero's too, beside a product's relative rounding
 
   /// Of parameters with one scale, as far as the policy uses their codes.
   [[nodiscard]] static CodeSpan of(const core::QuantParams& params, const converters::Policy& policy);
@@ -24,13 +25,13 @@ struct CodeSpan {
   /// The ends of Q(v) for v anywhere in `value`. Q grows, rounds by half a step at most, keeps zero, and never leaves
   /// the codes.
   [[nodiscard]] Interval quantized(const Interval& value) const {
-    constexpr double kProductRounding = 0x1p-22;          // a dequantized code is one float32 product
-    if (value.low == 0 && value.high == 0) return value;  // zero has a code of its own
+    constexpr double kProductRounding = 0x1p-22;  // a dequantized code is one float32 product
+    if (value.low == 0 && value.high == 0) return {-level_error, level_error};  // zero has a code of its own
     Interval ends{std::min(value.low - step / 2, top.low * (1 - kProductRounding)),
                   std::max(value.high + step / 2, bottom.high * (1 - kProductRounding))};
     ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
     ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
-    return ends;
+    return {ends.low - level_error, ends.high + level_error};
   }
 };
 

@@ -31,6 +31,13 @@ TEST_F(Gate, IsTwoForAWrongOption) {
   EXPECT_THAT(call.err, HasSubstr("embedded"));
 }
 
+TEST_F(Gate, TakesSeveralConvertersAndFaultsInOneRun) {
+  const Call call = run({"run", "--converter", "embedded", "--converter", "embedded:scales", "--fault", "bias_dropped",
+                         "--fault", "zero_point_ignored", kOneCase, "--json"});
+  EXPECT_EQ(call.code, 1) << call.out << call.err;
+  EXPECT_EQ(call.json()["planned"], 2);
+}
+
 TEST_F(Gate, IsTwoForAnInvalidCase) {
   write("cases/broken.json", R"json({"family": "broken", "grpah": []})json");
   const Call call = run({"run"});

@@ -37,6 +37,15 @@ TEST(CodeSpan, OfUnknownParametersGrantsTheCoarsestStepAndTheNearestEnd) {
   EXPECT_EQ(ends.high, 50.5) << "half a step of 1";
 }
 
+TEST(CodeSpan, AnAffineLevelIsRoundedOverTheWholeRange) {
+  converters::Policy affine;
+  affine.dequantize = "affine";
+  const CodeSpan span = CodeSpan::of({{0.5}, {10}, core::DType::int8, std::nullopt}, affine);
+  const double error = 4 * 0x1p-24 * (58.5 + 69);
+  EXPECT_EQ(span.quantized({0, 0}).low, -error);
+  EXPECT_EQ(span.quantized({1, 2}).high, 2.25 + error);
+}
+
 TEST(CodeSpan, ANarrowRangeLeavesTheLeastCodeUnused) {
   converters::Policy narrow;
   narrow.narrow_range = true;

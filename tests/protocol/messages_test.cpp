@@ -100,6 +100,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.unsigned_codes = "nonnegative";
   d.policy.outputs = "float";
   d.policy.narrow_range = true;
+  d.policy.dequantize = "affine";
   const auto read = read_description(3, write_description(3, d));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->supports.activation, d.supports.activation);
@@ -138,6 +139,7 @@ TEST(Description, DefaultsAreThePolicyOfDesign) {
   EXPECT_EQ(bare.policy.unsigned_codes, "asked");
   EXPECT_EQ(bare.policy.outputs, "either");
   EXPECT_FALSE(bare.policy.narrow_range);
+  EXPECT_EQ(bare.policy.dequantize, "product");
   EXPECT_TRUE(bare.policy.deterministic);
   EXPECT_FALSE(bare.supports.activation.has_value());
 }
