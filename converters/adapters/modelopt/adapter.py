@@ -45,6 +45,7 @@ class ModelOpt:
                 "fixed_ranges": {"Softmax": [0, 1]},
                 "folds_bn": False,
                 "arithmetic": "float",
+                "outputs": "float",
                 "deterministic": True,
             },
         }

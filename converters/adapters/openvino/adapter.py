@@ -46,7 +46,7 @@ class OpenVino:
                 "artifact": "scales",
                 "reports": ["tensors", "precision"],
             },
-            "policy": POLICY,
+            "policy": {**POLICY, "dequantize": "affine"},  # FakeQuantize's specification: output_low + level·width
         }
 
     def convert(self, model, calibration, options, output):
