@@ -86,12 +86,18 @@ class PolicyAudit {
                     core::exact_text(static_cast<float>(node.inputs[2].params->scale.front()))));
   }
 
-  /// What somebody inside the graph reads too may be quantized for that reader.
+  /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
+  /// had them before.
   void check_outputs() {
     if (policy_.outputs != "float") return;
+    const model::Wiring made(artifact_);
     for (const model::ValueInfo& output : original_.outputs) {
+      const auto producer = made.producer(output.name);
       const auto quantizers = view_.quantizers_of(output.name);
-      if (quantizers.empty() || !wiring_.consumers(output.name).empty()) continue;
+      if (!producer || artifact_.nodes[*producer].op_type != "DequantizeLinear" || quantizers.empty() ||
+          !wiring_.consumers(output.name).empty()) {
+        continue;
+      }
       add(output.name, wiring_.producer(output.name),
           fmt::format("the policy says that graph outputs stay in float, but \"{}\" is quantized with {}", output.name,
                       params_text(quantizers.front()->params)));

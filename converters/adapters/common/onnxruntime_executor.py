@@ -33,7 +33,8 @@ def execute(artifact, inputs, output, trace=None):
         artifact = model.SerializeToString()
     session = onnxruntime.InferenceSession(artifact, session_options, providers=["CPUExecutionProvider"])
     names = [tensor.name for tensor in session.get_outputs()]
-    tensors = dict(zip(names, session.run(names, read_tensors(inputs))))
+    fed = read_tensors(inputs)  # kept until all is written: an output that is an input may look into its memory
+    tensors = dict(zip(names, session.run(names, fed)))
     if trace is None:
         write_tensors(tensors, output)
         return []
