@@ -79,7 +79,8 @@ int history_command(const Arguments& arguments) {
 
 void register_history(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("history", "Show the recorded series of cases, oldest first, and plot them by version");
+  CLI::App* command =
+      app.add_subcommand("history", "Show the recorded series of cases, oldest first, and plot them by version");
   command->add_option("pattern", arguments->pattern, "Pattern on case names");
   command->add_option("--db", arguments->database, "Results database");
   command->add_flag("--json", arguments->json, "Print one JSON object");

@@ -203,9 +203,10 @@ void register_run(CLI::App& app, Action& action) {
   command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
   add_converter_options(*command, arguments->converters);
   command->add_option("--db", arguments->database, "Results database");
-  command->add_option("--execute-with", arguments->executors,
-                      "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
-                      "repeated")
+  command
+      ->add_option("--execute-with", arguments->executors,
+                   "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
+                   "repeated")
       ->allow_extra_args(false);
   command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
   command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);

@@ -3,8 +3,8 @@
 
 #include "numeric_fixture.hpp"
 
-// What a released executor was found to do with Q/DQ artifacts: the minimal models of docs/converters/onnxruntime.md. L1 has a
-// term for the first, and may have none for the others.
+// What a released executor was found to do with Q/DQ artifacts: the minimal models of docs/converters/onnxruntime.md.
+// L1 has a term for the first, and may have none for the others.
 namespace assay::judge::testing {
 namespace {
 
