@@ -1,6 +1,6 @@
 """What the quantizers that build on ONNX Runtime's have in common."""
 
-from assay_protocol import Refused, calibration_batches
+from assay_protocol import calibration_batches
 from onnxruntime.quantization import CalibrationDataReader
 
 # What ONNX Runtime's quantizer adds to the names of tensors that it inserts a pair at.
@@ -21,24 +21,11 @@ def renaming(model, added_suffixes=(), added_prefixes=()):
     return original_name
 
 
-def nodes_in_float(model, precision, operators, quantizer):
-    """Names of the nodes that the overrides keep out; a node's own name wins over its operator's."""
-    excluded = []
-    for node in model.graph.node:
-        wanted = precision.get(node.name, precision.get(node.op_type))
-        if wanted == "fp16":
-            raise Refused(f"{quantizer} knows int8 and fp32, not fp16", node.name, node.op_type)
-        if wanted == "int8" and node.op_type not in operators:
-            raise Refused(f"{quantizer} has no INT8 form of it", node.name, node.op_type)
-        if wanted == "fp32":
-            excluded.append(node.name)
-    return excluded
-
-
 class Batches(CalibrationDataReader):
     """Feeds the calibration folder by name, in order; from the start again after `rewind`."""
 
     def __init__(self, folder):
+        # Kept to the end: 1.19 makes its histograms of graph inputs after the last batch, in the inputs' own memory.
         self._batches = calibration_batches(folder)
         self.rewind()
 

@@ -12,7 +12,7 @@ import onnx
 import torch
 from assay_protocol import Refused, calibration_batches, serve
 from onnxruntime_executor import execute, optimizes
-from qdq_report import name_nodes, node_precision, tensor_scales
+from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
 
 with contextlib.redirect_stdout(sys.stderr):  # it greets whoever imports it
     from esp_ppq.api import export_ppq_graph, quantize_onnx_model
@@ -75,7 +75,7 @@ class EspPpq:
         setting.quantize_activation_setting.calib_algorithm = METHODS[options.get("method", "minmax")]
         setting.dispatcher = "allin"  # as ESP-PPQ's own entry does; the default leaves a network of one Conv in float
         setting.fusion_setting.align_quantization = False  # else operands share a range: its own choice of policy
-        in_float = self._nodes_in_float(original, options.get("precision", {}))
+        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "ESP-PPQ")]
         for name in in_float:
             setting.dispatching_table.append(name, TargetPlatform.FP32)
         batches = [{name: torch.from_numpy(array.copy()) for name, array in batch.items()}
@@ -98,20 +98,6 @@ class EspPpq:
 
     def execute(self, artifact, inputs, output, trace=None):
         return execute(artifact, inputs, output, trace)
-
-    @staticmethod
-    def _nodes_in_float(model, precision):
-        """Names of the nodes that the overrides keep out; a node's own name wins over its operator's."""
-        excluded = []
-        for node in model.graph.node:
-            wanted = precision.get(node.name, precision.get(node.op_type))
-            if wanted == "fp16":
-                raise Refused("ESP-PPQ knows int8 and fp32 here, not fp16", node.name, node.op_type)
-            if wanted == "int8" and node.op_type not in OPERATORS:
-                raise Refused("ESP-PPQ has no INT8 form of it", node.name, node.op_type)
-            if wanted == "fp32":
-                excluded.append(node.name)
-        return excluded
 
 
 if __name__ == "__main__":

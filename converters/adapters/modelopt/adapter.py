@@ -11,8 +11,8 @@ import onnx
 from assay_protocol import Refused, serve
 from modelopt.onnx.quantization import quantize
 from onnxruntime_executor import execute, optimizes
-from onnxruntime_quantizer import Batches, nodes_in_float, renaming
-from qdq_report import name_nodes, node_precision, tensor_scales
+from onnxruntime_quantizer import Batches, renaming
+from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
 
 METHODS = {"minmax": "max", "entropy": "entropy"}
 # What the documentation of its INT8 mode names. Their inputs are quantized, their outputs where the next one reads them.
@@ -55,7 +55,7 @@ class ModelOpt:
             raise Refused("its calibration cache is TensorRT's, another format than this artifact's")
         original = onnx.load(model)
         name_nodes(original)
-        in_float = nodes_in_float(original, options.get("precision", {}), OPERATORS, "ModelOpt")
+        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "ModelOpt")]
         artifact = Path(output, "model.onnx")
         with tempfile.TemporaryDirectory() as folder:
             named, quantized_file = Path(folder, "named.onnx"), Path(folder, "quantized.onnx")

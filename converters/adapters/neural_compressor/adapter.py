@@ -11,8 +11,8 @@ from assay_protocol import Refused, calibration_batches, serve
 from onnx_neural_compressor import constants, data_reader, version
 from onnx_neural_compressor.quantization import CalibrationMethod, QuantFormat, QuantType, config, quantize
 from onnxruntime_executor import execute, optimizes
-from onnxruntime_quantizer import nodes_in_float, renaming
-from qdq_report import name_nodes, node_precision, tensor_scales
+from onnxruntime_quantizer import renaming
+from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {"minmax": CalibrationMethod.MinMax, "entropy": CalibrationMethod.Entropy}  # its percentile can't be set
@@ -69,7 +69,7 @@ class NeuralCompressor:
             raise Refused("it can't reuse a calibration cache")
         original = onnx.load(model)
         name_nodes(original)
-        in_float = nodes_in_float(original, options.get("precision", {}), OPERATORS, "ONNX Neural Compressor")
+        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "ONNX Neural Compressor")]
         artifact = Path(output, "model.onnx")
         batches = Batches(calibration)
         with tempfile.TemporaryDirectory() as folder:

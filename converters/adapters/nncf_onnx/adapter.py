@@ -14,7 +14,7 @@ import onnx
 from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUANTIZE_AGNOSTIC_OPERATIONS
 from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
 from onnxruntime_executor import execute, optimizes
-from qdq_report import name_nodes, node_precision, tensor_scales
+from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
 
 # Operators whose inputs are quantized; those that only pass codes on count with the operators around them.
 OPERATORS = {name for metatype in (*INPUTS_QUANTIZABLE_OPERATIONS, *QUANTIZE_AGNOSTIC_OPERATIONS)
@@ -63,7 +63,7 @@ class NncfOnnx:
             raise Refused("nncf.quantize can't reuse a calibration cache")
         original = onnx.load(model)
         name_nodes(original)
-        in_float = self._nodes_in_float(original, options.get("precision", {}))
+        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "nncf.quantize")]
         quantized = nncf.quantize(
             onnx.ModelProto.FromString(original.SerializeToString()),
             nncf.Dataset(calibration_batches(calibration)),
@@ -84,20 +84,6 @@ class NncfOnnx:
 
     def execute(self, artifact, inputs, output, trace=None):
         return execute(artifact, inputs, output, trace)
-
-    @staticmethod
-    def _nodes_in_float(model, precision):
-        """Names of the nodes that the overrides keep out; a node's own name wins over its operator's."""
-        excluded = []
-        for node in model.graph.node:
-            wanted = precision.get(node.name, precision.get(node.op_type))
-            if wanted == "fp16":
-                raise Refused("nncf.quantize knows int8 and fp32, not fp16", node.name, node.op_type)
-            if wanted == "int8" and node.op_type not in OPERATORS:
-                raise Refused("nncf.quantize has no INT8 form of it", node.name, node.op_type)
-            if wanted == "fp32":
-                excluded.append(node.name)
-        return excluded
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 import onnx
 import onnxruntime
-from assay_protocol import Refused, calibration_batches, serve
-from onnxruntime_executor import execute, optimizes
-from onnxruntime.quantization import (
-    CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static)
+from assay_protocol import Refused, serve
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from qdq_report import name_nodes, node_precision, tensor_scales
+from onnxruntime_executor import execute, optimizes
+from onnxruntime_quantizer import Batches, renaming
+from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {
@@ -23,34 +23,6 @@ METHODS = {
     "percentile": CalibrationMethod.Percentile,
 }
 OPERATORS = set(QDQRegistry) | set(QLinearOpsRegistry)  # those with an INT8 form
-# What the quantizer adds to the names of tensors that it inserts a pair at, and the optimizer to folded weights.
-SUFFIXES = ("_QuantizeLinear_Input", "_QuantizeLinear_Output", "_quantized")
-FOLDED_WEIGHT = "ConvBnFusion_W_"
-
-
-def renaming(model):
-    """A function from a name in the artifact to the name that the tensor has in `model`."""
-    graph = model.graph
-    known = {name for node in graph.node for name in (*node.input, *node.output)}
-
-    def original_name(name):
-        for suffix in SUFFIXES:
-            name = name if name in known else name.removesuffix(suffix)
-        return name if name in known else name.removeprefix(FOLDED_WEIGHT)
-
-    return original_name
-
-
-class Batches(CalibrationDataReader):
-    """Feeds the calibration folder by name, in order, once."""
-
-    def __init__(self, folder):
-        # Kept to the end: 1.19 makes its histograms of graph inputs after the last batch, in the inputs' own memory.
-        self._batches = calibration_batches(folder)
-        self._next = iter(self._batches)
-
-    def get_next(self):
-        return next(self._next, None)
 
 
 class OnnxRuntime:
@@ -91,7 +63,7 @@ class OnnxRuntime:
             raise Refused("quantize_static can't reuse a calibration cache")
         original = onnx.load(model)
         name_nodes(original)
-        in_float = self._nodes_in_float(original, options.get("precision", {}))
+        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "quantize_static")]
         artifact = Path(output, "model.onnx")
         with tempfile.TemporaryDirectory() as folder:
             # The documented preparation: shape inference and the basic optimizations, BatchNormalization folded.
@@ -111,7 +83,7 @@ class OnnxRuntime:
                 extra_options=self._extra_options(options),
             )
         quantized = onnx.load(artifact)
-        original_name = renaming(original)
+        original_name = renaming(original, (), ("ConvBnFusion_W_",))
         return {
             "artifact": artifact,
             "tensors": tensor_scales(quantized, original_name),
@@ -120,20 +92,6 @@ class OnnxRuntime:
 
     def execute(self, artifact, inputs, output, trace=None):
         return execute(artifact, inputs, output, trace)
-
-    @staticmethod
-    def _nodes_in_float(model, precision):
-        """Names of the nodes that the overrides keep out; a node's own name wins over its operator's."""
-        excluded = []
-        for node in model.graph.node:
-            wanted = precision.get(node.name, precision.get(node.op_type))
-            if wanted == "fp16":
-                raise Refused("quantize_static knows int8 and fp32, not fp16", node.name, node.op_type)
-            if wanted == "int8" and node.op_type not in OPERATORS:
-                raise Refused("quantize_static has no INT8 form of it", node.name, node.op_type)
-            if wanted == "fp32":
-                excluded.append(node.name)
-        return excluded
 
     @staticmethod
     def _extra_options(options):

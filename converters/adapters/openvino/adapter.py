@@ -15,7 +15,7 @@ import openvino
 from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
 from openvino_executor import Executor
 from openvino_report import node_precision, original_operations, tensor_scales
-from qdq_report import name_nodes
+from qdq_report import name_nodes, nodes_in_float
 
 # ONNX operators whose OpenVINO forms NNCF quantizes the inputs of, and those that only pass codes on.
 OPERATORS = {
@@ -54,7 +54,7 @@ class OpenVino:
             raise Refused("nncf.quantize can't reuse a calibration cache")
         original = onnx.load(model)
         name_nodes(original)
-        in_float = self._nodes_in_float(original, options.get("precision", {}))
+        in_float = nodes_in_float(original, options.get("precision", {}), OPERATORS, "nncf.quantize")
         named = Path(output, "named.onnx")
         onnx.save(original, named)
         try:
@@ -86,20 +86,6 @@ class OpenVino:
 
     def execute(self, artifact, inputs, output):
         self._executor.execute(artifact, inputs, output)
-
-    @staticmethod
-    def _nodes_in_float(model, precision):
-        """The nodes that the overrides keep out; a node's own name wins over its operator's."""
-        excluded = []
-        for node in model.graph.node:
-            wanted = precision.get(node.name, precision.get(node.op_type))
-            if wanted == "fp16":
-                raise Refused("nncf.quantize knows int8 and fp32, not fp16", node.name, node.op_type)
-            if wanted == "int8" and node.op_type not in OPERATORS:
-                raise Refused("nncf.quantize has no INT8 form of it", node.name, node.op_type)
-            if wanted == "fp32":
-                excluded.append(node)
-        return excluded
 
 
 if __name__ == "__main__":

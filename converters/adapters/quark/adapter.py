@@ -11,8 +11,8 @@ import onnx
 from assay_protocol import Refused, serve
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 from onnxruntime_executor import execute, optimizes
-from onnxruntime_quantizer import Batches, nodes_in_float, renaming
-from qdq_report import name_nodes, node_precision, tensor_scales
+from onnxruntime_quantizer import Batches, renaming
+from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
 from quark.onnx import ModelQuantizer
 from quark.onnx.quantization.config.config import QConfig
 from quark.onnx.quantization.config.spec import CalibMethod, Int8Spec, QLayerConfig, QuantGranularity, UInt8Spec
@@ -56,7 +56,7 @@ class Quark:
             raise Refused("Quark can't reuse a calibration cache")
         original = onnx.load(model)
         name_nodes(original)
-        in_float = nodes_in_float(original, options.get("precision", {}), OPERATORS, "Quark")
+        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "Quark")]
         granularity = QuantGranularity.Channel if options.get("per_axis", True) else QuantGranularity.Tensor
         config = QConfig(
             QLayerConfig(
