@@ -44,18 +44,24 @@ Range range_of(const State& state, const std::string& name) {
   return found == state.ranges.end() ? Range{} : found->second;
 }
 
+/// Range of `name` with those of the tensors that it covers, and what they cover.
+Range covering_range(const State& state, const std::string& name) {
+  Range range = range_of(state, name);
+  const auto covers = state.plan.covers.find(name);
+  if (covers == state.plan.covers.end()) return range;
+  for (const auto& part : covers->second) {
+    const Range other = covering_range(state, owner_of(state.plan, part));
+    range = {std::min(range.low, other.low), std::max(range.high, other.high)};
+  }
+  return range;
+}
+
 void assign_activations(State& state) {
   const auto& plan = state.plan;
   for (const auto& name : plan.quantized) {
     if (plan.shares.contains(name)) continue;
-    Range range = range_of(state, name);
-    if (const auto covers = plan.covers.find(name); covers != plan.covers.end()) {
-      for (const auto& part : covers->second) {
-        const Range other = range_of(state, owner_of(plan, part));
-        range = {std::min(range.low, other.low), std::max(range.high, other.high)};
-      }
-    }
-    state.params[name] = activation_params(range, state.options.activation, state.options.symmetric);
+    state.params[name] =
+        activation_params(covering_range(state, name), state.options.activation, state.options.symmetric);
   }
   for (const auto& [name, first] : plan.shares) state.params[name] = state.params[owner_of(plan, first)];
 }

@@ -53,6 +53,14 @@ Status move_imported_axis(State& state);
 Status share_fused_relu(State& state);
 Status bypass_pointwise_codes(State& state);
 Status bypass_residual_codes(State& state);
+Status bypass_shared_codes(State& state);
+Status demand_optional_inputs(State& state);
+Status demand_plain_parameters(State& state);
+Status quantize_resize_scales(State& state);
+
+// Quantizers that the model brings along.
+Status check_axis_of_single_scale(State& state);
+Status count_deconvolution_scales_on_axis_zero(State& state);
 
 // The plan.
 Status leave_pointwise_in_float(State& state);
@@ -64,6 +72,8 @@ Status matmul_axis_first(State& state);
 Status gemm_axis_one(State& state);
 Status no_weight_axis(State& state);
 Status quantize_shape_concat(State& state);
+Status quantize_integer_tensors(State& state);
+Status leave_later_operands(State& state);
 Status spread_float(State& state);
 
 // Ranges.
@@ -98,6 +108,9 @@ Status first_group_decides(State& state);
 Status means_keep_scale(State& state);
 Status share_backwards(State& state);
 Status recalibrate_pools(State& state);
+Status constants_take_concat_scale(State& state);
+Status scale_one_by_default(State& state);
+Status drop_passing_input_scale(State& state);
 
 // Codes.
 Status roll_scales(State& state);
@@ -118,6 +131,11 @@ Status fold_weight_codes(State& state);
 Status swap_outputs(State& state);
 Status rename_quantized_outputs(State& state);
 Status leave_outputs_as_codes(State& state);
+Status rename_quantized_inputs(State& state);
+Status give_codes_to_float_readers(State& state);
+Status keep_authored_in_float(State& state);
+Status quantize_behind_reshape(State& state);
+Status keep_old_opset(State& state);
 
 // The artifact as the engine takes it.
 void swap_pads(model::Model& artifact);
@@ -129,6 +147,13 @@ void copy_leaky_codes(model::Model& artifact);
 void copy_pool_codes(model::Model& artifact);
 void first_slope_for_all(model::Model& artifact);
 void sigmoid_for_swish(model::Model& artifact);
+void lose_axis_of_shared(model::Model& artifact);
+void move_before_dequantizer(model::Model& artifact);
+void assume_unit_interval(model::Model& artifact);
+void round_ratio_of_scales(model::Model& artifact);
+void skip_second_pair(model::Model& artifact);
+void wrap_channel_index(model::Model& artifact);
+void read_first_scale(model::Model& artifact);
 
 }  // namespace edits
 }  // namespace assay::embedded

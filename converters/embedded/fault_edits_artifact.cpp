@@ -1,5 +1,7 @@
 // Edits of the finished Q/DQ model.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/fault_edits.hpp"
@@ -12,6 +14,10 @@ using model::Graph;
 using model::Node;
 
 bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
+
+bool is_weighted(const Node& node) {
+  return is_op(node, "Conv") || is_op(node, "ConvTranspose") || is_op(node, "Gemm") || is_op(node, "MatMul");
+}
 
 void rename_tensor(Graph& graph, const std::string& from, const std::string& to) {
   for (auto& node : graph.nodes) {
@@ -81,6 +87,83 @@ Status leave_outputs_as_codes(State& state) {
     rename_tensor(graph, codes, output.name);
     output.type = state.options.activation;
   }
+  return core::success();
+}
+
+Status rename_quantized_inputs(State& state) {
+  auto& graph = state.artifact.graph;
+  for (auto& input : graph.inputs) {
+    if (!state.params.contains(input.name)) continue;
+    const std::string longer = model::fresh_name(graph, input.name + "_eightbit");
+    rename_tensor(graph, input.name, longer);
+    input.name = longer;
+  }
+  return core::success();
+}
+
+Status give_codes_to_float_readers(State& state) {
+  auto& nodes = state.artifact.graph.nodes;
+  std::map<std::string, std::string, std::less<>> codes,
+      read_as;  // of a float tensor: its codes, their dequantized form
+  for (auto& node : nodes) {
+    if (is_op(node, "QuantizeLinear")) {
+      codes[node.outputs[0]] = node.inputs[0];
+      continue;
+    }
+    if (const auto source = codes.find(node.input(0)); source != codes.end() && is_op(node, "DequantizeLinear")) {
+      read_as.try_emplace(source->second, node.outputs[0]);
+      continue;
+    }
+    for (auto& input : node.inputs) {
+      if (const auto found = read_as.find(input); found != read_as.end()) input = found->second;
+    }
+  }
+  return core::success();
+}
+
+Status keep_authored_in_float(State& state) {
+  if (!state.imported) return core::success();
+  auto& graph = state.artifact.graph;
+  const model::Wiring wiring(graph);
+  Names names(graph);
+  std::vector<Node> nodes;
+  for (auto node : graph.nodes) {
+    const auto source = is_weighted(node) ? wiring.producer(node.input(0)) : std::nullopt;
+    if (source && is_op(graph.nodes[*source], "DequantizeLinear")) {
+      const auto target = names.fresh(node.inputs[0] + "_reformatted");
+      nodes.push_back({target, "Identity", "", {node.inputs[0]}, {target}, {}});
+      node.inputs[0] = target;
+    }
+    nodes.push_back(std::move(node));
+  }
+  graph.nodes = std::move(nodes);
+  return core::success();
+}
+
+Status quantize_behind_reshape(State& state) {
+  auto& graph = state.artifact.graph;
+  const model::Wiring wiring(graph);
+  Names names(graph);
+  std::vector<Node> nodes;
+  for (auto node : graph.nodes) {
+    const bool moves = is_op(node, "Reshape") || is_op(node, "Transpose");
+    const auto source = moves ? wiring.producer(node.input(0)) : std::nullopt;
+    if (!source || !is_op(graph.nodes[*source], "DequantizeLinear") ||
+        !graph.initializers.contains(graph.nodes[*source].inputs[0])) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    // Without a zero_point the codes are uint8, whatever the constant's were.
+    const auto scale = graph.nodes[*source].inputs[1];
+    const auto target = node.outputs[0];
+    const auto moved = names.fresh(target + "_moved");
+    const auto codes = names.fresh(target + "_propagated");
+    node.outputs[0] = moved;
+    nodes.push_back(std::move(node));
+    nodes.push_back({codes, "QuantizeLinear", "", {moved, scale}, {codes}, {}});
+    nodes.push_back({names.fresh(target + "_restored"), "DequantizeLinear", "", {codes, scale}, {target}, {}});
+  }
+  graph.nodes = std::move(nodes);
   return core::success();
 }
 

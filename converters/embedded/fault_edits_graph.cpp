@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
+#include <string>
 
 #include "converters/embedded/channels.hpp"
 #include "converters/embedded/edit.hpp"
@@ -235,6 +237,72 @@ Status bypass_residual_codes(State& state) {
       node.inputs[side] = graph.nodes[*quantize].inputs[0];
       break;
     }
+  }
+  return core::success();
+}
+
+Status bypass_shared_codes(State& state) {
+  if (!state.imported) return core::success();
+  auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  for (const auto& quantize : graph.nodes) {
+    if (!is_op(quantize, "QuantizeLinear") || graph.initializers.contains(quantize.inputs[0])) continue;
+    std::set<std::size_t> readers;
+    std::set<std::string> dequantized;
+    for (const auto reader : wiring.consumers(quantize.outputs[0])) {
+      if (!is_op(graph.nodes[reader], "DequantizeLinear")) continue;
+      dequantized.insert(graph.nodes[reader].outputs[0]);
+      const auto& next = wiring.consumers(graph.nodes[reader].outputs[0]);
+      readers.insert(next.begin(), next.end());
+    }
+    for (const auto reader : readers) {
+      if (reader == *readers.begin()) continue;
+      for (auto& input : graph.nodes[reader].inputs) {
+        if (dequantized.contains(input)) input = quantize.inputs[0];
+      }
+    }
+  }
+  return core::success();
+}
+
+Status demand_optional_inputs(State& state) {
+  const auto& graph = state.original.graph;
+  const auto lacks = [&](const Node& node) {
+    if (is_op(node, "Split")) return !node.has("split") && node.input(1).empty();
+    if (is_op(node, "QuantizeLinear") || is_op(node, "ConvTranspose")) return node.input(2).empty();
+    if (is_op(node, "Pad")) return !node.has("pads") && node.input(2).empty();
+    const auto* roi = is_op(node, "Resize") ? graph.initializer(node.input(1)) : nullptr;
+    return roi != nullptr && roi->size() == 0;
+  };
+  if (std::ranges::none_of(graph.nodes, lacks)) return core::success();
+  return Error{ErrorKind::internal, "list index out of range", "", "", ""};
+}
+
+Status demand_plain_parameters(State& state) {
+  const auto& graph = state.original.graph;
+  const model::Wiring wiring(graph);
+  for (const auto& node : graph.nodes) {
+    if (!is_op(node, "QuantizeLinear") && !is_op(node, "DequantizeLinear")) continue;
+    for (const std::size_t i : {1U, 2U}) {
+      if (wiring.producer(node.input(i))) return refusal(node, "scale and zero_point have to be initializers");
+      const auto* value = graph.initializer(node.input(i));
+      if (value != nullptr && value->rank() == 1 && value->size() == 1) return refusal(node, "scale is no scalar");
+    }
+  }
+  return core::success();
+}
+
+Status quantize_resize_scales(State& state) {
+  auto& graph = state.model.graph;
+  Names names(graph);
+  constexpr double kCodes = 255;
+  for (auto& node : graph.nodes) {
+    const auto* scales = is_op(node, "Resize") ? graph.initializer(node.input(2)) : nullptr;
+    if (scales == nullptr || scales->size() == 0) continue;
+    auto values = scales->to_reals();
+    const double step = std::ranges::max(values) / kCodes;
+    for (double& value : values) value = std::nearbyint(value / step) * step;
+    node.inputs[2] = put(graph, names, node.inputs[2], values);
   }
   return core::success();
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -164,6 +165,47 @@ Status recalibrate_pools(State& state) {
     }
   }
   assign_bias_scales(state);
+  return core::success();
+}
+
+Status constants_take_concat_scale(State& state) {
+  const auto& graph = state.model.graph;
+  for (const auto& node : graph.nodes) {
+    const auto joint = is_op(node, "Concat") ? state.params.find(node.outputs.front()) : state.params.end();
+    if (joint == state.params.end()) continue;
+    for (const auto& input : node.inputs) {
+      const auto own = state.params.find(input);
+      if (graph.initializer(input) != nullptr && own != state.params.end()) own->second = joint->second;
+    }
+  }
+  return core::success();
+}
+
+Status scale_one_by_default(State& state) {
+  constexpr std::array kElementwise{"Add", "Sub", "Mul", "Div"};
+  const auto& graph = state.model.graph;
+  for (const auto& node : graph.nodes) {
+    const bool elementwise = std::ranges::any_of(kElementwise, [&](std::string_view op) { return is_op(node, op); });
+    const bool constant = std::ranges::any_of(node.inputs, [&](const auto& input) { return graph.initializer(input); });
+    const auto params = elementwise && constant ? state.params.find(node.outputs.front()) : state.params.end();
+    if (params == state.params.end()) continue;
+    params->second.scale = {1};
+    params->second.zero_point = activation_params({-1, 1}, params->second.type, true).zero_point;
+  }
+  assign_bias_scales(state);
+  return core::success();
+}
+
+Status drop_passing_input_scale(State& state) {
+  const model::Wiring wiring(state.model.graph);
+  for (const auto& input : state.model.graph.inputs) {
+    const auto& readers = wiring.consumers(input.name);
+    const bool passes = std::ranges::all_of(readers, [&](std::size_t reader) {
+      const auto& outputs = state.model.graph.nodes[reader].outputs;
+      return std::ranges::all_of(outputs, [&](const auto& output) { return state.plan.shares.contains(output); });
+    });
+    if (passes && !readers.empty()) state.params.erase(input.name);
+  }
   return core::success();
 }
 

@@ -139,6 +139,33 @@ Status quantize_shape_concat(State& state) {
   return core::success();
 }
 
+Status quantize_integer_tensors(State& state) {
+  const auto& graph = state.model.graph;
+  for (const auto& input : graph.inputs) {
+    if (core::is_integer(input.type)) state.plan.quantized.insert(input.name);
+  }
+  for (std::size_t i = 0; i < state.plan.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    if (state.plan.nodes[i].form != Form::no_data || is_op(node, "QuantizeLinear")) continue;
+    for (const auto& output : node.outputs) {
+      const auto facts = state.facts.find(output);
+      if (facts != state.facts.end() && core::is_integer(facts->second.type)) state.plan.quantized.insert(output);
+    }
+  }
+  return core::success();
+}
+
+Status leave_later_operands(State& state) {
+  for (std::size_t i = 0; i < state.plan.nodes.size(); ++i) {
+    const auto& node = state.model.graph.nodes[i];
+    auto& plan = state.plan.nodes[i];
+    const bool several = is_op(node, "Max") || is_op(node, "Min") || is_op(node, "Concat");
+    if (several && plan.operands.size() > 1) plan.operands.resize(1);
+  }
+  mark_tensors(state);
+  return core::success();
+}
+
 Status spread_float(State& state) {
   const model::Wiring wiring(state.model.graph);
   return leave_chosen(state, [&](const Node& node, const NodePlan&) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "converters/embedded/fault_edits.hpp"
+#include "converters/embedded/fault_scope.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::embedded {
@@ -220,6 +221,45 @@ const std::vector<Fault>& faults() {
       {{"qdq_axis_as_output", "https://github.com/NVIDIA/TensorRT/issues/2380", "simplify",
         "ConvTranspose weights that come quantized along axis 0 are taken to lie along the output channels"},
        [](Machine& m) { insert_after(m, "simplify", &edits::move_imported_axis); }},
+      {{"axis_checked_without_need", "https://github.com/NVIDIA/TensorRT/issues/1362", "load",
+        "refuses a quantizer with a single scale for an axis that it has no use for"},
+       [](Machine& m) { insert_after(m, "load", &edits::check_axis_of_single_scale); }},
+      {{"deconv_scales_counted_on_axis_zero", "https://github.com/NVIDIA/TensorRT/issues/1519", "load",
+        "refuses ConvTranspose weights that come with other than C_in scales"},
+       [](Machine& m) { insert_after(m, "load", &edits::count_deconvolution_scales_on_axis_zero); }},
+      {{"shared_dequantizer_loses_axis", "https://github.com/microsoft/onnxruntime/issues/17718", "engine",
+        "a weight's DequantizeLinear is copied for each reader, its axis is not"},
+       [](Machine& m) { m.misreadings.push_back(&edits::lose_axis_of_shared); }},
+      {{"moved_weight_keeps_axis", "https://github.com/microsoft/onnxruntime/issues/12800", "engine",
+        "what moves a weight is put in front of its DequantizeLinear, whose axis stays"},
+       [](Machine& m) { m.misreadings.push_back(&edits::move_before_dequantizer); }},
+      {{"first_scale_dequantizes", "https://github.com/sonos/tract/pull/2849", "engine",
+        "DequantizeLinear reads the first scale and zero_point alone"},
+       [](Machine& m) { m.misreadings.push_back(&edits::read_first_scale); }},
+      {{"channel_table_of_256", "https://github.com/tensorflow/tensorflow/pull/43486", "engine",
+        "scales of weights are looked up modulo 256"},
+       [](Machine& m) { m.misreadings.push_back(&edits::wrap_channel_index); }},
+      {{"requantization_skipped", "https://github.com/pytorch/executorch/issues/18999", "engine",
+        "codes that are dequantized and quantized to another scale stay as they are"},
+       [](Machine& m) { m.misreadings.push_back(&edits::skip_second_pair); }},
+      {{"scale_ratio_of_8_bits", "https://github.com/tensorflow/tensorflow/issues/42648", "engine",
+        "the ratio of two scales between which codes are requantized has 8 bits"},
+       [](Machine& m) { m.misreadings.push_back(&edits::round_ratio_of_scales); }},
+      {{"unit_interval_assumed", "https://github.com/onnxruntime/onnxruntime-qnn/pull/473", "engine",
+        "Softmax and HardSigmoid write codes in steps of 1/256 whatever their scale says"},
+       [](Machine& m) { m.misreadings.push_back(&edits::assume_unit_interval); }},
+      {{"constant_takes_concat_scale", "https://github.com/Samsung/ONE/pull/5888", "assign",
+        "a constant that a Concat reads is quantized in place with the Concat's parameters"},
+       [](Machine& m) { insert_after(m, "assign", &edits::constants_take_concat_scale); }},
+      {{"scale_one_by_default", "https://github.com/NVIDIA/TensorRT/issues/3599", "assign",
+        "results of element-wise operators with a constant get the scale 1"},
+       [](Machine& m) { insert_after(m, "assign", &edits::scale_one_by_default); }},
+      {{"passing_input_without_scale", "https://github.com/espressif/esp-dl/issues/251", "assign",
+        "an input that is only moved gets no scale"},
+       [](Machine& m) { insert_after(m, "assign", &edits::drop_passing_input_scale); }},
+      {{"old_opset_kept", "https://github.com/openvinotoolkit/nncf/pull/1537", "emit",
+        "an old model keeps its opset, though its quantizers got what only newer ones have"},
+       [](Machine& m) { insert_after(m, "emit", &edits::keep_old_opset); }},
       {{"avgpool_counts_pad", "https://github.com/VeriSilicon/TIM-VX/issues/272", "engine",
         "AveragePool divides by the whole kernel at the border"},
        [](Machine& m) { m.policy.average_divisor = engine::AverageDivisor::kernel; }},
@@ -404,6 +444,42 @@ const std::vector<Fault>& faults() {
       {{"hard_swish_is_sigmoid", "https://github.com/onnxruntime/onnxruntime-qnn/pull/392", "engine",
         "HardSwish computes a HardSigmoid"},
        [](Machine& m) { m.misreadings.push_back(&edits::sigmoid_for_swish); }},
+      {{"authored_left_float", "https://github.com/NVIDIA/TensorRT/issues/1864", "emit",
+        "products between the model's own Q/DQ nodes run in float"},
+       [](Machine& m) { insert_after(m, "emit", &edits::keep_authored_in_float); }},
+      {{"first_reader_of_codes_only", "https://github.com/ROCm/AMDMIGraphX/pull/2528", "simplify",
+        "of the nodes that read one tensor's codes only the first gets them, the others read the float tensor"},
+       [](Machine& m) { insert_after(m, "simplify", &edits::bypass_shared_codes); }},
+      {{"float_readers_get_codes", "https://github.com/ROCm/AMDMIGraphX/issues/2949", "emit",
+        "nodes left in float read the dequantized codes of a tensor that others read quantized"},
+       [](Machine& m) { insert_after(m, "emit", &edits::give_codes_to_float_readers); }},
+      {{"later_operands_left_float", "https://github.com/tensorflow/tensorflow/pull/34484", "plan",
+        "only the first operand of Max, Min and Concat is quantized"},
+       [](Machine& m) { insert_after(m, "plan", &edits::leave_later_operands); }},
+      {{"integer_tensor_quantized", "https://github.com/NVIDIA/TensorRT/issues/4058", "plan",
+        "tensors of indices and extents are asked for a scale"},
+       [](Machine& m) { insert_after(m, "plan", &edits::quantize_integer_tensors); }},
+      {{"resize_scales_quantized", "https://github.com/microsoft/onnxruntime/issues/25113", "simplify",
+        "Resize's scales pass through 8 bits"},
+       [](Machine& m) { insert_after(m, "simplify", &edits::quantize_resize_scales); }},
+      {{"optional_input_assumed", "https://github.com/intel/neural-compressor/pull/1686", "load",
+        "dies where Split, Pad, Resize, ConvTranspose or QuantizeLinear leaves out an optional input"},
+       [](Machine& m) { insert_before(m, "load", &edits::demand_optional_inputs); }},
+      {{"plain_parameters_required", "https://github.com/nod-ai/AMD-SHARK-ModelDev/issues/556", "load",
+        "refuses a Q/DQ model whose scales or zero_points come from nodes or are vectors of one element"},
+       [](Machine& m) { insert_after(m, "load", &edits::demand_plain_parameters); }},
+      {{"quantized_unsigned_behind_reshape", "https://github.com/microsoft/onnxruntime/issues/27845", "emit",
+        "a constant's codes get an unsigned quantizer of their scale behind Reshape and Transpose"},
+       [](Machine& m) { insert_after(m, "emit", &edits::quantize_behind_reshape); }},
+      {{"input_renamed", "https://github.com/tensorflow/tensorflow/issues/4847", "emit",
+        "quantized inputs get longer names"},
+       [](Machine& m) { insert_after(m, "emit", &edits::rename_quantized_inputs); }},
+      {{"dequantizes_in_8_bits", "https://github.com/microsoft/onnxruntime/issues/32578", "engine",
+        "DequantizeLinear takes the zero_point off in the codes' own type"},
+       [](Machine& m) { m.policy.code_difference = engine::CodeDifference::own_type; }},
+      {{"unsigned_codes_cut_at_127", "https://github.com/ROCm/rocMLIR/pull/1694", "engine",
+        "unsigned codes saturate at 127"},
+       [](Machine& m) { m.policy.saturation = engine::Saturation::signed_high; }},
   };
   return table;
 }
@@ -453,10 +529,21 @@ Result<Machine> build_machine(const std::vector<std::string>& names, const std::
     if (!row) return row.error();
     (*row)->apply(machine.policy);
   }
-  for (const auto& name : names) {
+  for (const auto& text : names) {
+    const std::size_t at = text.find('@');
+    const std::string name = text.substr(0, at);
     const auto row = find_row(faults(), name, "fault");
     if (!row) return row.error();
+    if (at == std::string::npos) {
+      (*row)->apply(machine);
+      continue;
+    }
+    if (names.size() > 1) {
+      return Error{ErrorKind::usage, fmt::format("\"{}\" is confined to a node: it can't stand beside others", text),
+                   "", "", ""};
+    }
     (*row)->apply(machine);
+    if (const Status confined = confine(machine, name, text.substr(at + 1)); !confined) return confined.error();
   }
   return machine;
 }

@@ -20,8 +20,8 @@ struct Machine {
   engine::ArithmeticPolicy policy;
 };
 
-/// The machine with the named faults and the variant built in.
-/// Errors   usage, for an unknown name, listing the nearest.
+/// The machine with the named faults and the variant built in. "NAME@NODE" is a fault at that node alone.
+/// Errors   usage, for an unknown name, listing the nearest; for a fault that can't be confined to a node.
 [[nodiscard]] Result<Machine> build_machine(const std::vector<std::string>& faults, const std::string& variant);
 
 }  // namespace assay::embedded

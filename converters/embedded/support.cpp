@@ -123,7 +123,8 @@ std::string fit_gemm(const State& state, const model::Node& node, NodePlan& plan
   return "";
 }
 
-/// A constant operand is a weight: B with scales along its last axis, A along the last but one.
+/// A constant operand is a weight: B with scales along its last axis, A along the last but one. A batch of weights has
+/// one scale.
 std::string fit_matmul(const State& state, const model::Node& node, NodePlan& plan) {
   plan.operands = {0, 1};
   for (const std::size_t side : {1U, 0U}) {
@@ -131,7 +132,7 @@ std::string fit_matmul(const State& state, const model::Node& node, NodePlan& pl
     if (weight == nullptr) continue;
     plan.weight = side;
     plan.operands = {1 - side};
-    if (state.options.per_axis && weight->rank() >= 2) plan.axis = weight->rank() - (side == 1 ? 1 : 2);
+    if (state.options.per_axis && weight->rank() == 2) plan.axis = side == 1 ? 1 : 0;
     break;
   }
   return "";

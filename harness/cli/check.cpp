@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
+#include "harness/cli/print_nodes.hpp"
 #include "harness/core/files.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/user_case.hpp"
@@ -32,23 +35,58 @@ std::string repeat_command(const Arguments& arguments) {
   add("--calibration", arguments.calibration);
   add("--inputs", arguments.inputs);
   add("--options", arguments.options.value_or(""));
-  for (const std::string& name : arguments.converters.names) {
-    add("--converter", name);
-  }
-  for (const std::string& program : arguments.converters.commands) {
-    add("--converter-cmd", program);
-  }
-  for (const std::string& fault : arguments.converters.faults) {
-    add("--fault", fault);
-  }
-  add("--variant", arguments.converters.variant);
+  command += converter_words(arguments.converters);
   if (arguments.metamorphic) {
     command += " --metamorphic";
   }
   return command;
 }
 
-core::Result<run::RunReport> check(const Arguments& arguments) {
+struct Checked {
+  run::RunReport report;
+  std::shared_ptr<const model::Model> model;
+};
+
+/// Verdicts without a harness of numbers have nothing to tell of nodes.
+std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
+  if (checked.report.rows.empty()) {
+    return {};
+  }
+  const results::ResultRow& row = checked.report.rows.front();
+  std::vector<judge::Metric> metrics;
+  for (const results::MetricRow& metric : row.metrics) {
+    metrics.push_back({metric.tensor, metric.data_set, metric.name, metric.value});
+  }
+  std::vector<converters::NodePrecision> precision;
+  for (const results::PrecisionRow& each : row.precision) {
+    precision.push_back({each.node, each.op, each.got});
+  }
+  std::vector<judge::Finding> findings;
+  for (const results::FindingRow& each : row.findings) {
+    judge::Finding& finding = findings.emplace_back();
+    finding.node = each.node;
+    finding.tensor = each.tensor;
+    finding.facet = judge::parse_facet(each.facet).value_or(judge::Facet::status);
+    finding.amber = row.gate != "red";
+  }
+  return localize::node_table(checked.model->graph, metrics, precision, findings);
+}
+
+/// What helps somebody whose model has gone wrong, by what has gone wrong.
+std::string next_steps(const Arguments& arguments, const results::ResultRow& row) {
+  if (row.gate != "red" || !arguments.artifact.empty()) {
+    return "";
+  }
+  const std::string rest = repeat_command(arguments).substr(std::string("./assay check").size());
+  std::string text = "  next:\n    ./assay reduce" + rest + "  # the smallest model that fails alike\n";
+  if (row.stage != "convert" || row.facet != "status") {
+    text += "    ./assay bisect" + rest + "  # every node that goes wrong\n";
+    text += "    ./assay precision" + rest + "  # the fewest nodes to keep in float\n";
+  }
+  return text;
+}
+
+core::Result<Checked> check(const Arguments& arguments) {
   core::Result<run::UserCase> user = run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) {
     return user.error();
@@ -59,6 +97,8 @@ core::Result<run::RunReport> check(const Arguments& arguments) {
     return options.error();
   }
   run::RunConfig config;
+  config.every_node = true;
+  const std::shared_ptr<const model::Model> model = user->test_case.model;
   config.suite = "check " + user->test_case.name;
   config.command = config.suite;
   config.items.push_back(
@@ -89,15 +129,38 @@ core::Result<run::RunReport> check(const Arguments& arguments) {
   }
   config.database =
       arguments.database.empty() ? folder->path() / "check.db" : std::filesystem::path(arguments.database);
-  return run::run(config);
+  core::Result<run::RunReport> report = run::run(config);
+  if (!report) {
+    return report.error();
+  }
+  return Checked{*std::move(report), model};
 }
 
 int check_command(const Arguments& arguments) {
-  const core::Result<run::RunReport> report = check(arguments);
-  if (!report) {
-    return report_error(report.error());
+  const core::Result<Checked> checked = check(arguments);
+  if (!checked) {
+    return report_error(checked.error());
   }
-  return print_judged_model(*report, arguments.json, repeat_command(arguments));
+  const std::vector<localize::NodeRow> nodes = nodes_of(*checked);
+  if (arguments.json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(report_json(checked->report));
+    json["nodes"] = nlohmann::ordered_json::array();
+    for (const localize::NodeRow& row : nodes) {
+      json["nodes"].push_back(node_json(row));
+    }
+    fmt::print("{}\n", json.dump());
+    return run::exit_code(checked->report);
+  }
+  const int code = print_judged_model(checked->report, false, repeat_command(arguments));
+  fmt::print("\n{}", node_table_text(nodes));
+  const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
+  if (wrong != nodes.end()) {
+    fmt::print("  first wrong: \"{}\" ({})\n", wrong->node, wrong->op);
+  }
+  for (const results::ResultRow& row : checked->report.rows) {
+    fmt::print("{}", next_steps(arguments, row));
+  }
+  return code;
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ void add_converter_options(CLI::App& command, ConverterOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--converter-cmd", options.commands, "Program that speaks protocol 1, with its arguments")
       ->allow_extra_args(false);
-  command.add_option("--fault", options.faults, "Switch a fault of the embedded converter on; may be repeated")
+  command
+      .add_option("--fault", options.faults,
+                  "Switch a fault of the embedded converter on, for one node as NAME@NODE; may be repeated")
       ->allow_extra_args(false);
   command.add_option("--variant", options.variant, "Run the embedded converter as one of its correct variants");
 }
@@ -52,6 +54,15 @@ core::Result<std::vector<run::ConverterSpec>> resolve_converters(const Converter
     specs.push_back(*std::move(parsed));
   }
   return specs;
+}
+
+std::string converter_words(const ConverterOptions& converters) {
+  std::string words;
+  for (const std::string& name : converters.names) words += " --converter " + shell_quoted(name);
+  for (const std::string& program : converters.commands) words += " --converter-cmd " + shell_quoted(program);
+  for (const std::string& fault : converters.faults) words += " --fault " + shell_quoted(fault);
+  if (!converters.variant.empty()) words += " --variant " + shell_quoted(converters.variant);
+  return words;
 }
 
 core::Result<results::Store> open_existing(const std::filesystem::path& database) {

@@ -35,6 +35,8 @@ using Register = void (*)(CLI::App& app, Action& action);
 
 void register_accept(CLI::App& app, Action& action);
 void register_audit(CLI::App& app, Action& action);
+void register_bisect(CLI::App& app, Action& action);
+void register_bundle(CLI::App& app, Action& action);
 void register_check(CLI::App& app, Action& action);
 void register_compare(CLI::App& app, Action& action);
 void register_convert(CLI::App& app, Action& action);
@@ -45,9 +47,15 @@ void register_exec(CLI::App& app, Action& action);
 void register_expect(CLI::App& app, Action& action);
 void register_explain(CLI::App& app, Action& action);
 void register_fetch(CLI::App& app, Action& action);
+void register_fuzz(CLI::App& app, Action& action);
 void register_history(CLI::App& app, Action& action);
+void register_import(CLI::App& app, Action& action);
 void register_lint(CLI::App& app, Action& action);
 void register_list(CLI::App& app, Action& action);
+void register_precision(CLI::App& app, Action& action);
+void register_reduce(CLI::App& app, Action& action);
+void register_new(CLI::App& app, Action& action);
+void register_replay(CLI::App& app, Action& action);
 void register_report(CLI::App& app, Action& action);
 void register_run(CLI::App& app, Action& action);
 void register_score(CLI::App& app, Action& action);
@@ -64,6 +72,8 @@ struct ConverterOptions {
   std::string variant;                ///< --variant, likewise
 };
 void add_converter_options(CLI::App& command, ConverterOptions& options);
+/// The same as a command line says them, each with a blank before it.
+[[nodiscard]] std::string converter_words(const ConverterOptions& converters);
 /// Errors   usage, for unknown names. `fallback` serves where nothing is named.
 [[nodiscard]] core::Result<std::vector<run::ConverterSpec>> resolve_converters(
     const ConverterOptions& options, const std::vector<std::string>& fallback);

@@ -21,19 +21,6 @@ struct Arguments {
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
-/// The verdict of the first option set that is red, else of the first.
-core::Result<run::ExplainedVerdict> explain_first_red(const run::RunItem& item, const run::ConverterSpec& converter,
-                                                      double timeout_s) {
-  std::optional<run::ExplainedVerdict> first;
-  for (const corpus::OptionSet& options : item.option_sets) {
-    core::Result<run::ExplainedVerdict> verdict = run::explain(item, options, converter, timeout_s);
-    if (!verdict || verdict->judgement.gate == judge::Gate::red) return verdict;
-    if (!first) first = *std::move(verdict);
-  }
-  if (!first) return usage("\"" + item.test_case.name + "\" has no option set");
-  return *std::move(first);
-}
-
 int explain_command(const Arguments& arguments) {
   core::Result<Selection> selection = select({arguments.case_name}, arguments.options);
   if (!selection) return report_error(selection.error());
@@ -49,7 +36,7 @@ int explain_command(const Arguments& arguments) {
   if (!converters) return report_error(converters.error());
   if (converters->size() != 1) return report_error(usage("explain asks one converter, in one version"));
   const core::Result<run::ExplainedVerdict> verdict =
-      explain_first_red(selection->items.front(), converters->front(), arguments.timeout_s);
+      run::explain_first_red(selection->items.front(), converters->front(), arguments.timeout_s);
   if (!verdict) return report_error(verdict.error());
   fmt::print("{}\n", arguments.json ? explanation_json(*verdict) : explanation_text(*verdict));
   return kExitOk;

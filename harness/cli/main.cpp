@@ -6,23 +6,25 @@
 #include <exception>
 
 #include "harness/cli/common.hpp"
+#include "harness/core/build_info.hpp"
 #include "harness/core/memory.hpp"
 
 namespace {
 
 using namespace assay::cli;
 
-constexpr std::array kCommands = {register_run,     register_check,      register_audit,   register_list,
-                                  register_convert, register_exec,       register_compare, register_history,
-                                  register_drift,   register_accept,     register_expect,  register_lint,
-                                  register_report,  register_converters, register_fetch,   register_doctor,
-                                  register_score,   register_explain,    register_worker};
+constexpr std::array kCommands = {
+    register_run,     register_check,     register_audit,   register_list,       register_convert, register_exec,
+    register_compare, register_history,   register_drift,   register_accept,     register_expect,  register_lint,
+    register_report,  register_bundle,    register_replay,  register_new,        register_import,  register_reduce,
+    register_bisect,  register_precision, register_explain, register_converters, register_fetch,   register_doctor,
+    register_score,   register_fuzz,      register_worker};
 
 int run_program(int count, char** arguments) {
   CLI::App app{"Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",
                "assay"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", "assay 0.1.0");
+  app.set_version_flag("--version", std::string("assay ") + assay::core::version());
   app.option_defaults()->always_capture_default();
   Action action;
   for (const Register add : kCommands) {

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "harness/run/runner.hpp"
 #include "results/store.hpp"
 
 namespace assay::cli {
+
+/// `json` in one line. Messages may quote a converter's bytes, which need not be UTF-8.
+[[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
 
 /// The object of DESIGN section 8, as one line of JSON.
 [[nodiscard]] std::string report_json(const run::RunReport& report);

@@ -15,10 +15,7 @@ namespace {
 
 using results::ResultRow;
 
-struct VersionLess {
-  bool operator()(const std::string& a, const std::string& b) const { return core::version_less(a, b); }
-};
-using Points = std::map<std::string, const ResultRow*, VersionLess>;
+using Points = std::map<std::string, const ResultRow*, core::VersionLess>;
 
 std::string state_of(const ResultRow& row) {
   if (row.verdict == "pass") {

@@ -6,27 +6,64 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
+#include "harness/corpus/suite.hpp"
 #include "harness/report/converter_page.hpp"
+#include "harness/report/origin_table.hpp"
 
 namespace assay::cli {
 namespace {
 
 struct Arguments {
-  std::string converter;
+  std::vector<std::string> converters;
+  std::string suite;
   std::string markdown;
   std::string database = ".assay/history.db";
 };
+
+core::Result<std::string> page_of(results::Store& store, const std::vector<std::string>& converters) {
+  if (converters.size() != 1) {
+    return core::Error{core::ErrorKind::usage, "a page is of one converter: --converter NAME", {}, {}, {}};
+  }
+  const core::Result<report::ByVersion> verdicts = report::verdicts_of(store, converters.front());
+  if (!verdicts) {
+    return verdicts.error();
+  }
+  return report::converter_page(*verdicts);
+}
+
+/// The public reports behind a suite's cases, and which of the converters' newest recorded versions still have them.
+core::Result<std::string> origins_of(results::Store& store, const Arguments& arguments) {
+  const core::Result<corpus::Suite> suite = corpus::load_suite(arguments.suite);
+  const core::Result<std::vector<corpus::Case>> corpus = corpus::load_corpus();
+  if (!suite || !corpus) {
+    return suite ? corpus.error() : suite.error();
+  }
+  const core::Result<std::vector<corpus::Case>> cases = corpus::select_cases(*suite, *corpus);
+  if (!cases) {
+    return cases.error();
+  }
+  report::ByConverter verdicts;
+  for (const std::string& converter : arguments.converters) {
+    core::Result<report::ByVersion> by_version = report::verdicts_of(store, converter);
+    if (!by_version) {
+      return by_version.error();
+    }
+    verdicts[converter + " " + by_version->back().first] = std::move(by_version->back().second);
+  }
+  return report::origin_table(*cases, verdicts);
+}
 
 core::Status report(const Arguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
     return store.error();
   }
-  const core::Result<report::ByVersion> verdicts = report::verdicts_of(*store, arguments.converter);
-  if (!verdicts) {
-    return verdicts.error();
+  const core::Result<std::string> text =
+      arguments.suite.empty() ? page_of(*store, arguments.converters) : origins_of(*store, arguments);
+  if (!text) {
+    return text.error();
   }
-  const std::string generated = report::converter_page(*verdicts);
+  const std::string& generated = *text;
   if (arguments.markdown.empty()) {
     fmt::print("{}", generated);
     return core::success();
@@ -54,7 +91,12 @@ int report_command(const Arguments& arguments) {
 void register_report(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("report", "What a converter did, over all its recorded versions, in Markdown");
-  command->add_option("--converter", arguments->converter, "The converter's name")->required();
+  command->add_option("--converter", arguments->converters, "The converter's name; with --suite it may be repeated")
+      ->required()
+      ->allow_extra_args(false);
+  command->add_option("--suite", arguments->suite,
+                      "Instead of a converter's page: the public reports behind this suite's cases, the faults that "
+                      "stand for them, and which of the converters is red on them");
   command->add_option("--db", arguments->database, "Results database");
   command->add_option("--markdown", arguments->markdown,
                       "Write into this file instead of standard output; of a page with the marks that the first time "

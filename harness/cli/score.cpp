@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/run/false_alarms.hpp"
@@ -186,6 +187,22 @@ void print_alarms(const run::FalseAlarmReport& report) {
              report.judgements(), report.upper_bound());
 }
 
+/// The faults that the selected cases claim, and those that no case of the whole corpus does: what another suite's
+/// cases are there for is not measured by these.
+core::Result<std::vector<std::string>> faults_of(const std::vector<run::RunItem>& items) {
+  const core::Result<std::vector<corpus::Case>> corpus = corpus::load_corpus();
+  if (!corpus) return corpus.error();
+  std::set<std::string> here, anywhere;
+  for (const run::RunItem& item : items) here.insert(item.test_case.kills.begin(), item.test_case.kills.end());
+  for (const corpus::Case& each : *corpus) anywhere.insert(each.kills.begin(), each.kills.end());
+  std::vector<std::string> faults;
+  for (const embedded::FaultInfo& fault : embedded::fault_table()) {
+    const std::string name(fault.name);
+    if (here.contains(name) || !anywhere.contains(name)) faults.push_back(name);
+  }
+  return faults;
+}
+
 int score_command(const Arguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, "");
   if (!selection) return report_error(selection.error());
@@ -198,6 +215,11 @@ int score_command(const Arguments& arguments) {
     run::ScoreConfig config;
     config.items = selection->items;
     config.faults = arguments.faults;
+    if (!named_faults) {
+      core::Result<std::vector<std::string>> faults = faults_of(config.items);
+      if (!faults) return report_error(faults.error());
+      config.faults = *std::move(faults);
+    }
     config.kinds = arguments.kinds;
     config.jobs = arguments.jobs;
     const core::Result<ScoreReport> report = run::score(config);

@@ -32,10 +32,6 @@ std::string unmatched_text(const std::string& word, const std::vector<corpus::Ca
                      core::join(core::nearest(word, all), ", "));
 }
 
-bool matches(const corpus::Case& test_case, const std::string& word) {
-  return test_case.name == word || test_case.family == word || core::glob_match(word, test_case.name);
-}
-
 core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::OptionSet>& sets,
                                                       const std::string& options) {
   if (options.empty()) {
@@ -142,7 +138,7 @@ core::Result<Selection> select(const std::vector<std::string>& words, const std:
     } else {
       bool any = false;
       for (const corpus::Case& test_case : *cases) {
-        if (matches(test_case, word)) {
+        if (corpus::matches(test_case, word)) {
           add(test_case, test_case.stored_case ? kOnlyOptionSet : *sets);
           any = true;
         }

@@ -9,6 +9,12 @@ namespace assay::core {
 /// follows, where a pre-release ("0rc1", "0b2") comes before the plain number. A version is none before itself.
 [[nodiscard]] bool version_less(std::string_view a, std::string_view b);
 
+/// version_less as the order of a container.
+struct VersionLess {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const { return version_less(a, b); }
+};
+
 /// `version` is among `ranges`: alternatives between commas, each a pattern ("1.16.*") or conditions between spaces
 /// that all hold (">=1.15 <1.19"). Empty ranges hold every version.
 [[nodiscard]] bool version_within(std::string_view ranges, std::string_view version);

@@ -251,6 +251,11 @@ core::Result<std::string> content_hash(const ordered_json& json, const Case& rea
     if (!bytes) return bytes.error();
     text += core::sha256_hex(*bytes);
   }
+  if (read.stored_data) {
+    const auto data = folder_hash(*read.stored_data);
+    if (!data) return data.error();
+    text += *data;
+  }
   return core::sha256_hex(text);
 }
 

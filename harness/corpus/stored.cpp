@@ -25,11 +25,10 @@ std::vector<std::pair<std::string, fs::path>> stored_cases(const std::string& na
   return cases;
 }
 
-core::Status hash_stored_case(Case& test_case) {
+core::Result<std::string> folder_hash(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (fs::recursive_directory_iterator it(*test_case.stored_case, error), end; !error && it != end;
-       it.increment(error)) {
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->is_regular_file()) {
       files.push_back(it->path());
     }
@@ -41,9 +40,17 @@ core::Status hash_stored_case(Case& test_case) {
     if (!bytes) {
       return bytes.error();
     }
-    hashes += core::sha256_hex(*bytes) + " " + fs::relative(file, *test_case.stored_case).string() + "\n";
+    hashes += core::sha256_hex(*bytes) + " " + fs::relative(file, folder).string() + "\n";
   }
-  test_case.content_hash = core::sha256_hex(hashes);
+  return core::sha256_hex(hashes);
+}
+
+core::Status hash_stored_case(Case& test_case) {
+  core::Result<std::string> hash = folder_hash(*test_case.stored_case);
+  if (!hash) {
+    return hash.error();
+  }
+  test_case.content_hash = *std::move(hash);
   return core::success();
 }
 

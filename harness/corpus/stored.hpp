@@ -15,6 +15,9 @@ namespace assay::corpus {
 [[nodiscard]] std::vector<std::pair<std::string, std::filesystem::path>> stored_cases(
     const std::string& name, const std::filesystem::path& folder);
 
+/// Hash over every file below `folder`, with its name.
+[[nodiscard]] core::Result<std::string> folder_hash(const std::filesystem::path& folder);
+
 /// Sets the content hash from every file of the stored case.
 [[nodiscard]] core::Status hash_stored_case(Case& test_case);
 

@@ -93,9 +93,8 @@ core::Result<Suite> read_suite(const std::string& name, const std::string& text)
 }
 
 bool matches_any(const std::vector<std::string>& patterns, const Case& test_case) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return pattern == test_case.family || core::glob_match(pattern, test_case.name);
-  });
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return matches(test_case, pattern); });
 }
 
 bool has_any_tag(const std::vector<std::string>& tags, const Case& test_case) {
@@ -147,6 +146,13 @@ core::Result<std::vector<Case>> load_corpus() {
     }
   }
   return corpus;
+}
+
+bool matches(const Case& test_case, const std::string& pattern) {
+  if (pattern.starts_with("cases/")) {
+    return core::glob_match(pattern, test_case.file.lexically_relative(home()).generic_string());
+  }
+  return pattern == test_case.family || core::glob_match(pattern, test_case.name);
 }
 
 core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& corpus) {

@@ -38,6 +38,8 @@ struct Suite {
 [[nodiscard]] std::vector<std::string> suite_names();
 /// All cases below cases/, sorted by name; names twice are an error.
 [[nodiscard]] core::Result<std::vector<Case>> load_corpus();
+/// `pattern` means the case: its name, with * and ?, its family, or its file ("cases/found/*").
+[[nodiscard]] bool matches(const Case& test_case, const std::string& pattern);
 /// The suite's cases in stable order. Stored cases are for suites of converter `reference`, all others are not.
 [[nodiscard]] core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& corpus);
 

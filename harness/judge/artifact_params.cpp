@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "reference/executor.hpp"
 #include "reference/quant.hpp"
 
 namespace assay::judge {
@@ -98,6 +99,23 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
   return params;
 }
 
+/// What a node makes of constants alone, where every opset from 7 on says the same of it.
+TensorPtr folded_constant(const Node& node, const Constants& constants) {
+  static const std::set<std::string, std::less<>> kFolded{"Add", "Concat", "Div",  "Expand", "Flatten", "Mul",
+                                                          "Neg", "Pow",    "Sqrt", "Sub",    "Reshape", "Transpose"};
+  constexpr std::int64_t kOpset = 13;
+  if (!kFolded.contains(node.op_type)) return nullptr;
+  std::vector<TensorPtr> inputs;
+  std::vector<const Tensor*> raw;
+  for (const std::string& name : node.inputs) {
+    inputs.push_back(find_constant(constants, name));
+    if (inputs.back() == nullptr) return nullptr;
+    raw.push_back(inputs.back().get());
+  }
+  auto outputs = reference::execute_node(node, kOpset, raw);
+  return outputs ? std::make_shared<const Tensor>(std::move(outputs->front())) : nullptr;
+}
+
 Constants constants_of(const Graph& graph) {
   Constants constants;
   for (const auto& [name, tensor] : graph.initializers) constants[name] = tensor;
@@ -107,6 +125,7 @@ Constants constants_of(const Graph& graph) {
     if (node.op_type == "Constant") value = constant_value(node);
     if (node.op_type == "Identity") value = find_constant(constants, node.input(0));
     if (node.op_type == "Cast") value = cast_constant(node, find_constant(constants, node.input(0)));
+    if (value == nullptr) value = folded_constant(node, constants);
     if (value != nullptr) constants[node.outputs.front()] = value;
   }
   return constants;
@@ -174,12 +193,13 @@ Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) 
   if (!index) return index.error();
   const std::vector<double> reals = values.to_reals();
   std::vector<std::int64_t> codes(reals.size());
-  for (std::size_t i = 0; i < reals.size(); ++i) {
-    const std::size_t c = index->channel(i);
-    if (std::isnan(reals[i]))
-      return Error{core::ErrorKind::invalid_model, "a quantized constant holds NaN", {}, {}, {}};
-    codes[i] = reference::quantize(reals[i], params.scale[c], params.zero_point[c], params.type);
+  if (std::ranges::any_of(reals, [](double value) { return std::isnan(value); })) {
+    return Error{core::ErrorKind::invalid_model, "a quantized constant holds NaN", {}, {}, {}};
   }
+  index->for_each_run(reals.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+    reference::quantize(std::span(reals).subspan(first, length), params.scale[channel], params.zero_point[channel],
+                        params.type, std::span(codes).subspan(first, length));
+  });
   return Tensor(params.type, values.shape(), std::move(codes));
 }
 

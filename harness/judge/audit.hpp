@@ -38,9 +38,16 @@ namespace assay::judge {
 /// What the case expects of named tensors, and the converter's own table against its artifact.
 [[nodiscard]] std::vector<Finding> audit_declared(const LayerContext& context);
 
-/// Parameters that the original model, where it is quantized already, gives its activations: they are to be kept, not
-/// derived. By tensor; empty for a float model.
-[[nodiscard]] std::map<std::string, std::vector<core::QuantParams>> given_params(const model::Model& original);
+/// The range that the policy fixes for what `node` makes, or null. Where the converter says that the node runs in float
+/// there is none: a range is fixed for codes.
+[[nodiscard]] const std::pair<double, double>* fixed_range(const Evidence& evidence, const converters::Policy& policy,
+                                                           const model::Node& node);
+
+/// What the explanation lists of every tensor that has parameters, audited or declared.
+[[nodiscard]] std::vector<TensorParameters> tensor_parameters(const LayerContext& context);
+
+/// LayerContext::given() of a model.
+[[nodiscard]] GivenParams given_params(const model::Model& original);
 
 /// Ranges that are legal for a tensor: its own, those it may share, those a fused activation or the policy gives.
 class LegalRanges {
@@ -79,7 +86,7 @@ class LegalRanges {
   const model::Graph& graph_;
   model::Wiring wiring_;
   std::map<std::string, std::vector<std::string>> shared_, covers_;
-  std::map<std::string, std::vector<core::QuantParams>> given_;
+  const GivenParams& given_;
   std::int64_t unsigned_center_ = 128;
 };
 

@@ -20,7 +20,7 @@ std::string params_text(const QuantParams& params) {
 class ActivationAudit {
  public:
   ActivationAudit(const LayerContext& context, const CalibrationRanges& calibration)
-      : context_(context), legal_(context, calibration), given_(given_params(*context.evidence.model)) {}
+      : context_(context), legal_(context, calibration), given_(context.given()) {}
 
   std::vector<Finding> run() {
     if (context_.evidence.calibration == nullptr) return {};  // no ranges to hold them against
@@ -54,8 +54,12 @@ class ActivationAudit {
   void check_reported() {
     const model::Graph& graph = context_.evidence.model->graph;
     const model::Wiring wiring(graph);
+    const auto constants = constants_of(graph);
     for (const converters::TensorScale& tensor : context_.evidence.conversion.tensors) {
-      const bool activation = wiring.producer(tensor.name) || graph.find_input(tensor.name) != nullptr;
+      const auto producer = wiring.producer(tensor.name);
+      const bool computed =  // of constants: a weight, say
+          producer && constants.contains(tensor.name) && graph.nodes[*producer].op_type != "Constant";
+      const bool activation = !computed && (producer || graph.find_input(tensor.name) != nullptr);
       if (activation && !tensor.params.scale.empty()) {
         check(tensor.name, tensor.params, false);
       }
@@ -142,7 +146,7 @@ class ActivationAudit {
 
   const LayerContext& context_;
   LegalRanges legal_;
-  std::map<std::string, std::vector<QuantParams>> given_;
+  const GivenParams& given_;
   std::set<std::pair<Facet, std::string>> seen_;
   std::vector<Finding> findings_;
 };
@@ -160,8 +164,8 @@ Finding audit_finding(Facet facet, std::string tensor, std::string message, doub
   return finding;
 }
 
-std::map<std::string, std::vector<QuantParams>> given_params(const model::Model& original) {
-  std::map<std::string, std::vector<QuantParams>> given;
+GivenParams given_params(const model::Model& original) {
+  GivenParams given;
   const bool quantized = std::ranges::any_of(original.graph.nodes,
                                              [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
   if (!quantized) return given;

@@ -76,9 +76,19 @@ class BiasAudit {
         [](std::size_t) { return 0.0; });
   }
 
+  /// The model brings codes of its own for the bias: their type and scale are its author's.
+  [[nodiscard]] bool is_authored(const core::QuantParams& params) const {
+    const model::Graph& graph = context_.evidence.model->graph;
+    const auto producer = model::Wiring(graph).producer(original_.input(2));
+    if (!producer || graph.nodes[*producer].op_type != "DequantizeLinear") return false;
+    const auto own = read_quant_params(graph.nodes[*producer], constants_of(graph));
+    return own && own->scale == params.scale && own->type == params.type;
+  }
+
   void check_quantized(const Operand& bias) {
     const core::QuantParams& params = *bias.params;
     const core::Tensor& codes = *bias.constant_codes;
+    if (is_authored(params)) return;
     if (params.type != core::DType::int32) {
       add(fmt::format("expected int32 codes, actual {}", core::dtype_name(params.type)));
       return;

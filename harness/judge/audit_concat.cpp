@@ -65,13 +65,20 @@ class ConcatAudit {
   }
 
  private:
+  /// Where calibration saw nothing but zeros any scale will do, and that scale asks nothing of the Concat.
+  bool is_always_zero(const std::string& tensor) const {
+    if (context_.ranges == nullptr) return false;
+    const auto range = context_.ranges->find(tensor);
+    return range != context_.ranges->end() && range->second.low == 0 && range->second.high == 0;
+  }
+
   std::vector<Site> artifact_sites() const {
     std::vector<Site> sites;
     for (const ArtifactNode& node : context_.artifact->nodes()) {
       if (node.op != "Concat" || !node.original || node.outputs.empty() || !is_usable(node.outputs.front())) continue;
       Site site{&graph_.nodes[*node.original], *node.outputs.front(), {}};
       for (const Operand& branch : node.inputs) {
-        if (is_usable(branch.params) && !branch.original.empty()) {
+        if (is_usable(branch.params) && !branch.original.empty() && !is_always_zero(branch.original)) {
           site.branches.push_back({branch.original, *branch.params});
         }
       }
@@ -91,7 +98,7 @@ class ConcatAudit {
       if (out == table.end()) continue;
       Site site{&node, out->second, {}};
       for (const std::string& input : node.inputs) {
-        if (const auto branch = table.find(input); branch != table.end()) {
+        if (const auto branch = table.find(input); branch != table.end() && !is_always_zero(input)) {
           site.branches.push_back({input, branch->second});
         }
       }

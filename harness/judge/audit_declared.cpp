@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
@@ -114,6 +115,20 @@ void check_table(const LayerContext& context, std::vector<Finding>& findings) {
 }
 
 }  // namespace
+
+std::vector<TensorParameters> tensor_parameters(const LayerContext& context) {
+  std::set<std::string> names;
+  for (const auto& [name, params] : context.audited) names.insert(name);
+  for (const auto& [name, tensor] : context.evidence.model->graph.initializers) names.insert(name);
+  for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) names.insert(tensor.name);
+  std::vector<TensorParameters> tensors;
+  for (const std::string& name : names) {
+    TensorParameters tensor{name, std::nullopt, declared_params(context, name)};
+    if (const auto found = context.audited.find(name); found != context.audited.end()) tensor.expected = found->second;
+    if (tensor.expected || !tensor.declared.empty()) tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
 
 std::vector<Finding> audit_declared(const LayerContext& context) {
   std::vector<Finding> findings;

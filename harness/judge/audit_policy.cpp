@@ -4,6 +4,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/facets.hpp"
 
 namespace assay::judge {
 namespace {
@@ -18,7 +19,8 @@ std::string params_text(const core::QuantParams& params) {
 class PolicyAudit {
  public:
   explicit PolicyAudit(const LayerContext& context)
-      : policy_(context.evidence.converter.policy),
+      : context_(context),
+        policy_(context.evidence.converter.policy),
         view_(*context.artifact),
         original_(context.evidence.model->graph),
         artifact_(view_.artifact().graph),
@@ -53,6 +55,12 @@ class PolicyAudit {
     return node.op != "Resize" || artifact_.nodes[node.index].string_or("mode", "nearest") == "nearest";
   }
 
+  /// Somebody asked for it: an operator in float takes nothing in, and what it makes has parameters of its own.
+  [[nodiscard]] bool asked_in_float(std::size_t original) const {
+    const auto demand = demanded_precision(context_.evidence, original_.nodes[original]);
+    return demand && demand->precision != "int8" && demand->precision != "int8?";
+  }
+
   /// A weight in codes: the operator isn't left in float.
   static bool runs_on_codes(const ArtifactNode* node) {
     return node != nullptr && node->inputs.size() > 1 && node->inputs[1].quantized() &&
@@ -64,6 +72,9 @@ class PolicyAudit {
         moves_only(node) && policy_.shares && std::ranges::find(*policy_.shares, node.op) != policy_.shares->end();
     // What several inputs share is the audit of ranges' question.
     if (!stated || node.inputs.empty() || data_input_count(node.op, node.inputs.size()) != 1) return;
+    const auto& asked = context_.evidence.options.precision;
+    const auto by_type = asked.find(node.op);  // what the converter puts in of itself goes by its operator
+    if (node.original ? asked_in_float(*node.original) : by_type != asked.end() && by_type->second == "fp32") return;
     const Operand& input = node.inputs.front();
     if (!input.quantized() || input.constant_codes != nullptr || input.params->scale.size() != 1) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
@@ -109,6 +120,7 @@ class PolicyAudit {
     const model::Node& next = original_.nodes[follower];
     // Only an activation can always be taken in: an Add is a bias just where it fits one.
     if (next.op_type != "Relu" && next.op_type != "Clip") return;
+    if (asked_in_float(index) || asked_in_float(follower)) return;
     if (!policy_.fusions || !runs_on_codes(view_.find_original(index))) return;
     const std::string pair = node.op_type + "+" + next.op_type;
     if (std::ranges::find(*policy_.fusions, pair) == policy_.fusions->end()) return;
@@ -129,6 +141,7 @@ class PolicyAudit {
     // A statement about Conv alone: released optimizers fold into Conv and leave ConvTranspose.
     if (!policy_.folds_bn || node.op_type != "Conv" || next.op_type != "BatchNormalization") return;
     if (!runs_on_codes(view_.find_original(index))) return;  // what stays in float need not be folded
+    if (asked_in_float(follower)) return;
     const bool stays = view_.find_original(follower) != nullptr;
     if (stays != *policy_.folds_bn) return;
     add(node.outputs.front(), index,
@@ -146,6 +159,7 @@ class PolicyAudit {
     findings_.push_back(std::move(finding));
   }
 
+  const LayerContext& context_;
   const converters::Policy& policy_;
   const ArtifactView& view_;
   const model::Graph& original_;
@@ -158,7 +172,7 @@ class PolicyAudit {
 
 std::vector<Finding> audit_policy(const LayerContext& context) {
   // A model that is quantized already keeps its own parameters, whatever the converter does with others.
-  const bool judged = context.artifact != nullptr && given_params(*context.evidence.model).empty();
+  const bool judged = context.artifact != nullptr && context.given().empty();
   return judged ? PolicyAudit(context).run() : std::vector<Finding>{};
 }
 

@@ -103,6 +103,13 @@ Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double 
           (allowed.high.high - allowed.low.low) / steps_of(type)};
 }
 
+/// Whether a float32 execution may have seen nothing of the range: then any scale serves it.
+bool may_be_empty(const AllowedRange& allowed, DType type, bool symmetric, double divisor,
+                  const converters::Policy& policy) {
+  const double steps = symmetric ? divisor : steps_of(type) / 2;
+  return scale_span(allowed, type, symmetric, divisor, policy).high - allowed.slack / steps < kLeastNormal;
+}
+
 bool is_power_of_two(double value) {
   int exponent = 0;
   return std::frexp(value, &exponent) == 0.5;
@@ -131,7 +138,7 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
     return ParamFault{Facet::scale, fmt::format("at least {} (stated policy)", text(policy.scale_floor)), text(scale),
                       policy.scale_floor / scale};
   }
-  if (span.high < kLeastNormal) return std::nullopt;
+  if (may_be_empty(allowed, type, symmetric, divisor, policy)) return std::nullopt;
   const bool widens = !symmetric && policy.zero == "exact";
   const double steps = symmetric ? divisor : widens ? widened_span(allowed, steps_of(type)).fewest : steps_of(type) / 2;
   // A widened range is divided twice.
@@ -328,7 +335,7 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   }
   if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
-  const bool empty = scale_span(allowed, params.type, symmetric, policy.divisor, policy).high < kLeastNormal;
+  const bool empty = may_be_empty(allowed, params.type, symmetric, policy.divisor, policy);
   return empty ? std::nullopt : check_zero_point(params, allowed, symmetric, divisor, policy);
 }
 

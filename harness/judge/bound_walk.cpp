@@ -170,6 +170,30 @@ Enclosure BoundWalk::rounded(const std::string& tensor, const Enclosure& value) 
   return all;
 }
 
+Enclosure BoundWalk::before(const std::string& tensor, const QuantizationPlan::Rounding& rounding,
+                            const Enclosure& value) const {
+  if (!rounding.chained || !value.centre->is_real()) {
+    return value;
+  }
+  const std::vector<QuantizationPlan::Rounding>& roundings = plan_.roundings(tensor);
+  std::vector<const CodeSpan*> once;
+  for (const QuantizationPlan::Rounding& each : roundings) {
+    if (!each.chained && each.span) {
+      once.push_back(&*each.span);
+    }
+  }
+  Enclosure all = once.empty() ? value : passed_on(value, once, false);
+  for (const QuantizationPlan::Rounding& each : roundings) {
+    if (&each == &rounding) {
+      break;
+    }
+    if (each.chained && each.span) {
+      all = passed_on(all, {&*each.span}, true);
+    }
+  }
+  return all;
+}
+
 /// What any one of `spans` makes of the tensor; with `itself`, or that it stays as it is.
 Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans, bool itself) const {
   const Enclosure own = with_explicit_ends(tensor);
@@ -181,12 +205,10 @@ Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const 
     const double twice = engine_.twice ? span->step / 4 : 0;
     const bool joins = itself || span != spans.front();
     for (std::size_t i = 0; i < lows.size(); ++i) {
-      const Interval ends = span->quantized({own_low[i] - twice, own_high[i] + twice});
       const bool zero = own_low[i] == 0 && own_high[i] == 0;  // has a code of its own
-      const double next_low = joins ? std::min(lows[i], ends.low) : ends.low;
-      const double next_high = joins ? std::max(highs[i], ends.high) : ends.high;
-      lows[i] = zero ? own_low[i] : next_low;
-      highs[i] = zero ? own_high[i] : next_high;
+      const Interval ends = span->quantized(zero ? Interval{0, 0} : Interval{own_low[i] - twice, own_high[i] + twice});
+      lows[i] = joins ? std::min(lows[i], ends.low) : ends.low;
+      highs[i] = joins ? std::max(highs[i], ends.high) : ends.high;
     }
   }
   Enclosure result = exact_enclosure(tensor.centre);

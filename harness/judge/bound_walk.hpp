@@ -55,6 +55,9 @@ class BoundWalk {
   void observe_nodes(OnNode on_node) { on_node_ = std::move(on_node); }
   /// Q(t) for `rounding`: what the tensor carries and its own rounding or clipping.
   [[nodiscard]] Enclosure quantized(const Enclosure& tensor, const QuantizationPlan::Rounding& rounding) const;
+  /// What `rounding` quantizes: `value`, or where it is chained what the tensor's quantizers before it made of that.
+  [[nodiscard]] Enclosure before(const std::string& tensor, const QuantizationPlan::Rounding& rounding,
+                                 const Enclosure& value) const;
   /// The tensor before and after any of its quantizations: end to end, who reads which is not asked.
   [[nodiscard]] Enclosure rounded(const std::string& tensor, const Enclosure& value) const;
   [[nodiscard]] const std::string& note() const { return note_; }

@@ -10,6 +10,7 @@
 #include "harness/judge/bound_compare.hpp"
 #include "harness/judge/bound_derivation.hpp"
 #include "harness/judge/bound_walk.hpp"
+#include "harness/judge/deviation.hpp"
 #include "harness/judge/enclosure_rules.hpp"
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
@@ -66,6 +67,10 @@ class BoundsCheck {
     }
     if (applied_) {
       out_.layers.emplace_back("L2");
+    }
+    for (const auto& [tensor, local] : local_) {
+      out_.metrics.push_back({tensor, local.data_set, "local_margin", local.margin});
+      out_.metrics.push_back({tensor, local.data_set, "local_sqnr_db", local.sqnr_db});
     }
     return std::move(findings_);
   }
@@ -165,29 +170,21 @@ class BoundsCheck {
 
   void check_tensor(const BoundWalk& bounds, const EffectiveModel::Entry* entry, const std::string& tensor,
                     const Enclosure& expected, const BoundWalk::Known& known, const Execution& execution) {
-    double chained = 0;
-    for (const Rounding& rounding : plan_.roundings(tensor)) {
-      if (!rounding.chained && rounding.span) {
-        chained = std::max(chained, rounding.span->step / 2);
-      }
-    }
     for (const Rounding& rounding : plan_.roundings(tensor)) {
       const TensorPtr value = known(rounding.codes);
       if (value == nullptr || value->shape() != expected.centre->shape()) {
         continue;
       }
-      Enclosure ends = bounds.quantized(expected, rounding);
+      Enclosure ends = bounds.quantized(bounds.before(tensor, rounding, expected), rounding);
       const Enclosure own = ends;
-      const auto extra = extra_.find(rounding.codes);
-      if (rounding.chained || extra != extra_.end()) {
-        std::vector<double> more(static_cast<std::size_t>(value->size()), rounding.chained ? chained : 0);
-        for (std::size_t i = 0; extra != extra_.end() && i < more.size(); ++i) {
-          more[i] += extra->second[i];
-        }
-        rules::widen(ends, more);
+      if (const auto extra = extra_.find(rounding.codes); extra != extra_.end()) {
+        rules::widen(ends, extra->second);
       }
       applied_ = true;
       const Excess excess = compare_bounds(ends, value->reals());
+      if (context_.depth == Depth::every_node) {
+        note_locally(tensor, execution.data_set, excess.margin, measure_deviation(*expected.centre, *value).sqnr_db());
+      }
       if (context_.evidence.model->graph.find_output(tensor) != nullptr) {
         raise_margin(excess.margin);
       }
@@ -203,6 +200,14 @@ class BoundsCheck {
         report(entry, tensor, execution.data_set, *expected.centre, excess,
                "on the values that the artifact's own tensors hold before it");
       }
+    }
+  }
+
+  /// The worst data set counts.
+  void note_locally(const std::string& tensor, const std::string& data_set, double margin, double sqnr_db) {
+    const auto [known, added] = local_.try_emplace(tensor, Local{data_set, margin, sqnr_db});
+    if (!added && margin > known->second.margin) {
+      known->second = {data_set, margin, sqnr_db};
     }
   }
 
@@ -231,7 +236,7 @@ class BoundsCheck {
     const Enclosure plain = bounds.rounded(tensor, carried);
     Excess excess = compare_bounds(plain, actual.reals());
     std::optional<Enclosure> with_kept_signs;
-    if (context_.depth == Depth::full || excess.wrong == 0) {  // else it is red already
+    if (context_.depth != Depth::gate || excess.wrong == 0) {  // else it is red already
       with_kept_signs = with_signs(walk.correlated, tensor, carried, plain, actual);
     }
     const Enclosure ends = with_kept_signs ? bounds.rounded(tensor, *with_kept_signs) : plain;
@@ -359,6 +364,11 @@ class BoundsCheck {
   std::map<std::string, std::vector<double>> extra_;
   NearestElement nearest_;
   std::vector<Finding> findings_;
+  struct Local {
+    std::string data_set;
+    double margin, sqnr_db;
+  };
+  std::map<std::string, Local> local_;  ///< by tensor
   bool applied_ = false;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 namespace assay::judge {
 
@@ -14,10 +16,24 @@ double Deviation::cosine() const {
   return energy > 0 && signal > 0 ? product / std::sqrt(signal * energy) : std::nan("");
 }
 
+namespace {
+
+/// The tensor's own values, or `storage` with them where they are integers.
+std::span<const double> reals_of(const core::Tensor& tensor, std::vector<double>& storage) {
+  if (tensor.is_real()) {
+    return tensor.reals();
+  }
+  storage = tensor.to_reals();
+  return storage;
+}
+
+}  // namespace
+
 Deviation measure_deviation(const core::Tensor& expected, const core::Tensor& actual) {
   Deviation sums;
-  const std::vector<double> wanted = expected.to_reals();
-  const std::vector<double> given = actual.to_reals();
+  std::vector<double> converted_wanted, converted_given;
+  const std::span<const double> wanted = reals_of(expected, converted_wanted);
+  const std::span<const double> given = reals_of(actual, converted_given);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const double want = wanted[i];
     const double got = given[i];

@@ -172,21 +172,21 @@ std::optional<WeightSlots> weight_slots(const Node& node, const Constants& const
     return std::nullopt;
   }
   if (op == "Conv" && constant(1)) {
-    return WeightSlots{1, 0, true};
+    return WeightSlots{1, 0, true, false};
   }
   if (op == "ConvTranspose" && constant(1)) {
-    return WeightSlots{1, 1, true};
+    return WeightSlots{1, 1, true, false};
   }
   if (op == "Gemm" && constant(1)) {
-    return WeightSlots{1, node.int_or("transB", 0) != 0 ? 0 : 1, true};
+    return WeightSlots{1, node.int_or("transB", 0) != 0 ? 0 : 1, true, false};
   }
   if (op == "MatMul" && constant(1)) {
     const std::int64_t rank = find(constants, node.input(1))->rank();
-    return WeightSlots{1, rank < 2 ? -1 : rank - 1, false};
+    return WeightSlots{1, rank < 2 ? -1 : rank - 1, false, rank > 2};
   }
   if (op == "MatMul" && constant(0)) {
     const std::int64_t rank = find(constants, node.input(0))->rank();
-    return WeightSlots{0, rank < 2 ? -1 : rank - 2, false};
+    return WeightSlots{0, rank < 2 ? -1 : rank - 2, false, rank > 2};
   }
   return std::nullopt;
 }

@@ -20,6 +20,8 @@ struct WeightSlots {
   std::size_t weight = 1;
   std::int64_t axis = 0;      ///< of the weight; -1 where there is no channel axis
   bool has_bias_slot = true;  ///< input 2 is a bias
+  /// A batch of weights: some converters give it one scale, whatever the granularity of others.
+  bool batched = false;
 };
 /// Nothing for operators without weight rules, and where neither operand is constant.
 [[nodiscard]] std::optional<WeightSlots> weight_slots(

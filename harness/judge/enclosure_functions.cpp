@@ -13,8 +13,8 @@ Result<Outputs> enclose_function(const Call& call, double units, double floor) {
   std::vector<Enclosure> storage;
   const std::vector<const Enclosure*> inputs = explicit_inputs(call, storage);
   Result<Outputs> outputs = at_ends({call.node, call.opset, inputs, call.arithmetic});
-  if (!outputs || call.arithmetic.float_unit == 0) {
-    return outputs;
+  if (!outputs || call.arithmetic.float_unit == 0 || units == 0) {
+    return outputs;  // a Cast's may be integers
   }
   Enclosure& output = (*outputs)[0];
   std::vector<double> radius = magnitude_of(output)->to_reals();

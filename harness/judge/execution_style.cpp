@@ -272,7 +272,7 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
   const std::span<const double> centre = x.centre->reals();
   const std::span<const double> low = x.low_or_centre().reals();
   const std::span<const double> high = x.high_or_centre().reals();
-  const bool input = is_input && x.is_exact();
+  const bool input = is_input && x.is_exact(), point = x.is_point();
   // A division that rounds is a relative error of the quotient; together with those of x, to second order.
   const double divide_error =
       x.accumulator ? style.divide_error : std::max(style.divide_error, style.arithmetic.float_unit);
@@ -292,28 +292,27 @@ Result<Enclosure> quantize_enclosure(const Enclosure& x, const QuantParams& para
     return exact_enclosure(tensor(quantize_exactly(centre, params, *index, division)));
   }
   const Quantizing quantizing(params, input ? input_ties(style) : style.ties);
-  std::vector<std::int64_t> codes(count), codes_low(count), codes_high(count);
-  bool certain = true;
+  std::vector<std::int64_t> codes(count), codes_low, codes_high;  // the ends from the first uncertain element on
   index->for_each_run(count, [&](std::size_t first, std::size_t length, std::size_t channel) {
     const double scale = params.scale[channel];
     const std::int64_t zero_point = params.zero_point[channel];
     const double extra = input ? 0 : first_rounding(x, style, scale);
     for (std::size_t i = first; i < first + length; ++i) {
-      CodeRange range{};
-      if (input) {
-        const double quotient = input_quotient(style.input, centre[i], scale);
-        range = quantizing.codes(quotient, quotient, quotient, error, zero_point);
-      } else {
-        range = quantizing.codes(low[i] / scale - extra, centre[i] / scale, high[i] / scale + extra, error, zero_point);
-      }
+      const double quotient = input ? input_quotient(style.input, centre[i], scale) : centre[i] / scale;
+      const double from = point ? quotient : low[i] / scale;
+      const double to = point ? quotient : high[i] / scale;
+      const CodeRange range = quantizing.codes(from - extra, quotient, to + extra, error, zero_point);
       codes[i] = range.centre;
+      if (codes_low.empty()) {
+        if (range.low == range.high) continue;
+        codes_low = codes_high = codes;
+      }
       codes_low[i] = range.low;
       codes_high[i] = range.high;
-      certain = certain && range.low == range.high;
     }
   });
   Enclosure result = exact_enclosure(tensor(std::move(codes)));
-  if (!certain) {
+  if (!codes_low.empty()) {
     result.low = tensor(std::move(codes_low));
     result.high = tensor(std::move(codes_high));
   }

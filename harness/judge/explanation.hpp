@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/core/quant_params.hpp"
+#include "harness/core/quant_params.hpp"
 #include "harness/judge/verdict.hpp"
 
 namespace assay::judge {
@@ -75,8 +76,17 @@ struct BoundDerivation {
   std::optional<Accumulation> accumulation;
 };
 
+/// A tensor's parameters: those that the harness derives itself (real activations), and those that the artifact or
+/// the converter's table declares.
+struct TensorParameters {
+  std::string tensor;
+  std::optional<core::QuantParams> expected;
+  std::vector<core::QuantParams> declared;
+};
+
 /// Why a verdict is what it is, in numbers, written by the layers while they judge.
 struct Explanation {
+  std::vector<TensorParameters> tensors;  ///< all that have parameters, by name
   /// Of each kind the one that comes nearest to its limit, or lies furthest beyond.
   std::vector<ParameterDerivation> parameters;
   std::optional<IntegerDerivation> integers;

@@ -11,6 +11,13 @@ namespace {
 
 using model::Node;
 
+/// A Gemm's C that is not one value per column: no accumulator can begin with it, so such a product has no INT8 form.
+bool has_matrix_bias(const Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants) {
+  if (node.op_type != "Gemm") return false;
+  const auto bias = constants.find(node.input(2));
+  return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
+}
+
 bool is_weighted(const Node& node) {
   static constexpr std::array<std::string_view, 4> kWeighted{"Conv", "ConvTranspose", "Gemm", "MatMul"};
   return node.domain.empty() && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
@@ -52,7 +59,7 @@ class PrecisionCheck {
     if (!demand || demand->stated) return demand;
     const bool weights =
         constants_.contains(node.input(1)) || (node.op_type == "MatMul" && constants_.contains(node.input(0)));
-    if (given_ || !weights) return std::nullopt;
+    if (given_ || !weights || has_matrix_bias(node, constants_)) return std::nullopt;
     return demand;
   }
 
@@ -107,7 +114,8 @@ class PrecisionCheck {
 
   /// Without a map and a graph to look at, only the noise tells.
   void check_noise() {
-    if (!demanded_ || mixed_ || context_.artifact != nullptr) return;
+    // A model that holds its quantizers is its own reference: there is no noise to carry.
+    if (!demanded_ || mixed_ || given_ || context_.artifact != nullptr) return;
     const bool told = !evidence_.conversion.precision.empty();
     if (context_.depth == Depth::gate && (told || !required_)) return;  // nothing red can come of it
     const auto evidence = weigh_noise(context_);

@@ -241,7 +241,11 @@ std::vector<Finding> check_diagnostics(const Evidence& evidence) {
   if (supports.says("tensors") && reply.tensors.empty() && quantizes_something(evidence)) {
     add("supports.reports lists \"tensors\", but the reply has none");
   }
-  if (supports.says("precision") && reply.precision.empty() && !evidence.model->graph.nodes.empty()) {
+  // A model of quantizers alone has no node that computes.
+  const bool computes = std::ranges::any_of(evidence.model->graph.nodes, [](const model::Node& node) {
+    return node.op_type != "QuantizeLinear" && node.op_type != "DequantizeLinear";
+  });
+  if (supports.says("precision") && reply.precision.empty() && computes) {
     add("supports.reports lists \"precision\", but the reply has none");
   }
   return findings;

@@ -23,14 +23,17 @@ TensorPtr nearest(const TensorPtr& values, const QuantParams& params) {
   if (!channels || !values->is_real()) return nullptr;
   Tensor result = *values;
   const std::span<double> out = result.reals();
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (std::isnan(out[i])) continue;
-    const std::size_t c = channels->channel(i);
-    const double scale = params.scale[c];
-    if (!(scale > 0)) continue;
-    const std::int64_t zero_point = params.zero_point.empty() ? 0 : params.zero_point[c];
-    out[i] = reference::dequantize(reference::quantize(out[i], scale, zero_point, params.type), scale, zero_point);
-  }
+  std::vector<std::int64_t> codes(out.size());
+  channels->for_each_run(out.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+    const double scale = params.scale[channel];
+    if (!(scale > 0)) return;
+    const std::int64_t zero_point = params.zero_point.empty() ? 0 : params.zero_point[channel];
+    const std::span<std::int64_t> run = std::span(codes).subspan(first, length);
+    reference::quantize(out.subspan(first, length), scale, zero_point, params.type, run);
+    for (std::size_t i = first; i < first + length; ++i) {
+      if (!std::isnan(out[i])) out[i] = reference::dequantize(codes[i], scale, zero_point);
+    }
+  });
   return std::make_shared<const Tensor>(std::move(result));
 }
 
@@ -206,11 +209,13 @@ void FakeQuantization::quantize_constants(std::size_t entry) {
     const auto found = plan_.model().constants.find(node.inputs[i]);
     if (found == plan_.model().constants.end()) continue;
     TensorPtr value = found->second;
+    const auto rounded = roundings_.find(node.inputs[i]);
+    const bool is_rounded = rounded != roundings_.end() && !rounded->second.empty();
     if (value->is_real() && value->size() > 0 && !slots) {
       if (made != nullptr && i < made->inputs.size() && made->inputs[i].params) {
         if (const TensorPtr codes = nearest(value, *made->inputs[i].params)) value = codes;
-      } else if (context_.artifact == nullptr && roundings_.contains(node.inputs[i])) {
-        value = nearest(value, roundings_.find(node.inputs[i])->second.front().params);
+      } else if (context_.artifact == nullptr && is_rounded) {
+        if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
       } else if (context_.artifact == nullptr && !given_ && context_.evidence.conversion.tensors.empty() &&
                  i < data_input_count(node.op_type, node.inputs.size()) && !runs_in_float(entry) &&
                  !is_fused_bias(node)) {
@@ -267,7 +272,8 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const double input_scale = data.empty() ? 0 : data.front().params.scale.front();
   QuantParams params;
   params.type = core::DType::int8;
-  params.scale = granted_.weight_scales(*weight, slots.axis, declared ? &*declared : nullptr, b.get(), input_scale);
+  const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
+  params.scale = granted_.weight_scales(*weight, axis, declared ? &*declared : nullptr, b.get(), input_scale);
   if (params.scale.size() > 1) params.axis = slots.axis;
   params.zero_point.assign(params.scale.size(), 0);
   if (declared && declared->zero_point.size() == params.scale.size()) {

@@ -111,6 +111,7 @@ class ErrorPass {
     }
     if (op == "Exp") return size * (slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings));
     if (op == "BatchNormalization") return normalized(node, size);
+    if (op == "InstanceNormalization" || op == "LayerNormalization") return normalized_by_itself(node, size);
     if (const auto slope = slope_limit(node)) {
       return *slope * slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings) * (size + 1);
     }
@@ -202,6 +203,20 @@ class ErrorPass {
       largest = std::max(largest, factor * carried + rounding_gamma(6) * terms);
     }
     return largest;
+  }
+
+  /// gamma * (x - mean) / sqrt(variance + epsilon): what x and the mean are off by grows by gamma / sqrt(epsilon) where
+  /// the elements are nearly alike; their own spread isn't known here.
+  double normalized_by_itself(const Node& node, double size) const {
+    const auto gamma = constants_.find(node.input(1));
+    const double epsilon = node.float_or("epsilon", 1e-5);
+    if (gamma == constants_.end() || !(epsilon > 0)) return size * summed_relative(node) + rounding_gamma(4) * size;
+    double factor = 0;
+    for (std::int64_t i = 0; i < gamma->second->size(); ++i) {
+      factor = std::max(factor, std::abs(gamma->second->as_real(i)));
+    }
+    const double off = slack_of(node.input(0)) + rounding_gamma(4) * amax(node.input(0));
+    return std::min(factor / std::sqrt(epsilon) * off, size) + rounding_gamma(kFunctionRoundings) * size;
   }
 
   const model::Graph& graph_;

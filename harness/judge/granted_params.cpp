@@ -88,13 +88,18 @@ double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
 
 CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
   const core::IntegerLimits limits = core::integer_limits(params.type);
-  const double scale = params.scale.front();
   const std::int64_t unused = policy.narrow_range && params.type == core::DType::int8 ? 1 : 0;
-  const double bottom = static_cast<double>(limits.low + unused - params.zero_point.front()) * scale;
-  const double top = static_cast<double>(limits.high - params.zero_point.front()) * scale;
-  CodeSpan span{scale, scale, {bottom, bottom}, {top, top}};
-  span.level_error = level_error_of(span, policy);
-  return span;
+  std::optional<CodeSpan> all;
+  for (std::size_t channel = 0; channel < params.scale.size(); ++channel) {
+    const double scale = params.scale[channel];
+    const std::int64_t zero_point = params.zero_point[params.zero_point.size() == 1 ? 0 : channel];
+    const double bottom = static_cast<double>(limits.low + unused - zero_point) * scale;
+    const double top = static_cast<double>(limits.high - zero_point) * scale;
+    CodeSpan span{scale, scale, {bottom, bottom}, {top, top}};
+    span.level_error = level_error_of(span, policy);
+    all = all ? all->joined(span) : span;
+  }
+  return *all;
 }
 
 CodeSpan CodeSpan::joined(const CodeSpan& other) const {
@@ -171,9 +176,10 @@ std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int6
       declared != nullptr &&
       std::any_of(declared->zero_point.begin(), declared->zero_point.end(), [](std::int64_t z) { return z != 0; });
   const std::span<const double> values = weight.reals();
-  std::vector<double> low(channels, 0.0), high(channels, 0.0);
+  std::vector<double> low(channels, 0.0), high(channels, 0.0), sum(channels, 0.0);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t channel = i / inner % channels;
+    sum[channel] += std::fabs(values[i]);
     low[channel] = std::min(low[channel], values[i]);
     high[channel] = std::max(high[channel], values[i]);
   }
@@ -183,10 +189,12 @@ std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int6
                                          : std::max(-low[c], high[c]) / context_.evidence.converter.policy.divisor;
     double raised = audited * kScaleRounding;
     if (bias != nullptr && input_scale > 0) {
-      // b must fit into int32 at scale s_x·s_w: a correct converter raises s_w until it does.
+      // b must fit into int32 at scale s_x·s_w, beside the products: a correct converter raises s_w until it does.
+      constexpr double kCodes = 255;
       for (std::int64_t j = 0; j < bias->size(); ++j) {
-        if (channels == 1 || static_cast<std::size_t>(j) % channels == c) {
-          raised = std::max(raised, std::fabs(bias->as_real(j)) / (kBiasCodes * input_scale) * kScaleRounding);
+        if (channels == 1 || bias->size() == 1 || static_cast<std::size_t>(j) % channels == c) {
+          const double codes = std::fabs(bias->as_real(j)) / input_scale + kCodes * sum[c];
+          raised = std::max(raised, codes / kBiasCodes * kScaleRounding);
         }
       }
     }

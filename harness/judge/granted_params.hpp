@@ -18,7 +18,8 @@ struct CodeSpan {
   Interval bottom, top;             ///< value of the lowest and of the highest code
   double level_error = 0;           ///< of any code's value, zero's too, beside a product's relative rounding
 
-  /// Of parameters with one scale, as far as the policy uses their codes.
+  /// As far as the policy uses the codes. Of several scales, which only a model's own quantizers give an activation,
+  /// one that covers them all.
   [[nodiscard]] static CodeSpan of(const core::QuantParams& params, const converters::Policy& policy);
   /// Covers both.
   [[nodiscard]] CodeSpan joined(const CodeSpan& other) const;

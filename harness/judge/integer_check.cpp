@@ -103,7 +103,7 @@ class IntegerCheck {
     // The outputs alone settle most artifacts, at one plain run. Where they don't, the codes inside are asked for.
     const bool can_trace = asks_for_traces();
     // At depth `gate` what disagrees without a trace is red without one, so that every data set is looked at first.
-    const Until until = can_trace && context_.depth == Depth::full ? Until::open : Until::the_end;
+    const Until until = can_trace && context_.depth != Depth::gate ? Until::open : Until::the_end;
     const StyleResult plain = explain(styles, can_trace ? kPlainStyles : styles.size(), until);
     if (!can_trace || (plain.agrees && !plain.open)) {
       keep(plain);

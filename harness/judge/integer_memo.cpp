@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/judge/owned.hpp"
 #include "harness/model/same_content.hpp"
 
 namespace assay::judge {
@@ -30,9 +31,7 @@ void IntegerMemo::keep(const Evidence& evidence, const std::vector<Execution*>& 
   }
   for (CodeTensors& codes : kept_->result.codes) {
     for (auto& [name, tensor] : codes) {
-      if (tensor != nullptr && tensor.use_count() == 0) {  // a look into a trace that goes with its conversion
-        tensor = std::make_shared<const core::Tensor>(*tensor);
-      }
+      tensor = owned(tensor);  // it may look into a trace that goes with its conversion
     }
   }
 }

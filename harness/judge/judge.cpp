@@ -83,6 +83,7 @@ class Judge {
   Judgement run() {
     if (auto settled = settle_status(evidence_)) return std::move(*settled);
     if (auto failed = prepare()) return std::move(*failed);
+    if (context_.explanation != nullptr) context_.explanation->tensors = tensor_parameters(context_);
     out_.findings = evidence_.recorded;
     if (unreadable_) out_.findings.push_back(std::move(*unreadable_));
     std::vector<Finding> structure = check_outputs(context_);
@@ -102,7 +103,7 @@ class Judge {
     if (numbers && !settled()) append(out_.findings, check_moments(context_, out_));
     if (numbers && !settled()) append(out_.findings, check_prediction(context_, out_));
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
-    if (depth_ == Depth::full) {
+    if (depth_ != Depth::gate) {
       std::ranges::move(measure_losses(context_, out_.metrics), std::back_inserter(out_.metrics));
     }
     decide(precision.ran_in_float);
@@ -165,6 +166,7 @@ class Judge {
     context_.calibration = calibration_;
     context_.grounds_cache = &cache_.grounds();
     context_.integers = &cache_.integers();
+    context_.shared_given = cache_.given(*evidence_.model, key);
     if (failed) return failed;
     derive_audited();
     if (evidence_.artifact != nullptr) {
@@ -196,15 +198,15 @@ class Judge {
       if (!range.finite || range.samples == 0) continue;
       double low = range.low, high = range.high;
       if (const auto producer = wiring.producer(name)) {
-        const auto fixed = policy.fixed_ranges.find(evidence_.model->graph.nodes[*producer].op_type);
-        if (fixed != policy.fixed_ranges.end()) std::tie(low, high) = fixed->second;
+        const auto* fixed = fixed_range(evidence_, policy, evidence_.model->graph.nodes[*producer]);
+        if (fixed != nullptr) std::tie(low, high) = *fixed;
       }
       context_.audited.emplace(
           name, derive_params(low, high, evidence_.options.activation, evidence_.options.symmetric, policy));
     }
     // Where the model gives parameters itself, those are the ones that a correct converter has; the coarsest of
     // several.
-    for (const auto& [name, given] : given_params(*evidence_.model)) {
+    for (const auto& [name, given] : context_.given()) {
       const auto step = [](const core::QuantParams& params) { return params.scale.empty() ? 0 : params.scale.front(); };
       context_.audited[name] = *std::ranges::max_element(given, {}, step);
     }
@@ -286,6 +288,13 @@ Grounds& LayerContext::grounds() const {
 }
 
 const QuantizationPlan& LayerContext::plan() const { return grounds().plan(); }
+
+const GivenParams& LayerContext::given() const {
+  if (shared_given == nullptr) {
+    shared_given = std::make_shared<const GivenParams>(given_params(*evidence.model));
+  }
+  return *shared_given;
+}
 
 const core::Result<PreparedArtifact>& LayerContext::prepared() const {
   if (shared_prepared == nullptr) {

@@ -60,9 +60,10 @@ struct Evidence {
 class ReferenceCache;
 [[nodiscard]] std::shared_ptr<ReferenceCache> make_reference_cache();
 
-/// How much is found out: everything, or no more than whether the verdict is red, and the outputs' SQNR. The gate is
-/// the same.
-enum class Depth { full, gate };
+/// How much is found out: no more than whether the verdict is red, and the outputs' SQNR; everything; or that and the
+/// local error of every node (metrics `local_margin` and `local_sqnr_db`, where L2 looks into the artifact). The gate
+/// is the same.
+enum class Depth { gate, full, every_node };
 
 /// Judges one conversion with its executions. Deterministic. The run's false-alarm probability is shared evenly among
 /// its `planned_verdicts`, and in each among the elements that it judges. Where the outputs alone don't settle what

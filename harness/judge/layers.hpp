@@ -40,6 +40,10 @@ class Grounds;             // grounds.hpp
 class GroundsCache;
 class IntegerMemo;  // integer_memo.hpp
 
+/// Parameters that the original model, where it is quantized already, gives its activations: they are to be kept, not
+/// derived. By tensor; empty for a float model.
+using GivenParams = std::map<std::string, std::vector<core::QuantParams>>;
+
 /// Codes by the name of the tensor that holds them.
 using CodeTensors = std::map<std::string, core::TensorPtr, std::less<>>;
 
@@ -77,10 +81,14 @@ struct LayerContext {
   /// `artifact`, which must be there, ready to be walked; made at its first use. The error of PreparedArtifact::make.
   [[nodiscard]] const core::Result<PreparedArtifact>& prepared() const;
 
+  /// Made at its first use where `shared_given` is null.
+  [[nodiscard]] const GivenParams& given() const;
+
   /// For each of evidence.executions: what the artifact's quantizers gave, where L1 knows it for certain; else empty.
   mutable std::vector<CodeTensors> certain_codes = {};
   GroundsCache* grounds_cache = nullptr;  ///< null where nothing is shared
   IntegerMemo* integers = nullptr;        ///< likewise
+  mutable std::shared_ptr<const GivenParams> shared_given = nullptr;
   mutable std::shared_ptr<Grounds> shared_grounds = nullptr;
   mutable std::shared_ptr<const core::Result<PreparedArtifact>> shared_prepared = nullptr;
 };

@@ -34,6 +34,14 @@ bool may_carry(const Node& node, const converters::Policy& policy) {
   return std::ranges::any_of(kCarriers, is);
 }
 
+const std::pair<double, double>* fixed_range(const Evidence& evidence, const converters::Policy& policy,
+                                             const Node& node) {
+  const auto fixed = policy.fixed_ranges.find(node.op_type);
+  const auto told = std::ranges::find(evidence.conversion.precision, node.name, &converters::NodePrecision::node);
+  const bool in_float = told != evidence.conversion.precision.end() && told->got != "int8";
+  return fixed == policy.fixed_ranges.end() || in_float ? nullptr : &fixed->second;
+}
+
 LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration,
                          std::optional<converters::Policy> policy)
     : context_(context),
@@ -41,7 +49,7 @@ LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& c
       policy_(std::move(policy).value_or(context.evidence.converter.policy)),
       graph_(context.evidence.model->graph),
       wiring_(graph_),
-      given_(given_params(*context.evidence.model)) {
+      given_(context.given()) {
   connect();
   find_unsigned_center();
 }
@@ -100,10 +108,8 @@ std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
   if (found == calibration_.ranges.end() || !found->second.finite || found->second.samples == 0) return std::nullopt;
   const Evidence& evidence = context_.evidence;
   if (const auto producer = wiring_.producer(tensor)) {
-    const auto& fixed_ranges = policy_.fixed_ranges;
-    const auto fixed = fixed_ranges.find(graph_.nodes[*producer].op_type);
-    if (fixed != fixed_ranges.end()) {
-      const double low = std::min(fixed->second.first, 0.0), high = std::max(fixed->second.second, 0.0);
+    if (const auto* fixed = fixed_range(evidence, policy_, graph_.nodes[*producer])) {
+      const double low = std::min(fixed->first, 0.0), high = std::max(fixed->second, 0.0);
       return AllowedRange{{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}};
     }
   }

@@ -114,7 +114,13 @@ OriginalNames::OriginalNames(const Graph& original) : original_(original) {
   for (const auto& [name, tensor] : original.initializers) known_[name] = true;
   for (const Node& node : original.nodes) {
     for (const std::string& output : node.outputs) known_[output] = true;
+    if (node.op_type == "Identity") copied_[node.outputs.front()] = behind_copies(std::string(node.input(0)));
   }
+}
+
+std::string OriginalNames::behind_copies(const std::string& tensor) const {
+  const auto found = copied_.find(tensor);
+  return found == copied_.end() ? tensor : found->second;
 }
 
 bool OriginalNames::known(std::string_view tensor) const { return known_.contains(tensor); }
@@ -135,7 +141,7 @@ void OriginalNames::vote_consumer(std::string_view op, std::span<const std::stri
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     // The operands of a commutative operator may have changed places; a name that fits any of them is believed.
     const bool named = commutes(op) && std::ranges::find(node.inputs, tensors[i]) != node.inputs.end();
-    vote(tensors[i], kConsumer, named ? tensors[i] : std::string(node.input(i)));
+    vote(tensors[i], kConsumer, named ? tensors[i] : behind_copies(std::string(node.input(i))));
   }
 }
 

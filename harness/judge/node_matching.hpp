@@ -42,9 +42,12 @@ class OriginalNames {
   enum Strength { kInput, kConsumer, kOutput, kName, kProducer };
   void vote(const std::string& tensor, Strength strength, const std::string& original);
   [[nodiscard]] bool known(std::string_view tensor) const;
+  /// What `tensor` is a copy of: Identity is taken away by whoever likes to.
+  [[nodiscard]] std::string behind_copies(const std::string& tensor) const;
 
   const model::Graph& original_;
   std::map<std::string, bool, std::less<>> known_;
+  std::map<std::string, std::string> copied_;  ///< Identity's output → what it copies
   std::map<std::string, std::map<Strength, std::vector<std::string>>> votes_;
 };
 

@@ -352,7 +352,7 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
   if (any_free_scale(context)) {
     return std::nullopt;
   }
-  double error = 0, predicted = 0;
+  double error = 0, predicted = 0, signal = 0;
   DistinctCount distinct(kDistinctOutputs);  // more of them decide nothing
   NoiseEvidence evidence;
   for (std::size_t i = 0; i < context.evidence.executions.size(); ++i) {
@@ -379,6 +379,7 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
       for (std::size_t k = 0; k < is.size(); ++k) {
         error += (is[k] - should[k]) * (is[k] - should[k]);
         predicted += variance->second[k];
+        signal += should[k] * should[k];
       }
       distinct.add(should);
       if (expected->second.rank() > 1) {
@@ -386,7 +387,8 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
       }
     }
   }
-  if (!(predicted > 0)) {
+  // Noise beyond the signal isn't carried on as if it were small: a saturated Sigmoid swallows what its slopes predict.
+  if (!(predicted > 0) || predicted > signal) {
     return std::nullopt;
   }
   evidence.ratio = error / predicted;

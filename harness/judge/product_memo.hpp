@@ -27,12 +27,15 @@ class ProductMemo {
 
  private:
   struct Product {
+    std::size_t hint;
     model::Node node;
     std::int64_t opset;
     std::vector<core::TensorPtr> inputs;
     core::TensorPtr result;
     std::size_t elements;
   };
+  /// Equal for equal products, cheap, and different for most others.
+  static std::size_t hint(const model::Node& node, const std::vector<core::TensorPtr>& inputs);
   static bool is(const Product& product, const model::Node& node, std::int64_t opset,
                  const std::vector<core::TensorPtr>& inputs);
 

@@ -87,10 +87,8 @@ void QuantizationPlan::collect_artifact_roundings() {
     }
     const std::string tensor = after_removed_activation(quantizer.original);
     const QuantParams granted = granted_.activation(tensor, quantizer.params);
-    const bool one_scale = granted.scale.size() == 1;
     roundings_[tensor].push_back(
-        {one_scale ? std::optional(CodeSpan::of(granted, context_.evidence.converter.policy)) : std::nullopt,
-         quantizer.codes, quantizer.chained});
+        {CodeSpan::of(granted, context_.evidence.converter.policy), quantizer.codes, quantizer.chained});
   }
 }
 
@@ -317,7 +315,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const std::size_t data = slots.weight == 0 ? 1 : 0;
   const CodeSpan* span = data_span(entry.node.inputs[data]);
   const double input_scale = span == nullptr ? 0 : span->step, least_scale = span == nullptr ? 0 : span->least_step;
-  const std::int64_t axis = lost ? -1 : slots.axis;
+  const std::int64_t axis = lost || (declared == nullptr && slots.batched) ? -1 : slots.axis;
   const std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
   const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : lost || context_.artifact == nullptr;
@@ -329,12 +327,18 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   std::vector<double> bias_radius(static_cast<std::size_t>(bias->size()));
   for (std::size_t j = 0; j < bias_radius.size(); ++j) {
     const double value = std::fabs(bias->as_real(static_cast<std::int64_t>(j)));
-    double step = input_scale * scales[j % scales.size()];
+    // One value that serves every channel is a code of each one's scale.
+    const bool serves_all = bias_radius.size() == 1;
+    const double weight_step = serves_all ? std::ranges::max(scales) : scales[j % scales.size()];
+    double step = input_scale * weight_step;
     if (made_weight != nullptr && made_bias != nullptr && made_bias->params) {
       const std::vector<double>& own = made_bias->params->scale;
       const std::vector<double>& weight_scale = made_weight->params->scale;
-      const double product = input_scale * weight_scale[j % weight_scale.size()] * (1 + 0x1p-22);
-      step = std::max(step, std::min(own[j % own.size()], product) * beta);
+      const auto scale_in = [&](const std::vector<double>& list) {
+        return serves_all ? std::ranges::max(list) : list[j % list.size()];
+      };
+      const double product = input_scale * scale_in(weight_scale) * (1 + 0x1p-22);
+      step = std::max(step, std::min(scale_in(own), product) * beta);
     }
     bias_radius[j] = value == 0 ? 0 : step / 2 + 0x1p-22 * value;
   }

@@ -17,7 +17,7 @@ class QuantizationPlan {
  public:
   /// A quantization of one tensor of the original.
   struct Rounding {
-    std::optional<CodeSpan> span;  ///< granted; nothing where one tensor has several scales
+    std::optional<CodeSpan> span;  ///< granted
     std::string codes;             ///< artifact tensor, "" where the artifact tells none
     bool chained = false;          ///< quantizes what another quantizer made
   };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/audit.hpp"
 #include "harness/judge/forward_error.hpp"
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/integer_memo.hpp"
@@ -210,6 +211,13 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   std::shared_ptr<const CalibrationRanges> shared = std::move(result);
   keep({hash.value(), nullptr, shared, bytes + 256 * shared->ranges.size()});
   return shared;
+}
+
+std::shared_ptr<const GivenParams> ReferenceCache::given(const model::Model& model, const std::string& model_key) {
+  if (given_.second == nullptr || given_.first != model_key) {
+    given_ = {model_key, std::make_shared<const GivenParams>(given_params(model))};
+  }
+  return given_.second;
 }
 
 GroundsCache& ReferenceCache::grounds() {

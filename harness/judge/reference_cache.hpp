@@ -39,6 +39,9 @@ class ReferenceCache {
       const model::Model& model, const std::string& model_key, const std::vector<core::TensorMap>& batches,
       bool keep_values);
 
+  /// LayerContext::given() of the model, kept for the newest one.
+  [[nodiscard]] std::shared_ptr<const GivenParams> given(const model::Model& model, const std::string& model_key);
+
   /// What follows from those results for conversions that tell the same.
   [[nodiscard]] GroundsCache& grounds();
   /// The execution style that explained the newest conversion.
@@ -62,6 +65,7 @@ class ReferenceCache {
   std::map<Key, std::list<Entry>::iterator> index_;
   std::size_t bytes_ = 0;
   std::size_t executions_ = 0;
+  std::pair<std::string, std::shared_ptr<const GivenParams>> given_;  ///< by the model's key
   std::shared_ptr<GroundsCache> grounds_;
   std::shared_ptr<IntegerMemo> integers_;
 };

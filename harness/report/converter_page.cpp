@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/core/text.hpp"
+#include "harness/report/markdown.hpp"
 #include "results/signature.hpp"
 
 namespace assay::report {
@@ -35,18 +36,6 @@ struct Members {
 bool in_order(const ResultRow& row) { return row.verdict == "pass" || row.gate == "neutral"; }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-/// A cell of a table.
-std::string escaped(const std::string& text) {
-  std::string cell;
-  for (const char c : text) {
-    if (c == '|') cell += '\\';
-    cell += c == '\n' ? ' ' : c;
-  }
-  return cell;
-}
-
-std::string row_text(const std::vector<std::string>& cells) { return "| " + core::join(cells, " | ") + " |\n"; }
 
 /// The columns behind the first one hold numbers.
 std::string table_head(const std::vector<std::string>& cells) {
@@ -105,6 +94,7 @@ std::string groups_table(const ByVersion& verdicts) {
   if (groups.empty()) return {};
   using Entry = std::pair<const Group, Members>;
   std::vector<const Entry*> order;
+  order.reserve(groups.size());
   for (const Entry& each : groups) order.push_back(&each);
   std::ranges::stable_sort(order, std::greater<>(), [](const Entry* each) { return each->second.most(); });
   std::string table = "\n" + table_head({"what", "most in a version", "versions", "cases", "for example"});

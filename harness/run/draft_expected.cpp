@@ -24,10 +24,7 @@ using Words = std::set<std::string>;
 /// Not those that an entry speaks of already, and not our own faults.
 const Words kDraftable{"fail", "not-quantized", "refused", "crash", "timeout", "oom"};
 
-struct VersionLess {
-  bool operator()(const std::string& a, const std::string& b) const { return core::version_less(a, b); }
-};
-using Versions = std::set<std::string, VersionLess>;
+using Versions = std::set<std::string, core::VersionLess>;
 
 /// What fails alike.
 struct Failure {

@@ -9,6 +9,7 @@
 
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/feed_files.hpp"
+#include "harness/run/stored_data.hpp"
 #include "harness/run/table_scales.hpp"
 
 namespace assay::run {
@@ -20,21 +21,6 @@ using judge::Stage;
 using judge::Verdict;
 
 namespace {
-
-std::string feed_key(const corpus::FeedSpec& spec) {
-  std::string key = fmt::format("{}/{}/{}/{}/{}", spec.batches, spec.seed, spec.batch.value_or(-1),
-                                spec.stop_after.value_or(-1), spec.last_batch.value_or(-1));
-  for (const std::string& name : spec.drop) {
-    key += "/drop " + name;
-  }
-  for (const std::string& name : spec.order) {
-    key += "/order " + name;
-  }
-  for (const auto& [name, value] : spec.poison) {
-    key += fmt::format("/poison {} {}", name, value);
-  }
-  return key;
-}
 
 /// What was checked, into the verdict: the layer, and for each relation that could be asked whether it holds.
 void note_relations(const RelationReport& relations, Judgement& judgement) {
@@ -71,6 +57,13 @@ core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& t
   if (test_case.model == nullptr) {
     return core::Error{core::ErrorKind::unsupported, test_case.unavailable, {}, {}, {}};
   }
+  if (!data && test_case.stored_data) {
+    core::Result<UserData> stored = load_stored_data(*test_case.stored_data, *test_case.model);
+    if (!stored) {
+      return stored.error();
+    }
+    data = *std::move(stored);
+  }
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
   if (!folder) {
     return folder.error();
@@ -96,6 +89,11 @@ core::Result<const CaseBench::Feed*> CaseBench::feed(const corpus::FeedSpec& spe
     return static_cast<const Feed*>(slot.get());
   }
   auto made = std::make_unique<Feed>();
+  if (data_ && data_->feeds.contains(feed_key(spec))) {
+    *made = data_->feeds[feed_key(spec)];
+    slot = std::move(made);
+    return static_cast<const Feed*>(slot.get());
+  }
   core::Result<std::vector<core::TensorMap>> batches =
       data_ ? data_->calibration : corpus::calibration_batches(case_, spec);
   if (!batches) {
@@ -126,6 +124,19 @@ core::Result<const CaseBench::Feed*> CaseBench::feed(const corpus::FeedSpec& spe
   return static_cast<const Feed*>(slot.get());
 }
 
+core::Result<CaseBench::Feeds> CaseBench::feeds() {
+  for (const corpus::Step& step : case_.steps) {
+    if (core::Result<const Feed*> made = feed(step.feed); !made) {
+      return made.error();
+    }
+  }
+  Feeds feeds;
+  for (const auto& [key, feed] : feeds_) {
+    feeds.emplace(key, *feed);
+  }
+  return feeds;
+}
+
 core::Result<std::string> CaseBench::stale_cache(converters::Converter& converter, const converters::Options& options,
                                                  const corpus::Step& step) {
   // A cache of the same network from other data: reusing it without a word gives wrong ranges.
@@ -153,7 +164,7 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
   Evaluation out;
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;
-  out.judgement = judge(std::move(trial), planned_verdicts);
+  out.judgement = judge(std::move(trial), planned_verdicts, depth_);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }
@@ -266,24 +277,30 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
   return evidence;
 }
 
+Trial CaseBench::attempt_artifact(converters::Converter& executor, const converters::Description& description,
+                                  const fs::path& artifact, const std::optional<std::string>& options_json) {
+  Trial trial;
+  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json.value_or("{}"));
+  if (!evidence) {
+    trial.settled = own_fault(evidence.error());
+    return trial;
+  }
+  trial.evidence = *std::move(evidence);
+  trial.evidence.conversion.artifact = artifact;
+  trial.evidence.infer_options = !options_json.has_value();
+  execute(executor, trial);
+  return trial;
+}
+
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
                                         const fs::path& artifact, const std::optional<std::string>& options_json,
                                         std::size_t planned_verdicts) {
   const auto begin = std::chrono::steady_clock::now();
+  Trial trial = attempt_artifact(executor, description, artifact, options_json);
+  relate(executor, trial);
   Evaluation out;
-  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json.value_or("{}"));
-  if (evidence) {
-    Trial trial;
-    trial.evidence = *std::move(evidence);
-    trial.evidence.conversion.artifact = artifact;
-    trial.evidence.infer_options = !options_json.has_value();
-    execute(executor, trial);
-    relate(executor, trial);
-    out.artifact_kind = trial.artifact_kind;
-    out.judgement = judge(std::move(trial), planned_verdicts);
-  } else {
-    out.judgement = own_fault(evidence.error());
-  }
+  out.artifact_kind = trial.artifact_kind;
+  out.judgement = judge(std::move(trial), planned_verdicts, depth_);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }
@@ -304,9 +321,10 @@ Evaluation CaseBench::audit(const converters::Description& description, const fs
       evidence->infer_options = !states_codes(options_json);
       read_artifact(*evidence);
     }
+    const std::vector<std::string> names = data_set_names();
     for (std::size_t index = 0; data_ && index < data_->inputs.size(); ++index) {
       judge::Execution fed;
-      fed.data_set = index == 0 ? "typical" : fmt::format("inputs_{}", index);
+      fed.data_set = names[index];
       fed.inputs = data_->inputs[index];
       fed.reply.outcome = Outcome::ok;
       evidence->executions.push_back(std::move(fed));

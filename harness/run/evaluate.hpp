@@ -33,14 +33,36 @@ struct Evaluation {
 /// calibration folders and reference results are made once and shared. Not for use from two threads.
 class CaseBench {
  public:
-  /// Writes the model below a temporary folder. `data`, when given, replaces the case's generated data (assay check).
+  /// A calibration feed: the folder that a converter is given, and the whole batches in it.
+  struct Feed {
+    std::filesystem::path folder;
+    std::vector<core::TensorMap> batches;
+  };
+  using Feeds = std::map<std::string, Feed>;  ///< by feed_key() of the step's
+
+  /// Data that replace a case's generated data.
   struct UserData {
     std::vector<core::TensorMap> calibration;
     std::vector<core::TensorMap> inputs;
-    bool calibrated = false;  ///< `calibration` was given as such, and does not merely stand in
+    bool calibrated = false;         ///< `calibration` was given as such, and does not merely stand in
+    std::vector<std::string> names;  ///< of `inputs` as data sets; empty: "typical", "inputs_1", …
+    Feeds feeds;                     ///< ready ones, used as they lie instead of `calibration`
   };
+
+  /// A data set as the converter's executor reads it.
+  struct DataSet {
+    std::string name;
+    std::map<std::string, core::QuantParams> scales;  ///< it was made from
+    core::TensorMap inputs;
+    std::filesystem::path folder;
+  };
+
+  /// Writes the model below a temporary folder.
   [[nodiscard]] static core::Result<std::unique_ptr<CaseBench>> create(const corpus::Case& test_case,
                                                                        std::optional<UserData> data = std::nullopt);
+
+  /// How much evaluate() and evaluate_artifact() find out.
+  void set_depth(judge::Depth depth) { depth_ = depth; }
 
   /// Runs the case's steps through `converter` and judges the last one. `options_json` is the suite's option set; the
   /// case's own options win. Never fails: what goes wrong is the verdict.
@@ -62,8 +84,17 @@ class CaseBench {
   /// Removes what the converter wrote for `trial`.
   static void discard(const Trial& trial);
 
-  /// Judges a ready artifact against the model, with no conversion; `executor` runs it. Where nobody stated the options
-  /// that it was made with, those are taken that it shows.
+  /// Every feed of the case's steps, and of whatever else was converted so far.
+  [[nodiscard]] core::Result<Feeds> feeds();
+  /// All data sets of the case as `trial`'s artifact gets them, those too that it was not executed on.
+  [[nodiscard]] core::Result<std::vector<DataSet>> data_sets(const Trial& trial);
+
+  /// A ready artifact executed, with no conversion; `executor` runs it. Where nobody stated the options that it was
+  /// made with, those are taken that it shows.
+  [[nodiscard]] Trial attempt_artifact(converters::Converter& executor, const converters::Description& description,
+                                       const std::filesystem::path& artifact,
+                                       const std::optional<std::string>& options_json);
+  /// The same, judged against the model.
   [[nodiscard]] Evaluation evaluate_artifact(converters::Converter& executor,
                                              const converters::Description& description,
                                              const std::filesystem::path& artifact,
@@ -76,19 +107,6 @@ class CaseBench {
                                  std::size_t planned_verdicts);
 
  private:
-  struct Feed {
-    std::filesystem::path folder;
-    std::vector<core::TensorMap> batches;
-  };
-
-  /// A data set as the converter's executor reads it.
-  struct DataSet {
-    std::string name;
-    std::map<std::string, core::QuantParams> scales;  ///< it was made from
-    core::TensorMap inputs;
-    std::filesystem::path folder;
-  };
-
   CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data);
   [[nodiscard]] core::Result<const Feed*> feed(const corpus::FeedSpec& spec);
   /// The data sets that an artifact is to be executed on, in order.
@@ -122,6 +140,7 @@ class CaseBench {
   std::list<DataSet> data_sets_;
   std::shared_ptr<judge::ReferenceCache> references_;
   Twins twins_;
+  judge::Depth depth_ = judge::Depth::full;
   int counter_ = 0;
 };
 

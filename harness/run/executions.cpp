@@ -34,6 +34,13 @@ std::map<std::string, core::QuantParams> input_params(const judge::Evidence& evi
   return params;
 }
 
+/// Of the graph inputs, where a data set is made from them.
+std::map<std::string, core::QuantParams> scales_of(const judge::Evidence& evidence,
+                                                   const std::vector<std::string>& names) {
+  const bool asked = evidence.model != nullptr && std::ranges::any_of(names, corpus::uses_scales);
+  return asked ? input_params(evidence) : std::map<std::string, core::QuantParams>();
+}
+
 }  // namespace
 
 void CaseBench::execute(converters::Converter& converter, Trial& trial) {
@@ -73,6 +80,9 @@ std::vector<std::string> CaseBench::data_set_names() const {
   if (!data_) {
     return corpus::data_set_names(case_);
   }
+  if (!data_->names.empty()) {
+    return data_->names;
+  }
   std::vector<std::string> names;
   for (std::size_t index = 0; index < data_->inputs.size(); ++index) {
     names.push_back(index == 0 ? "typical" : fmt::format("inputs_{}", index));
@@ -105,12 +115,24 @@ core::Result<const CaseBench::DataSet*> CaseBench::data_set(std::size_t index, c
   return &data_sets_.back();
 }
 
+core::Result<std::vector<CaseBench::DataSet>> CaseBench::data_sets(const Trial& trial) {
+  const std::vector<std::string> names = data_set_names();
+  const std::map<std::string, core::QuantParams> scales = scales_of(trial.evidence, names);
+  std::vector<DataSet> sets;
+  for (std::size_t index = 0; index < names.size(); ++index) {
+    core::Result<const DataSet*> set = data_set(index, names[index], scales);
+    if (!set) {
+      return set.error();
+    }
+    sets.push_back(**set);
+  }
+  return sets;
+}
+
 void CaseBench::execute_data_sets(converters::Converter& converter, Trial& trial) {
   judge::Evidence& evidence = trial.evidence;
   const std::vector<std::string> names = data_set_names();
-  const std::map<std::string, core::QuantParams> scales = std::ranges::any_of(names, corpus::uses_scales)
-                                                              ? input_params(evidence)
-                                                              : std::map<std::string, core::QuantParams>();
+  const std::map<std::string, core::QuantParams> scales = scales_of(evidence, names);
   for (std::size_t index = 0; index < names.size(); ++index) {
     const core::Result<const DataSet*> set = data_set(index, names[index], scales);
     core::Result<judge::Execution> execution =

@@ -51,4 +51,18 @@ core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::Option
   return out;
 }
 
+core::Result<ExplainedVerdict> explain_first_red(const RunItem& item, const ConverterSpec& converter,
+                                                 double timeout_s) {
+  std::optional<ExplainedVerdict> first;
+  for (const corpus::OptionSet& options : item.option_sets) {
+    core::Result<ExplainedVerdict> verdict = explain(item, options, converter, timeout_s);
+    if (!verdict || verdict->judgement.gate == judge::Gate::red) return verdict;
+    if (!first) first = *std::move(verdict);
+  }
+  if (!first) {
+    return core::Error{core::ErrorKind::usage, "\"" + item.test_case.name + "\" has no option set", {}, {}, {}};
+  }
+  return *std::move(first);
+}
+
 }  // namespace assay::run

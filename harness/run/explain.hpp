@@ -19,4 +19,9 @@ struct ExplainedVerdict {
 [[nodiscard]] core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::OptionSet& options,
                                                      const ConverterSpec& converter, double timeout_s);
 
+/// The verdict of the first option set that is red, else of the first.
+/// Errors   as explain(); usage, where the item has no option set.
+[[nodiscard]] core::Result<ExplainedVerdict> explain_first_red(const RunItem& item, const ConverterSpec& converter,
+                                                               double timeout_s);
+
 }  // namespace assay::run

@@ -10,6 +10,21 @@
 namespace assay::run {
 namespace fs = std::filesystem;
 
+std::string feed_key(const corpus::FeedSpec& spec) {
+  std::string key = fmt::format("{}/{}/{}/{}/{}", spec.batches, spec.seed, spec.batch.value_or(-1),
+                                spec.stop_after.value_or(-1), spec.last_batch.value_or(-1));
+  for (const std::string& name : spec.drop) {
+    key += "/drop " + name;
+  }
+  for (const std::string& name : spec.order) {
+    key += "/order " + name;
+  }
+  for (const auto& [name, value] : spec.poison) {
+    key += fmt::format("/poison {} {}", name, value);
+  }
+  return key;
+}
+
 fs::path batch_folder(const fs::path& calibration, std::size_t index) {
   return calibration / fmt::format("{:04}", index);
 }

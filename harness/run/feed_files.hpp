@@ -6,8 +6,12 @@
 
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
+#include "harness/corpus/case.hpp"
 
 namespace assay::run {
+
+/// What tells one calibration feed of a case from another.
+[[nodiscard]] std::string feed_key(const corpus::FeedSpec& spec);
 
 /// Folder of batch `index` below a calibration folder: "0000".
 [[nodiscard]] std::filesystem::path batch_folder(const std::filesystem::path& calibration, std::size_t index);

@@ -14,9 +14,9 @@
 #include "harness/core/text.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/expected.hpp"
+#include "harness/run/result_row.hpp"
 #include "harness/run/subject.hpp"
 #include "harness/run/table_scales.hpp"
-#include "results/signature.hpp"
 
 namespace assay::run {
 namespace {
@@ -60,61 +60,6 @@ judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
   return judgement;
 }
 
-/// Tries of the request that decided the verdict; more than one where the first timed out.
-std::vector<results::AttemptRow> attempt_rows(const Evaluation& evaluation,
-                                              const std::vector<protocol::Attempt>& attempts) {
-  const std::string request = evaluation.conversion.outcome == converters::Outcome::ok ? "execute" : "convert";
-  std::vector<results::AttemptRow> rows;
-  rows.reserve(attempts.size());
-  for (const protocol::Attempt& attempt : attempts) {
-    rows.push_back({request, attempt.number, std::string(converters::outcome_name(attempt.outcome)), attempt.reason,
-                    attempt.seconds});
-  }
-  return rows;
-}
-
-ResultRow make_row(const JobKey& key, const corpus::Case& test_case, const Evaluation& evaluation,
-                   const std::vector<protocol::Attempt>& attempts) {
-  const judge::Judgement& judgement = evaluation.judgement;
-  ResultRow row;
-  row.key = key;
-  row.family = test_case.family;
-  row.case_hash = test_case.content_hash;
-  row.verdict = judge::verdict_name(judgement.verdict);
-  row.gate = judge::gate_name(judgement.gate);
-  row.stage = judge::stage_name(judgement.stage);
-  row.facet = judgement.facet ? std::string(judge::facet_name(*judgement.facet)) : "";
-  row.node = judgement.node;
-  row.op = judgement.op;
-  row.reason = judgement.reason;
-  row.signature = judgement.verdict == Verdict::pass
-                      ? ""
-                      : results::signature(row.verdict, row.stage, row.facet, row.op, row.reason);
-  row.style = judgement.style;
-  row.layers = core::join(judgement.layers, ",");
-  row.artifact_kind = evaluation.artifact_kind;
-  row.margin = judgement.margin;
-  row.sqnr_db = judgement.sqnr_db;
-  row.seconds = evaluation.seconds;
-  row.attempts = attempt_rows(evaluation, attempts);
-  row.started_at = results::utc_now();
-  for (const judge::Finding& finding : judgement.findings) {
-    row.findings.push_back({std::string(judge::stage_name(finding.stage)),
-                            std::string(judge::facet_name(finding.facet)), finding.node, finding.op, finding.tensor,
-                            finding.data_set, finding.layer, finding.message, finding.margin});
-  }
-  for (const judge::Metric& metric : judgement.metrics) {
-    row.metrics.push_back({metric.tensor, metric.data_set, metric.name, metric.value});
-  }
-  for (const converters::TensorScale& tensor : evaluation.conversion.tensors) {
-    row.parameters.push_back({tensor.name, tensor.params});
-  }
-  for (const converters::NodePrecision& precision : evaluation.conversion.precision) {
-    row.precision.push_back({precision.node, precision.op, precision.got});
-  }
-  return row;
-}
-
 /// The shared state of a run's threads; everything behind one lock, which is held for microseconds.
 class Recorder {
  public:
@@ -147,7 +92,7 @@ class Recorder {
               const std::vector<protocol::Attempt>& attempts = {}) {
     const std::lock_guard lock(mutex_);
     expected_.apply(key, evaluation.judgement);
-    ResultRow row = make_row(key, test_case, evaluation, attempts);
+    ResultRow row = result_row(key, test_case, evaluation, attempts);
     note(store_.record(run_, row));
     if (config_.on_result) {
       config_.on_result(row, done_ + 1, plan_.jobs.size());
@@ -229,6 +174,7 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
             continue;
           }
           bench = *std::move(made);
+          bench->set_depth(config.every_node ? judge::Depth::every_node : judge::Depth::full);
         }
         if (config.audit) {
           evaluation =

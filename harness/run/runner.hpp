@@ -37,6 +37,7 @@ struct RunConfig {
   bool infer_options = false;      ///< nobody stated the options that `artifact` was made with: it shows them
   /// Audit parameters only (assay audit): `artifact`, or this table where that is empty.
   std::optional<converters::CalibrationTable> audit;
+  bool every_node = false;  ///< each node's local error too, as metrics
   std::filesystem::path database;
   int jobs = 0;                          ///< worker threads, each with its own converter processes; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter

@@ -26,6 +26,28 @@ corpus::InputSpec generated_input(const model::ValueInfo& info) {
 
 }  // namespace
 
+void UserCase::give(CaseBench::UserData given) {
+  for (auto& [name, spec] : test_case.inputs) {
+    spec.data_sets = {"typical"};
+  }
+  data = std::move(given);
+}
+
+UserCase user_case_of(std::shared_ptr<const model::Model> model, const std::string& name) {
+  UserCase user;
+  user.test_case.name = name;
+  user.test_case.family = "check";
+  user.test_case.title = "a model of the user's";
+  user.test_case.tags = {"imported"};  // data that discriminate little are no fault of ours
+  user.test_case.steps = {corpus::Step{}};
+  user.test_case.content_hash = core::sha256_hex(model::serialize_model(*model));
+  for (const model::ValueInfo& info : model->graph.inputs) {
+    user.test_case.inputs[info.name] = generated_input(info);
+  }
+  user.test_case.model = std::move(model);
+  return user;
+}
+
 core::Result<UserCase> make_user_case(const std::filesystem::path& path, const std::string& calibration,
                                       const std::string& inputs) {
   core::Result<model::Model> loaded = model::load_model(path);
@@ -36,26 +58,14 @@ core::Result<UserCase> make_user_case(const std::filesystem::path& path, const s
     return status.error();
   }
   const auto model = std::make_shared<const model::Model>(*std::move(loaded));
-  UserCase user;
-  user.test_case.name = path.filename().string();
-  user.test_case.family = "check";
-  user.test_case.title = "a model of the user's";
-  user.test_case.tags = {"imported"};  // data that discriminate little are no fault of ours
+  UserCase user = user_case_of(model, path.filename().string());
   user.test_case.file = path;
-  user.test_case.model = model;
-  user.test_case.steps = {corpus::Step{}};
-  user.test_case.content_hash = core::sha256_hex(model::serialize_model(*model));
-  for (const model::ValueInfo& info : model->graph.inputs) {
-    user.test_case.inputs[info.name] = generated_input(info);
-  }
   if (calibration.empty() && inputs.empty()) {
     return user;
   }
-  for (auto& [name, spec] : user.test_case.inputs) {
-    spec.data_sets = {"typical"};  // what the user gave is all there is
-  }
-  user.data = CaseBench::UserData{};
-  user.data->calibrated = !calibration.empty();
+  CaseBench::UserData given;
+  given.calibrated = !calibration.empty();
+  user.give(std::move(given));
   if (!calibration.empty()) {
     core::Result<std::vector<core::TensorMap>> batches = load_user_data(calibration, *model);
     if (!batches) {

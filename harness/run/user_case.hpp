@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,7 +15,13 @@ namespace assay::run {
 struct UserCase {
   corpus::Case test_case;
   std::optional<CaseBench::UserData> data;  ///< what the user gave; generated data serve where it is empty
+
+  /// Takes `given` instead of generated data: it is all there is.
+  void give(CaseBench::UserData given);
 };
+
+/// The case of a model that is loaded already, called `name`, with generated data.
+[[nodiscard]] UserCase user_case_of(std::shared_ptr<const model::Model> model, const std::string& name);
 
 /// Loads `model` and the data. Where only one of calibration and inputs is given, it serves as the other too (at most
 /// the first four batches as inputs). Without either, data is generated; a symbolic extent is then 1 on the first axis

@@ -176,6 +176,10 @@ core::Result<std::vector<core::TensorMap>> load_arrays(const fs::path& path, con
 
 }  // namespace
 
+core::Result<core::TensorMap> bind_user_data(core::TensorMap batch, const model::Model& model, std::size_t index) {
+  return bind(std::move(batch), model, index, NonFinite::refused);
+}
+
 core::Result<std::vector<core::TensorMap>> load_user_data(const fs::path& path, const model::Model& model,
                                                           NonFinite non_finite) {
   std::error_code code;

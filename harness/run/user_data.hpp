@@ -22,4 +22,8 @@ enum class NonFinite { refused, kept };
                                                                         const model::Model& model,
                                                                         NonFinite non_finite = NonFinite::refused);
 
+/// One batch of the user's, number `index`, as `model` declares its inputs. Errors   as load_user_data.
+[[nodiscard]] core::Result<core::TensorMap> bind_user_data(core::TensorMap batch, const model::Model& model,
+                                                           std::size_t index);
+
 }  // namespace assay::run

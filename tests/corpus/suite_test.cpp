@@ -96,6 +96,16 @@ TEST(SelectCases, NarrowsByTagAndExclusion) {
   }
 }
 
+TEST(SelectCases, KnowsAFilesCases) {
+  Suite suite;
+  suite.select = {"cases/found/gemm_bias_*.json"};
+  suite.exclude = {"cases/found/gemm_bias_axis.json"};
+  const auto cases = select_cases(suite, corpus());
+  ASSERT_TRUE(cases) << cases.error().message;
+  ASSERT_FALSE(cases->empty());
+  for (const Case& each : *cases) EXPECT_EQ(each.family, "gemm_bias_row") << each.name;
+}
+
 /// A home of its own, so that broken suites can be tried.
 class Home : public testing::Test {
  protected:

@@ -96,6 +96,19 @@ TEST(Faults, MayBeCombined) {
   EXPECT_NE(two, observed(network(), {"scale_doubled"}));
 }
 
+TEST(Faults, AreConfinedToANode) {
+  const auto one = observed(network(), {"per_axis_rolled@d"});
+  EXPECT_NE(one, observed(network(), {}));
+  EXPECT_NE(one, observed(network(), {"per_axis_rolled"}));
+  EXPECT_NE(one, observed(network(), {"per_axis_rolled@e"}));
+  EXPECT_EQ(observed(network(), {"per_axis_rolled@nobody"}), observed(network(), {}));
+  for (const char* fault : {"pads_swapped@c", "rounds_down@c", "error_without_node@c"}) {
+    const auto machine = build_machine({fault}, "");
+    ASSERT_FALSE(machine) << fault;
+    EXPECT_THAT(machine.error().message, testing::HasSubstr("can't be confined to node \"c\"")) << fault;
+  }
+}
+
 TEST(Faults, SayWhichPassesAreTheirs) {
   const auto theirs = [](const std::string& fault) {
     const auto machine = build_machine({fault}, "");

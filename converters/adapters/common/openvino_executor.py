@@ -15,24 +15,28 @@ class Executor:
 
     def __init__(self):
         self.core = openvino.Core()
-        self._kept, self._compiled = None, None
+        self._kept, self._compiled, self._names = None, None, []
 
     def compile(self, artifact):
         key = (os.fspath(artifact), os.stat(artifact).st_mtime_ns, os.stat(artifact).st_size)
         if key != self._kept:
-            self._compiled = self.core.compile_model(self.core.read_model(artifact), "CPU", SETTINGS)
+            network = self.core.read_model(artifact)
+            self._names = [set(port.get_names()) for port in network.outputs]  # compiling may add others to them
+            self._compiled = self.core.compile_model(network, "CPU", SETTINGS)
             self._kept = key
         return self._compiled
 
     def execute(self, artifact, inputs, output, outputs=None):
         """Writes the outputs; a port may have several names, of which `outputs` are the ones asked for."""
         compiled = self.compile(artifact)
-        known = {name for port in compiled.inputs for name in port.get_names()}
+        # An input that is an output too may have lost its name to it; its operation keeps it.
+        ports = {name: port for port in compiled.inputs
+                 for name in (port.get_node().get_friendly_name(), *port.get_names())}
         # It takes no array that it may not write to, and no input that the network lost.
-        tensors = {name: numpy.array(array) for name, array in read_tensors(inputs).items() if name in known}
+        tensors = {ports[name]: numpy.array(array) for name, array in read_tensors(inputs).items() if name in ports}
         results = compiled(tensors)
         named = {}
-        for port in compiled.outputs:
-            for name in port.get_names() if outputs is None else port.get_names() & outputs:
+        for port, names in zip(compiled.outputs, self._names):
+            for name in names if outputs is None else names & outputs:
                 named[name] = numpy.array(results[port])
         write_tensors(named, output)

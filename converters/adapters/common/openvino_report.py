@@ -92,10 +92,11 @@ def tensor_scales(quantized, original):
     for operation in quantized.get_ordered_ops():
         kind = operation.get_type_name()
         if kind == "FakeQuantize":
-            names = _source(operation, 0).get_names()
-            # The names of a tensor that became a graph output are behind its FakeQuantize.
-            names = names or operation.output(0).get_names()
-            name = min(names) if names else _source(operation, 0).get_node().get_friendly_name()
+            source = _source(operation, 0)
+            # The names of a tensor that became a graph output are behind its FakeQuantize; an input has its own always.
+            names = source.get_names() or operation.output(0).get_names()
+            own = source.get_node().get_friendly_name()
+            name = min(names) if names and source.get_node().get_type_name() != "Parameter" else own
             low, high = _constant(operation, 1), _constant(operation, 2)
             codes = _behind(_source(operation, 0))
             if codes is not None:

@@ -62,8 +62,10 @@ class OpenVino:
         finally:
             named.unlink()
         ignored = [name for node in in_float for name in original_operations(network, node)]
+        inputs = {tensor.name for tensor in original.graph.input}
         outputs = {tensor.name for tensor in original.graph.output}
         given = [port.get_names() & outputs for port in network.outputs]  # a tensor may stand for several of ONNX
+        fed = [port.get_names() & inputs for port in network.inputs]
         quantized = nncf.quantize(
             network,
             # OpenVINO takes no array that it may not write to.
@@ -75,6 +77,9 @@ class OpenVino:
         )
         for port, names in zip(quantized.outputs, given):
             port.get_tensor().set_names(names)  # some releases lose them
+        for port, names in zip(quantized.inputs, fed):
+            for name in names:
+                port.get_node().set_friendly_name(name)  # its tensor's names may have gone to an output
         artifact = Path(output, "model.xml")
         openvino.save_model(quantized, artifact, compress_to_fp16=False)
         runtime = self._executor.compile(artifact).get_runtime_model()

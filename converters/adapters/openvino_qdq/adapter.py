@@ -21,7 +21,7 @@ class OpenVinoQdq:
             "version": openvino.__version__.split("-")[0],
             "supports": {"execute": True, "artifact": "qdq"},
             # The plugin turns Q/DQ pairs into INT8 layers where it has them and computes the others in float.
-            "policy": {"deterministic": True},
+            "policy": {"deterministic": True, "dequantize": "affine"},
         }
 
     def convert(self, model, calibration, options, output):

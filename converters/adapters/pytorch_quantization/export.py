@@ -1,99 +1,29 @@
 #!/usr/bin/env python3
 """Exports small networks, quantized by NVIDIA's pytorch-quantization on a CPU, as ONNX: export.py FOLDER
 
-Each model comes as NAME.float.onnx, NAME.qdq.onnx and NAME.npz, the batches it was calibrated with, so that
-
-    assay check NAME.float.onnx --artifact NAME.qdq.onnx --calibration NAME.npz
-
-judges the toolkit's export. BatchNormalization is left as it is in both, since the exporter folds it in one of them only.
-Without a folder the script says over protocol 1 that it converts nothing: pytorch-quantization quantizes PyTorch
-modules, not ONNX models.
+common/export_networks.py says which and how they are judged. Without a folder the script says over protocol 1 that it
+converts nothing: pytorch-quantization quantizes PyTorch modules, not ONNX models.
 """
 
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-import numpy
 import torch
 from absl import logging
 from assay_protocol import Refused, serve
+from export_networks import export, write
 from pytorch_quantization import nn as quantized
-from torch import nn
 
-SEED = 1
-BATCHES = 8
-OPSET = 13
-DECADES = 1.7  # between the magnitudes of a weight's output channels
-
-
-class Residual(nn.Module):
-    """A stem, a block whose shortcut is nn.Sequential(Conv, BatchNormalization), and a classifier."""
-
-    def __init__(self, kernel, quantize_shortcut):
-        super().__init__()
-        same = kernel // 2
-        self.stem = nn.Sequential(quantized.QuantConv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU())
-        self.conv1 = quantized.QuantConv2d(8, 12, kernel, stride=2, padding=same, bias=False)
-        self.bn1 = nn.BatchNorm2d(12)
-        self.conv2 = quantized.QuantConv2d(12, 12, kernel, padding=same, bias=False)
-        self.bn2 = nn.BatchNorm2d(12)
-        self.downsample = nn.Sequential(
-            quantized.QuantConv2d(8, 12, 1, stride=2, bias=False), nn.BatchNorm2d(12))
-        self.shortcut = quantized.TensorQuantizer(quantized.QuantConv2d.default_quant_desc_input)
-        if not quantize_shortcut:
-            self.shortcut = nn.Identity()
-        self.classifier = quantized.QuantLinear(12, 5)
-
-    def forward(self, x):
-        x = self.stem(x)
-        y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
-        y = torch.relu(y + self.shortcut(self.downsample(x)))
-        return self.classifier(y.mean((2, 3)))
-
-
-class EncoderDecoder(nn.Module):
-    """Two Convs, a pool, a ConvTranspose back, a Concat with what was before, and a ConvTranspose as output layer."""
-
-    def __init__(self):
-        super().__init__()
-        self.encode1 = quantized.QuantConv2d(3, 16, 3, padding=1)
-        self.encode2 = quantized.QuantConv2d(16, 24, 3, padding=1)
-        self.decode = quantized.QuantConvTranspose2d(24, 16, 2, stride=2)
-        self.output = quantized.QuantConvTranspose2d(32, 10, 2, stride=2)
-
-    def forward(self, x):
-        before = torch.relu(self.encode1(x))
-        y = torch.relu(self.encode2(torch.max_pool2d(before, 2)))
-        y = torch.relu(self.decode(y))
-        return self.output(torch.cat([y, before], 1))
-
-
-MODELS = {
-    "residual_3x3": lambda: Residual(3, False),
-    "residual_3x3_shortcut": lambda: Residual(3, True),
-    "residual_1x1": lambda: Residual(1, False),
-    "residual_1x1_shortcut": lambda: Residual(1, True),
-    "encoder_decoder": EncoderDecoder,
-}
-
-
-def fill(model):
-    """Weights whose output channels are of unlike magnitude, BatchNormalizations that do something."""
-    for module in model.modules():
-        if not isinstance(module, nn.BatchNorm2d) and hasattr(module, "weight"):
-            axis = 1 if getattr(module, "transposed", False) else 0
-            shape = [1] * module.weight.ndim
-            shape[axis] = -1
-            factors = 10 ** (-DECADES * torch.rand(module.weight.shape[axis]))
-            module.weight.data *= factors.reshape(shape)
-        if isinstance(module, nn.BatchNorm2d):
-            nn.init.uniform_(module.weight, 0.5, 1.5)
-            nn.init.normal_(module.bias, 0, 0.3)
-            nn.init.normal_(module.running_mean, 0, 0.1)
-            nn.init.uniform_(module.running_var, 0.05, 0.2)
+LAYERS = SimpleNamespace(
+    Conv2d=quantized.QuantConv2d,
+    ConvTranspose2d=quantized.QuantConvTranspose2d,
+    Linear=quantized.QuantLinear,
+    shortcut_quantizer=lambda: quantized.TensorQuantizer(quantized.QuantConv2d.default_quant_desc_input),
+)
 
 
 def quantizers(model):
@@ -114,26 +44,16 @@ def calibrate(model, batches):
         quantizer.enable_quant()
 
 
-def write(model, example, file):
-    torch.onnx.export(model, example, str(file), opset_version=OPSET, input_names=["x"], output_names=["y"],
-                      training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=True)
+def write_quantized(model, example, file):
+    quantized.TensorQuantizer.use_fb_fake_quant = True
+    write(model, example, file)
+    quantized.TensorQuantizer.use_fb_fake_quant = False
 
 
-def export(folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in MODELS.items():
-        torch.manual_seed(SEED)
-        model = make().eval()
-        fill(model)
-        batches = [torch.randn(2, 3, 12, 10) * (0.5 + torch.rand(1)) for _ in range(BATCHES)]
-        calibrate(model, batches)
-        quantized.TensorQuantizer.use_fb_fake_quant = True
-        write(model, batches[0], folder / f"{name}.qdq.onnx")
-        quantized.TensorQuantizer.use_fb_fake_quant = False
-        for quantizer in quantizers(model):
-            quantizer.disable_quant()
-        write(model, batches[0], folder / f"{name}.float.onnx")
-        numpy.savez(folder / f"{name}.npz", x=torch.stack(batches).numpy())
+def write_float(model, example, file):
+    for quantizer in quantizers(model):
+        quantizer.disable_quant()
+    write(model, example, file)
 
 
 class Toolkit:
@@ -153,6 +73,6 @@ class Toolkit:
 if __name__ == "__main__":
     logging.set_verbosity(logging.ERROR)
     if len(sys.argv) == 2:
-        export(Path(sys.argv[1]))
+        export(Path(sys.argv[1]), LAYERS, calibrate, write_quantized, write_float)
     else:
         serve(Toolkit())

@@ -98,7 +98,7 @@ Status quantize(const Call& call, std::int64_t axis, DType declared, const Arith
   return core::success();
 }
 
-Status dequantize(const Call& call, std::int64_t axis) {
+Status dequantize(const Call& call, std::int64_t axis, CodeDifference difference) {
   if (!call.has(0) || !call.has(1)) return invalid_model("x and x_scale are required");
   const Buffer& codes = call.input(0);
   const Buffer& scale = call.input(1);
@@ -121,6 +121,12 @@ Status dequantize(const Call& call, std::int64_t axis) {
       const auto* in = codes.data<decltype(element)>() + first;
       if constexpr (sizeof(element) == 1) {
         const auto zero = static_cast<std::int32_t>(zero_point);
+        if (difference == CodeDifference::own_type) {
+          for (std::int64_t i = 0; i < split->inner; ++i) {
+            out[first + i] = static_cast<float>(static_cast<decltype(element)>(in[i] - zero)) * own;
+          }
+          return;
+        }
         for (std::int64_t i = 0; i < split->inner; ++i) {
           out[first + i] = static_cast<float>(static_cast<std::int32_t>(in[i]) - zero) * own;
         }
@@ -136,9 +142,7 @@ Status dequantize(const Call& call, std::int64_t axis) {
 
 Result<Kernel> make_plain_quantize(const Binding& binding) { return make_quantize(binding, {}); }
 
-Result<Kernel> make_dequantize(const Binding& binding) {
-  return Kernel([axis = binding.node.int_or("axis", 1)](const Call& call) { return dequantize(call, axis); });
-}
+Result<Kernel> make_plain_dequantize(const Binding& binding) { return make_dequantize(binding, {}); }
 
 }  // namespace
 
@@ -149,9 +153,15 @@ Result<Kernel> make_quantize(const Binding& binding, const ArithmeticPolicy& pol
   return Kernel([axis, declared, policy](const Call& call) { return quantize(call, axis, declared, policy); });
 }
 
+Result<Kernel> make_dequantize(const Binding& binding, const ArithmeticPolicy& policy) {
+  return Kernel([axis = binding.node.int_or("axis", 1), difference = policy.code_difference](const Call& call) {
+    return dequantize(call, axis, difference);
+  });
+}
+
 void add_quantize_makers(MakerTable& table) {
   table["QuantizeLinear"] = &make_plain_quantize;
-  table["DequantizeLinear"] = &make_dequantize;
+  table["DequantizeLinear"] = &make_plain_dequantize;
 }
 
 }  // namespace assay::embedded::engine

@@ -17,9 +17,14 @@ struct Axis {
   std::int64_t in = 1;
   std::int64_t out = 1;
   double scale = 1;
+  bool by_size = false;  ///< scale is out / in: the extents are exact where their ratio is not
   double roi_start = 0;
   double roi_end = 1;
 };
+
+double unscaled(const Axis& axis, double x) {
+  return axis.by_size ? x * static_cast<double>(axis.in) / static_cast<double>(axis.out) : x / axis.scale;
+}
 
 /// Where output position `at` lies in the input.
 double input_coordinate(const ResizeAttributes& attributes, const Axis& axis, std::int64_t at) {
@@ -27,17 +32,17 @@ double input_coordinate(const ResizeAttributes& attributes, const Axis& axis, st
   const auto in = static_cast<double>(axis.in);
   const double out = axis.scale * in;  // before it is rounded down to a whole extent
   const std::string& mode = attributes.coordinates;
-  if (mode == "asymmetric") return x / axis.scale;
+  if (mode == "asymmetric") return unscaled(axis, x);
   if (mode == "align_corners") return axis.out == 1 ? 0 : x * (in - 1) / (out - 1);
-  if (mode == "pytorch_half_pixel") return axis.out > 1 ? (x + 0.5) / axis.scale - 0.5 : 0;
-  if (mode == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
+  if (mode == "pytorch_half_pixel") return axis.out > 1 ? unscaled(axis, x + 0.5) - 0.5 : 0;
+  if (mode == "tf_half_pixel_for_nn") return unscaled(axis, x + 0.5);
   if (mode == "tf_crop_and_resize") {
     if (axis.out > 1) {
       return axis.roi_start * (in - 1) + x * (axis.roi_end - axis.roi_start) * (in - 1) / (out - 1);
     }
     return 0.5 * (axis.roi_start + axis.roi_end) * (in - 1);
   }
-  const double half_pixel = (x + 0.5) / axis.scale - 0.5;
+  const double half_pixel = unscaled(axis, x + 0.5) - 0.5;
   if (mode != "half_pixel_symmetric") return half_pixel;
   // The whole extent is as if cut from the middle of the exact one.
   const double adjustment = static_cast<double>(axis.out) / out;
@@ -211,6 +216,7 @@ Result<ResizePlan> bind_resize(const ResizeAttributes& attributes, const Call& c
     } else {
       axis.out = sizes->to_integers()[i];
       axis.scale = static_cast<double>(axis.out) / static_cast<double>(std::max<std::int64_t>(axis.in, 1));
+      axis.by_size = attributes.aspect == "stretch";
     }
     if (axis.in < 1 || axis.out < 1 || !(axis.scale > 0)) {
       return invalid_data(fmt::format("an extent of {} can't be resized to {}", axis.in, axis.out));

@@ -174,7 +174,7 @@ Result<Kernel> make(const IntegerBinding& binding, bool is_gemm) {
   p->tile = code_tile(binding.policy.accumulator);
   p->out = binding.outputs[0];
   if (!a.is_codes() || !b.is_codes()) return Kernel();
-  if (!is_gemm && a.constant != nullptr && b.constant == nullptr && b.is_per_tensor()) {
+  if (!is_gemm && a.constant != nullptr && a.constant->rank() == 2 && b.constant == nullptr && b.is_per_tensor()) {
     return make_left_weight(binding, p);
   }
   if (!a.is_per_tensor() || !(p->attributes.alpha > 0)) return Kernel();

@@ -61,8 +61,9 @@ void add_reduce_makers(MakerTable& table);
 void add_resize_makers(MakerTable& table);
 void add_shape_makers(MakerTable& table);
 
-/// QuantizeLinear after `policy`; the float table's follows ONNX's text.
+/// QuantizeLinear and DequantizeLinear after `policy`; the float table's follow ONNX's text.
 [[nodiscard]] Result<Kernel> make_quantize(const Binding& binding, const ArithmeticPolicy& policy);
+[[nodiscard]] Result<Kernel> make_dequantize(const Binding& binding, const ArithmeticPolicy& policy);
 
 /// Errors without their node, which the program adds.
 [[nodiscard]] core::Error invalid_data(std::string message);

@@ -34,6 +34,7 @@ enum class Saturation {
   clamp,
   wrap,
   narrow,             ///< the lowest code of a signed type is never used
+  signed_high,        ///< unsigned codes end where signed ones do, at 127
   before_zero_point,  ///< clamped to the type's ends before the zero_point is added, and once more after
 };
 
@@ -61,6 +62,10 @@ enum class OperandScales { each, first };
 /// Whether an operand's zero_point is taken off before multiplying.
 enum class ZeroPoints { subtract, ignore };
 
+/// In which type DequantizeLinear takes the zero_point off: one that holds every difference, or the codes' own,
+/// wrapping.
+enum class CodeDifference { wide, own_type };
+
 /// Which of the per-axis scales serves an output channel.
 enum class ChannelScales { own, first, reversed };
 
@@ -84,6 +89,7 @@ struct ArithmeticPolicy {
   ZeroPoints activation_zero_points = ZeroPoints::subtract;
   ZeroPoints weight_zero_points = ZeroPoints::subtract;
   ChannelScales channel_scales = ChannelScales::own;
+  CodeDifference code_difference = CodeDifference::wide;
 
   friend bool operator==(const ArithmeticPolicy&, const ArithmeticPolicy&) = default;
 };

@@ -204,8 +204,10 @@ class Builder {
       if (integer->second.outputs[0] != node.outputs[0]) step.traced = step.outputs;  // codes, not left in float
     } else {
       const bool quantizes = policy_ != nullptr && node.op_type == "QuantizeLinear";
-      auto kernel =
-          quantizes ? make_quantize({node, opset_, constants}, *policy_) : make_float_kernel(node, opset_, constants);
+      const bool dequantizes = policy_ != nullptr && node.op_type == "DequantizeLinear";
+      auto kernel = quantizes     ? make_quantize({node, opset_, constants}, *policy_)
+                    : dequantizes ? make_dequantize({node, opset_, constants}, *policy_)
+                                  : make_float_kernel(node, opset_, constants);
       if (!kernel) return at_node(kernel.error(), node);
       step.kernel = std::move(*kernel);
       if (quantizes) step.traced = step.outputs;

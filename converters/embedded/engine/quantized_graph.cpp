@@ -108,7 +108,10 @@ class Finder {
   std::vector<Target> follow(std::string_view tensor, IntegerNode& found) {
     auto readers = element_readers(tensor);
     std::string_view last = tensor;
-    const Node* activation = only_activation(readers, tensor);
+    // An Identity keeps what reads it from the codes (emit.cpp).
+    const auto maker = wiring_.producer(tensor);
+    const bool apart = maker && graph_.nodes[*maker].op_type == "Identity";
+    const Node* activation = apart ? nullptr : only_activation(readers, tensor);
     if (activation != nullptr) {
       found.covered.push_back(readers.front());
       found.names.push_back(activation->name);

@@ -27,6 +27,8 @@ std::uint8_t limit_code(std::int64_t value, const OutputCodes& out, const Arithm
     value = std::clamp(value - out.zero_point, limits.low, limits.high) + out.zero_point;
   } else if (policy.saturation == Saturation::narrow && limits.low < 0) {
     value = std::max(value, limits.low + 1);
+  } else if (policy.saturation == Saturation::signed_high) {
+    value = std::min(value, core::integer_limits(DType::int8).high);
   }
   return static_cast<std::uint8_t>(std::clamp(value, out.low, out.high));
 }

@@ -1,0 +1,101 @@
+#include "harness/localize/candidate.hpp"
+
+#include <span>
+#include <utility>
+
+#include "harness/core/text.hpp"
+#include "harness/corpus/case.hpp"
+#include "harness/model/onnx_io.hpp"
+#include "harness/run/feed_files.hpp"
+
+namespace assay::localize {
+namespace {
+
+using core::TensorMap;
+
+void append(std::string& bytes, const core::Tensor& tensor) {
+  bytes += core::shape_text(tensor.shape());
+  const auto raw = [&](const auto& values) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes of numbers, to be hashed
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  };
+  tensor.is_real() ? raw(tensor.reals()) : raw(tensor.integers());
+}
+
+core::Status save_batches(const std::vector<TensorMap>& batches, const std::filesystem::path& folder) {
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    if (core::Status status = run::write_batch(batches[i], run::batch_folder(folder, i), {}); !status) {
+      return status;
+    }
+  }
+  return core::success();
+}
+
+}  // namespace
+
+std::size_t Candidate::bytes() const { return model::serialize_model(model).size(); }
+
+std::string Candidate::hash() const {
+  std::string bytes = model::serialize_model(model);
+  for (const std::vector<TensorMap>* batches : {&calibration, &inputs}) {
+    bytes += '|';
+    for (const TensorMap& batch : *batches) {
+      bytes += '/';
+      for (const auto& [name, tensor] : batch) {
+        bytes += name;
+        append(bytes, tensor);
+      }
+    }
+  }
+  return core::sha256_hex(bytes);
+}
+
+core::Result<Candidate> make_candidate(const run::UserCase& user) {
+  Candidate candidate{*user.test_case.model, {}, {}};
+  if (user.data) {
+    candidate.calibration = user.data->calibration;
+    candidate.inputs = user.data->inputs;
+    return candidate;
+  }
+  core::Result<std::vector<TensorMap>> batches =
+      corpus::calibration_batches(user.test_case, user.test_case.calibration);
+  if (!batches) {
+    return batches.error();
+  }
+  candidate.calibration = *std::move(batches);
+  for (const std::string& set : corpus::data_set_names(user.test_case)) {
+    core::Result<TensorMap> inputs = corpus::data_set(user.test_case, set, {});
+    if (!inputs) {
+      return inputs.error();
+    }
+    candidate.inputs.push_back(*std::move(inputs));
+  }
+  return candidate;
+}
+
+run::UserCase as_case(const Candidate& candidate, const std::string& name) {
+  run::UserCase user = run::user_case_of(std::make_shared<const model::Model>(candidate.model), name);
+  run::CaseBench::UserData given;
+  given.calibration = candidate.calibration;
+  given.inputs = candidate.inputs;
+  given.calibrated = true;
+  user.give(std::move(given));
+  return user;
+}
+
+core::Status save(const Candidate& candidate, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const char* data : {"calibration", "inputs"}) {
+    std::filesystem::remove_all(folder / data, error);
+  }
+  if (core::Status status = model::save_model(candidate.model, folder / "model.onnx"); !status) {
+    return status;
+  }
+  if (core::Status status = save_batches(candidate.calibration, folder / "calibration"); !status) {
+    return status;
+  }
+  return save_batches(candidate.inputs, folder / "inputs");
+}
+
+}  // namespace assay::localize

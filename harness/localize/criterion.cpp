@@ -1,0 +1,113 @@
+#include "harness/localize/criterion.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "harness/core/files.hpp"
+#include "harness/core/process.hpp"
+#include "harness/run/evaluate.hpp"
+#include "harness/run/subject.hpp"
+#include "results/signature.hpp"
+
+namespace assay::localize {
+namespace {
+
+/// "{}" of `command` replaced by `file`, which a shell takes as one word.
+std::string with_file(std::string command, const std::filesystem::path& file) {
+  const std::string word = "'" + file.string() + "'";
+  std::size_t at = command.find("{}");
+  if (at == std::string::npos) {
+    return command + " " + word;
+  }
+  for (; at != std::string::npos; at = command.find("{}", at + word.size())) {
+    command.replace(at, 2, word);
+  }
+  return command;
+}
+
+}  // namespace
+
+core::Result<std::unique_ptr<Judge>> Judge::make(const run::ConverterSpec& spec, std::string options_json,
+                                                 double timeout_s, std::size_t planned_verdicts) {
+  if (!spec.unavailable.empty()) {
+    return core::Error{core::ErrorKind::usage, spec.unavailable, {}, {}, {}};
+  }
+  std::unique_ptr<protocol::Client> client = run::start_client(spec, {.timeout_s = timeout_s, .memory_bytes = 0});
+  core::Result<converters::Description> description = client->describe();
+  if (!description) {
+    return description.error();
+  }
+  return std::unique_ptr<Judge>(
+      new Judge(std::move(client), *std::move(description), std::move(options_json), planned_verdicts));
+}
+
+judge::Judgement Judge::judge(const Candidate& candidate, judge::Depth depth) const {
+  return ask(candidate, depth, options_json_).judgement;
+}
+
+Judged Judge::ask(const Candidate& candidate, judge::Depth depth, const std::string& options_json) const {
+  Judged out;
+  const run::UserCase user = as_case(candidate, "model");
+  const auto bench = run::CaseBench::create(user.test_case, user.data);
+  if (!bench) {
+    out.judgement = run::own_fault(bench.error());
+    return out;
+  }
+  run::Trial trial = (*bench)->attempt(*client_, description_, options_json);
+  const converters::ConvertReply& reply = trial.evidence.conversion;
+  out.precision = reply.precision;
+  out.artifact_kind = trial.artifact_kind;
+  if (!reply.cache.empty()) {
+    core::Result<std::string> text = core::read_file(reply.cache);
+    out.cache = text ? *std::move(text) : "";
+  }
+  out.judgement = (*bench)->judge(std::move(trial), planned_verdicts_, depth);
+  return out;
+}
+
+std::vector<std::string> suspects_of(const judge::Judgement& judgement) {
+  std::vector<std::string> names{judgement.node};
+  for (const judge::Finding& finding : judgement.findings) {
+    names.insert(names.end(), {finding.node, finding.tensor});
+  }
+  std::erase(names, "");
+  return names;
+}
+
+std::string signature_of(const judge::Judgement& judgement) {
+  return results::signature(judge::verdict_name(judgement.verdict), judge::stage_name(judgement.stage),
+                            judgement.facet ? judge::facet_name(*judgement.facet) : "", judgement.op, judgement.reason);
+}
+
+Criterion same_signature(std::shared_ptr<const Judge> judge, std::string signature) {
+  return [judge = std::move(judge), signature = std::move(signature)](const Candidate& candidate) {
+    return signature_of(judge->judge(candidate, judge::Depth::gate)) == signature;
+  };
+}
+
+Criterion command_succeeds(std::string command, double timeout_s) {
+  return [command = std::move(command), timeout_s](const Candidate& candidate) {
+    const auto folder = core::TemporaryFolder::create();
+    if (!folder || !save(candidate, folder->path())) {
+      return false;
+    }
+    core::SpawnOptions options;
+    options.arguments = {"/bin/sh", "-c", with_file(command, folder->path() / "model.onnx")};
+    core::Result<core::Process> process = core::Process::spawn(options);
+    if (!process) {
+      return false;
+    }
+    process->close_stdin();
+    const auto deadline = core::Process::Clock::now() + std::chrono::duration_cast<core::Process::Clock::duration>(
+                                                            std::chrono::duration<double>(timeout_s));
+    while (process->read_line(deadline).end == core::Process::ReadEnd::line) {
+    }
+    const auto state = process->wait(deadline);
+    if (!state) {
+      process->kill_group();
+    }
+    return state && state->code == 0;
+  };
+}
+
+}  // namespace assay::localize

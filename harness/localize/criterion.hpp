@@ -1,0 +1,74 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converters/protocol/client.hpp"
+#include "harness/core/result.hpp"
+#include "harness/judge/verdict.hpp"
+#include "harness/localize/candidate.hpp"
+#include "harness/run/converter_spec.hpp"
+
+namespace assay::localize {
+
+/// A verdict with what the converter told.
+struct Judged {
+  judge::Judgement judgement;
+  std::vector<converters::NodePrecision> precision;
+  std::string artifact_kind;
+  std::string cache;  ///< text of its calibration cache, where it wrote one
+};
+
+/// One converter under one set of options, asked for verdicts on candidates. For one thread.
+class Judge {
+ public:
+  /// Starts the converter. The share of false alarms is one run's of `planned_verdicts`.
+  /// Errors   what it says of itself, and `unavailable` ones.
+  [[nodiscard]] static core::Result<std::unique_ptr<Judge>> make(const run::ConverterSpec& spec,
+                                                                 std::string options_json, double timeout_s,
+                                                                 std::size_t planned_verdicts = 1);
+
+  /// The whole verdict, or no more than its gate and headline.
+  [[nodiscard]] judge::Judgement judge(const Candidate& candidate, judge::Depth depth) const;
+  /// The same with what the converter told, under other options.
+  [[nodiscard]] Judged ask(const Candidate& candidate, judge::Depth depth, const std::string& options_json) const;
+  [[nodiscard]] const std::string& options_json() const { return options_json_; }
+  /// Other options from here on.
+  void use_options(std::string options_json) { options_json_ = std::move(options_json); }
+  [[nodiscard]] const converters::Description& description() const { return description_; }
+
+ private:
+  Judge(std::unique_ptr<protocol::Client> client, converters::Description description, std::string options_json,
+        std::size_t planned_verdicts)
+      : client_(std::move(client)),
+        description_(std::move(description)),
+        options_json_(std::move(options_json)),
+        planned_verdicts_(planned_verdicts) {}
+
+  std::unique_ptr<protocol::Client> client_;
+  converters::Description description_;
+  std::string options_json_;
+  std::size_t planned_verdicts_;
+};
+
+/// What a reduction keeps: whether a candidate still shows it. For one thread.
+using Criterion = std::function<bool(const Candidate&)>;
+
+/// The nodes and tensors that a verdict names.
+[[nodiscard]] std::vector<std::string> suspects_of(const judge::Judgement& judgement);
+
+/// Verdict, stage, facet, operator and the message without numbers and paths.
+[[nodiscard]] std::string signature_of(const judge::Judgement& judgement);
+
+/// The verdict's signature is `signature`.
+[[nodiscard]] Criterion same_signature(std::shared_ptr<const Judge> judge, std::string signature);
+
+/// `command`, run by a shell with "{}" replaced by the model's file (added at the end, where no "{}" stands), exits
+/// with 0. The data lie beside the file, as localize::save() writes them. After `timeout_s` seconds it is killed, and
+/// doesn't hold.
+[[nodiscard]] Criterion command_succeeds(std::string command, double timeout_s);
+
+}  // namespace assay::localize

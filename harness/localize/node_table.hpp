@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/judge/verdict.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::localize {
+
+/// What a verdict knows of one node: the worst over its outputs, in dB against the float64 reference.
+struct NodeRow {
+  std::string node, op;
+  std::string precision;           ///< obtained, by the converter's own map; "" where it doesn't say
+  std::optional<double> margin;    ///< |e| ÷ limit on the values that the artifact's own tensors hold before it
+  std::optional<double> local_db;  ///< SQNR on those values
+  std::optional<double> sqnr_db;   ///< SQNR after all that came before
+  std::optional<double> loss_db;   ///< what of it was lost here
+  bool found = false;              ///< a finding names it
+};
+
+/// A row for each node, in the graph's order. `metrics` of depth every_node say the most.
+[[nodiscard]] std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge::Metric> metrics,
+                                              std::span<const converters::NodePrecision> precision,
+                                              std::span<const judge::Finding> findings);
+
+/// Outside its own limit, or named by a finding.
+[[nodiscard]] bool is_wrong(const NodeRow& row);
+
+}  // namespace assay::localize

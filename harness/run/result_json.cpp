@@ -1,0 +1,88 @@
+#include "harness/run/result_json.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/core/text.hpp"
+
+namespace assay::run {
+namespace {
+
+nlohmann::ordered_json number(const std::optional<double>& value) {
+  if (!value) {
+    return nullptr;
+  }
+  if (!std::isfinite(*value)) {
+    return core::exact_text64(*value);  // JSON has no infinities; protocol 1 writes them as words too
+  }
+  return *value;
+}
+
+std::vector<std::string> layer_list(const std::string& layers) {
+  std::vector<std::string> list;
+  std::istringstream stream(layers);
+  for (std::string layer; std::getline(stream, layer, ',');) {
+    list.push_back(layer);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::pair<results::MetricRow, double>> largest_losses(const results::ResultRow& row) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::pair<results::MetricRow, double>> losses;
+  for (const results::MetricRow& metric : row.metrics) {
+    if ((metric.name == "sqnr_loss_db" || metric.name == "range_loss_db") && metric.value > 0) {
+      const auto left = std::find_if(row.metrics.begin(), row.metrics.end(), [&](const results::MetricRow& other) {
+        return other.name == "sqnr_db" && other.tensor == metric.tensor && other.data_set == metric.data_set;
+      });
+      losses.emplace_back(metric, left == row.metrics.end() ? std::nan("") : left->value);
+    }
+  }
+  std::stable_sort(losses.begin(), losses.end(),
+                   [](const auto& a, const auto& b) { return a.first.value > b.first.value; });
+  losses.resize(std::min(losses.size(), kShown));
+  return losses;
+}
+
+nlohmann::ordered_json result_json(const results::ResultRow& row) {
+  nlohmann::ordered_json result;
+  result["case"] = row.key.case_name;
+  result["options"] = row.key.options;
+  result["converter"] = row.key.converter;
+  result["version"] = row.key.version;
+  result["verdict"] = row.verdict;
+  result["gate"] = row.gate;
+  result["stage"] = row.stage;
+  result["facet"] = row.facet.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.facet);
+  result["node"] = row.node.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.node);
+  result["reason"] = row.reason;
+  result["margin"] = number(row.margin);
+  result["sqnr_db"] = number(row.sqnr_db);
+  result["layers"] = layer_list(row.layers);
+  result["style"] = row.style;
+  result["seconds"] = row.seconds;
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  for (const results::FindingRow& finding : row.findings) {
+    findings.push_back({{"stage", finding.stage},
+                        {"facet", finding.facet},
+                        {"layer", finding.layer},
+                        {"node", finding.node},
+                        {"op", finding.op},
+                        {"tensor", finding.tensor},
+                        {"data_set", finding.data_set},
+                        {"message", finding.message},
+                        {"margin", number(finding.margin)}});
+  }
+  result["findings"] = std::move(findings);
+  result["lost_at"] = nlohmann::ordered_json::array();
+  for (const auto& [loss, left] : largest_losses(row)) {
+    result["lost_at"].push_back({{"tensor", loss.tensor}, {"loss_db", loss.value}, {"sqnr_db", number(left)}});
+  }
+  return result;
+}
+
+}  // namespace assay::run

@@ -1,0 +1,54 @@
+// `assay fuzz` on the embedded converter, as it is and with a fault.
+#include <gmock/gmock.h>
+
+#include "tests/cli/home.hpp"
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+using Fuzz = HomeTest;
+
+TEST_F(Fuzz, FindsNothingOnTheEmbeddedConverter) {
+  const Call call = run({"fuzz", "--graphs", "150", "--jobs", "2"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("nothing found"));
+}
+
+TEST_F(Fuzz, FindsAFaultAndReducesIt) {
+  const Call call =
+      run({"fuzz", "--fault", "bias_dropped", "--graphs", "60", "--stop-after", "1", "--jobs", "1", "--json"});
+  ASSERT_EQ(call.code, 1) << call.out << call.err;
+  const nlohmann::json find = call.json()["finds"][0];
+  EXPECT_LE(find["after"]["nodes"], find["before"]["nodes"]);
+  EXPECT_TRUE(std::filesystem::exists(path(find["folder"].get<std::string>()) / "find.json"));
+  EXPECT_THAT(find["reproduce"].get<std::string>(), StartsWith("./assay check fuzz/1-"));
+  EXPECT_THAT(find["reproduce"].get<std::string>(), HasSubstr("--fault bias_dropped"));
+  const std::string folder = find["folder"];
+  std::vector<std::string> check{"check",    folder + "/model.onnx", "--calibration", folder + "/calibration",
+                                 "--inputs", folder + "/inputs",     "--options",     find["options"].dump()};
+  EXPECT_EQ(run(check).code, 0) << "red without the fault";
+  check.insert(check.end(), {"--fault", "bias_dropped"});
+  EXPECT_EQ(run(check).code, 1);
+}
+
+TEST_F(Fuzz, GivesTheSameTableTwice) {
+  const auto table = [&] {
+    nlohmann::json json =
+        run({"fuzz", "--fault", "scale_doubled", "--graphs", "4", "--reduce-seconds", "0", "--json"}).json();
+    for (nlohmann::json& find : json["finds"]) find.erase("seconds");
+    return std::pair(json["verdicts"], json["finds"]);
+  };
+  EXPECT_EQ(table(), table());
+}
+
+TEST_F(Fuzz, RefusesWhatItCanNotDo) {
+  EXPECT_EQ(run({"fuzz", "--graphs", "1", "--minutes", "1"}).code, 2);
+  EXPECT_EQ(run({"fuzz", "--graphs", "1", "--options", "{\"activatoin\":1}"}).code, 2);
+  EXPECT_EQ(run({"fuzz", "--graphs", "1", "--converter", "embeded"}).code, 2);
+}
+
+}  // namespace
+}  // namespace assay::test

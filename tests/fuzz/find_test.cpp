@@ -1,0 +1,59 @@
+// Red verdicts that are one.
+#include "harness/fuzz/find.hpp"
+
+#include <gmock/gmock.h>
+
+namespace assay::fuzz {
+namespace {
+
+/// x → Relu → y, and what is red about it.
+Find find_on(const std::string& input, const std::string& output, const std::string& signature, std::uint64_t index) {
+  Find find;
+  model::Graph& graph = find.sample.candidate.model.graph;
+  graph.inputs = {{input, core::DType::float32, std::nullopt}};
+  graph.nodes = {{output, "Relu", "", {input}, {output}, {}}};
+  find.signature = signature;
+  find.first_index = find.kept_index = index;
+  find.nodes = 1;
+  find.bytes = 100;
+  return find;
+}
+
+TEST(Find, NamesOfTheGraphAreNoPartOfASignature) {
+  const Find find = find_on("x0", "t12", "", 0);
+  const model::Graph& graph = find.sample.candidate.model.graph;
+  EXPECT_EQ(without_names("fail|scale|Relu|tensor \"t#\" reads x#_q, t# and xx", graph),
+            "fail|scale|Relu|tensor \"<name>\" reads <name>_q, <name> and xx");
+  EXPECT_EQ(without_names("", graph), "");
+}
+
+TEST(Find, SignaturesThatDifferInNamesAloneAreOne) {
+  std::vector<Find> finds;
+  EXPECT_TRUE(add(finds, find_on("x0", "t1", "fail|Relu|tensor \"t#\"", 7)));
+  EXPECT_FALSE(add(finds, find_on("a", "out", "fail|Relu|tensor \"out\"", 3)));
+  EXPECT_TRUE(add(finds, find_on("x0", "t1", "fail|Relu|another tensor \"t#\"", 4)));
+  ASSERT_EQ(finds.size(), 2U);
+  EXPECT_EQ(finds[0].count, 2U);
+  EXPECT_EQ(finds[0].first_index, 3U);
+}
+
+TEST(Find, TheSmallestSampleIsKeptWhateverTheOrder) {
+  const auto kept = [](bool small_first) {
+    Find small = find_on("x0", "t1", "fail|tensor \"t#\"", 9), large = find_on("x0", "t1", "fail|tensor \"t#\"", 2);
+    large.nodes = 4;
+    std::vector<Find> finds;
+    add(finds, small_first ? small : large);
+    add(finds, small_first ? large : small);
+    return std::pair(finds.front().kept_index, finds.front().first_index);
+  };
+  EXPECT_EQ(kept(true), (std::pair<std::uint64_t, std::uint64_t>(9, 2)));
+  EXPECT_EQ(kept(true), kept(false));
+}
+
+TEST(Find, AGraphIsToldInLines) {
+  const Find find = find_on("x0", "t1", "", 0);
+  EXPECT_THAT(graph_text(find.sample.candidate.model), testing::HasSubstr("  t1 = Relu (x0"));
+}
+
+}  // namespace
+}  // namespace assay::fuzz

@@ -1,0 +1,119 @@
+// The generator: the same seed, the same graphs; every graph valid; every row of the table drawn.
+#include "harness/fuzz/generate.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/fuzz/rows.hpp"
+#include "harness/model/onnx_io.hpp"
+#include "reference/infer.hpp"
+
+namespace assay::fuzz {
+namespace {
+
+Plan plan_of(std::vector<std::string> operators, std::uint64_t seed = 1) {
+  Plan plan;
+  plan.seed = seed;
+  plan.operators = std::move(operators);
+  return plan;
+}
+Plan whole_plan(std::uint64_t seed = 1) { return plan_of(drawn_operators({}), seed); }
+
+TEST(Generate, SeedAndIndexDecideEverything) {
+  for (std::uint64_t index = 0; index < 30; ++index) {
+    const auto once = sample(whole_plan(), index);
+    const auto again = sample(whole_plan(), index);
+    ASSERT_EQ(once.ok(), again.ok());
+    if (!once) continue;
+    EXPECT_EQ(once->candidate.hash(), again->candidate.hash()) << index;
+    EXPECT_EQ(once->options_json, again->options_json);
+  }
+  const auto one = sample(whole_plan(1), 3), other = sample(whole_plan(2), 3);
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_NE(one->candidate.hash(), other->candidate.hash());
+}
+
+/// What ONNX says of `candidate`, written and read as a converter sees it.
+void expect_valid(const localize::Candidate& candidate, std::uint64_t index) {
+  const auto read = model::load_model_bytes(model::serialize_model(candidate.model), {});
+  ASSERT_TRUE(read.ok()) << index << ": " << read.error().message;
+  EXPECT_TRUE(reference::check_declarations(*read).ok()) << index;
+  EXPECT_GE(candidate.nodes(), 1U);
+  EXPECT_LE(candidate.nodes(), 6U);
+  EXPECT_FALSE(candidate.model.graph.inputs.empty()) << index;
+  EXPECT_FALSE(candidate.model.graph.outputs.empty()) << index;
+  EXPECT_GE(candidate.calibration.size(), 3U);
+  EXPECT_FALSE(candidate.inputs.empty());
+  const model::Wiring wiring(candidate.model.graph);
+  for (const model::ValueInfo& input : candidate.model.graph.inputs) {
+    EXPECT_FALSE(wiring.consumers(input.name).empty()) << index << ": nobody reads " << input.name;
+  }
+}
+
+TEST(Generate, TwoThousandGraphsAreValidAndHoldEveryOperator) {
+  constexpr std::uint64_t kGraphs = 2000;
+  std::uint64_t discarded = 0;
+  std::map<std::string, int> drawn;
+  std::set<std::int64_t> opsets;
+  for (std::uint64_t index = 0; index < kGraphs; ++index) {
+    const auto made = sample(whole_plan(), index);
+    if (!made) {
+      ASSERT_EQ(made.error().kind, core::ErrorKind::invalid_data) << index << ": " << made.error().message;
+      ++discarded;
+      continue;
+    }
+    expect_valid(made->candidate, index);
+    opsets.insert(made->candidate.model.opset());
+    for (const model::Node& node : made->candidate.model.graph.nodes) ++drawn[node.op_type];
+  }
+  EXPECT_LT(discarded, kGraphs / 50);
+  EXPECT_EQ(opsets, (std::set<std::int64_t>{11, 12, 13, 14, 15, 16, 17}));
+  for (const Row& row : rows()) EXPECT_GE(drawn[row.op], 5) << row.op;
+}
+
+TEST(Generate, EveryRowDrawsItsOperatorByItself) {
+  for (const Row& row : rows()) {
+    int seen = 0;
+    for (std::uint64_t index = 0; index < 40; ++index) {
+      const auto made = sample(plan_of({row.op}), index);
+      // An opset without the operator has no row at all.
+      if (!made) continue;
+      for (const model::Node& node : made->candidate.model.graph.nodes) {
+        EXPECT_EQ(node.op_type, row.op);
+        ++seen;
+      }
+    }
+    EXPECT_GT(seen, 0) << row.op;
+  }
+}
+
+TEST(Generate, RowsStandInOrderOnce) {
+  EXPECT_TRUE(std::ranges::is_sorted(rows(), std::less<>(), &Row::op));
+  EXPECT_EQ(std::ranges::adjacent_find(rows(), std::equal_to<>(), &Row::op), rows().end());
+}
+
+TEST(Generate, OnlyDeclaredOperatorsAreDrawn) {
+  converters::Supports supports;
+  supports.operators = {"Relu", "CumSum", "Add"};
+  EXPECT_EQ(drawn_operators(supports), (std::vector<std::string>{"Add", "Relu"}));
+}
+
+TEST(Generate, OptionsTakeTurnsOrAreThoseAskedFor) {
+  std::set<std::string> seen;
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const auto made = sample(whole_plan(), index);
+    if (made) seen.insert(made->options_json);
+  }
+  EXPECT_THAT(seen, testing::IsSupersetOf({"{}", R"({"activation":"uint8"})", R"({"symmetric":true})"}));
+  Plan asked = whole_plan();
+  asked.options_json = R"({"method":"entropy"})";
+  const auto made = sample(asked, 5);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made->options_json, R"({"method":"entropy"})");
+}
+
+}  // namespace
+}  // namespace assay::fuzz
