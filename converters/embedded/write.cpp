@@ -47,7 +47,7 @@ Status write_files(State& state) {
     files.emplace_back("calibration.trt.cache", cache_to_tensorrt({std::nullopt, state.ranges}));
   }
   for (const auto& [name, bytes] : files) {
-    auto written = core::write_file(state.output / name, bytes);
+    auto written = core::write_new_file(state.output / name, bytes);
     if (written) continue;
     std::error_code ignored;
     for (const auto& file : files) std::filesystem::remove(state.output / file.first, ignored);

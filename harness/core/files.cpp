@@ -48,10 +48,10 @@ class Descriptor {
   int number_;
 };
 
-/// False where the file can't be made or not all bytes fit.
-bool write_whole(const fs::path& path, std::string_view bytes) {
+/// False where the file can't be made or not all bytes fit. `where_there`: O_TRUNC replaces what is there, O_EXCL fails.
+bool write_whole(const fs::path& path, std::string_view bytes, int where_there) {
   constexpr mode_t kReadableByAll = 0666;  // less what the user's umask takes
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kReadableByAll));
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | where_there, kReadableByAll));
   while (file.valid() && !bytes.empty()) {
     const ssize_t count = write(file.number(), bytes.data(), bytes.size());
     if (count < 0 && errno != EINTR) return false;
@@ -97,7 +97,7 @@ Status write_file(const fs::path& path, std::string_view bytes) {
   static std::atomic<unsigned> counter{0};
   fs::path temporary = path;
   temporary += fmt::format(".part{}", counter++);
-  if (!write_whole(temporary, bytes)) {
+  if (!write_whole(temporary, bytes, O_TRUNC)) {
     unlink(temporary.c_str());
     return io_error(fmt::format("\"{}\" can't be written; is its folder there and the disk not full?", path.string()));
   }
@@ -107,6 +107,26 @@ Status write_file(const fs::path& path, std::string_view bytes) {
     return io_error(fmt::format("\"{}\" can't be written: {}", path.string(), code.message()));
   }
   return success();
+}
+
+Status write_new_file(const fs::path& path, std::string_view bytes) {
+  if (write_whole(path, bytes, O_EXCL)) {
+    return success();
+  }
+  if (errno != EEXIST) {
+    unlink(path.c_str());  // begun, not ended
+  }
+  return write_file(path, bytes);
+}
+
+void remove_folder(const fs::path& folder, const std::vector<fs::path>& files) {
+  for (const fs::path& file : files) {
+    unlink(file.c_str());
+  }
+  if (rmdir(folder.c_str()) != 0) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
 }
 
 Result<TemporaryFolder> TemporaryFolder::create() {

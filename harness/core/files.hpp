@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/core/result.hpp"
 
@@ -16,8 +17,15 @@ namespace assay::core {
 /// Writes to a temporary neighbour and renames, so that a reader sees the old or the new file, never a part.
 [[nodiscard]] Status write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// Writes a file that isn't there yet straight to its place, for folders that nobody reads before they are complete;
+/// one that is there is replaced as by write_file.
+[[nodiscard]] Status write_new_file(const std::filesystem::path& path, std::string_view bytes);
+
 /// Makes `folder` with everything above it; nothing where it exists.
 [[nodiscard]] Status make_folder(const std::filesystem::path& folder);
+
+/// Removes `folder` with everything in it. Cheap where `files` is all that it holds, which need not be so.
+void remove_folder(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& files);
 
 /// A folder of its own below the system's temporary folder, removed with everything in it at destruction.
 class TemporaryFolder {

@@ -52,6 +52,8 @@ struct NamedTensor {
 
 /// A folder of `stem`_0.pb, `stem`_1.pb … as a map by name. A name twice is an error.
 [[nodiscard]] core::Result<TensorMap> load_tensors(const std::filesystem::path& folder, std::string_view stem);
+/// load_tensors, and the folder is removed with everything in it.
+[[nodiscard]] core::Result<TensorMap> take_tensors(const std::filesystem::path& folder, std::string_view stem);
 [[nodiscard]] core::Status save_tensors(const TensorMap& tensors, const std::filesystem::path& folder,
                                         std::string_view stem);
 

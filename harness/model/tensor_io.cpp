@@ -36,12 +36,12 @@ core::Status save_tensor(const NamedTensor& tensor, const fs::path& path) {
   return core::write_file(path, proto::encode_tensor(tensor.name, tensor.tensor).SerializeAsString());
 }
 
-core::Result<TensorMap> load_tensors(const fs::path& folder, std::string_view stem) {
+namespace {
+core::Result<TensorMap> load_tensors(const fs::path& folder, std::string_view stem, std::vector<fs::path>& files) {
   const auto invalid = [](std::string message, std::string tensor = {}) {
     return core::Error{core::ErrorKind::invalid_data, std::move(message), {}, {}, std::move(tensor)};
   };
   std::error_code code;
-  std::vector<fs::path> files;
   const std::string prefix = std::string(stem) + "_";
   for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
     const std::string name = it->path().filename().string();
@@ -70,11 +70,25 @@ core::Result<TensorMap> load_tensors(const fs::path& folder, std::string_view st
   return tensors;
 }
 
+}  // namespace
+
+core::Result<TensorMap> load_tensors(const fs::path& folder, std::string_view stem) {
+  std::vector<fs::path> files;
+  return load_tensors(folder, stem, files);
+}
+
+core::Result<TensorMap> take_tensors(const fs::path& folder, std::string_view stem) {
+  std::vector<fs::path> files;
+  core::Result<TensorMap> tensors = load_tensors(folder, stem, files);
+  core::remove_folder(folder, files);
+  return tensors;
+}
+
 core::Status save_tensors(const TensorMap& tensors, const fs::path& folder, std::string_view stem) {
   std::size_t index = 0;
   for (const auto& [name, tensor] : tensors) {
     const fs::path file = folder / fmt::format("{}_{}.pb", stem, index++);
-    if (core::Status status = core::write_file(file, proto::encode_tensor(name, tensor).SerializeAsString()); !status) {
+    if (core::Status status = core::write_new_file(file, proto::encode_tensor(name, tensor).SerializeAsString()); !status) {
       return status;
     }
   }

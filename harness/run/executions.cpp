@@ -172,7 +172,7 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
   }
   // What can't be read is the converter's fault: protocol 1 fixes the files' form.
   const auto read = [&execution](const fs::path& folder, std::string_view stem, core::TensorMap& tensors) {
-    core::Result<core::TensorMap> loaded = model::load_tensors(folder, stem);
+    core::Result<core::TensorMap> loaded = model::take_tensors(folder, stem);
     if (loaded) {
       tensors = *std::move(loaded);
     } else {
@@ -181,8 +181,6 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
     }
   };
   read(*output, "output", execution.outputs);
-  std::error_code ignored;
-  fs::remove_all(*output, ignored);
   if (!with_trace) {
     return execution;
   }
@@ -194,7 +192,6 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
           fmt::format("protocol: the answer lists \"{}\" in its trace, but no file holds it", name);
     }
   }
-  fs::remove_all(*trace, ignored);  // large for a deep network; what is left goes with the case's folder
   return execution;
 }
 

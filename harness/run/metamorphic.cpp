@@ -279,9 +279,7 @@ core::Result<std::optional<Finding>> TwinRun::run() {
                                                  converters::outcome_name(reply.outcome), reply.reason),
                                      reply.node, reply.op));
       }
-      const core::Result<TensorMap> outputs = model::load_tensors(*out, "output");
-      std::error_code ignored;
-      fs::remove_all(*out, ignored);
+      const core::Result<TensorMap> outputs = model::take_tensors(*out, "output");
       if (!outputs) {
         return std::optional(finding(Stage::execute, Facet::status, outputs.error().message));
       }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <utility>
+#include <vector>
 
 #include "converters/veiled.hpp"
 #include "harness/core/files.hpp"
@@ -13,15 +13,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The files in a folder with their content, by name.
-std::map<std::string, std::string> contents(const fs::path& folder) {
-  std::map<std::string, std::string> files;
+/// The names of the files in a folder, sorted.
+std::vector<fs::path> names_in(const fs::path& folder) {
+  std::vector<fs::path> names;
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, code)) {
-    core::Result<std::string> bytes = core::read_file(entry.path());
-    files.emplace(entry.path().filename().string(), bytes ? *std::move(bytes) : std::string());
+    names.push_back(entry.path().filename());
   }
-  return files;
+  std::ranges::sort(names);
+  return names;
+}
+
+/// Whether two folders hold files of the same names and bytes; a file that can't be read is like another such file.
+bool same_files(const fs::path& a, const fs::path& b) {
+  const std::vector<fs::path> names = names_in(a);
+  return names == names_in(b) && std::ranges::all_of(names, [&](const fs::path& name) {
+    const core::Result<std::string> x = core::read_file(a / name), y = core::read_file(b / name);
+    return x.ok() == y.ok() && (!x || *x == *y);
+  });
 }
 
 /// Where the files of a conversion lie: its own folder, or that of an earlier one that it repeats.
@@ -36,7 +45,7 @@ bool same_conversion(const judge::Evidence& a, const judge::Evidence& b) {
   const converters::ConvertReply& y = b.conversion;
   return x.outcome == y.outcome && x.node == y.node && x.op == y.op && x.reason == y.reason && x.tensors == y.tensors &&
          x.precision == y.precision && x.diagnostics == y.diagnostics &&
-         ((!x.artifact.empty() && x.artifact == y.artifact) || contents(files_of(a)) == contents(files_of(b)));
+         ((!x.artifact.empty() && x.artifact == y.artifact) || same_files(files_of(a), files_of(b)));
 }
 
 bool same_outputs(const judge::Evidence& a, const judge::Evidence& b) {
