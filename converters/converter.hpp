@@ -119,13 +119,14 @@ struct ConvertReply {
 struct ExecuteRequest {
   std::filesystem::path artifact;
   std::filesystem::path inputs;   ///< folder of input_0.pb …
-  std::filesystem::path output;   ///< folder, exists
+  std::filesystem::path output;   ///< folder, exists; empty where a converter that hands over is to do so
   std::filesystem::path trace{};  ///< folder, exists, for trace_0.pb …; empty where nobody asks for a trace
 };
 struct ExecuteReply {
   Outcome outcome = Outcome::error;
   std::string node, op, reason;
   std::vector<std::string> trace;  ///< the artifact's tensors whose codes lie in the trace's files
+  core::TensorMap outputs{};       ///< by name, where they were handed over
 };
 
 /// A quantized converter: three questions. One object answers one request at a time.
@@ -138,6 +139,8 @@ class Converter {
   [[nodiscard]] virtual core::Result<Description> describe() = 0;
   [[nodiscard]] virtual ConvertReply convert(const ConvertRequest& request) = 0;
   [[nodiscard]] virtual ExecuteReply execute(const ExecuteRequest& request) = 0;
+  /// Whether outputs may be had in the reply instead of files, as only a converter of this very program can.
+  [[nodiscard]] virtual bool hands_over() const { return false; }
 };
 
 }  // namespace assay::converters

@@ -32,6 +32,7 @@ class Veiled final : public Converter {
     return reply;
   }
   ExecuteReply execute(const ExecuteRequest& request) override { return inner_->execute(request); }
+  bool hands_over() const override { return inner_->hands_over(); }
 
  private:
   std::unique_ptr<Converter> inner_;

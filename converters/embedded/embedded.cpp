@@ -92,6 +92,7 @@ class Embedded final : public converters::Converter {
   Result<Description> describe() override;
   ConvertReply convert(const ConvertRequest& request) override;
   ExecuteReply execute(const ExecuteRequest& request) override;
+  bool hands_over() const override { return true; }
 
  private:
   Machine machine_;
@@ -160,13 +161,19 @@ ExecuteReply Embedded::execute(const ExecuteRequest& request) {
   const Result<TensorMap>& inputs = own ? *own : shared_->inputs(request.inputs);
   if (!inputs) return reply_with<ExecuteReply>(inputs.error());
   TensorMap trace;
-  const auto outputs = (*program)->run(*inputs, request.trace.empty() ? nullptr : &trace);
+  auto outputs = (*program)->run(*inputs, request.trace.empty() ? nullptr : &trace);
   if (!outputs) return reply_with<ExecuteReply>(outputs.error());
-  auto saved = model::save_tensors(*outputs, request.output, "output");
-  if (saved && !request.trace.empty()) saved = model::save_tensors(trace, request.trace, "trace");
-  if (!saved) return reply_with<ExecuteReply>(saved.error());
   ExecuteReply reply;
   reply.outcome = Outcome::ok;
+  if (request.output.empty()) {
+    reply.outputs = *std::move(outputs);
+  } else if (auto saved = model::save_tensors(*outputs, request.output, "output"); !saved) {
+    return reply_with<ExecuteReply>(saved.error());
+  }
+  if (request.trace.empty()) return reply;
+  if (auto saved = model::save_tensors(trace, request.trace, "trace"); !saved) {
+    return reply_with<ExecuteReply>(saved.error());
+  }
   for (const auto& [name, codes] : trace) reply.trace.push_back(name);
   return reply;
 }

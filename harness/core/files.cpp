@@ -48,7 +48,8 @@ class Descriptor {
   int number_;
 };
 
-/// False where the file can't be made or not all bytes fit. `where_there`: O_TRUNC replaces what is there, O_EXCL fails.
+/// False where the file can't be made or not all bytes fit. `where_there`: O_TRUNC replaces what is there, O_EXCL
+/// fails.
 bool write_whole(const fs::path& path, std::string_view bytes, int where_there) {
   constexpr mode_t kReadableByAll = 0666;  // less what the user's umask takes
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | where_there, kReadableByAll));

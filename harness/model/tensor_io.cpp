@@ -88,7 +88,8 @@ core::Status save_tensors(const TensorMap& tensors, const fs::path& folder, std:
   std::size_t index = 0;
   for (const auto& [name, tensor] : tensors) {
     const fs::path file = folder / fmt::format("{}_{}.pb", stem, index++);
-    if (core::Status status = core::write_new_file(file, proto::encode_tensor(name, tensor).SerializeAsString()); !status) {
+    if (core::Status status = core::write_new_file(file, proto::encode_tensor(name, tensor).SerializeAsString());
+        !status) {
       return status;
     }
   }

@@ -159,7 +159,8 @@ void CaseBench::execute_data_sets(converters::Converter& converter, Trial& trial
 core::Result<judge::Execution> CaseBench::execute(converters::Converter& converter, const fs::path& artifact,
                                                   const std::string& data_set, const fs::path& inputs,
                                                   bool with_trace) {
-  core::Result<fs::path> output = fresh_folder("outputs");
+  const bool in_memory = converter.hands_over();
+  core::Result<fs::path> output = in_memory ? fs::path() : fresh_folder("outputs");
   core::Result<fs::path> trace = with_trace ? fresh_folder("trace") : fs::path();
   if (!output || !trace) {
     return output ? trace.error() : output.error();
@@ -180,7 +181,11 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
       execution.reply.reason = "protocol: " + loaded.error().message;
     }
   };
-  read(*output, "output", execution.outputs);
+  if (in_memory) {
+    execution.outputs = std::move(execution.reply.outputs);
+  } else {
+    read(*output, "output", execution.outputs);
+  }
   if (!with_trace) {
     return execution;
   }

@@ -28,9 +28,9 @@ std::vector<fs::path> names_in(const fs::path& folder) {
 bool same_files(const fs::path& a, const fs::path& b) {
   const std::vector<fs::path> names = names_in(a);
   return names == names_in(b) && std::ranges::all_of(names, [&](const fs::path& name) {
-    const core::Result<std::string> x = core::read_file(a / name), y = core::read_file(b / name);
-    return x.ok() == y.ok() && (!x || *x == *y);
-  });
+           const core::Result<std::string> x = core::read_file(a / name), y = core::read_file(b / name);
+           return x.ok() == y.ok() && (!x || *x == *y);
+         });
 }
 
 /// Where the files of a conversion lie: its own folder, or that of an earlier one that it repeats.
