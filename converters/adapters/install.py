@@ -7,7 +7,7 @@ requirements.txt; another version takes the newest packages that fit it, or thos
 is there already is left as it is. Progress goes to standard error, one JSON object to standard output.
 
 A version with packages of its own lists them in requirements-VERSION.txt beside it. What several converters bring and
-what is large stands in layers (layers.py), which adapter.json names; what pip can't install, in parts (parts.py).
+what is large stands in layers (layers.py), which adapter.json names; what pip can't install, in fetched-VERSION.json (fetched.py).
 """
 
 import argparse
@@ -22,7 +22,7 @@ import venv
 from pathlib import Path
 
 from layers import PARTIAL, Failed, add_layers, freeze, install_layer, pip_install, read_pins, say
-from parts import add_parts, names, read_parts, run_with_its_python
+from fetched import add_fetched, names, read_fetched, run_with_its_python
 
 ADAPTERS = Path(__file__).resolve().parent
 DESCRIBE = b'{"protocol":1,"id":1,"do":"describe"}\n{"protocol":1,"id":2,"do":"quit"}\n'
@@ -89,7 +89,7 @@ def install(adapter, version, root):
     if (folder / "packages.txt").is_file():
         say(f"{folder.name} is there already")
         return folder, True
-    parts = read_parts(ADAPTERS / adapter["name"], version)
+    fetched = read_fetched(ADAPTERS / adapter["name"], version)
     shutil.rmtree(folder, ignore_errors=True)
     partial = root / f"{PARTIAL}{folder.name}"
     layers = [install_layer(layer, root) for layer in adapter.get("layers", [])]
@@ -98,11 +98,11 @@ def install(adapter, version, root):
     if layers:
         add_layers(partial, layers)
     pip_install(partial, *requirements(adapter, version))
-    add_parts(partial, parts)
+    add_fetched(partial, fetched)
     described = describe(adapter, partial / "bin" / "python")
     if described["version"] != version:
         raise Failed(f"{folder.name} describes itself as version {described['version']}")
-    freeze(partial, names(parts))
+    freeze(partial, names(fetched))
     partial.rename(folder)
     assert python.exists()
     return folder, False
@@ -124,7 +124,7 @@ def main():
     try:
         adapter = load_adapter(name)
         version = version or default_version(adapter)
-        run_with_its_python(read_parts(ADAPTERS / name, version))
+        run_with_its_python(read_fetched(ADAPTERS / name, version))
         root = arguments.root.resolve()
         root.mkdir(parents=True, exist_ok=True)
         with open(root / ".lock", "w") as lock:

@@ -24,7 +24,7 @@ import numpy
 import nvidia.cuda_runtime
 
 CUDART = Path(nvidia.cuda_runtime.__path__[0]) / "lib"
-os.environ["LD_LIBRARY_PATH"] = str(CUDART)  # where Polygraphy looks for libcudart
+os.environ["LD_LIBRARY_PATH"] = f"{CUDART}:{os.environ.get('LD_LIBRARY_PATH', '')}"  # where Polygraphy looks for it
 os.environ.setdefault("CUDA_MODULE_LOADING", "LAZY")
 
 import onnx

@@ -1,4 +1,4 @@
-"""Parts of a converter that pip can't install: what an adapter's parts-VERSION.json lists for that version.
+"""Parts of a converter that pip can't install: what an adapter's fetched-VERSION.json lists for that version.
 
     "python"  "3.11": the only CPython that the version's packages are made for
     "maven"   archives by their coordinates, fetched by Maven's own client from where it is configured to look; of each,
@@ -24,9 +24,9 @@ BLOCK = 1 << 20
 ALIAS = "import sys\n\nimport {0}\n\nsys.modules[__name__] = {0}\n"
 
 
-def read_parts(folder, version):
+def read_fetched(folder, version):
     """The adapter's parts of a version; empty where it has none."""
-    file = folder / f"parts-{version}.json"
+    file = folder / f"fetched-{version}.json"
     return json.loads(file.read_text()) if file.is_file() else {}
 
 
@@ -68,19 +68,19 @@ def _extract(archive, member, target, expected):
         raise Failed(f"{member}: expected sha256 {expected}, actual {digest.hexdigest()}")
 
 
-def add_parts(environment, parts):
+def add_fetched(environment, parts):
     """Puts the parts into an environment, and their coordinates into a list that it keeps."""
     packages = environment / SITE_PACKAGES
     for source in parts.get("maven", []):
         target = packages / source["into"]
         target.mkdir(exist_ok=True)
-        fetched = environment / "fetched"
-        fetched.mkdir()
-        with zipfile.ZipFile(_fetch(source["artifact"], fetched)) as archive:
+        scratch = environment / "fetched"
+        scratch.mkdir()
+        with zipfile.ZipFile(_fetch(source["artifact"], scratch)) as archive:
             for member, digest in source["files"].items():
                 say(f"unpacking {Path(member).name} …")
                 _extract(archive, member, target / Path(member).name, digest)
-        shutil.rmtree(fetched)
+        shutil.rmtree(scratch)
         stand_in_for_missing_libraries(target)
     for name, package in parts.get("alias", {}).items():
         (packages / name).mkdir()
