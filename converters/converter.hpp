@@ -66,6 +66,7 @@ struct Policy {
   std::string unsigned_codes = "asked";  ///< "nonnegative": ranges without a negative end, and no others
   std::string outputs = "either";        ///< "float": graph outputs are never quantized
   std::string dequantize = "product";    ///< "affine": levels are ol + q·(oh − ol)/(levels − 1) in float32
+  std::string histogram = "unknown";     ///< "first_batch": entropy's bins divide the first batch's largest magnitude
   bool narrow_range = false;             ///< the least code of int8 stays unused
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::optional<std::vector<std::string>> shares;
@@ -80,6 +81,7 @@ struct Policy {
 struct Description {
   std::string name;
   std::string version;
+  std::string unavailable;  ///< why it can neither convert nor execute on this machine (no GPU); empty where it can
   Supports supports;
   Policy policy;
 };

@@ -6,7 +6,8 @@ requirements.txt; another version takes the newest packages that fit it, or thos
 `companions` for versions before a given one. What was installed is written down in packages.txt. An environment that
 is there already is left as it is. Progress goes to standard error, one JSON object to standard output.
 
-What several converters bring and what is large stands in layers (layers.py), which adapter.json names.
+A version with packages of its own lists them in requirements-VERSION.txt beside it. What several converters bring and
+what is large stands in layers (layers.py), which adapter.json names; what pip can't install, in fetched-VERSION.json (fetched.py).
 """
 
 import argparse
@@ -21,6 +22,7 @@ import venv
 from pathlib import Path
 
 from layers import PARTIAL, Failed, add_layers, freeze, install_layer, pip_install, read_pins, say
+from fetched import add_fetched, names, read_fetched, run_with_its_python
 
 ADAPTERS = Path(__file__).resolve().parent
 DESCRIBE = b'{"protocol":1,"id":1,"do":"describe"}\n{"protocol":1,"id":2,"do":"quit"}\n'
@@ -54,6 +56,9 @@ def requirements(adapter, version):
     pinned = pinned_requirements(adapter)
     if version == default_version(adapter):
         return pinned
+    own = ADAPTERS / adapter["name"] / f"requirements-{version}.txt"
+    if own.is_file():
+        return read_pins(own)
     package = f"{adapter['package']}=={version}"
     for companions in adapter.get("companions", []):
         if numbers(version) < numbers(companions["before"]):
@@ -84,6 +89,7 @@ def install(adapter, version, root):
     if (folder / "packages.txt").is_file():
         say(f"{folder.name} is there already")
         return folder, True
+    fetched = read_fetched(ADAPTERS / adapter["name"], version)
     shutil.rmtree(folder, ignore_errors=True)
     partial = root / f"{PARTIAL}{folder.name}"
     layers = [install_layer(layer, root) for layer in adapter.get("layers", [])]
@@ -92,10 +98,11 @@ def install(adapter, version, root):
     if layers:
         add_layers(partial, layers)
     pip_install(partial, *requirements(adapter, version))
+    add_fetched(partial, fetched)
     described = describe(adapter, partial / "bin" / "python")
     if described["version"] != version:
         raise Failed(f"{folder.name} describes itself as version {described['version']}")
-    freeze(partial)
+    freeze(partial, names(fetched))
     partial.rename(folder)
     assert python.exists()
     return folder, False
@@ -117,6 +124,7 @@ def main():
     try:
         adapter = load_adapter(name)
         version = version or default_version(adapter)
+        run_with_its_python(read_fetched(ADAPTERS / name, version))
         root = arguments.root.resolve()
         root.mkdir(parents=True, exist_ok=True)
         with open(root / ".lock", "w") as lock:

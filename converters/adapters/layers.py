@@ -56,10 +56,11 @@ def pip_install(environment, *words):
         raise Failed("pip: " + (errors[-1] if errors else f"exit status {done.returncode}, its messages are above"))
 
 
-def freeze(environment):
-    """Writes down what is installed; an environment without this file isn't complete."""
+def freeze(environment, parts=()):
+    """Writes down what is installed, parts beside pip's packages too; an environment without this file isn't complete."""
     command = [environment / "bin" / "python", "-m", "pip", "freeze"]
-    (environment / "packages.txt").write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
+    packages = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    (environment / "packages.txt").write_text(packages + "".join(f"{part}\n" for part in parts))
 
 
 def ask_for_pins_only(site_packages, pins):
@@ -74,8 +75,10 @@ def ask_for_pins_only(site_packages, pins):
 
 
 def ldd(library):
-    """What the dynamic loader says about a library: what it links to, and the symbols that are nowhere."""
-    done = subprocess.run(["ldd", "-r", library], capture_output=True, text=True, check=False)
+    """What the dynamic loader says about a library among those of its folder: what it links to, and the symbols that
+    are nowhere."""
+    beside = {**os.environ, "LD_LIBRARY_PATH": str(library.parent)}
+    done = subprocess.run(["ldd", "-r", library], capture_output=True, text=True, check=False, env=beside)
     return done.stdout + done.stderr
 
 
@@ -91,7 +94,7 @@ def compile_library(file, source, *words):
 
 def stand_in_for_missing_libraries(folder):
     """Makes a shared library for each one that those of the folder link to and that is nowhere."""
-    libraries = [library for library in sorted(folder.glob("lib*.so")) if OF_THE_DRIVER not in ldd(library)]
+    libraries = [library for library in sorted(folder.glob("lib*.so*")) if OF_THE_DRIVER not in ldd(library)]
     missing = sorted({name for library in libraries for name in re.findall(r"(\S+) => not found", ldd(library))})
     if not missing:
         return

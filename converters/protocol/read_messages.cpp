@@ -85,6 +85,7 @@ Status read_policy(const json& object, Policy& policy) {
                        read_word(object, "unsigned", {"asked", "nonnegative"}, policy.unsigned_codes),
                        read_word(object, "outputs", {"either", "float"}, policy.outputs),
                        read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
+                       read_word(object, "histogram", {"unknown", "first_batch"}, policy.histogram),
                        read(object, "narrow_range", policy.narrow_range), read_fixed_ranges(object, policy),
                        read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
                        read(object, "folds_bn", policy.folds_bn),
@@ -285,7 +286,8 @@ Result<Description> read_description(std::int64_t id, std::string_view line) {
     return Error{ErrorKind::io, std::move(reason), "", "", ""};
   }
   Description description;
-  if (auto status = first_failure(read(object, "name", description.name), read(object, "version", description.version));
+  if (auto status = first_failure(read(object, "name", description.name), read(object, "version", description.version),
+                                  read(object, "unavailable", description.unavailable));
       !status) {
     return status.error();
   }

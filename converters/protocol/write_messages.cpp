@@ -112,6 +112,7 @@ std::string write_description(std::int64_t id, const Description& description) {
               {"unsigned", how.unsigned_codes},
               {"outputs", how.outputs},
               {"dequantize", how.dequantize},
+              {"histogram", how.histogram},
               {"narrow_range", how.narrow_range},
               {"fixed_ranges", std::move(fixed_ranges)},
               {"arithmetic", how.arithmetic},
@@ -123,6 +124,7 @@ std::string write_description(std::int64_t id, const Description& description) {
   json object = head(id, "ok");
   object["name"] = description.name;
   object["version"] = description.version;
+  put(object, "unavailable", description.unavailable);
   object["supports"] = std::move(supports);
   object["policy"] = std::move(policy);
   return text_of(object);

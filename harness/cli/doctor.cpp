@@ -39,6 +39,11 @@ Finding describe_converter(const run::ConverterSpec& spec) {
   if (!description) {
     return {"converter " + name, "broken", description.error().message, false};
   }
+  if (!description->unavailable.empty()) {
+    return {"converter " + name, "installed",
+            fmt::format("{} {} can't run here: {}", description->name, description->version, description->unavailable),
+            false};
+  }
   return {"converter " + name, "usable",
           fmt::format("{} {}, artifact {}", description->name, description->version, description->supports.artifact),
           true};

@@ -47,6 +47,7 @@ bool is_plumbing(const std::string& op) {
 
 std::optional<std::string> unsupported_reason(const converters::Description& converter, const corpus::Case& test_case,
                                               const converters::Options& options, bool last_step) {
+  if (!converter.unavailable.empty()) return converter.unavailable;
   const converters::Supports& supports = converter.supports;
   const std::string activation(core::dtype_name(options.activation));
   if (lacks(supports.activation, activation)) return fmt::format("activation {}", activation);

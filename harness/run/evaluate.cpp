@@ -223,6 +223,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     evidence.test_case = &case_;
     evidence.options = options;
     evidence.converter = description;
+    evidence.first_batch_bins = description.policy.histogram == "first_batch";
     evidence.model = case_.model.get();
     evidence.calibration = &(*data)->batches;
     evidence.output_folder = *output;
@@ -269,6 +270,7 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
   evidence.test_case = &case_;
   evidence.options = *std::move(options);
   evidence.converter = description;
+  evidence.first_batch_bins = description.policy.histogram == "first_batch";
   evidence.model = case_.model.get();
   if (data_ && data_->calibrated) {
     evidence.calibration = &data_->calibration;

@@ -101,6 +101,8 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.outputs = "float";
   d.policy.narrow_range = true;
   d.policy.dequantize = "affine";
+  d.policy.histogram = "first_batch";
+  d.unavailable = "no GPU";
   const auto read = read_description(3, write_description(3, d));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->supports.activation, d.supports.activation);
@@ -140,6 +142,8 @@ TEST(Description, DefaultsAreThePolicyOfDesign) {
   EXPECT_EQ(bare.policy.outputs, "either");
   EXPECT_FALSE(bare.policy.narrow_range);
   EXPECT_EQ(bare.policy.dequantize, "product");
+  EXPECT_EQ(bare.policy.histogram, "unknown");
+  EXPECT_EQ(bare.unavailable, "");
   EXPECT_TRUE(bare.policy.deterministic);
   EXPECT_FALSE(bare.supports.activation.has_value());
 }

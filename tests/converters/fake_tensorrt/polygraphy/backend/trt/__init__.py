@@ -1,0 +1,99 @@
+"""As much of Polygraphy's API as the adapter calls, over the TensorRT beside it: a build calibrates by the largest
+magnitude, and a layer is INT8 where that was asked. A node named "refuse_…" fails the build with TensorRT's words."""
+
+import json
+import struct
+from types import SimpleNamespace
+
+import numpy
+import onnx
+import tensorrt
+from onnx.reference import ReferenceEvaluator
+from polygraphy.logger import G_LOGGER
+
+CALLS = []
+
+
+def Calibrator(data_loader, cache, BaseClass):
+    return SimpleNamespace(batches=data_loader, cache=cache, header=BaseClass.header)
+
+
+class Profile:
+    def __init__(self):
+        self.shapes = {}
+
+    def add(self, name, min, opt, max):
+        self.shapes[name] = (min, opt, max)
+
+
+def CreateConfig(**options):
+    return options
+
+
+def network_from_onnx_path(path):
+    return None, tensorrt.Network(path), None
+
+
+def calibrate(network, calibrator):
+    text = open(calibrator.cache, encoding="utf-8").read()
+    if text:
+        return
+    largest = {}
+    names = [tensor.name for tensor in network.inputs]
+    model = onnx.ModelProto.FromString(network.model.SerializeToString())
+    inner = [name for node in model.graph.node for name in node.output]
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inner)
+    for batch in calibrator.batches:
+        lacking = set(names) - set(batch)
+        if lacking:
+            G_LOGGER.error(f"The following inputs were not found in input data: {lacking}.")
+            G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
+        made = dict(zip(inner, ReferenceEvaluator(model).run(None, batch)))
+        for name, array in {**batch, **made}.items():
+            if array.dtype == numpy.float32:
+                largest[name] = max(largest.get(name, 0), float(numpy.abs(array).max()))
+    lines = [f"{name}: {struct.pack('>f', value / 127).hex()}" for name, value in largest.items()]
+    open(calibrator.cache, "w", encoding="utf-8").write("\n".join([calibrator.header, *lines]) + "\n")
+
+
+def engine_bytes_from_network(parsed, config, save_timing_cache):
+    _, network, _ = parsed
+    for layer in network.layers:
+        if layer.name.startswith("refuse_"):
+            G_LOGGER.error(f"3: {layer.name}: cannot use precision Int8 for layer that computes indices")
+            G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
+    if config["calibrator"] is not None:
+        calibrate(network, config["calibrator"])
+    words = {"int8": "Row major Int8 format", "float16": "Row major linear FP16 format"}
+    layers = []
+    for layer in network.layers:
+        read = words.get(layer.precision, "Row major linear FP32")
+        layers.append({"Name": layer.name, "LayerType": "Fake", "Metadata": layer.metadata,
+                       "Inputs": [{"Name": name, "Format/Datatype": read} for name in layer.node.input],
+                       "Outputs": [{"Name": name, "Format/Datatype": read} for name in layer.node.output]})
+    asked = {key: config[key] for key in ("int8", "fp16", "precision_constraints", "tactic_sources")}
+    asked["profile"] = config["profiles"][0].shapes
+    asked["output_types"] = {layer.name: layer.output_types for layer in network.layers}
+    text = json.dumps({"layers": layers, "asked": asked, "model": network.model.SerializeToString().hex()})
+    return bytearray(text.encode())
+
+
+class TrtRunner:
+    def __init__(self, engine):
+        self.model = onnx.ModelProto.FromString(bytes.fromhex(engine.said["model"]))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def get_input_metadata(self):
+        kinds = {onnx.TensorProto.FLOAT: numpy.float32, onnx.TensorProto.INT64: numpy.int32}
+        return {value.name: SimpleNamespace(dtype=SimpleNamespace(
+            numpy=lambda value=value: kinds[value.type.tensor_type.elem_type])) for value in self.model.graph.input}
+
+    def infer(self, feed):
+        names = [value.name for value in self.model.graph.output]
+        return dict(zip(names, ReferenceEvaluator(self.model).run(names, feed)))

@@ -1,0 +1,2 @@
+def get_trt_logger():
+    return None

@@ -1,0 +1,2 @@
+class PolygraphyException(Exception):
+    pass

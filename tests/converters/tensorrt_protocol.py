@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""The protocol side of TensorRT's adapter, over stand-ins for TensorRT and Polygraphy (fake_tensorrt): tensorrt_protocol.py ADAPTER
+
+What is asked of which layer, what is fed, what comes back; nothing of what TensorRT makes of it. Skipped (77) without
+numpy, onnx and a C compiler.
+"""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy
+    import onnx
+    from onnx import numpy_helper, parser
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+if shutil.which("cc") is None:
+    print("skipped: no C compiler")
+    sys.exit(77)
+
+ADAPTER = Path(sys.argv[1])
+FAKES = Path(__file__).resolve().parent / "fake_tensorrt"
+CUDART = """
+int cudaGetDeviceCount(int* count) {{ *count = {count}; return {status}; }}
+const char* cudaGetErrorString(int status) {{ return "no driver"; }}
+"""
+NET = """<ir_version: 8, opset_import: ["": 13]>
+agraph (float[n,2,3] x, int64[2] i) => (float[n,2,3] y, int64[2] j, float[n,2,2] z) {
+  s = Sigmoid (x)
+  c = Concat <axis=2> (s, x)
+  y = Slice (c, zero, three, two)
+  z = Gather <axis=2> (c, i)
+  j = Concat <axis=0> (i)
+}"""
+
+
+def tensor_file(folder, index, name, array):
+    folder.mkdir(parents=True, exist_ok=True)
+    Path(folder, f"input_{index}.pb").write_bytes(numpy_helper.from_array(array, name).SerializeToString())
+
+
+class Adapter:
+    """A process of the adapter, asked by method."""
+
+    def __init__(self, root, count=1, status=0):
+        library = root / "nvidia" / "cuda_runtime" / "lib"
+        library.mkdir(parents=True)
+        for package in (library.parent, library.parent.parent):
+            (package / "__init__.py").touch()
+        command = ["cc", "-shared", "-fPIC", "-o", library / "libcudart.so.12", "-x", "c", "-"]
+        subprocess.run(command, input=CUDART.format(count=count, status=status), text=True, check=True)
+        self.process = subprocess.Popen(
+            [sys.executable, ADAPTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env={**os.environ, "PYTHONPATH": f"{FAKES}:{root}", "PYTHONDONTWRITEBYTECODE": "1"})
+        self.asked = 0
+
+    def ask(self, **request):
+        self.asked += 1
+        self.process.stdin.write(json.dumps({"protocol": 1, "id": self.asked, **request}) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def quit(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(timeout=30)
+
+
+class Protocol(unittest.TestCase):
+    def setUp(self):
+        self.root = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+        self.adapter = Adapter(self.root / "packages")
+        self.addCleanup(self.adapter.quit)
+        model = parser.parse_model(NET)
+        for name, values in (("zero", [0]), ("three", [3]), ("two", [2])):
+            model.graph.initializer.append(numpy_helper.from_array(numpy.array(values, numpy.int64), name))
+        self.model = self.root / "model.onnx"
+        onnx.save(model, self.model)
+        self.batches = [numpy.full((size, 2, 3), value, numpy.float32) for size, value in ((2, 0.5), (3, -2.0))]
+        for index, batch in enumerate(self.batches):
+            tensor_file(self.root / "calibration" / f"{index:04d}", 0, "x", batch)
+            tensor_file(self.root / "calibration" / f"{index:04d}", 1, "i", numpy.array([0, 1]))
+
+    def convert(self, name="out", model=None, **options):
+        output = self.root / name
+        output.mkdir()
+        return self.adapter.ask(do="convert", model=str(model or self.model), calibration=str(self.root / "calibration"),
+                                options=options, output=str(output))
+
+    def built(self, reply):
+        return json.loads(Path(reply["artifact"]).read_text())["asked"]
+
+    def test_every_float_layer_with_an_int8_form_is_asked_for_it(self):
+        reply = self.convert()
+        self.assertEqual(reply["status"], "ok", reply)
+        got = {entry["node"]: entry["got"] for entry in reply["precision"]}
+        self.assertEqual(got, {"s": "int8", "c": "int8", "y": "fp32", "z": "fp32"})  # j holds indices
+        asked = self.built(reply)
+        self.assertEqual((asked["int8"], asked["fp16"], asked["precision_constraints"]), (True, False, "prefer"))
+        self.assertEqual(asked["tactic_sources"], [])
+        self.assertEqual(asked["output_types"]["c"], {"0": "int8"})
+        self.assertEqual(asked["output_types"]["j"], {})
+
+    def test_scales_are_those_of_the_cache(self):
+        reply = self.convert()
+        scales = {entry["name"]: entry["scale"][0] for entry in reply["tensors"]}
+        self.assertEqual(scales["x"], numpy.float32(2 / 127))
+        text = Path(reply["cache"]).read_text()
+        self.assertIn("x: " + struct.pack(">f", 2 / 127).hex(), text)
+        self.assertTrue(text.startswith("TRT-8601-EntropyCalibration2\n"))
+        self.assertIn("MinMax", Path(self.convert("other", method="minmax")["cache"]).read_text())
+
+    def test_a_cache_is_handed_on(self):
+        cache = self.root / "given.cache"
+        cache.write_text("TRT-8601-EntropyCalibration2\nx: 3f000000\nnobody: 3f800000\n")
+        reply = self.convert(cache=str(cache))
+        self.assertEqual([(entry["name"], entry["scale"]) for entry in reply["tensors"]], [("x", [0.5])])
+
+    def test_allowed_asks_nothing_and_demanded_is_obeyed(self):
+        allowed = self.convert("allowed", precision={"Sigmoid": "int8?", "c": "int8?"})
+        self.assertEqual({entry["got"] for entry in allowed["precision"]}, {"fp32"})
+        self.assertEqual(self.built(allowed)["precision_constraints"], "prefer")
+        demanded = self.convert("demanded", precision={"Sigmoid": "int8", "c": "fp16"})
+        self.assertEqual({entry["node"]: entry["got"] for entry in demanded["precision"]},
+                         {"s": "int8", "c": "fp16", "y": "fp32", "z": "fp32"})
+        asked = self.built(demanded)
+        self.assertEqual((asked["fp16"], asked["precision_constraints"]), (True, "obey"))
+
+    def test_symbolic_dimensions_get_a_range(self):
+        self.assertEqual(self.built(self.convert())["profile"], {"x": [[1, 2, 3], [2, 2, 3], [12, 2, 3]]})
+
+    def test_a_failed_build_names_its_node_and_leaves_nothing(self):
+        model = onnx.load(self.model)
+        model.graph.node[1].name = "refuse_me"
+        onnx.save(model, self.root / "refused.onnx")
+        reply = self.convert(model=self.root / "refused.onnx")
+        self.assertEqual((reply["status"], reply["node"], reply["op"]), ("refused", "refuse_me", "Concat"))
+        self.assertIn("computes indices", reply["reason"])
+        self.assertEqual(list((self.root / "out").iterdir()), [])
+
+    def test_what_the_calibrator_logs_is_the_reason(self):
+        for batch in (self.root / "calibration").iterdir():
+            (batch / "input_1.pb").unlink()
+        reply = self.convert()
+        self.assertEqual(reply["status"], "error")
+        self.assertIn("{'i'}", reply["reason"])
+        self.assertEqual(list((self.root / "out").iterdir()), [])
+
+    def test_outputs_come_back_in_the_types_of_the_model(self):
+        artifact = self.convert()["artifact"]
+        tensor_file(self.root / "inputs", 0, "x", self.batches[0])
+        tensor_file(self.root / "inputs", 1, "i", numpy.array([1, 0]))
+        (self.root / "outputs").mkdir()
+        reply = self.adapter.ask(do="execute", artifact=artifact, inputs=str(self.root / "inputs"),
+                                 output=str(self.root / "outputs"))
+        self.assertEqual(reply["status"], "ok", reply)
+        made = [onnx.TensorProto.FromString(file.read_bytes()) for file in (self.root / "outputs").iterdir()]
+        types = {tensor.name: numpy_helper.to_array(tensor).dtype.name for tensor in made}
+        self.assertEqual(types, {"y": "float32", "z": "float32", "j": "int64"})
+
+    def test_quantizers_of_the_model_are_left_alone(self):
+        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2] x, int64[2] i) => (float[2] y) {
+              q = QuantizeLinear (x, k)
+              d = DequantizeLinear (q, k)
+              y = Sigmoid (d)
+            }""")
+        model.graph.initializer.append(numpy_helper.from_array(numpy.array(0.25, numpy.float32), "k"))
+        onnx.save(model, self.root / "explicit.onnx")
+        reply = self.convert(model=self.root / "explicit.onnx")
+        self.assertEqual([(entry["name"], entry["scale"]) for entry in reply["tensors"]], [("x", [0.25])])
+        self.assertIsNone(self.built(reply)["precision_constraints"])
+        self.assertEqual(Path(reply["cache"]).read_bytes(), b"")
+
+    def test_without_a_gpu_it_says_so_and_refuses(self):
+        for count, status, words in ((0, 35, "no driver (CUDA error 35)"), (0, 0, "no NVIDIA GPU")):
+            adapter = Adapter(self.root / f"without-{status}", count, status)
+            self.addCleanup(adapter.quit)
+            description = adapter.ask(do="describe")
+            self.assertEqual(description["status"], "ok")
+            self.assertIn(words, description["unavailable"])
+            output = self.root / f"nothing-{status}"
+            output.mkdir()
+            reply = adapter.ask(do="convert", model=str(self.model), calibration=str(self.root / "calibration"),
+                                options={}, output=str(output))
+            self.assertEqual(reply["status"], "refused")
+            self.assertIn(words, reply["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
