@@ -102,7 +102,7 @@ void visit_fields(V& visit, T& x) {
     visit("id", x.id), visit("command", x.command), visit("suite", x.suite), visit("started_at", x.started_at);
     visit("finished_at", x.finished_at), visit("assay_version", x.assay_version), visit("planned", x.planned);
     visit("cpu", x.machine.cpu), visit("features", x.machine.features), visit("cores", x.machine.cores);
-    visit("system", x.machine.system);
+    visit("system", x.machine.system), visit("accelerators", x.machine.accelerators);
   } else if constexpr (std::is_same_v<Row, FindingRow>) {
     visit("stage", x.stage), visit("facet", x.facet), visit("node", x.node), visit("op", x.op);
     visit("tensor", x.tensor), visit("data_set", x.data_set), visit("layer", x.layer), visit("message", x.message);
@@ -173,56 +173,36 @@ void Reader::operator()(const char* key, std::optional<T>& value) const {
   if (object.contains(key)) value = from_object<T>(object.at(key));
 }
 
-/// One run of the input while its lines are gathered.
-struct Gathered {
-  std::optional<RunInfo> run;
-  Store::Progress jobs;
-  std::vector<ResultRow> results;
-  std::vector<AcceptedRow> accepted;
-};
-
 void write_line(std::ostream& out, const char* kind, json object) {
   object["kind"] = kind;
   out << object.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-Status merge_gathered(Store& store, Gathered& gathered, ImportCount& count) {
-  if (!gathered.run) return core::success();
-  const auto added = store.merge(*gathered.run, gathered.jobs, gathered.results);
-  if (!added) return added.error();
-  if (auto status = store.merge_accepted(gathered.run->id, gathered.accepted); !status) return status;
-  ++count.runs;
-  count.results += *added;
-  gathered = Gathered{};
-  return core::success();
-}
-
-/// Reads one line into `gathered`. Throws nlohmann's exceptions and returns what else is wrong, "" for nothing.
-std::string gather(const json& line, Gathered& gathered) {
+/// Reads one line into `runs`. Throws nlohmann's exceptions and returns what else is wrong, "" for nothing.
+std::string gather(const json& line, std::vector<Store::RecordedRun>& runs) {
   const auto kind = line.at("kind").get<std::string>();
   if (kind == "run") {
     if (line.at("format").get<int>() > kFormat) return "is of a newer format";
-    gathered.run = from_object<RunInfo>(line);
+    runs.push_back({from_object<RunInfo>(line), {}, {}, {}});
     return "";
   }
-  if (!gathered.run) return "stands before any run";
+  if (runs.empty()) return "stands before any run";
+  Store::RecordedRun& run = runs.back();
   if (kind == "job") {
     JobKey key;
     const Reader reader(line);
     visit_key(reader, key);
     const auto state = line.at("state").get<std::string>();
-    auto& list = state == "done"      ? gathered.jobs.done
-                 : state == "started" ? gathered.jobs.started
-                                      : gathered.jobs.waiting;
+    auto& list = state == "done" ? run.jobs.done : state == "started" ? run.jobs.started : run.jobs.waiting;
     list.push_back(std::move(key));
     return "";
   }
   if (kind == "result") {
-    gathered.results.push_back(from_object<ResultRow>(line));
+    run.results.push_back(from_object<ResultRow>(line));
     return "";
   }
   if (kind == "anchor") {
-    gathered.accepted.push_back(from_object<AcceptedRow>(line));
+    run.accepted.push_back(from_object<AcceptedRow>(line));
     return "";
   }
   return "has an unknown kind \"" + kind + "\"";
@@ -237,10 +217,11 @@ Status export_lines(Store& store, std::ostream& out) {
     json head = to_object(run);
     head["format"] = kFormat;
     write_line(out, "run", std::move(head));
-    const auto progress = store.progress(run.id);
-    if (!progress) return progress.error();
+    const auto recorded = store.recorded(run);
+    if (!recorded) return recorded.error();
+    const Store::Progress& jobs = recorded->jobs;
     for (const auto& [list, state] :
-         {std::pair(&progress->done, "done"), {&progress->started, "started"}, {&progress->waiting, "waiting"}}) {
+         {std::pair(&jobs.done, "done"), {&jobs.started, "started"}, {&jobs.waiting, "waiting"}}) {
       for (const JobKey& key : *list) {
         Writer writer;
         visit_key(writer, key);
@@ -248,31 +229,22 @@ Status export_lines(Store& store, std::ostream& out) {
         write_line(out, "job", std::move(writer.object));
       }
     }
-    const auto results = store.results(run.id);
-    if (!results) return results.error();
-    for (const ResultRow& row : *results) write_line(out, "result", to_object(row));
-    const auto accepted = store.accepted(run.id);
-    if (!accepted) return accepted.error();
-    for (const AcceptedRow& row : *accepted) write_line(out, "anchor", to_object(row));
+    for (const ResultRow& row : recorded->results) write_line(out, "result", to_object(row));
+    for (const AcceptedRow& row : recorded->accepted) write_line(out, "anchor", to_object(row));
   }
   out.flush();
   if (!out) return Error{ErrorKind::io, "the results can't be written", "", "", ""};
   return core::success();
 }
 
-Result<ImportCount> import_lines(Store& store, std::istream& in) {
-  ImportCount count;
-  Gathered gathered;
+Result<Store::MergeCount> import_lines(Store& store, std::istream& in) {
+  std::vector<Store::RecordedRun> runs;
   std::size_t number_of_line = 0;
   for (std::string text; std::getline(in, text);) {
     ++number_of_line;
     std::string wrong;
     try {
-      const json line = json::parse(text);
-      if (line.at("kind") == "run") {
-        if (auto status = merge_gathered(store, gathered, count); !status) return status.error();
-      }
-      wrong = gather(line, gathered);
+      wrong = gather(json::parse(text), runs);
     } catch (const json::exception& exception) {
       wrong = fmt::format("can't be read: {}", exception.what());
     }
@@ -280,8 +252,7 @@ Result<ImportCount> import_lines(Store& store, std::istream& in) {
       return Error{ErrorKind::invalid_data, fmt::format("line {} {}", number_of_line, wrong), "", "", ""};
     }
   }
-  if (auto status = merge_gathered(store, gathered, count); !status) return status.error();
-  return count;
+  return store.merge(runs);
 }
 
 }  // namespace assay::results

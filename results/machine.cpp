@@ -2,12 +2,19 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
+
+#include "harness/core/process.hpp"
 
 namespace assay::results {
 namespace {
@@ -29,7 +36,46 @@ std::string cpu_field(const std::string& cpuinfo, std::string_view key) {
   return {};
 }
 
+/// The NVIDIA GPUs that the driver shows to this process. nvidia-smi is asked only where there is a device: it lives
+/// with the driver, and /proc/driver isn't there in every container.
+std::string accelerators() {
+  std::error_code code;
+  if (!std::filesystem::exists("/dev/nvidiactl", code)) return {};
+  constexpr const char* kNobodySays = "an NVIDIA device that nvidia-smi doesn't name";
+  core::SpawnOptions options;
+  options.arguments = {"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"};
+  core::Result<core::Process> asked = core::Process::spawn(options);
+  if (!asked) return kNobodySays;
+  constexpr std::chrono::seconds kPatience{30};
+  const auto deadline = core::Process::Clock::now() + kPatience;
+  std::string csv;
+  for (auto line = asked->read_line(deadline); line.end == core::Process::ReadEnd::line;
+       line = asked->read_line(deadline)) {
+    csv += line.text + "\n";
+  }
+  const auto end = asked->wait(deadline);
+  const std::string text = end && end->code == 0 ? accelerators_text(csv) : "";
+  return text.empty() ? kNobodySays : text;
+}
+
 }  // namespace
+
+std::string accelerators_text(std::string_view csv) {
+  std::vector<std::pair<std::string, int>> kinds;
+  std::istringstream lines{std::string(csv)};
+  for (std::string line; std::getline(lines, line);) {
+    const auto comma = line.rfind(", ");
+    if (comma == std::string::npos) continue;
+    const std::string kind = line.substr(0, comma) + ", driver " + line.substr(comma + 2);
+    const auto known = std::ranges::find(kinds, kind, &std::pair<std::string, int>::first);
+    known == kinds.end() ? static_cast<void>(kinds.emplace_back(kind, 1)) : static_cast<void>(++known->second);
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds) {
+    text += (text.empty() ? "" : "; ") + (count > 1 ? std::to_string(count) + " x " : "") + kind;
+  }
+  return text;
+}
 
 Machine this_machine() {
   std::ostringstream cpuinfo;
@@ -47,6 +93,7 @@ Machine this_machine() {
   if (::uname(&name) == 0) {
     machine.system = std::string(name.sysname) + " " + name.release + " " + name.machine;
   }
+  machine.accelerators = accelerators();
   return machine;
 }
 

@@ -104,12 +104,11 @@ CREATE INDEX anchor_by_result ON anchor (result_id);
 CREATE INDEX change_by_result ON change (result_id);
 CREATE INDEX change_by_anchor ON change (anchor_id);
 )sql",
+    // 4: the accelerators that a run's machine had.
+    R"sql(
+ALTER TABLE run ADD COLUMN accelerators TEXT NOT NULL DEFAULT '';
+)sql",
 };
-
-Error refused(const std::filesystem::path& file, std::string_view why) {
-  return {ErrorKind::usage,
-          fmt::format("{} {}; it was left as it is. choose another file with --db", file.string(), why), "", "", ""};
-}
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {
   auto value = database.number(sql);
@@ -137,27 +136,35 @@ core::Result<Header> read_header(const std::filesystem::path& file, Database::Mo
 
 std::int64_t newest_schema() { return static_cast<std::int64_t>(kSteps.size()); }
 
-Status check_file(const std::filesystem::path& file) {
+std::string file_fault(const std::filesystem::path& file) {
   std::error_code failed;
-  if (std::filesystem::is_directory(file, failed)) return refused(file, "is a folder");
+  if (std::filesystem::is_directory(file, failed)) return "is a folder";
   const auto size_bytes = std::filesystem::file_size(file, failed);
-  if (failed || size_bytes == 0) return core::success();
+  if (failed || size_bytes == 0) return {};
   std::string magic(kSqliteMagic.size(), '\0');
   std::ifstream(file, std::ios::binary).read(magic.data(), static_cast<std::streamsize>(magic.size()));
-  if (magic != kSqliteMagic) return refused(file, "is no SQLite database");
+  if (magic != kSqliteMagic) return "is no SQLite database";
 
   auto header = read_header(file, Database::Mode::read_only);
   // A process that was killed while it wrote leaves a journal that only a writer may roll back.
   if (!header) header = read_header(file, Database::Mode::read_write);
-  if (!header) return refused(file, fmt::format("can't be read ({})", header.error().message));
+  if (!header) return fmt::format("can't be read ({})", header.error().message);
   if (header->application != kApplicationId && (header->tables > 0 || header->schema > 0)) {
-    return refused(file, "is another program's database");
+    return "is another program's database";
   }
   if (header->schema > newest_schema()) {
-    return refused(file, fmt::format("has schema {}, this program knows up to {}: a newer Assay wrote it",
-                                     header->schema, newest_schema()));
+    return fmt::format("has schema {}, this program knows up to {}: a newer Assay wrote it", header->schema,
+                       newest_schema());
   }
-  return core::success();
+  return {};
+}
+
+Status check_file(const std::filesystem::path& file) {
+  const std::string why = file_fault(file);
+  if (why.empty()) return core::success();
+  return Error{ErrorKind::usage,
+               fmt::format("{} {}; it was left as it is. choose another file with --db", file.string(), why), "", "",
+               ""};
 }
 
 Status migrate(Database& database) {

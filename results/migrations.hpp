@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "harness/core/result.hpp"
 #include "results/database.hpp"
@@ -11,8 +12,10 @@ namespace assay::results {
 /// The schema that this program writes; older ones are migrated step by step, newer ones refused.
 [[nodiscard]] std::int64_t newest_schema();
 
-/// Refuses what can't be a results database of ours, without writing to it: another kind of file, another program's
-/// database, a newer schema. A missing or empty file is fine.
+/// Why this can't be a results database of ours, "" where it can: another kind of file, another program's database, a
+/// newer schema. Nothing is written to it. A missing or empty file is fine.
+[[nodiscard]] std::string file_fault(const std::filesystem::path& file);
+/// Refuses what has a file_fault().
 [[nodiscard]] core::Status check_file(const std::filesystem::path& file);
 
 /// Brings the schema up to date, every step in a transaction of its own.

@@ -46,7 +46,8 @@ std::string new_uuid() {
 }
 
 constexpr const char* kRunColumns =
-    "SELECT run.id, command, suite, started_at, finished_at, assay_version, planned, cpu, features, cores, system "
+    "SELECT run.id, command, suite, started_at, finished_at, assay_version, planned, cpu, features, cores, system, "
+    "accelerators "
     "FROM run JOIN machine ON machine.id = run.machine_id ";
 
 RunInfo read_run(const Row& row) {
@@ -58,7 +59,7 @@ RunInfo read_run(const Row& row) {
   run.finished_at = row.text(4);
   run.assay_version = row.text(5);
   run.planned = static_cast<std::size_t>(row.integer(6));
-  run.machine = {row.text(7), row.text(8), static_cast<int>(row.integer(9)), row.text(10)};
+  run.machine = {row.text(7), row.text(8), static_cast<int>(row.integer(9)), row.text(10), row.text(11)};
   return run;
 }
 
@@ -86,10 +87,10 @@ struct Store::State {
       return status;
     }
     return database.run(
-        "INSERT OR IGNORE INTO run SELECT ?,?,?,?,?,?,?, id FROM machine WHERE cpu = ? AND features = ? AND cores = ? "
-        "AND system = ?",
-        run.id, run.command, run.suite, run.started_at, run.finished_at, run.assay_version, run.planned, m.cpu,
-        m.features, m.cores, m.system);
+        "INSERT OR IGNORE INTO run SELECT ?,?,?,?,?,?,?, id, ? FROM machine WHERE cpu = ? AND features = ? AND "
+        "cores = ? AND system = ?",
+        run.id, run.command, run.suite, run.started_at, run.finished_at, run.assay_version, run.planned, m.accelerators,
+        m.cpu, m.features, m.cores, m.system);
   }
 
   Status insert_jobs(const std::string& run, const std::vector<JobKey>& keys, std::string_view state,
@@ -115,6 +116,39 @@ struct Store::State {
     }
     if (database.changes() == 1) return core::success();
     return broken_plan(key, "was not planned in this run or is recorded already");
+  }
+
+  /// Inside the caller's transaction.
+  Status merge_run(const RecordedRun& from, MergeCount& count) {
+    const std::string& id = from.run.id;
+    if (auto status = insert_run(from.run); !status) return status;
+    count.runs += static_cast<std::size_t>(database.changes());
+    if (auto status =
+            database.run("UPDATE run SET finished_at = ? WHERE id = ? AND finished_at = ''", from.run.finished_at, id);
+        !status) {
+      return status;
+    }
+    std::size_t position = 0;
+    for (const auto& [list, word] :
+         {std::pair(&from.jobs.done, "waiting"), {&from.jobs.started, "started"}, {&from.jobs.waiting, "waiting"}}) {
+      if (auto status = insert_jobs(id, *list, word, position); !status) return status;
+      position += list->size();
+    }
+    for (const ResultRow& row : from.results) {
+      const auto known = database.number(
+          "SELECT count(*) FROM job WHERE run_id = ? AND case_name = ? AND options = ? AND converter = ? AND "
+          "version = ? AND state = 'done'",
+          id, row.key.case_name, row.key.options, row.key.converter, row.key.version);
+      if (!known) return known.error();
+      if (known->value_or(0) > 0) continue;
+      if (auto status = set_job(id, row.key, "done"); !status) return status;
+      if (auto status = insert_result(database, id, row); !status) return status;
+      ++count.results;
+    }
+    for (const AcceptedRow& row : from.accepted) {
+      if (auto status = merge_anchor(database, id, row); !status) return status;
+    }
+    return core::success();
   }
 };
 
@@ -281,16 +315,6 @@ Result<std::vector<AcceptedRow>> Store::accepted(const std::string& run) {
   return read_accepted(state_->database, run);
 }
 
-Status Store::merge_accepted(const std::string& run, const std::vector<AcceptedRow>& rows) {
-  const std::scoped_lock lock(state_->mutex);
-  Transaction transaction(state_->database);
-  if (!transaction.begun()) return transaction.begun();
-  for (const AcceptedRow& row : rows) {
-    if (auto status = merge_anchor(state_->database, run, row); !status) return status;
-  }
-  return transaction.commit();
-}
-
 Status Store::record_changes(const std::string& run, const std::vector<ChangeRow>& changes) {
   const std::scoped_lock lock(state_->mutex);
   Transaction transaction(state_->database);
@@ -311,37 +335,26 @@ Result<std::vector<ChangeRow>> Store::changes(const std::string& run) {
   return read_changes(state_->database, run);
 }
 
-Result<std::size_t> Store::merge(const RunInfo& run, const Progress& jobs, const std::vector<ResultRow>& results) {
+Result<Store::RecordedRun> Store::recorded(const RunInfo& run) {
+  auto jobs = progress(run.id);
+  if (!jobs) return jobs.error();
+  auto verdicts = results(run.id);
+  if (!verdicts) return verdicts.error();
+  auto acceptances = accepted(run.id);
+  if (!acceptances) return acceptances.error();
+  return RecordedRun{run, *std::move(jobs), *std::move(verdicts), *std::move(acceptances)};
+}
+
+Result<Store::MergeCount> Store::merge(const std::vector<RecordedRun>& runs) {
   const std::scoped_lock lock(state_->mutex);
-  Database& database = state_->database;
-  Transaction transaction(database);
+  Transaction transaction(state_->database);
   if (!transaction.begun()) return transaction.begun().error();
-  if (auto status = state_->insert_run(run); !status) return status.error();
-  if (auto status =
-          database.run("UPDATE run SET finished_at = ? WHERE id = ? AND finished_at = ''", run.finished_at, run.id);
-      !status) {
-    return status.error();
-  }
-  std::size_t position = 0;
-  for (const auto& [list, word] :
-       {std::pair(&jobs.done, "waiting"), {&jobs.started, "started"}, {&jobs.waiting, "waiting"}}) {
-    if (auto status = state_->insert_jobs(run.id, *list, word, position); !status) return status.error();
-    position += list->size();
-  }
-  std::size_t added = 0;
-  for (const ResultRow& row : results) {
-    const auto known = database.number(
-        "SELECT count(*) FROM job WHERE run_id = ? AND case_name = ? AND options = ? AND converter = ? AND "
-        "version = ? AND state = 'done'",
-        run.id, row.key.case_name, row.key.options, row.key.converter, row.key.version);
-    if (!known) return known.error();
-    if (known->value_or(0) > 0) continue;
-    if (auto status = state_->set_job(run.id, row.key, "done"); !status) return status.error();
-    if (auto status = insert_result(database, run.id, row); !status) return status.error();
-    ++added;
+  MergeCount count;
+  for (const RecordedRun& run : runs) {
+    if (auto status = state_->merge_run(run, count); !status) return status.error();
   }
   if (auto status = transaction.commit(); !status) return status.error();
-  return added;
+  return count;
 }
 
 }  // namespace assay::results

@@ -160,16 +160,26 @@ class Store {
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
   /// All that was ever accepted of a run, oldest first.
   [[nodiscard]] core::Result<std::vector<AcceptedRow>> accepted(const std::string& run);
-  /// Adds acceptances of a run's verdicts from elsewhere; those that are here already stay.
-  [[nodiscard]] core::Status merge_accepted(const std::string& run, const std::vector<AcceptedRow>& rows);
   /// Records in what a run's verdicts differ from their anchors, instead of what was recorded of it before.
   [[nodiscard]] core::Status record_changes(const std::string& run, const std::vector<ChangeRow>& changes);
   [[nodiscard]] core::Result<std::vector<ChangeRow>> changes(const std::string& run);
 
-  /// Adds a run from elsewhere with its jobs and verdicts. What is here already stays; a run that was unfinished here
-  /// takes the end it has there. Returns how many verdicts were new.
-  [[nodiscard]] core::Result<std::size_t> merge(const RunInfo& run, const Progress& jobs,
-                                                const std::vector<ResultRow>& results);
+  /// A run with all that is recorded of it, but for changes: comparing again finds them.
+  struct RecordedRun {
+    RunInfo run;
+    Progress jobs;
+    std::vector<ResultRow> results;
+    std::vector<AcceptedRow> accepted;
+  };
+  [[nodiscard]] core::Result<RecordedRun> recorded(const RunInfo& run);
+  struct MergeCount {
+    std::size_t runs = 0;     ///< that were new
+    std::size_t results = 0;  ///< likewise
+  };
+  /// Adds runs from elsewhere, all or none. What is here already stays as it is; a run that was unfinished here takes
+  /// the end it has there.
+  /// Errors   internal, for a verdict or an acceptance that no job of its run planned.
+  [[nodiscard]] core::Result<MergeCount> merge(const std::vector<RecordedRun>& runs);
 
  private:
   struct State;

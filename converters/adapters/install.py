@@ -13,6 +13,7 @@ what is large stands in layers (layers.py), which adapter.json names; what pip c
 import argparse
 import fcntl
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -67,12 +68,13 @@ def requirements(adapter, version):
     return [package, *(name for name in names if name != adapter["package"])]
 
 
-def describe(adapter, python):
-    """Asks the installed converter who it is: the proof that it works."""
-    folder = ADAPTERS / adapter["name"]
+def describe(adapter, python, adapters=ADAPTERS, environment=None):
+    """Asks the installed converter who it is: the proof that it works. environment: added to ours."""
+    folder = adapters / adapter["name"]
     command = [word.replace("{python}", str(python)) for word in adapter["command"]]
     try:
-        done = subprocess.run(command, cwd=folder, input=DESCRIBE, capture_output=True, timeout=START_TIMEOUT_S)
+        done = subprocess.run(command, cwd=folder, input=DESCRIBE, capture_output=True, timeout=START_TIMEOUT_S,
+                              env={**os.environ, **(environment or {})})
     except subprocess.TimeoutExpired as late:
         raise Failed(f"the installed converter doesn't describe itself within {START_TIMEOUT_S} s") from late
     answer = done.stdout.splitlines()

@@ -46,12 +46,15 @@ void register_drift(CLI::App& app, Action& action);
 void register_exec(CLI::App& app, Action& action);
 void register_expect(CLI::App& app, Action& action);
 void register_explain(CLI::App& app, Action& action);
+void register_export_results(CLI::App& app, Action& action);
 void register_fetch(CLI::App& app, Action& action);
 void register_fuzz(CLI::App& app, Action& action);
 void register_history(CLI::App& app, Action& action);
 void register_import(CLI::App& app, Action& action);
 void register_lint(CLI::App& app, Action& action);
+void register_import_results(CLI::App& app, Action& action);
 void register_list(CLI::App& app, Action& action);
+void register_pack(CLI::App& app, Action& action);
 void register_precision(CLI::App& app, Action& action);
 void register_reduce(CLI::App& app, Action& action);
 void register_new(CLI::App& app, Action& action);
@@ -85,7 +88,8 @@ void add_converter_options(CLI::App& command, ConverterOptions& options);
 /// Every metamorphic relation for every item (`--metamorphic`).
 void ask_all_relations(std::vector<run::RunItem>& items);
 
-/// This program's own file.
+/// How this program is started again: ASSAY_PROGRAM where it is set, since a program that was started through a loader
+/// of its own (a pack's) is not the file that the system names; else its own file.
 [[nodiscard]] std::filesystem::path own_program();
 
 /// `text` in single quotes where a shell would need them.

@@ -195,7 +195,8 @@ ordered_json facts(const BundleRequest& request, const run::Trial& trial) {
             {"cpu", machine.cpu},
             {"features", machine.features},
             {"cores", machine.cores},
-            {"system", machine.system}}},
+            {"system", machine.system},
+            {"accelerators", machine.accelerators}}},
           {"converter_command", request.converter.command},
           {"packages", packages_json(request.converter)},
           {"made_by", request.command}};

@@ -1,16 +1,8 @@
 #include "tests/cli/program.hpp"
 
-#include "harness/core/process.hpp"
-
 namespace assay::test {
 
-Call assay(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
-           const std::map<std::string, std::string>& environment) {
-  core::SpawnOptions options;
-  options.arguments = {ASSAY_PROGRAM};
-  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
-  options.working_folder = folder.string();
-  options.environment = environment;
+Call finished(const core::SpawnOptions& options) {
   Call call;
   core::Result<core::Process> process = core::Process::spawn(options);
   if (!process) {
@@ -33,6 +25,16 @@ Call assay(const std::vector<std::string>& arguments, const std::filesystem::pat
   }
   call.err = process->stderr_tail();
   return call;
+}
+
+Call assay(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+           const std::map<std::string, std::string>& environment) {
+  core::SpawnOptions options;
+  options.arguments = {ASSAY_PROGRAM};
+  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  options.working_folder = folder.string();
+  options.environment = environment;
+  return finished(options);
 }
 
 }  // namespace assay::test

@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/core/process.hpp"
+
 namespace assay::test {
 
 /// What one call of the program gave.
@@ -15,6 +17,9 @@ struct Call {
   std::string out, err;
   [[nodiscard]] nlohmann::json json() const { return nlohmann::json::parse(out, nullptr, false); }
 };
+
+/// Runs a program without input to its end; one that takes over five minutes counts as killed.
+Call finished(const core::SpawnOptions& options);
 
 /// Runs the built program with these arguments, in `folder`.
 Call assay(const std::vector<std::string>& arguments, const std::filesystem::path& folder = {},

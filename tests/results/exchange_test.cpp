@@ -38,11 +38,11 @@ class Exchange : public testing::Test {
     EXPECT_TRUE(export_lines(store, out).ok());
     return out.str();
   }
-  static ImportCount imported(Store& store, const std::string& lines) {
+  static Store::MergeCount imported(Store& store, const std::string& lines) {
     std::istringstream in(lines);
     const auto count = import_lines(store, in);
     EXPECT_TRUE(count.ok()) << (count.ok() ? "" : count.error().message);
-    return count.ok() ? *count : ImportCount{};
+    return count.ok() ? *count : Store::MergeCount{};
   }
 
  private:

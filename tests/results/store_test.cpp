@@ -336,14 +336,14 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     EXPECT_THAT(store.progress("run-1")->started, ElementsAre(job("conv/groups=4")));
     EXPECT_TRUE(store.record("run-1", full_row(job("conv/groups=4"))).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "3");
+  EXPECT_EQ(answer("PRAGMA user_version"), "4");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
 
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "3");
+  EXPECT_EQ(answer("PRAGMA user_version"), "4");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table : {"machine", "converter", "converter_version", "case_version", "run", "result", "metric",
@@ -361,7 +361,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 3"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 4"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

@@ -1,0 +1,137 @@
+#include "results/results_file.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "harness/core/files.hpp"
+#include "results/database.hpp"
+#include "results/migrations.hpp"
+
+namespace assay::results {
+namespace {
+
+namespace fs = std::filesystem;
+using core::Error;
+using core::ErrorKind;
+using core::Result;
+using core::Status;
+
+constexpr std::size_t kBlockBytes = std::size_t{1} << 18U;
+/// A small file can claim to hold any amount of zeros.
+constexpr std::uintmax_t kLimitBytes = std::uintmax_t{4} << 30U;
+constexpr const char* kDatabaseName = "results.db";
+
+struct CloseGzip {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+using Gzip = std::unique_ptr<gzFile_s, CloseGzip>;
+
+Error unusable(const fs::path& file, std::string_view why) {
+  return {ErrorKind::usage, fmt::format("results file {} {}; nothing is taken from it", file.string(), why), "", "",
+          ""};
+}
+
+/// Writes the bytes of `from`, unpacked if they are packed, to `to`. "" or why that can't be done.
+std::string unpack(const fs::path& from, const fs::path& to) {
+  const Gzip in(gzopen(from.c_str(), "rb"));  // hands on what isn't packed as it is
+  if (!in) return "can't be opened";
+  std::ofstream out(to, std::ios::binary);
+  std::array<char, kBlockBytes> block{};
+  std::uintmax_t total = 0;
+  for (int count = 1; count > 0;) {
+    count = gzread(in.get(), block.data(), static_cast<unsigned>(block.size()));
+    if (count > 0) out.write(block.data(), count);
+    total += static_cast<std::uintmax_t>(std::max(count, 0));
+    if (total > kLimitBytes) return fmt::format("unpacks to more than {} bytes", kLimitBytes);
+  }
+  // A file that ends too early is told by the error alone.
+  int code = Z_OK;
+  const char* message = gzerror(in.get(), &code);
+  if (code != Z_OK && code != Z_STREAM_END) return fmt::format("is damaged ({})", message);
+  out.close();
+  return out ? "" : fmt::format("can't be copied to {}", to.parent_path().string());
+}
+
+/// "" for a database whose pages, indices and references are sound.
+std::string damage(const fs::path& file) {
+  auto database = Database::open(file, Database::Mode::read_write);
+  if (!database) return database.error().message;
+  std::string found;
+  const auto note = [&](const Row& row) {
+    if (found.empty() && row.text(0) != "ok") found = row.text(0);
+  };
+  if (const auto status = database->query("PRAGMA integrity_check(1)", note); !status) return status.error().message;
+  if (const auto status = database->query("PRAGMA foreign_key_check", note); !status) return status.error().message;
+  return found;
+}
+
+}  // namespace
+
+Status write_results_file(Store& store, const fs::path& file) {
+  const auto folder = core::TemporaryFolder::create();
+  if (!folder) return folder.error();
+  const fs::path copy = folder->path() / kDatabaseName;
+  {
+    const auto runs = store.runs();
+    if (!runs) return runs.error();
+    auto compact = Store::open(copy);
+    if (!compact) return compact.error();
+    for (const RunInfo& run : *runs) {
+      const auto recorded = store.recorded(run);
+      if (!recorded) return recorded.error();
+      if (const auto merged = compact->merge({*recorded}); !merged) return merged.error();
+    }
+  }  // closing it brings its log into the one file
+  const fs::path packed = folder->path() / "packed";
+  {
+    const Gzip out(gzopen(packed.c_str(), "wb9"));
+    std::ifstream in(copy, std::ios::binary);
+    std::array<char, kBlockBytes> block{};
+    while (in && out) {
+      in.read(block.data(), static_cast<std::streamsize>(block.size()));
+      const auto count = static_cast<unsigned>(in.gcount());
+      if (count > 0 && gzwrite(out.get(), block.data(), count) != static_cast<int>(count)) {
+        return Error{ErrorKind::io, fmt::format("{} can't be written", packed.string()), "", "", ""};
+      }
+    }
+  }
+  const auto bytes = core::read_file(packed);
+  return bytes ? core::write_file(file, *bytes) : Status(bytes.error());
+}
+
+Result<std::vector<Store::RecordedRun>> read_results_file(const fs::path& file) {
+  std::error_code code;
+  if (!fs::is_regular_file(file, code)) return unusable(file, "is no file that can be read");
+  const auto folder = core::TemporaryFolder::create();
+  if (!folder) return folder.error();
+  const fs::path copy = folder->path() / kDatabaseName;
+  for (const char* log : {"", "-wal"}) {
+    const fs::path from = file.string() + log;
+    if (!fs::exists(from, code)) continue;
+    if (const std::string why = unpack(from, copy.string() + log); !why.empty()) return unusable(file, why);
+  }
+  if (const std::string why = file_fault(copy); !why.empty()) return unusable(file, why);
+  if (const std::string why = damage(copy); !why.empty()) return unusable(file, "is damaged (" + why + ")");
+  auto store = Store::open(copy);
+  if (!store) return store.error().within(file.string());
+  const auto runs = store->runs();
+  if (!runs) return runs.error().within(file.string());
+  if (runs->empty()) return unusable(file, "holds no run");
+  std::vector<Store::RecordedRun> recorded;
+  for (const RunInfo& run : *runs) {
+    auto each = store->recorded(run);
+    if (!each) return each.error().within(file.string());
+    recorded.push_back(*std::move(each));
+  }
+  return recorded;
+}
+
+}  // namespace assay::results

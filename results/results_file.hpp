@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "harness/core/result.hpp"
+#include "results/store.hpp"
+
+namespace assay::results {
+
+/// Writes every run of `store`, without changes, as one file for another machine: a compact results database,
+/// compressed as gzip does. Errors   io.
+[[nodiscard]] core::Status write_results_file(Store& store, const std::filesystem::path& file);
+
+/// What a results file holds: one of write_results_file's, or a results database as it is (with the write-ahead log
+/// beside it, if a killed run left one). The file stays untouched; older schemas are migrated in a copy.
+/// Errors   usage, for a file that is missing, no results database, of a newer schema, damaged, or without any run.
+[[nodiscard]] core::Result<std::vector<Store::RecordedRun>> read_results_file(const std::filesystem::path& file);
+
+}  // namespace assay::results
