@@ -62,11 +62,12 @@ struct Policy {
   std::string averaging = "none";
   double scale_floor = 0;
   bool power_of_two = false;
-  std::string zero = "rounded";          ///< "exact": a range is widened until zero_point needs no rounding
-  std::string unsigned_codes = "asked";  ///< "nonnegative": ranges without a negative end, and no others
-  std::string outputs = "either";        ///< "float": graph outputs are never quantized
-  std::string dequantize = "product";    ///< "affine": levels are ol + q·(oh − ol)/(levels − 1) in float32
-  bool narrow_range = false;             ///< the least code of int8 stays unused
+  std::string zero = "rounded";              ///< "exact": a range is widened until zero_point needs no rounding
+  std::string unsigned_codes = "asked";      ///< "nonnegative": ranges without a negative end, and no others
+  std::string outputs = "either";            ///< "float": graph outputs are never quantized
+  std::string dequantize = "product";        ///< "affine": levels are ol + q·(oh − ol)/(levels − 1) in float32
+  std::string calibrates = "float_network";  ///< "quantized_weights": ranges of the network on its weights' codes
+  bool narrow_range = false;                 ///< the least code of int8 stays unused
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;

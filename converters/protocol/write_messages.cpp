@@ -112,6 +112,7 @@ std::string write_description(std::int64_t id, const Description& description) {
               {"unsigned", how.unsigned_codes},
               {"outputs", how.outputs},
               {"dequantize", how.dequantize},
+              {"calibrates", how.calibrates},
               {"narrow_range", how.narrow_range},
               {"fixed_ranges", std::move(fixed_ranges)},
               {"arithmetic", how.arithmetic},
