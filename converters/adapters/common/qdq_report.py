@@ -1,7 +1,6 @@
 """What a Q/DQ model says about itself: the parameters of its tensors, and which nodes run in INT8."""
 
 import onnx
-from assay_protocol import Refused
 from onnx import numpy_helper
 
 QUANTIZED_TYPES = {
@@ -18,27 +17,6 @@ MOVING = ("Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "G
           "ReduceMax", "Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze")
 # Activations that an executor folds into the node before them, between it and its QuantizeLinear.
 FUSED_ACTIVATIONS = ("Relu", "Clip", "LeakyRelu")
-
-
-def name_nodes(model):
-    """Names every unnamed node by its first output, as Assay does everywhere."""
-    for node in model.graph.node:
-        if not node.name:
-            node.name = next((name for name in node.output if name), "")
-
-
-def nodes_in_float(model, precision, operators, quantizer):
-    """The nodes that the overrides of option `precision` keep out; a node's own name wins over its operator's."""
-    excluded = []
-    for node in model.graph.node:
-        wanted = precision.get(node.name, precision.get(node.op_type))
-        if wanted == "fp16":
-            raise Refused(f"{quantizer} knows int8 and fp32, not fp16", node.name, node.op_type)
-        if wanted == "int8" and node.op_type not in operators:
-            raise Refused(f"{quantizer} has no INT8 form of it", node.name, node.op_type)
-        if wanted == "fp32":
-            excluded.append(node)
-    return excluded
 
 
 def _constants(graph):
