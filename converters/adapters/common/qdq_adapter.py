@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 from model_request import nodes_in_float, open_model
 from onnxruntime_executor import execute, optimizes
-from qdq_report import node_precision, tensor_scales
+from qdq_report import FUSED_ACTIVATIONS, node_precision, tensor_scales
 
 
 @dataclass
@@ -24,10 +24,11 @@ class Job:
 
 
 class QdqAdapter:
-    """An adapter gives these four, `describe` and `quantize`."""
+    """An adapter gives what is listed first, `describe`, `quantize` and `renaming`."""
 
     converter = ""  # as messages call it
     operators = ()  # those with an INT8 form
+    fuses = FUSED_ACTIVATIONS  # into the operator before: no pair stands between
     outputs_in_float = False  # it puts pairs only where the next operator reads them
 
     def quantize(self, job):
@@ -67,7 +68,7 @@ class QdqAdapter:
             "artifact": artifact,
             "tensors": tensor_scales(quantized, original_name),
             "precision": node_precision(original, self.as_computed(quantized), original_name, self.operators, in_float,
-                                        self.outputs_in_float),
+                                        self.outputs_in_float, self.fuses),
         }
 
     def execute(self, artifact, inputs, output, trace=None):

@@ -18,12 +18,14 @@ with contextlib.redirect_stdout(sys.stderr):  # it greets whoever imports it
     from esp_ppq.core import TargetPlatform
     from esp_ppq.quantization.quantizer.ORTQuantizer import OnnxruntimeQuantizer
 
-METHODS = {"minmax": "minmax", "percentile": "percentile", "entropy": "kl", "mse": "mse"}
+# Its percentile is the mean over the batches of each one's, at 99.99 % and nothing else: no policy states that.
+METHODS = {"minmax": "minmax", "entropy": "kl", "mse": "mse"}
 OPERATORS = OnnxruntimeQuantizer.quant_operation_types.fget(None)
 
 
 class EspPpq(QdqAdapter):
     converter, operators = "ESP-PPQ", OPERATORS
+    fuses = ("Relu", "Clip", "Sigmoid", "LeakyRelu")  # into the operator before, of OnnxruntimeQuantizer
 
     def describe(self):
         return {
