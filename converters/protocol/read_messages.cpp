@@ -86,6 +86,7 @@ Status read_policy(const json& object, Policy& policy) {
                        read_word(object, "outputs", {"either", "float"}, policy.outputs),
                        read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
                        read_word(object, "histogram", {"unknown", "first_batch"}, policy.histogram),
+                       read_word(object, "calibrates", {"float_network", "quantized_weights"}, policy.calibrates),
                        read(object, "narrow_range", policy.narrow_range), read_fixed_ranges(object, policy),
                        read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
                        read(object, "folds_bn", policy.folds_bn),
@@ -300,6 +301,12 @@ Result<Description> read_description(std::int64_t id, std::string_view line) {
   if (const json* policy = find(object, "policy"); policy != nullptr) {
     if (!policy->is_object()) return wrong_kind("policy", "an object", *policy);
     if (auto status = read_policy(*policy, description.policy); !status) return status.error();
+  }
+  if (description.policy.calibrates == "quantized_weights" && description.supports.artifact != "qdq") {
+    return broken(
+        fmt::format("policy \"calibrates\" is \"quantized_weights\", but of artifact \"{}\" nobody knows the "
+                    "weights' codes: it needs \"qdq\"",
+                    description.supports.artifact));
   }
   return description;
 }

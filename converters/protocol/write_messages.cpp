@@ -113,6 +113,7 @@ std::string write_description(std::int64_t id, const Description& description) {
               {"outputs", how.outputs},
               {"dequantize", how.dequantize},
               {"histogram", how.histogram},
+              {"calibrates", how.calibrates},
               {"narrow_range", how.narrow_range},
               {"fixed_ranges", std::move(fixed_ranges)},
               {"arithmetic", how.arithmetic},

@@ -57,6 +57,10 @@ class LegalRanges {
               std::optional<converters::Policy> policy = std::nullopt);
   /// Own range first. Empty where the tensor has none (an integer tensor, values that aren't finite).
   [[nodiscard]] std::vector<AllowedRange> of(const std::string& tensor) const;
+  /// Ranges of what operators that only move values make of `tensor`, where none but such read it: cutting it there
+  /// cuts nothing but what their outputs' own codes would cut, since MaxPool and the like commute with clamping. No
+  /// single one of them is legal for all of a Split's input, so that they aren't in of().
+  [[nodiscard]] std::vector<AllowedRange> of_moved(const std::string& tensor) const;
   /// How `params` miss the tensor's own range where they fit no legal one. Nothing where they fit, or nothing is known;
   /// parameters that the model gives one of its tensors fit every tensor that shares them. `margin` as in
   /// check_params(), of the range that fits or else of the tensor's own.
@@ -76,8 +80,10 @@ class LegalRanges {
   [[nodiscard]] std::optional<AllowedRange> exact_constant(const std::string& tensor) const;
   [[nodiscard]] bool keeps_its_input(const std::string& tensor, const core::QuantParams& params) const;
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor) const;
+  /// The range that the policy states for what makes `tensor`.
+  [[nodiscard]] AllowedRange stated(const std::string& tensor, const std::pair<double, double>& range) const;
   [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor) const;
-  /// The output of the Relu or Clip that alone reads `tensor`, or "".
+  /// The output of the Relu or Clip that alone reads `tensor`, or what only moves of it, or "".
   [[nodiscard]] std::string sole_activation(const std::string& tensor) const;
 
   const LayerContext& context_;

@@ -148,7 +148,9 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
     }
   }
   if (!legal_.is_given(tensor)) {
-    for (const AllowedRange& range : legal_.of(tensor)) {
+    std::vector<AllowedRange> ranges = legal_.of(tensor);
+    std::ranges::move(legal_.of_moved(tensor), std::back_inserter(ranges));
+    for (const AllowedRange& range : ranges) {
       const bool symmetric =
           context_.evidence.options.symmetric && !takes_unsigned(policy, range.low.low, range.high.high);
       CodeSpan one = symmetric ? symmetric_span(range, own->type, policy) : asymmetric_span(range, own->type, policy);

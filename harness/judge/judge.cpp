@@ -10,6 +10,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/calibrated_network.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/integer_memo.hpp"
@@ -154,7 +155,11 @@ class Judge {
       }
       context_.reference.push_back(std::move(*tensors));
     }
+    read_artifact();
     auto calibration = cache_.ranges(*evidence_.model, key, batches, keep_values);
+    if (calibration && view_ && evidence_.converter.policy.calibrates == "quantized_weights") {
+      calibration = ranges_on_codes(**calibration, batches, keep_values);
+    }
     if (!calibration) {
       return harness_error(Stage::float_run,
                            fmt::format("the reference can't run the calibration data: {}", calibration.error().message),
@@ -169,24 +174,44 @@ class Judge {
     context_.shared_given = cache_.given(*evidence_.model, key);
     if (failed) return failed;
     derive_audited();
-    if (evidence_.artifact != nullptr) {
-      auto view = ArtifactView::build(evidence_.artifact, *evidence_.model);
-      if (view) {
-        view_ = std::move(*view);
-        context_.artifact = &*view_;
-        if (evidence_.calibration == nullptr) trust_declared();
-      } else {
-        Finding finding;
-        finding.stage = Stage::artifact;
-        finding.facet = Facet::scale;
-        finding.node = view.error().node;
-        finding.op = view.error().op;
-        finding.layer = "L0";
-        finding.message = fmt::format("node \"{}\" ({}): {}", view.error().node, view.error().op, view.error().message);
-        unreadable_ = std::move(finding);
-      }
-    }
+    if (view_ && evidence_.calibration == nullptr) trust_declared();
     return std::nullopt;
+  }
+
+  void read_artifact() {
+    if (evidence_.artifact == nullptr) return;
+    auto view = ArtifactView::build(evidence_.artifact, *evidence_.model);
+    if (view) {
+      view_ = std::move(*view);
+      context_.artifact = &*view_;
+      return;
+    }
+    Finding finding;
+    finding.stage = Stage::artifact;
+    finding.facet = Facet::scale;
+    finding.node = view.error().node;
+    finding.op = view.error().op;
+    finding.layer = "L0";
+    finding.message = fmt::format("node \"{}\" ({}): {}", view.error().node, view.error().op, view.error().message);
+    unreadable_ = std::move(finding);
+  }
+
+  /// `plain`, the ranges of the original network, with those of the network on the artifact's weights in their place.
+  /// Tensors that it doesn't have, such as a folded Conv's own output, keep what they had.
+  core::Result<std::shared_ptr<const CalibrationRanges>> ranges_on_codes(const CalibrationRanges& plain,
+                                                                         const std::vector<core::TensorMap>& batches,
+                                                                         bool keep_values) {
+    const model::Model network = calibrated_network(*evidence_.model, *view_);
+    auto calibration = cache_.ranges(network, model_key(network, ""), batches, keep_values);
+    if (!calibration) return calibration.error().within("on the artifact's weights");
+    auto merged = std::make_shared<CalibrationRanges>(plain);
+    for (auto& [name, range] : merged->ranges) {
+      const auto found = (*calibration)->ranges.find(name);
+      if (found == (*calibration)->ranges.end()) continue;
+      range = found->second;
+      if (keep_values) merged->sorted_values[name] = (*calibration)->sorted_values.at(name);
+    }
+    return std::shared_ptr<const CalibrationRanges>(std::move(merged));
   }
 
   void derive_audited() {

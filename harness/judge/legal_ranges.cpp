@@ -23,6 +23,15 @@ constexpr std::array<std::string_view, 15> kMoves{"Identity",  "Dropout", "MaxPo
                                                   "Transpose", "Flatten", "Squeeze", "Unsqueeze",     "Slice",
                                                   "Split",     "Gather",  "Expand",  "DepthToSpace",  "SpaceToDepth"};
 
+bool moves(const Node& node) {
+  return node.domain.empty() && std::ranges::any_of(kMoves, [&](std::string_view op) { return node.op_type == op; });
+}
+
+const std::pair<double, double>* stated_range(const converters::Policy& policy, const Node& node) {
+  const auto fixed = policy.fixed_ranges.find(node.op_type);
+  return fixed == policy.fixed_ranges.end() ? nullptr : &fixed->second;
+}
+
 }  // namespace
 
 bool may_carry(const Node& node, const converters::Policy& policy) {
@@ -36,10 +45,9 @@ bool may_carry(const Node& node, const converters::Policy& policy) {
 
 const std::pair<double, double>* fixed_range(const Evidence& evidence, const converters::Policy& policy,
                                              const Node& node) {
-  const auto fixed = policy.fixed_ranges.find(node.op_type);
   const auto told = std::ranges::find(evidence.conversion.precision, node.name, &converters::NodePrecision::node);
   const bool in_float = told != evidence.conversion.precision.end() && told->got != "int8";
-  return fixed == policy.fixed_ranges.end() || in_float ? nullptr : &fixed->second;
+  return in_float ? nullptr : stated_range(policy, node);
 }
 
 LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration,
@@ -99,8 +107,15 @@ std::string LegalRanges::sole_activation(const std::string& tensor) const {
   const auto& consumers = wiring_.consumers(tensor);
   if (wiring_.is_output(tensor) || consumers.size() != 1) return "";
   const Node& node = graph_.nodes[consumers.front()];
-  if ((node.op_type != "Relu" && node.op_type != "Clip") || node.outputs.empty()) return "";
-  return node.outputs.front();
+  if (node.outputs.empty()) return "";
+  if (node.op_type == "Relu" || node.op_type == "Clip") return node.outputs.front();
+  return moves(node) && node.outputs.size() == 1 && node.input(0) == tensor ? sole_activation(node.outputs.front())
+                                                                            : "";
+}
+
+AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<double, double>& range) const {
+  const double low = std::min(range.first, 0.0), high = std::max(range.second, 0.0);
+  return {{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}};
 }
 
 std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
@@ -108,10 +123,7 @@ std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
   if (found == calibration_.ranges.end() || !found->second.finite || found->second.samples == 0) return std::nullopt;
   const Evidence& evidence = context_.evidence;
   if (const auto producer = wiring_.producer(tensor)) {
-    if (const auto* fixed = fixed_range(evidence, policy_, graph_.nodes[*producer])) {
-      const double low = std::min(fixed->first, 0.0), high = std::max(fixed->second, 0.0);
-      return AllowedRange{{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}};
-    }
+    if (const auto* fixed = fixed_range(evidence, policy_, graph_.nodes[*producer])) return stated(tensor, *fixed);
   }
   const auto values = calibration_.sorted_values.find(tensor);
   const auto* sorted = values == calibration_.sorted_values.end() ? nullptr : &values->second;
@@ -140,6 +152,10 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
   if (!first) return legal;
   legal.push_back(*first);
   if (auto exact = exact_constant(tensor)) legal.push_back(std::move(*exact));
+  // The maker runs in float, and who reads its output on codes may know its range all the same.
+  const auto producer = wiring_.producer(tensor);
+  const auto* fixed = producer ? stated_range(policy_, graph_.nodes[*producer]) : nullptr;
+  if (fixed != nullptr && !first->fixed) legal.push_back(stated(tensor, *fixed));
   // A shared range covers the tensor's own: each end may come from any member that reaches as far.
   std::vector<AllowedRange> members{*first};
   for (const std::string& member : group_of(tensor)) {
@@ -168,6 +184,20 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
     }
   }
   return legal;
+}
+
+std::vector<AllowedRange> LegalRanges::of_moved(const std::string& tensor) const {
+  std::vector<AllowedRange> ranges;
+  if (wiring_.is_output(tensor)) return ranges;
+  for (const std::size_t reader : wiring_.consumers(tensor)) {
+    const Node& node = graph_.nodes[reader];
+    if (!moves(node) || node.input(0) != tensor) return {};
+    for (const std::string& output : node.outputs) {
+      if (auto range = own(output)) ranges.push_back(std::move(*range));
+      std::ranges::move(of_moved(output), std::back_inserter(ranges));
+    }
+  }
+  return ranges;
 }
 
 std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) const {
@@ -208,8 +238,7 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
   const auto producer = wiring_.producer(tensor);
   if (!producer) return false;
   const Node& node = graph_.nodes[*producer];
-  const auto is = [&](std::string_view op) { return node.op_type == op; };
-  if (!node.domain.empty() || !std::ranges::any_of(kMoves, is) || node.inputs.empty()) return false;
+  if (!moves(node) || node.inputs.empty()) return false;
   const std::string& input = node.inputs.front();
   if (context_.artifact != nullptr) {
     // A constant's codes have no quantizer: what the operator reads tells.

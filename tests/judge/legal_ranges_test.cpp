@@ -4,6 +4,7 @@
 #include "harness/core/rng.hpp"
 #include "harness/judge/audit.hpp"
 #include "harness/judge/forward_error.hpp"
+#include "harness/judge/granted_params.hpp"
 #include "reference/executor.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
@@ -53,6 +54,37 @@ TEST(LegalRanges, APoolMayKeepItsInputsScaleButNotTheOtherWayRound) {
   EXPECT_EQ(ranges.check("y", -4, 2), "scale") << "nobody's";
 }
 
+/// "[0, 2]" for each range that operators in front of which only moves stand may lend to `tensor`.
+std::vector<std::string> moved(const Ranges& ranges, const std::string& tensor) {
+  std::vector<std::string> texts;
+  for (const AllowedRange& range : ranges.legal->of_moved(tensor)) texts.push_back(range_text(range));
+  return texts;
+}
+
+// max(min(a, c), min(b, c)) = min(max(a, b), c): who gives x the pool's range cuts what the pool's own codes would cut.
+TEST(LegalRanges, WhatOnlyMovesMayBeCutBefore) {
+  const core::TensorMap batch{{"x", reals({1, 1, 1, 4}, {-3, 1, 0, 2})}};
+  const std::string pool = "p = MaxPool<kernel_shape=[1,2], strides=[1,2]>(x) ";
+  const Ranges alone("g (float[1,1,1,4] x) => (float[1,2] y) { " + pool + "y = Flatten(p) }", batch);
+  EXPECT_THAT(moved(alone, "x"), ::testing::ElementsAre("[0, 2]", "[0, 2]")) << "the pool's and, behind it, y's";
+  EXPECT_THAT(moved(alone, "y"), ::testing::IsEmpty());
+  const Ranges parts("g (float[1,1,1,4] x) => (float[1,1,1,2] a, float[1,1,1,2] b) { a, b = Split<axis=3>(x) }", batch);
+  EXPECT_THAT(moved(parts, "x"), ::testing::ElementsAre("[-3, 1]", "[0, 2]"));
+  const Ranges both("g (float[1,1,1,4] x) => (float[1,1,1,2] p, float[1,1,1,4] r) { " + pool + "r = Abs(x) }", batch);
+  EXPECT_THAT(moved(both, "x"), ::testing::IsEmpty()) << "Abs reads what the pool leaves out";
+}
+
+TEST(GrantedParams, AnInputThatOnlyMovesMayEndWhereTheMovedValuesDo) {
+  Ranges ranges("g (float[1,1,1,4] x) => (float[1,1,1,2] y) { y = MaxPool<kernel_shape=[1,2], strides=[1,2]>(x) }",
+                {{"x", reals({1, 1, 1, 4}, {-3, 1, 0, 2})}});
+  ranges.context->audited.emplace("x", derive_params(-3, 2, DType::int8, false, {}));
+  const auto span = GrantedParams(*ranges.context).assumed("x");
+  ASSERT_TRUE(span);
+  EXPECT_NEAR(span->bottom.low, -3, 0.02);
+  EXPECT_EQ(span->bottom.high, 0) << "the least value that the pool gave, zero included";
+  EXPECT_NEAR(span->least_step, 2.0 / 255, 1e-9);
+}
+
 TEST(LegalRanges, AMeanMayKeepItsInputsScale) {
   const Ranges ranges(
       "g (float[1,1,1,4] x) => (float[1,1,1,2] y) { y = AveragePool<kernel_shape=[1,2], strides=[1,2]>(x) }",
@@ -79,6 +111,26 @@ TEST(LegalRanges, AReluThatAloneReadsLendsItsRange) {
   const Ranges output("g (float[4] x) => (float[4] a, float[4] y) { a = Neg(x) y = Relu(a) }",
                       {{"x", reals({4}, {-3, 1, 0, 2})}});
   EXPECT_EQ(output.check("a", 0, 3), "scale") << "a graph output too: clipping it would show";
+}
+
+TEST(LegalRanges, AReluLendsItsRangeThroughWhatOnlyMoves) {
+  const core::TensorMap batch{{"x", reals({4}, {-3, 1, 0, 2})}};
+  const Ranges moved("g (float[4] x) => (float[4] y) { a = Neg(x) i = Identity(a) y = Relu(i) }", batch);
+  EXPECT_EQ(moved.check("a", 0, 3), "") << "clamping and moving commute";
+  const Ranges computed("g (float[4] x) => (float[4] y) { a = Neg(x) i = Abs(a) y = Relu(i) }", batch);
+  EXPECT_EQ(computed.check("a", 0, 3), "scale");
+}
+
+TEST(LegalRanges, AStatedRangeOfANodeInFloatIsOneOfTwo) {
+  converters::Policy policy;
+  policy.fixed_ranges["Softmax"] = {0, 1};
+  Ranges ranges("g (float[1,2] x) => (float[1,2] y) { y = Softmax(x) }", {{"x", reals({1, 2}, {0, 0})}}, policy);
+  EXPECT_EQ(ranges.check("y", 0, 1), "");
+  EXPECT_EQ(ranges.check("y", 0, 0.5), "scale") << "calibrated, where it runs on codes";
+  ranges.evidence.conversion.precision = {{"y", "Softmax", "fp32"}};
+  EXPECT_EQ(ranges.check("y", 0, 1), "") << "stated for its readers";
+  EXPECT_EQ(ranges.check("y", 0, 0.5), "") << "calibrated";
+  EXPECT_EQ(ranges.check("y", 0, 0.7), "scale");
 }
 
 TEST(LegalRanges, AConcatCoversEveryBranch) {

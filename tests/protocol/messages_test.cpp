@@ -144,8 +144,21 @@ TEST(Description, DefaultsAreThePolicyOfDesign) {
   EXPECT_EQ(bare.policy.dequantize, "product");
   EXPECT_EQ(bare.policy.histogram, "unknown");
   EXPECT_EQ(bare.unavailable, "");
+  EXPECT_EQ(bare.policy.calibrates, "float_network");
   EXPECT_TRUE(bare.policy.deterministic);
   EXPECT_FALSE(bare.supports.activation.has_value());
+}
+
+TEST(Description, RangesOnTheWeightsCodesNeedAnArtifactThatHoldsThem) {
+  const auto read = [](const std::string& artifact) {
+    return read_description(1, R"({"id":1,"status":"ok","name":"n","version":"1","supports":{"artifact":")" + artifact +
+                                   R"("},"policy":{"calibrates":"quantized_weights"}})");
+  };
+  ASSERT_TRUE(read("qdq").ok());
+  EXPECT_EQ(read("qdq")->policy.calibrates, "quantized_weights");
+  EXPECT_EQ(read_description(1, write_description(1, *read("qdq")))->policy, read("qdq")->policy);
+  ASSERT_FALSE(read("scales").ok());
+  EXPECT_THAT(read("scales").error().message, HasSubstr("it needs \"qdq\""));
 }
 
 TEST(Description, WrongKindsAreNamed) {

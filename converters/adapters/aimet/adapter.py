@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tempfile
 from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
@@ -10,16 +9,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 import onnx
-from assay_protocol import Refused, calibration_batches, serve
-from onnxruntime_executor import execute, optimizes
-from qdq_report import PAIR, name_nodes, node_precision, nodes_in_float, tensor_scales
+from assay_protocol import calibration_batches, serve
+from qdq_adapter import QdqAdapter
+from qdq_report import PAIR, tensor_scales
 
 from aimet_onnx import QuantizationSimModel
 from aimet_onnx.batch_norm_fold import fold_all_batch_norms_to_weight
 from aimet_onnx.common.quantsim_config import quantsim_config
 from aimet_onnx.utils import duplicate_shared_initializers
 
-OPERATORS = sorted({schema.name for schema in onnx.defs.get_all_schemas()})  # it simulates every operator on codes
+OPERATORS = {schema.name for schema in onnx.defs.get_all_schemas()}  # it simulates every operator on codes
 # Operators whose output takes its input's parameters; a Relu behind a Conv, Gemm or Add is fused instead.
 SHARES = ["AveragePool", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements", "Identity",
           "MaxPool", "Relu", "Reshape", "Resize", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose",
@@ -65,7 +64,7 @@ def center(quantizer):
     """Gives zero the code 0: its strictly symmetric codes are -127 to 127, and its export writes zero_point -1 for them."""
     encodings = quantizer.get_encodings()
     if not encodings or not quantizer.use_symmetric_encodings or quantizer.is_encoding_frozen():
-        return  # frozen: several tensors may share one quantizer
+        return  # frozen: the model's own
     quantizer.use_strict_symmetric = False
     for encoding in encodings:
         encoding.offset, encoding.min, encoding.max = -128, -128 * encoding.delta, 127 * encoding.delta
@@ -73,32 +72,10 @@ def center(quantizer):
 
 
 def calibrate(sim, batches):
-    """Activations on the float network, then the weights: left to itself AIMET calibrates with quantized weights."""
-    parameters = [sim.qc_quantize_op_dict[name] for name in sim.param_names]
-    weights = [quantizer for quantizer in parameters if quantizer.enabled and not quantizer.is_encoding_frozen()]
-    for quantizer in weights:
-        quantizer.enabled = False
     sim.compute_encodings(batches)
-    for name in sim.activation_names:
-        center(sim.qc_quantize_op_dict[name])
-        sim.qc_quantize_op_dict[name].freeze_encodings()
-    for quantizer in weights:
-        quantizer.enabled = True
-    sim.compute_encodings(batches[:1])
-    for quantizer in weights:
+    quantizers = {id(quantizer): quantizer for quantizer in sim.qc_quantize_op_dict.values()}  # several tensors may share
+    for quantizer in quantizers.values():
         center(quantizer)
-
-
-def renaming(model):
-    """A function from a name in the artifact to the name that the tensor has in `model`."""
-    known = {name for node in model.graph.node for name in (*node.input, *node.output)}
-
-    def original_name(name):
-        for suffix in ("_updated", "_qdq"):
-            name = name if name in known else name.removesuffix(suffix)
-        return name
-
-    return original_name
 
 
 def with_biases_in_products(model):
@@ -119,22 +96,14 @@ def with_biases_in_products(model):
     return fused
 
 
-class Aimet:
+class Aimet(QdqAdapter):
+    converter, operators = "AIMET", OPERATORS
+
     def describe(self):
         return {
             "name": "aimet",
             "version": version("aimet-onnx"),
-            "supports": {
-                "activation": list(TYPES),
-                "symmetric": True,
-                "per_axis": True,
-                "method": ["minmax"],
-                "int8_operators": OPERATORS,
-                "execute": True,
-                "artifact": "qdq",
-                "reports": ["tensors", "precision"],
-                "trace": not optimizes(),
-            },
+            "supports": self.supports(activation=list(TYPES), symmetric=True, per_axis=True, method=["minmax"]),
             "policy": {
                 "weights": "nearest",
                 "bias": "nearest",
@@ -142,47 +111,43 @@ class Aimet:
                 "averaging": "none",
                 "scale_floor": 2.0**-23,
                 "shares": SHARES,
+                "calibrates": "quantized_weights",
                 "folds_bn": True,
                 "arithmetic": "float",
                 "deterministic": True,
             },
         }
 
-    def convert(self, model, calibration, options, output):
-        if options.get("cache"):
-            raise Refused("AIMET's encodings of another network aren't loaded")
-        original = onnx.load(model)
-        name_nodes(original)
-        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "AIMET")]
-        prepared = onnx.ModelProto.FromString(original.SerializeToString())
+    def renaming(self, model, artifact):
+        known = {name for node in model.graph.node for name in (*node.input, *node.output)}
+
+        def original_name(name):
+            for suffix in ("_updated", "_qdq"):
+                name = name if name in known else name.removesuffix(suffix)
+            return name
+
+        return original_name
+
+    def as_computed(self, quantized):
+        return with_biases_in_products(quantized)
+
+    def quantize(self, job):
+        prepared = onnx.ModelProto.FromString(job.model.SerializeToString())
         duplicate_shared_initializers(prepared.graph)
         given = given_type(prepared)
         if given is None:
             fold_all_batch_norms_to_weight(prepared)
-        with tempfile.TemporaryDirectory() as folder:
-            batches = calibration_batches(calibration)
-            simulate = QuantizationSimModel.from_onnx_qdq if given is not None else QuantizationSimModel
-            sim = simulate(
-                prepared, param_type="int8", activation_type="int8", quant_scheme="min_max",
-                config_file=write_rules(options, folder), dummy_input=batches[0],
-                session_options_kwargs={"intra_op_num_threads": 1})
-            keep_in_float(sim, original, in_float)
-            calibrate(sim, batches)
-            quantized = sim.to_onnx_qdq(
-                export_int32_bias=True, prequantize_constants=True,
-                force_activation_as=TYPES[given or options.get("activation", "int8")])
-        artifact = Path(output, "model.onnx")
-        onnx.save(quantized, artifact)
-        original_name = renaming(original)
-        return {
-            "artifact": artifact,
-            "tensors": tensor_scales(quantized, original_name),
-            "precision": node_precision(
-                original, with_biases_in_products(quantized), original_name, OPERATORS, in_float),
-        }
-
-    def execute(self, artifact, inputs, output, trace=None):
-        return execute(artifact, inputs, output, trace)
+        batches = calibration_batches(job.calibration)
+        simulate = QuantizationSimModel.from_onnx_qdq if given is not None else QuantizationSimModel
+        sim = simulate(
+            prepared, param_type="int8", activation_type="int8", quant_scheme="min_max",
+            config_file=write_rules(job.options, job.file.parent), dummy_input=batches[0],
+            session_options_kwargs={"intra_op_num_threads": 1})
+        keep_in_float(sim, job.model, job.in_float)
+        calibrate(sim, batches)
+        onnx.save(sim.to_onnx_qdq(
+            export_int32_bias=True, prequantize_constants=True,
+            force_activation_as=TYPES[given or job.options.get("activation", "int8")]), job.written)
 
 
 if __name__ == "__main__":

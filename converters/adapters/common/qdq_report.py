@@ -1,7 +1,6 @@
 """What a Q/DQ model says about itself: the parameters of its tensors, and which nodes run in INT8."""
 
 import onnx
-from assay_protocol import Refused
 from onnx import numpy_helper
 
 QUANTIZED_TYPES = {
@@ -18,27 +17,6 @@ MOVING = ("Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "G
           "ReduceMax", "Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze")
 # Activations that an executor folds into the node before them, between it and its QuantizeLinear.
 FUSED_ACTIVATIONS = ("Relu", "Clip", "LeakyRelu")
-
-
-def name_nodes(model):
-    """Names every unnamed node by its first output, as Assay does everywhere."""
-    for node in model.graph.node:
-        if not node.name:
-            node.name = next((name for name in node.output if name), "")
-
-
-def nodes_in_float(model, precision, operators, quantizer):
-    """The nodes that the overrides of option `precision` keep out; a node's own name wins over its operator's."""
-    excluded = []
-    for node in model.graph.node:
-        wanted = precision.get(node.name, precision.get(node.op_type))
-        if wanted == "fp16":
-            raise Refused(f"{quantizer} knows int8 and fp32, not fp16", node.name, node.op_type)
-        if wanted == "int8" and node.op_type not in operators:
-            raise Refused(f"{quantizer} has no INT8 form of it", node.name, node.op_type)
-        if wanted == "fp32":
-            excluded.append(node)
-    return excluded
 
 
 def _constants(graph):
@@ -85,9 +63,9 @@ def tensor_scales(model, original_name):
 class _Artifact:
     """Which nodes of a Q/DQ model have quantized inputs and outputs."""
 
-    def __init__(self, model, original_name, outputs_in_float):
+    def __init__(self, model, original_name, outputs_in_float, fuses):
         graph = model.graph
-        self.outputs_in_float = outputs_in_float
+        self.outputs_in_float, self.fuses = outputs_in_float, fuses
         constants = _constants(graph)
         self.fixed = set(constants)
         self.types = {name: tensor.data_type for name, tensor in constants.items()}
@@ -127,7 +105,7 @@ class _Artifact:
     def reaches_quantize(self, name):
         return any(
             reader.op_type == "QuantizeLinear"
-            or (reader.op_type in FUSED_ACTIVATIONS and self.reaches_quantize(reader.output[0]))
+            or (reader.op_type in self.fuses and self.reaches_quantize(reader.output[0]))
             for reader in self.readers.get(name, []))
 
     def precision(self, node):
@@ -136,21 +114,23 @@ class _Artifact:
             return None
         reals = [name for name in node.input if name and name not in self.fixed and self.is_float(name)]
         quantized = bool(reals) and all(self.parameters(name) is not None for name in reals)
-        if node.op_type in FUSED_ACTIVATIONS and reals and reals[0] in self.by_output:
+        if node.op_type in self.fuses and reals and reals[0] in self.by_output:
             quantized = quantized or self.precision(self.by_output[reals[0]]) == "int8"
         if self.outputs_in_float:
             return "int8" if quantized else "fp32"
         return "int8" if quantized and any(self.reaches_quantize(name) for name in node.output) else "fp32"
 
 
-def node_precision(original, artifact_model, original_name, operators, in_float=(), outputs_in_float=False):
+def node_precision(original, artifact_model, original_name, operators, in_float=(), outputs_in_float=False,
+                   fuses=FUSED_ACTIVATIONS):
     """Where each node of the float model runs. A node that was fused or folded away has its host's precision.
 
     `operators` are those that the quantizer has an INT8 form for, `in_float` names the nodes that it was told to leave
     alone: of the others, pairs of their neighbours may stand around them, but they compute in float. A quantizer that
-    puts pairs only where the next operator reads them has `outputs_in_float`: reading codes is enough then.
+    puts pairs only where the next operator reads them has `outputs_in_float`: reading codes is enough then. `fuses` are
+    the operators that it takes into the one before.
     """
-    artifact = _Artifact(artifact_model, original_name, outputs_in_float)
+    artifact = _Artifact(artifact_model, original_name, outputs_in_float, fuses)
     constant = {tensor.name for tensor in original.graph.initializer}
     for node in original.graph.node:
         if all(not name or name in constant for name in node.input):

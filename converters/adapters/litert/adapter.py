@@ -11,10 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors  # first: TensorFlow prints
+from assay_protocol import calibration_batches, read_tensors, serve, write_tensors  # first: TensorFlow prints
 import numpy
 import onnx
-from captured import captured
+from captured import Failed, call
+from model_request import open_model, refuse_float
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -24,7 +25,6 @@ from ai_edge_litert.interpreter import Interpreter
 
 # onnx2tf downloads a file of this name unless it lies in the working directory; any pictures do.
 SAMPLE = "calibration_image_sample_data_20x128x128x3_float32.npy"
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FIRST_WITH_CHANNELS, LAST_WITH_CHANNELS = 3, 5  # ranks at which onnx2tf moves axis 1 to the end
 
 
@@ -86,25 +86,18 @@ class LiteRt:
         }
 
     def convert(self, model, calibration, options, output):
-        if options.get("cache"):
-            raise Refused("onnx2tf can't reuse a calibration cache")
-        original = onnx.load(model)
-        for node in original.graph.node:
-            wanted = options.get("precision", {}).get(node.name, options.get("precision", {}).get(node.op_type))
-            if wanted in ("fp16", "fp32"):
-                raise Refused(f"onnx2tf can't leave a node in {wanted}", node.name, node.op_type)
+        original = open_model(model, options, "onnx2tf")
+        refuse_float(original, options, "onnx2tf can't leave a node in float")
         batches = calibration_batches(calibration)
         with tempfile.TemporaryDirectory() as folder:
             data = self._calibration(original, batches, Path(folder))
             built = Path(folder, "built")
             copy = Path(shutil.copy(model, Path(folder, "model.onnx")))  # onnxsim writes over what it reads
-            with captured() as words:
-                failure = self._run(str(copy), data, options, built)
+            words = call("onnx2tf", self._run, str(copy), data, options, built)[1]
             made = built / "model_integer_quant.tflite"  # float inputs and outputs
             artifact = Path(output, "model.tflite")
-            if failure or not made.is_file():
-                raise RuntimeError(f"{failure or 'no INT8 model was written'}; it printed:\n"
-                                   + COLOUR.sub("", words[0])[-3000:])
+            if not made.is_file():
+                raise Failed(f"onnx2tf: no INT8 model was written; it printed:\n{words[-3000:]}")
             artifact.write_bytes(made.read_bytes())
         shapes = {tensor.name: [axis.dim_value for axis in tensor.type.tensor_type.shape.dim]
                   for tensor in original.graph.output}
@@ -144,7 +137,6 @@ class LiteRt:
 
     @staticmethod
     def _run(model, data, options, built):
-        """The message of what went wrong, or None: onnx2tf leaves by SystemExit."""
         if not Path(SAMPLE).exists():
             numpy.save(SAMPLE, numpy.random.default_rng(0).random((20, 128, 128, 3), numpy.float32))
             # onnx2tf starts a program "onnxsim" and goes on without where there is none. The environment's own was
@@ -152,14 +144,10 @@ class LiteRt:
             Path("onnxsim").write_text(f"#!{sys.executable}\nimport onnxsim\nonnxsim.main()\n")
             Path("onnxsim").chmod(0o755)
             os.environ["PATH"] = f"{Path.cwd()}{os.pathsep}{os.environ.get('PATH', '')}"
-        try:
-            onnx2tf.convert(
-                input_onnx_file_path=model, output_folder_path=str(built), output_integer_quantized_tflite=True,
-                custom_input_op_name_np_data_path=data,
-                quant_type="per-channel" if options.get("per_axis", True) else "per-tensor")
-        except SystemExit as left:
-            return f"onnx2tf left with status {left.code}"
-        return None
+        onnx2tf.convert(  # leaves by SystemExit where it fails
+            input_onnx_file_path=model, output_folder_path=str(built), output_integer_quantized_tflite=True,
+            custom_input_op_name_np_data_path=data,
+            quant_type="per-channel" if options.get("per_axis", True) else "per-tensor")
 
 
 if __name__ == "__main__":

@@ -8,13 +8,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 os.environ["NNCF_CI"] = "1"  # no usage data is sent
 
-from assay_protocol import Refused, calibration_batches, serve  # first: NNCF prints
+from assay_protocol import calibration_batches, serve  # first: NNCF prints
 import nncf
 import onnx
 from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUANTIZE_AGNOSTIC_OPERATIONS
 from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
-from onnxruntime_executor import execute, optimizes
-from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
+from qdq_adapter import QdqAdapter
 
 # Operators whose inputs are quantized; those that only pass codes on count with the operators around them.
 OPERATORS = {name for metatype in (*INPUTS_QUANTIZABLE_OPERATIONS, *QUANTIZE_AGNOSTIC_OPERATIONS)
@@ -36,54 +35,31 @@ def renaming(model):
     return original_name
 
 
-class NncfOnnx:
+class NncfOnnx(QdqAdapter):
+    converter, operators, outputs_in_float = "nncf.quantize", OPERATORS, True
+
     def describe(self):
         return {
             "name": "nncf_onnx",
             "version": nncf.__version__,
-            "supports": {
-                # Codes are uint8 where a range has no negative end and int8 elsewhere; nobody can ask for one.
-                "activation": ["int8"],
-                "symmetric": True,
-                "per_axis": True,
-                "method": ["minmax"],
-                # No "operators": what has no INT8 form stays in float, so that every operator can be tried.
-                "int8_operators": sorted(OPERATORS),
-                "execute": True,
-                "artifact": "qdq",
-                "reports": ["tensors", "precision"],
-                "trace": not optimizes(),
-            },
+            # Codes are uint8 where a range has no negative end and int8 elsewhere; nobody can ask for one.
+            "supports": self.supports(activation=["int8"], symmetric=True, per_axis=True, method=["minmax"]),
             # quantize_outputs fails on every ONNX model: they stay in float.
             "policy": {**POLICY, "folds_bn": False, "arithmetic": "float", "outputs": "float"},
         }
 
-    def convert(self, model, calibration, options, output):
-        if options.get("cache"):
-            raise Refused("nncf.quantize can't reuse a calibration cache")
-        original = onnx.load(model)
-        name_nodes(original)
-        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "nncf.quantize")]
-        quantized = nncf.quantize(
-            onnx.ModelProto.FromString(original.SerializeToString()),
-            nncf.Dataset(calibration_batches(calibration)),
-            preset=preset(options),
-            ignored_scope=nncf.IgnoredScope(names=in_float) if in_float else None,
-            # Outputs as codes don't work with ONNX models: "This edge does not have end node".
-            advanced_parameters=advanced_parameters(options, quantize_outputs=False),
-        )
-        artifact = Path(output, "model.onnx")
-        onnx.save(quantized, artifact)
-        original_name = renaming(original)
-        return {
-            "artifact": artifact,
-            "tensors": tensor_scales(quantized, original_name),
-            "precision": node_precision(
-                original, quantized, original_name, OPERATORS, in_float, outputs_in_float=True),
-        }
+    def renaming(self, model, artifact):
+        return renaming(model)
 
-    def execute(self, artifact, inputs, output, trace=None):
-        return execute(artifact, inputs, output, trace)
+    def quantize(self, job):
+        onnx.save(nncf.quantize(
+            onnx.ModelProto.FromString(job.model.SerializeToString()),
+            nncf.Dataset(calibration_batches(job.calibration)),
+            preset=preset(job.options),
+            ignored_scope=nncf.IgnoredScope(names=job.in_float) if job.in_float else None,
+            # Outputs as codes don't work with ONNX models: "This edge does not have end node".
+            advanced_parameters=advanced_parameters(job.options, quantize_outputs=False),
+        ), job.written)
 
 
 if __name__ == "__main__":

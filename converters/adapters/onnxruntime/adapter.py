@@ -1,20 +1,17 @@
 """ONNX Runtime's static quantization (`quantize_static`, Q/DQ format) behind Assay's protocol 1."""
 
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-import onnx
 import onnxruntime
-from assay_protocol import Refused, serve
+from assay_protocol import serve
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from onnxruntime_executor import execute, optimizes
 from onnxruntime_quantizer import Batches, renaming
-from qdq_report import name_nodes, node_precision, nodes_in_float, tensor_scales
+from qdq_adapter import QdqAdapter
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {
@@ -25,24 +22,15 @@ METHODS = {
 OPERATORS = set(QDQRegistry) | set(QLinearOpsRegistry)  # those with an INT8 form
 
 
-class OnnxRuntime:
+class OnnxRuntime(QdqAdapter):
+    converter, operators = "quantize_static", OPERATORS
+
     def describe(self):
         return {
             "name": "onnxruntime",
             "version": onnxruntime.__version__,
-            "supports": {
-                "activation": list(TYPES),
-                "symmetric": True,
-                "per_axis": True,
-                "method": list(METHODS),
-                # No "operators": what has no INT8 form stays in float, so that every operator can be tried.
-                "int8_operators": sorted(OPERATORS),
-                "execute": True,
-                "artifact": "qdq",
-                "reports": ["tensors", "precision"],
-                # More graph outputs would change what the optimizer may fuse, and with it the results.
-                "trace": not optimizes(),
-            },
+            "supports": self.supports(
+                activation=list(TYPES), symmetric=True, per_axis=True, method=list(METHODS)),
             "policy": {
                 "weights": "nearest",
                 "bias": "nearest",
@@ -58,40 +46,26 @@ class OnnxRuntime:
             },
         }
 
-    def convert(self, model, calibration, options, output):
-        if options.get("cache"):
-            raise Refused("quantize_static can't reuse a calibration cache")
-        original = onnx.load(model)
-        name_nodes(original)
-        in_float = [node.name for node in nodes_in_float(original, options.get("precision", {}), OPERATORS, "quantize_static")]
-        artifact = Path(output, "model.onnx")
-        with tempfile.TemporaryDirectory() as folder:
-            # The documented preparation: shape inference and the basic optimizations, BatchNormalization folded.
-            named, prepared = Path(folder, "named.onnx"), Path(folder, "prepared.onnx")
-            onnx.save(original, named)
-            quant_pre_process(str(named), str(prepared))
-            quantize_static(
-                str(prepared),
-                str(artifact),
-                Batches(calibration),
-                quant_format=QuantFormat.QDQ,
-                per_channel=options.get("per_axis", True),
-                activation_type=TYPES[options.get("activation", "int8")],
-                weight_type=TYPES[options.get("weight", "int8")],
-                nodes_to_exclude=in_float,
-                calibrate_method=METHODS[options.get("method", "minmax")],
-                extra_options=self._extra_options(options),
-            )
-        quantized = onnx.load(artifact)
-        original_name = renaming(original, (), ("ConvBnFusion_W_",))
-        return {
-            "artifact": artifact,
-            "tensors": tensor_scales(quantized, original_name),
-            "precision": node_precision(original, quantized, original_name, OPERATORS, in_float),
-        }
+    def renaming(self, model, artifact):
+        return renaming(model, (), ("ConvBnFusion_W_",))
 
-    def execute(self, artifact, inputs, output, trace=None):
-        return execute(artifact, inputs, output, trace)
+    def quantize(self, job):
+        options = job.options
+        # The documented preparation: shape inference and the basic optimizations, BatchNormalization folded.
+        prepared = job.file.with_name("prepared.onnx")
+        quant_pre_process(str(job.file), str(prepared))
+        quantize_static(
+            str(prepared),
+            str(job.written),
+            Batches(job.calibration),
+            quant_format=QuantFormat.QDQ,
+            per_channel=options.get("per_axis", True),
+            activation_type=TYPES[options.get("activation", "int8")],
+            weight_type=TYPES[options.get("weight", "int8")],
+            nodes_to_exclude=job.in_float,
+            calibrate_method=METHODS[options.get("method", "minmax")],
+            extra_options=self._extra_options(options),
+        )
 
     @staticmethod
     def _extra_options(options):

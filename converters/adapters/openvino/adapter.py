@@ -7,15 +7,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 os.environ["NNCF_CI"] = "1"  # no usage data is sent
 
-from assay_protocol import Refused, calibration_batches, serve  # first: NNCF prints
+from assay_protocol import calibration_batches, serve  # first: NNCF prints
 import nncf
 import numpy
 import onnx
 import openvino
+from model_request import nodes_in_float, open_model
 from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
 from openvino_executor import Executor
 from openvino_report import node_precision, original_operations, tensor_scales
-from qdq_report import name_nodes, nodes_in_float
 
 # ONNX operators whose OpenVINO forms NNCF quantizes the inputs of, and those that only pass codes on.
 OPERATORS = {
@@ -50,11 +50,8 @@ class OpenVino:
         }
 
     def convert(self, model, calibration, options, output):
-        if options.get("cache"):
-            raise Refused("nncf.quantize can't reuse a calibration cache")
-        original = onnx.load(model)
-        name_nodes(original)
-        in_float = nodes_in_float(original, options.get("precision", {}), OPERATORS, "nncf.quantize")
+        original = open_model(model, options, "nncf.quantize")
+        in_float = nodes_in_float(original, options, OPERATORS, "nncf.quantize")
         named = Path(output, "named.onnx")
         onnx.save(original, named)
         try:

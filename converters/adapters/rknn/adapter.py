@@ -9,11 +9,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors  # first: RKNN prints
+from assay_protocol import calibration_batches, read_tensors, serve, write_tensors  # first: RKNN prints
 import numpy
 import onnx
-from captured import captured
-from qdq_report import PAIR, name_nodes
+from captured import Failed, call
+from model_request import open_model, refuse_float
+from qdq_report import PAIR
 from rknn.api import RKNN
 
 TARGET = "rk3588"
@@ -24,30 +25,20 @@ OPERATORS = ["Add", "AveragePool", "BatchNormalization", "Clip", "Concat", "Conv
              "MatMul", "Max", "MaxPool", "Min", "Mul", "PRelu", "Pad", "Reciprocal", "ReduceMean", "Relu", "Reshape",
              "Resize", "Sigmoid", "Slice", "Split", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze", "Where"]
 PRECISIONS = {"int8": "int8", "float32": "fp32", "float16": "fp16"}
-COLOURED = re.compile(r"\x1b\[[0-9;]*m")
-
-
-class Failed(RuntimeError):
-    """A step of the toolkit that failed; it says why on its log alone."""
 
 
 def errors_in(words):
     """What the toolkit's log says went wrong."""
-    lines = COLOURED.sub("", words).replace("\r", "\n").splitlines()
+    lines = words.replace("\r", "\n").splitlines()
     said = [line.removeprefix("E ").strip() for line in lines if re.match(r"E |\w+Error", line)]
     return "\n".join(dict.fromkeys(line for line in said if "version" not in line)) or words[-1500:]
 
 
-def call(step, function, *arguments, **options):
-    """Runs one step, which returns -1, raises or ends the process where it fails."""
-    words, result = [], None
-    try:
-        with captured() as words:
-            result = function(*arguments, **options)
-    except (Exception, SystemExit) as error:
-        raise Failed(f"{step}: {errors_in(words[0])}") from error
+def run(step, function, *arguments, **options):
+    """Runs one step, which returns -1 where it fails and doesn't end the process or raise."""
+    result, words = call(step, function, *arguments, said=errors_in, **options)
     if result not in (0, None):
-        raise Failed(f"{step}: {errors_in(words[0])}")
+        raise Failed(f"{step}: {errors_in(words)}")
 
 
 def write_samples(folder, batches, names):
@@ -91,13 +82,8 @@ class Rknn:
         }
 
     def convert(self, model, calibration, options, output):
-        if options.get("cache"):
-            raise Refused("RKNN-Toolkit2 can't reuse a calibration cache")
-        original = onnx.load(model)
-        name_nodes(original)
-        for node in original.graph.node:
-            if options.get("precision", {}).get(node.name, options.get("precision", {}).get(node.op_type)) in ("fp16", "fp32"):
-                raise Refused("only its two steps of hybrid quantization keep a layer in float", node.name, node.op_type)
+        original = open_model(model, options, "RKNN-Toolkit2")
+        refuse_float(original, options, "only its two steps of hybrid quantization keep a layer in float")
         artifact = Path(output, "artifact")
         artifact.mkdir()
         onnx.save(original, artifact / "model.onnx")
@@ -115,9 +101,7 @@ class Rknn:
         toolkit = self._build(Path(artifact))
         fed = read_tensors(inputs)
         arrays = [fed[name] for name in toolkit.assay_inputs]
-        results = []
-        call("inference", lambda: results.extend(
-            toolkit.inference(arrays, data_format=["nchw"] * len(arrays)) or []))
+        results = call("inference", toolkit.inference, arrays, data_format=["nchw"] * len(arrays), said=errors_in)[0] or []
         types = {tensor.name: tensor.type.tensor_type.elem_type for tensor in toolkit.assay_model.graph.output}
         if len(results) != len(types):
             raise Failed(f"inference: {len(results)} outputs where the model has {len(types)}")
@@ -139,15 +123,15 @@ class Rknn:
         algorithm, method = (folder / "options.txt").read_text().split()
         toolkit = self._toolkit = RKNN()
         given = any(node.op_type in PAIR for node in model.graph.node)  # to be built as it is; its own advice is level 2
-        call("config", toolkit.config, target_platform=TARGET, quantized_algorithm=algorithm, quantized_method=method,
-             optimization_level=2 if given else 3)
+        run("config", toolkit.config, target_platform=TARGET, quantized_algorithm=algorithm, quantized_method=method,
+            optimization_level=2 if given else 3)
         shapes = [list(batches[0][name].shape) for name in names]
         free = any(not dimension.dim_value for tensor in model.graph.input
                    for dimension in tensor.type.tensor_type.shape.dim)
         named = {"inputs": names, "input_size_list": shapes} if free else {}
-        call("load_onnx", toolkit.load_onnx, str(folder / "model.onnx"), **named)
-        call("build", toolkit.build, do_quantization=not given, dataset=write_samples(folder, batches, names))
-        call("init_runtime", toolkit.init_runtime)
+        run("load_onnx", toolkit.load_onnx, str(folder / "model.onnx"), **named)
+        run("build", toolkit.build, do_quantization=not given, dataset=write_samples(folder, batches, names))
+        run("init_runtime", toolkit.init_runtime)
         toolkit.assay_inputs, toolkit.assay_model = names, model
         self._kept = folder
         return toolkit

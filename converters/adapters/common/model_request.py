@@ -1,0 +1,48 @@
+"""The beginning of a conversion, the same for every converter: the model with its nodes named, and what the option
+`precision` asks of them."""
+
+import onnx
+from assay_protocol import Refused
+
+
+def name_nodes(model):
+    """Names every unnamed node by its first output, as Assay does everywhere."""
+    for node in model.graph.node:
+        if not node.name:
+            node.name = next((name for name in node.output if name), "")
+
+
+def open_model(path, options, converter):
+    """The model of a request with every node named; Refused where a calibration cache is to be reused."""
+    if options.get("cache"):
+        raise Refused(f"{converter} can't reuse a calibration cache")
+    model = onnx.load(path)
+    name_nodes(model)
+    return model
+
+
+def wanted_precision(node, options):
+    """What the overrides ask of a node, or None; its own name wins over its operator's."""
+    precision = options.get("precision", {})
+    return precision.get(node.name, precision.get(node.op_type))
+
+
+def nodes_in_float(model, options, operators, converter):
+    """The nodes that the overrides keep out; Refused where the converter can't do what they ask."""
+    excluded = []
+    for node in model.graph.node:
+        wanted = wanted_precision(node, options)
+        if wanted == "fp16":
+            raise Refused(f"{converter} knows int8 and fp32, not fp16", node.name, node.op_type)
+        if wanted == "int8" and node.op_type not in operators:
+            raise Refused(f"{converter} has no INT8 form of it", node.name, node.op_type)
+        if wanted == "fp32":
+            excluded.append(node)
+    return excluded
+
+
+def refuse_float(model, options, reason):
+    """For converters that can't be told to leave a node in float: Refused, with `reason`, where the overrides do."""
+    for node in model.graph.node:
+        if wanted_precision(node, options) in ("fp16", "fp32"):
+            raise Refused(reason, node.name, node.op_type)

@@ -1,0 +1,75 @@
+"""What adapters of converters have in common that write Q/DQ models of ONNX models, executed by ONNX Runtime."""
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+from model_request import nodes_in_float, open_model
+from onnxruntime_executor import execute, optimizes
+from qdq_report import FUSED_ACTIVATIONS, node_precision, tensor_scales
+
+
+@dataclass
+class Job:
+    """One conversion."""
+
+    model: onnx.ModelProto  # every node has a name
+    file: Path  # the same in a file, alone in a folder that is gone afterwards
+    written: Path  # where the Q/DQ model belongs
+    calibration: str  # the folder of the batches
+    options: dict
+    in_float: list  # names of the nodes that the options keep out
+
+
+class QdqAdapter:
+    """An adapter gives what is listed first, `describe`, `quantize` and `renaming`."""
+
+    converter = ""  # as messages call it
+    operators = ()  # those with an INT8 form
+    fuses = FUSED_ACTIVATIONS  # into the operator before: no pair stands between
+    outputs_in_float = False  # it puts pairs only where the next operator reads them
+
+    def quantize(self, job):
+        """Writes job.written."""
+        raise NotImplementedError
+
+    def renaming(self, model, artifact):
+        """A function from a name in `artifact` to the name that the tensor has in `model`."""
+        raise NotImplementedError
+
+    def as_computed(self, quantized):
+        """The artifact as the converter means it, where its operators are not ONNX's one by one."""
+        return quantized
+
+    def supports(self, **stated):
+        """What all of them declare, and what is stated. No "operators": what has no INT8 form stays in float, so that
+        every operator can be tried. More graph outputs would change what the optimizer may fuse, and with it the
+        results: no trace with optimizations."""
+        return {**stated, "int8_operators": sorted(self.operators), "execute": True, "artifact": "qdq",
+                "reports": ["tensors", "precision"], "trace": not optimizes()}
+
+    def convert(self, model, calibration, options, output):
+        original = open_model(model, options, self.converter)
+        in_float = [node.name for node in nodes_in_float(original, options, self.operators, self.converter)]
+        artifact = Path(output, "model.onnx")
+        with tempfile.TemporaryDirectory() as folder:
+            file, written = Path(folder, "named.onnx"), Path(folder, "quantized", "model.onnx")
+            written.parent.mkdir()
+            onnx.save(original, file)
+            self.quantize(Job(original, file, written, calibration, options, in_float))
+            if not written.is_file():
+                raise RuntimeError(f"{self.converter} returned without an exception and wrote no model")
+            shutil.copyfile(written, artifact)
+        quantized = onnx.load(artifact)
+        original_name = self.renaming(original, quantized)
+        return {
+            "artifact": artifact,
+            "tensors": tensor_scales(quantized, original_name),
+            "precision": node_precision(original, self.as_computed(quantized), original_name, self.operators, in_float,
+                                        self.outputs_in_float, self.fuses),
+        }
+
+    def execute(self, artifact, inputs, output, trace=None):
+        return execute(artifact, inputs, output, trace)
