@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "harness/core/files.hpp"
 #include "results/database.hpp"
@@ -65,11 +67,21 @@ std::string damage(const fs::path& file) {
   auto database = Database::open(file, Database::Mode::read_write);
   if (!database) return database.error().message;
   std::string found;
-  const auto note = [&](const Row& row) {
-    if (found.empty() && row.text(0) != "ok") found = row.text(0);
+  const auto note = [&](std::string what) {
+    if (found.empty()) found = std::move(what);
   };
-  if (const auto status = database->query("PRAGMA integrity_check(1)", note); !status) return status.error().message;
-  if (const auto status = database->query("PRAGMA foreign_key_check", note); !status) return status.error().message;
+  const auto unsound = [&](const Row& row) {
+    if (row.text(0) != "ok") note(row.text(0));
+  };
+  const auto dangling = [&](const Row& row) {
+    note(fmt::format("a row of table {} refers to one of {} that isn't there", row.text(0), row.text(2)));
+  };
+  if (const auto status = database->query("PRAGMA integrity_check(1)", unsound); !status) {
+    return status.error().message;
+  }
+  if (const auto status = database->query("PRAGMA foreign_key_check", dangling); !status) {
+    return status.error().message;
+  }
   return found;
 }
 

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "converters" / "adapters"))
 sys.dont_write_bytecode = True  # what is linked into a pack stays as it is
 
-from install import describe, load_adapter
+from install import describe
 from layers import Failed, say
 from libraries import is_elf, loader_of, system_libraries
 from parts import write_parts
@@ -197,15 +197,15 @@ def add_libraries(stage, program):
     loader = loader_of(program)
     if loader is None:
         raise Failed(f"{program} isn't linked dynamically; there is nothing to carry it with")
-    libraries, missing = system_libraries(stage.programs, stage.sources)
+    beside = set(stage.sources)
+    libraries, missing = system_libraries(stage.programs, beside)
     for name, file in sorted(libraries.items()):
         stage.add(file, Path("lib", name))
     if not (stage.root / "lib" / loader.name).exists():
         stage.add(loader, Path("lib", loader.name))
     # Here a library that stands beside the one that asks for it comes first, there the packed lib/ does.
-    for file in sorted(stage.sources):
-        if os.path.basename(file) in libraries and Path(file) not in [Path(os.path.realpath(each))
-                                                                      for each in libraries.values()]:
+    for file in sorted(beside):
+        if os.path.basename(file) in libraries:
             say(f"the system's {os.path.basename(file)} will be loaded there in front of {file}")
     if missing:
         say("linked to but not on this machine, and so not packed: " + ", ".join(missing))
@@ -218,18 +218,18 @@ def check(stage, plan):
     done = subprocess.run([stage.root / "assay", "list", *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(f"the packed program doesn't run: {done.stderr.strip()}")
-    adapters = stage.root / "home" / "converters" / "adapters"
-    environment = {"PYTHONDONTWRITEBYTECODE": "1"}
+    here, there = (Path(home, "converters", "adapters") for home in (plan["home"], stage.root / "home"))
     for converter in plan["converters"]:
         name = f"{converter['name']}-{converter['version']}"
-        adapter = load_adapter(converter["name"])
+        adapter = json.loads((here / converter["name"] / "adapter.json").read_text())
         installed = Path(plan["environments_folder"], name, "bin", "python")
         try:
-            expected = describe(adapter, installed)
+            expected = describe(adapter, installed, here)
         except Failed as reason:
             say(f"{name} doesn't run on this machine, so that nobody has seen its pack run: {reason}")
             continue
-        actual = describe(adapter, stage.root / "venvs" / name / "bin" / "python", adapters, environment)
+        actual = describe(adapter, stage.root / "venvs" / name / "bin" / "python", there,
+                          {"PYTHONDONTWRITEBYTECODE": "1"})
         if actual != expected:
             raise Failed(f"{name} describes itself as {expected}, but packed as {actual}")
 
