@@ -29,12 +29,13 @@ os.environ.setdefault("CUDA_MODULE_LOADING", "LAZY")
 
 import onnx
 import tensorrt
+from model_request import name_nodes
 from polygraphy.backend.trt import (
     Calibrator, CreateConfig, Profile, TrtRunner, engine_bytes_from_network, network_from_onnx_path)
 from polygraphy.backend.trt import util as trt_util
 from polygraphy.exception import PolygraphyException
 from polygraphy.logger import G_LOGGER
-from qdq_report import PAIR, name_nodes, tensor_scales
+from qdq_report import PAIR, tensor_scales
 from trt_report import blamed_node, cache_entries, joined, layer_nodes, node_precision, read_cache
 
 CALIBRATORS = {"entropy": tensorrt.IInt8EntropyCalibrator2, "minmax": tensorrt.IInt8MinMaxCalibrator}
