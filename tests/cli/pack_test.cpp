@@ -134,6 +134,7 @@ TEST_F(Pack, NamesWhatCannotBePacked) {
                                path("converters/adapters/onnxruntime"));
   EXPECT_THAT(refused({"--converter", "onnxruntime==0.0.1"}),
               HasSubstr("onnxruntime==0.0.1 is not installed; run ./assay converters install onnxruntime==0.0.1"));
+  fs::create_directories(path("taken"));
   write("taken/file", "");
   const Call taken = run({"pack", "taken"});
   EXPECT_EQ(taken.code, 2);
@@ -153,7 +154,7 @@ TEST_F(Pack, OfAnOutsideConverterBringsItsInterpreterAlong) {
   ASSERT_EQ(made.code, 0) << made.out << made.err;
   const Call there = arrive("part-01", {"--", "--json"});
   ASSERT_GE(there.code, 0) << there.err;
-  const Call here = run({"run", "--converter", "onnxruntime", "--converter", "embedded", "--json"}, installed);
+  const Call here = run({"run", "--converter", converter, "--converter", "embedded", "--json"}, installed);
   EXPECT_EQ(there.code, here.code) << there.out << there.err;
   const nlohmann::json theirs = there.json()["results"], ours = here.json()["results"];
   ASSERT_EQ(theirs.size(), 4U) << there.out << there.err;

@@ -41,7 +41,7 @@ from trt_report import blamed_node, cache_entries, joined, layer_nodes, node_pre
 CALIBRATORS = {"entropy": tensorrt.IInt8EntropyCalibrator2, "minmax": tensorrt.IInt8MinMaxCalibrator}
 TYPES = {"int8": tensorrt.int8, "fp16": tensorrt.float16, "fp32": tensorrt.float32}
 OPTIMIZATION_LEVEL = 1  # a build of 10 s instead of a minute; which tactics are tried changes, not what they compute
-TIMING_CACHE, CALIBRATION_CACHE = "timing.cache", "calibration.cache"  # in this process's own folder
+CALIBRATION_CACHE = "calibration.cache"  # in this process's own folder
 WORKSPACE_BYTES = 4 << 30
 LONGEST_BATCH = 8  # a symbolic first dimension may be as long as this at least
 # Operators that were seen to run on codes, or that TensorRT's documentation lists with INT8 kernels.
@@ -150,7 +150,7 @@ class TensorRt:
         try:
             with TrtRunner(engine) as runner:
                 expected = runner.get_input_metadata()
-                results = runner.infer({name: self._cast(feed[name], numpy.dtype(expected[name].dtype.numpy()))
+                results = runner.infer({name: self._cast(feed[name], self._numpy_type(expected[name].dtype))
                                         for name in expected})
                 arrays = {name: numpy.array(results[name]).astype(onnx.helper.tensor_dtype_to_np_dtype(types[name]))
                           for name in types}
@@ -181,9 +181,8 @@ class TensorRt:
             precision_constraints=None if explicit else "obey" if demanded else "prefer",
             tactic_sources=[], profiling_verbosity=tensorrt.ProfilingVerbosity.DETAILED,
             builder_optimization_level=OPTIMIZATION_LEVEL,
-            memory_pool_limits={tensorrt.MemoryPoolType.WORKSPACE: WORKSPACE_BYTES},
-            load_timing_cache=TIMING_CACHE if Path(TIMING_CACHE).is_file() else None)
-        plan = engine_bytes_from_network((builder, network, parser), config, save_timing_cache=TIMING_CACHE)
+            memory_pool_limits={tensorrt.MemoryPoolType.WORKSPACE: WORKSPACE_BYTES})
+        plan = engine_bytes_from_network((builder, network, parser), config)
         return bytes(plan), b"" if explicit else cache.read_bytes()
 
     @staticmethod
@@ -249,6 +248,11 @@ class TensorRt:
         if node is None:
             raise RuntimeError(joined(messages))
         raise Refused(joined(messages), node.name, node.op_type)
+
+    @staticmethod
+    def _numpy_type(kind):
+        """Of Polygraphy's own type, or of NumPy's, which a runner of TensorRT 8 tells."""
+        return numpy.dtype(kind.numpy() if hasattr(kind, "numpy") else kind)
 
     @staticmethod
     def _cast(array, dtype):
