@@ -6,14 +6,12 @@ usage: onnxruntime_trace.py ADAPTER_SCRIPT
 The model is Conv, Relu, Add of the graph input and MaxPool: small enough that every traced tensor can be recomputed
 in a few lines. Exit status 77 (skipped) where ONNX Runtime is not installed.
 """
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from adapter_process import Adapter  # noqa: E402
 from onnx_files import read_tensors, write_tensors  # noqa: E402, skips without ONNX Runtime
 
 import numpy as np  # noqa: E402
@@ -22,27 +20,6 @@ from onnx import helper, numpy_helper  # noqa: E402
 
 SHAPE = [2, 3, 6, 5]
 UNIT = 2.0**-24  # float32's relative rounding error
-
-
-class Adapter:
-    """The adapter as a process that speaks protocol 1."""
-
-    def __init__(self, script, **environment):
-        self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True, env={**os.environ, **environment})
-        self.number = 0
-
-    def ask(self, what, **fields):
-        self.number += 1
-        self.process.stdin.write(json.dumps({"protocol": 1, "id": self.number, "do": what, **fields}) + "\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        assert answer["status"] == "ok", f"{what}: {answer}"
-        return answer
-
-    def quit(self):
-        self.process.stdin.close()
-        self.process.wait(10)
 
 
 def conv_relu_add(rng):

@@ -251,7 +251,7 @@ class TensorRt:
 
     @staticmethod
     def _numpy_type(kind):
-        """Of Polygraphy's own type, or of NumPy's, which a runner of TensorRT 8 tells."""
+        """Of a NumPy type, as runners tell it, or of Polygraphy's own."""
         return numpy.dtype(kind.numpy() if hasattr(kind, "numpy") else kind)
 
     @staticmethod

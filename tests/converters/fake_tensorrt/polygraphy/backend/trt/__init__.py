@@ -57,7 +57,7 @@ def calibrate(network, calibrator):
     open(calibrator.cache, "w", encoding="utf-8").write("\n".join([calibrator.header, *lines]) + "\n")
 
 
-def engine_bytes_from_network(parsed, config, save_timing_cache):
+def engine_bytes_from_network(parsed, config):
     _, network, _ = parsed
     for layer in network.layers:
         if layer.name.startswith("refuse_"):
@@ -91,8 +91,8 @@ class TrtRunner:
 
     def get_input_metadata(self):
         kinds = {onnx.TensorProto.FLOAT: numpy.float32, onnx.TensorProto.INT64: numpy.int32}
-        return {value.name: SimpleNamespace(dtype=SimpleNamespace(
-            numpy=lambda value=value: kinds[value.type.tensor_type.elem_type])) for value in self.model.graph.input}
+        return {value.name: SimpleNamespace(dtype=numpy.dtype(kinds[value.type.tensor_type.elem_type]))
+                for value in self.model.graph.input}
 
     def infer(self, feed):
         names = [value.name for value in self.model.graph.output]
