@@ -165,6 +165,19 @@ TEST_F(Pack, OfAnOutsideConverterBringsItsInterpreterAlong) {
   }
 }
 
+// Suite seeds on TensorRT 8.6.1 and an H200, as its pack brought them back (docs/converters/tensorrt.md).
+TEST_F(Pack, ResultsOfARealGpuAreImported) {
+  const std::string file = (source_tree() / "tests/data/tensorrt/seeds-8.6.1-h200.db.gz").string();
+  const Call imported = run({"import-results", file, "--json"});
+  ASSERT_EQ(imported.code, 0) << imported.err;
+  EXPECT_EQ(imported.json()["new_runs"], 1);
+  EXPECT_EQ(imported.json()["new_verdicts"], 270);
+  EXPECT_THAT(imported.json()["runs"][0]["machine"]["accelerators"].get<std::string>(), HasSubstr("NVIDIA H200"));
+  const Call series = run({"history", "residual/form=same_twice"});
+  EXPECT_EQ(series.code, 0) << series.err;
+  EXPECT_THAT(series.out, AllOf(HasSubstr("tensorrt@8.6.1"), HasSubstr("not-quantized")));
+}
+
 TEST_F(Pack, ResultsThatAreNoneAreNotImported) {
   write("text.db", "no database");
   const Call text = run({"import-results", "text.db"});
