@@ -145,16 +145,17 @@ TEST_F(Pack, OfAnOutsideConverterBringsItsInterpreterAlong) {
   const fs::path python = ASSAY_ONNXRUNTIME_PYTHON;
   if (!python.is_absolute()) GTEST_SKIP() << "ONNX Runtime is not installed: ./assay converters install onnxruntime";
   const fs::path environment = python.parent_path().parent_path();
-  const std::string converter = "onnxruntime==" + environment.filename().string().substr(sizeof("onnxruntime"));
+  const std::string version = environment.filename().string().substr(sizeof("onnxruntime"));
   fs::create_directories(path("converters"));
   fs::create_directory_symlink(source_tree() / "converters/adapters", path("converters/adapters"));
   const std::map<std::string, std::string> installed = {{"ASSAY_VENVS", environment.parent_path().string()}};
-  const Call made =
-      run({"pack", "pack", "--converter", converter, "--converter", "embedded", "--level", "0"}, installed);
+  const Call made = run(
+      {"pack", "pack", "--converter", "onnxruntime==" + version, "--converter", "embedded", "--level", "0"}, installed);
   ASSERT_EQ(made.code, 0) << made.out << made.err;
   const Call there = arrive("part-01", {"--", "--json"});
   ASSERT_GE(there.code, 0) << there.err;
-  const Call here = run({"run", "--converter", converter, "--converter", "embedded", "--json"}, installed);
+  const Call here =
+      run({"run", "--converter", "onnxruntime@" + version, "--converter", "embedded", "--json"}, installed);
   EXPECT_EQ(there.code, here.code) << there.out << there.err;
   const nlohmann::json theirs = there.json()["results"], ours = here.json()["results"];
   ASSERT_EQ(theirs.size(), 4U) << there.out << there.err;
