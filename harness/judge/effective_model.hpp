@@ -27,8 +27,8 @@ struct WeightSlots {
 [[nodiscard]] std::optional<WeightSlots> weight_slots(
     const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
 
-/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization into the operator with
-/// weights before it where the converter did that.
+/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization and constants that are
+/// added into the operator with weights before them where the converter did that.
 struct EffectiveModel {
   /// Weight and bias with a BatchNormalization in them.
   struct Folded {
@@ -38,7 +38,7 @@ struct EffectiveModel {
   struct Entry {
     model::Node node;
     std::size_t original = 0;  ///< index in the original's graph (of the convolution, for a folded pair)
-    std::size_t last = 0;      ///< index of the node whose output it makes (the BatchNormalization)
+    std::size_t last = 0;      ///< index of the node whose output it makes (the BatchNormalization, the Add)
     /// Of a weighted operator: what a BatchNormalization behind it would make of its constants, where nobody knows
     /// whether the converter folded it. Of that BatchNormalization: the weighted operator's entry.
     std::optional<Folded> maybe_folded;

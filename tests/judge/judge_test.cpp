@@ -391,6 +391,31 @@ TEST(Precision, Int8WhereFloatWasAskedFails) {
   EXPECT_EQ(out.facet, Facet::precision);
 }
 
+/// The Gemm beside `line`, which makes the output `output` and stays as it is in the artifact.
+Judgement judge_beside(const std::string& output, const std::string& line, const std::string& asked_in_int8) {
+  Bench bench;
+  for (std::string* text : {&bench.original_text, &bench.artifact_text}) {
+    text->replace(text->find("y) {"), 4, "y, " + output + ") {");
+    text->replace(text->rfind('}'), 1, line + " }");
+  }
+  bench.constants["k"] = bench.weights["k"] = reals({3, 2}, {0.3, -0.7, 0.1, 0.9, -0.2, 0.6});
+  bench.constants["w"] = bench.weights["w"];
+  bench.execute();
+  if (!asked_in_int8.empty()) bench.evidence.options.precision[asked_in_int8] = "int8";
+  return bench.run();
+}
+
+TEST(Precision, ShapesAndIndicesHaveNone) {
+  const Judgement out = judge_beside("int64[2] n", "n = Shape(x)", "n");
+  EXPECT_EQ(out.verdict, Verdict::pass) << out.reason;
+}
+
+TEST(Precision, AProductOfConstantsNeedNotRunInInt8) {
+  const Judgement out = judge_beside("float[2,2] v", "v = MatMul(w, k)", "");
+  EXPECT_EQ(out.verdict, Verdict::pass) << out.reason;
+  EXPECT_EQ(judge_beside("float[2,2] v", "v = MatMul(x, k)", "").verdict, Verdict::not_quantized);
+}
+
 TEST(Trust, ZeroOutputsProveNothing) {
   Bench bench;
   bench.weights["w"] = reals({2, 3}, {0, 0, 0, 0, 0, 0});
