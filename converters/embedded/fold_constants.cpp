@@ -55,6 +55,7 @@ Status fold_constants(State& state) {
       std::string name = node.outputs[i];
       if (graph.find_output(name) != nullptr) {  // a constant output stays a node's output; readers have a constant
         shows = true;
+        if (!(*values)[i].is_real()) continue;  // codes of the model's own keep their quantizer
         name = names.fresh(name + "_folded");
         redirect_readers(graph, node.outputs[i], name);
       }

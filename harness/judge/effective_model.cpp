@@ -284,7 +284,8 @@ std::int64_t EffectiveModel::opset(const std::string& domain) const {
   return found == original->opsets.end() ? 1 : found->second;
 }
 
-EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact, std::optional<bool> folds) {
+EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
+                               const FoldsNormalization& folds) {
   EffectiveModel effective;
   effective.original = &original;
   effective.constants = constants_of(original.graph);
@@ -304,9 +305,10 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
     if (artifact != nullptr) {
       while (const auto taken = take_reader(entry, *artifact, wiring, effective)) gone.insert(*taken);
     } else if (const auto behind = normalization_behind(original.graph, wiring, node)) {
-      const bool stated = folds.has_value() && (!*folds || node.op_type == "Conv");
       const Node& normalization = original.graph.nodes[*behind];
-      auto constants = stated && !*folds ? std::nullopt : fold(entry.node, normalization, effective.constants);
+      const std::optional<bool> known = folds ? folds(normalization) : std::nullopt;
+      const bool stated = known.has_value() && (!*known || node.op_type == "Conv");
+      auto constants = stated && !*known ? std::nullopt : fold(entry.node, normalization, effective.constants);
       if (constants && stated) {
         take(entry, normalization, *behind, *std::move(constants), effective.constants);
         gone.insert(*behind);

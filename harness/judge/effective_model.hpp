@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,9 +52,13 @@ struct EffectiveModel {
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
 };
 
-/// `artifact` may be null: then `folds` says what the policy states. That is a statement about Conv: which other
-/// operators a converter folds into differs too much to be taken for stated.
+/// What the converter is known to do with a BatchNormalization behind an operator with weights: fold it, or not.
+using FoldsNormalization = std::function<std::optional<bool>(const model::Node& normalization)>;
+
+/// `artifact` may be null: then `folds`, where it is given, says what the policy states and what is asked for. That a
+/// policy folds is a statement about Conv: which other operators a converter folds into differs too much to be taken for
+/// stated.
 [[nodiscard]] EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
-                                             std::optional<bool> folds);
+                                             const FoldsNormalization& folds = nullptr);
 
 }  // namespace assay::judge

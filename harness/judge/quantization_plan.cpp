@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/judge/artifact_walk.hpp"
+#include "harness/judge/facets.hpp"
 
 namespace assay::judge {
 namespace {
@@ -60,7 +61,12 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
 
 QuantizationPlan::QuantizationPlan(const LayerContext& context)
     : context_(context),
-      model_(effective_model(*context.evidence.model, context.artifact, context.evidence.converter.policy.folds_bn)),
+      model_(effective_model(*context.evidence.model, context.artifact,
+                             [&](const Node& normalization) -> std::optional<bool> {
+                               const auto demand = demanded_precision(context.evidence, normalization);
+                               if (demand && demand->precision != "int8" && demand->precision != "int8?") return false;
+                               return context.evidence.converter.policy.folds_bn;
+                             })),
       granted_(context) {
   if (context_.artifact != nullptr) {
     collect_artifact_roundings();
