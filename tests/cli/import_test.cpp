@@ -3,6 +3,7 @@
 
 #include "harness/model/onnx_io.hpp"
 #include "tests/cli/home.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::test {
 namespace {
@@ -49,6 +50,15 @@ TEST_F(Import, TakesAQdqExportWithItsOriginal) {
   const Call judged = run({"run", "cases/imported/*"});
   EXPECT_EQ(judged.code, 0) << judged.out << judged.err;
   EXPECT_EQ(run({"import", "kept/model.onnx", "--float", "kept/model.onnx", "--name", "plain"}).code, 2);
+}
+
+TEST_F(Import, TakesWhatPolygraphySaved) {
+  // polygraphy run two.onnx --onnxrt --data-loader-script … --save-inputs inputs.json, Polygraphy 0.49.9
+  const std::filesystem::path saved = source_tree() / "tests/data/polygraphy";
+  const Call call = run({"import", (saved / "two.onnx").string(), "--load-inputs", (saved / "inputs.json").string()});
+  ASSERT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_TRUE(holds("cases/imported/two/test_data_set_1/input_1.pb"));
+  EXPECT_EQ(run({"run", "cases/imported/*"}).code, 0);
 }
 
 TEST_F(Import, LeavesNothingBehindWhereSomethingIsWrong) {
