@@ -34,7 +34,14 @@ struct Kept {
   std::vector<localize::Criterion> workers;
   std::string what;                   ///< it is, for people
   std::vector<std::string> suspects;  ///< nodes and tensors that the verdict names
+  std::string asked;                  ///< who answers: another one's answers are none of this criterion's
 };
+
+/// Of a program, which judges and, as "embedded", converts; "" for a file that can't be read.
+std::string digest_of(const fs::path& program) {
+  const core::Result<std::string> bytes = core::read_file(program);
+  return bytes ? core::sha256_hex(*bytes) : "";
+}
 
 core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& candidate, std::size_t jobs) {
   const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
@@ -56,7 +63,12 @@ core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& can
                     arguments.model, judge::verdict_name(judgement.verdict)));
   }
   const std::string signature = localize::signature_of(judgement);
-  Kept kept{{}, signature, localize::suspects_of(judgement)};
+  const converters::Description& converter = judges.front()->description();
+  Kept kept{{},
+            signature,
+            localize::suspects_of(judgement),
+            fmt::format("{} {}{}{} judged by {}", converter.name, converter.version,
+                        converter_words(arguments.converters), arguments.options, digest_of(own_program()))};
   for (const auto& judge : judges) kept.workers.push_back(localize::same_signature(judge, signature));
   return kept;
 }
@@ -68,7 +80,7 @@ core::Result<Kept> kept_check(const Arguments& arguments, const Candidate& candi
         fmt::format("the check `{}` doesn't succeed on \"{}\" itself: it must exit with 0 on what is to be kept",
                     arguments.check, arguments.model));
   }
-  return Kept{std::vector<localize::Criterion>(jobs, holds), "check: " + arguments.check, {}};
+  return Kept{std::vector<localize::Criterion>(jobs, holds), "check: " + arguments.check, {}, {}};
 }
 
 std::string repeat_command(const Arguments& arguments, const fs::path& folder) {
@@ -103,9 +115,8 @@ core::Result<Outcome> reduce(const Arguments& arguments) {
   if (arguments.output.empty()) outcome.folder = fs::path(arguments.model).stem().string() + ".reduced";
   if (const core::Status made = core::make_folder(outcome.folder); !made) return made.error();
   // What is known of a candidate is known of this criterion alone.
-  const std::string asked = kept->what + converter_words(arguments.converters) + arguments.options;
-  localize::Trials trials(std::move(kept->workers),
-                          outcome.folder / fmt::format("checks-{}.txt", core::sha256_hex(asked).substr(0, 12)));
+  const std::string criterion = core::sha256_hex(kept->what + kept->asked).substr(0, 12);
+  localize::Trials trials(std::move(kept->workers), outcome.folder / fmt::format("checks-{}.txt", criterion));
   const core::Result<Candidate> smallest =
       localize::reduce(*std::move(start), kept->suspects, trials, [&](const localize::Progress& now) {
         fmt::print(stderr, "{:<22} {:>4} nodes {:>10} bytes {:>5} checks\n", now.stage, now.nodes, now.bytes,
