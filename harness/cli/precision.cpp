@@ -20,7 +20,12 @@ struct Arguments {
   bool json = false;
 };
 
-core::Result<localize::PrecisionSearch> search(const Arguments& arguments) {
+struct Found {
+  std::string converter;
+  localize::PrecisionSearch search;
+};
+
+core::Result<Found> search(const Arguments& arguments) {
   const core::Result<run::UserCase> user =
       run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
@@ -34,8 +39,9 @@ core::Result<localize::PrecisionSearch> search(const Arguments& arguments) {
   }
   const auto judge = localize::Judge::make(specs->front(), arguments.options, arguments.timeout_s);
   if (!judge) return judge.error();
-  return localize::search_precision(*whole, **judge, arguments.sqnr_db, arguments.most_conversions,
-                                    [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  return Found{specs->front().name,
+               localize::search_precision(*whole, **judge, arguments.sqnr_db, arguments.most_conversions,
+                                          [](const std::string& line) { fmt::print(stderr, "{}\n", line); })};
 }
 
 /// The options that keep the nodes in float, as every converter behind protocol 1 takes them.
@@ -45,14 +51,24 @@ nlohmann::ordered_json options_with(const std::string& options, const std::vecto
   return json;
 }
 
+/// The list as the converter itself takes it; empty for one whose adapter doesn't say how.
+std::string own_words(const std::string& converter, const std::vector<std::string>& nodes) {
+  for (const run::Adapter& adapter : run::list_adapters()) {
+    if (adapter.name == converter) return run::written_as(adapter.in_float, nodes);
+  }
+  return "";
+}
+
 std::string outcome_text(const judge::Judgement& judgement) {
   return fmt::format("{}{}", judge::verdict_name(judgement.verdict),
                      judgement.sqnr_db ? fmt::format(", {:.1f} dB", *judgement.sqnr_db) : "");
 }
 
 int precision_command(const Arguments& arguments) {
-  const core::Result<localize::PrecisionSearch> found = search(arguments);
-  if (!found) return report_error(found.error());
+  const core::Result<Found> answer = search(arguments);
+  if (!answer) return report_error(answer.error());
+  const localize::PrecisionSearch* found = &answer->search;
+  const std::string own = own_words(answer->converter, found->nodes);
   const auto options = options_with(arguments.options, found->nodes);
   const bool solved = !found->needed || found->possible;
   if (arguments.json) {
@@ -61,6 +77,7 @@ int precision_command(const Arguments& arguments) {
                                       {"nodes", found->nodes},
                                       {"minimal", found->minimal},
                                       {"options", options},
+                                      {"own_words", own},
                                       {"conversions", found->conversions},
                                       {"reused_cache", found->reused_cache},
                                       {"before", outcome_text(found->before)},
@@ -83,6 +100,7 @@ int precision_command(const Arguments& arguments) {
   for (const std::string& node : found->nodes) fmt::print("  {}\n", node);
   if (!found->minimal) fmt::print("{} conversions are spent: a smaller set may do (--most)\n", found->conversions);
   fmt::print("options: {}\n", options.dump());
+  if (!own.empty()) fmt::print("{} itself: {}\n", answer->converter, own);
   return kExitOk;
 }
 

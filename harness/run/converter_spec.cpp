@@ -49,6 +49,18 @@ std::vector<std::string> adapter_command(const Adapter& adapter, const std::stri
 
 bool ConverterSpec::is_reference() const { return name == corpus::kReference && command.empty(); }
 
+std::string written_as(const FloatForm& form, const std::vector<std::string>& nodes) {
+  const auto with = [](std::string text, std::string_view placeholder, const std::string& value) {
+    const std::size_t at = text.find(placeholder);
+    return at == std::string::npos ? text : text.replace(at, placeholder.size(), value);
+  };
+  std::string list;
+  for (const std::string& node : nodes) {
+    list += (list.empty() ? "" : form.between) + with(form.node, "NODE", node);
+  }
+  return with(form.text, "NODES", list);
+}
+
 std::vector<Adapter> list_adapters() {
   std::vector<Adapter> adapters;
   const std::vector<Environment> environments = list_environments();
@@ -67,6 +79,10 @@ std::vector<Adapter> list_adapters() {
     adapter.notes = json.value("notes", "");
     adapter.command = json.value("command", std::vector<std::string>());
     adapter.folder = entry.path();
+    const nlohmann::json in_float = json.value("in_float", nlohmann::json::object());
+    adapter.in_float.text = in_float.value("text", adapter.in_float.text);
+    adapter.in_float.node = in_float.value("node", adapter.in_float.node);
+    adapter.in_float.between = in_float.value("between", adapter.in_float.between);
     const std::string prefix = adapter.name + "-";
     for (const Environment& environment : environments) {
       if (environment.name.starts_with(prefix)) {

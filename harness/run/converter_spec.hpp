@@ -35,12 +35,20 @@ struct ConverterSpec {
 /// "PROGRAM ARGS" split as a shell splits words (quotes and backslashes; no expansion).
 [[nodiscard]] core::Result<ConverterSpec> parse_converter_command(const std::string& text);
 
+/// How a converter itself is told to keep nodes in float: `text` with NODES standing for the nodes, each as `node` with
+/// NODE standing for its name, `between` them. No `text`: it has no such list, or names of its own in it.
+struct FloatForm {
+  std::string text, node = "\"NODE\"", between = ", ";
+};
+[[nodiscard]] std::string written_as(const FloatForm& form, const std::vector<std::string>& nodes);
+
 /// One adapter folder below converters/adapters with its installed versions.
 struct Adapter {
   std::string name, notes;
   std::filesystem::path folder;
   std::vector<std::string> command;    ///< "{python}" stands for the environment's Python
   std::vector<std::string> installed;  ///< versions, oldest first
+  FloatForm in_float;
 };
 [[nodiscard]] std::vector<Adapter> list_adapters();
 

@@ -1,0 +1,25 @@
+#include "harness/run/converter_spec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace assay::run {
+namespace {
+
+TEST(FloatForm, NamesTheNodesAsTheConverterTakesThem) {
+  EXPECT_EQ(written_as({"nodes_to_exclude=[NODES]"}, {"a", "b/c"}), R"(nodes_to_exclude=["a", "b/c"])");
+  EXPECT_EQ(written_as({"--layer-precisions NODES", "NODE:float32", " "}, {"a", "b"}),
+            "--layer-precisions a:float32 b:float32");
+  EXPECT_EQ(written_as({}, {"a"}), "");
+}
+
+TEST(FloatForm, IsReadFromTheAdaptersFolder) {
+  const auto adapters = list_adapters();
+  const auto found = std::ranges::find(adapters, "onnxruntime", &Adapter::name);
+  ASSERT_NE(found, adapters.end());
+  EXPECT_EQ(written_as(found->in_float, {"conv"}), R"(nodes_to_exclude=["conv"])");
+}
+
+}  // namespace
+}  // namespace assay::run
