@@ -164,6 +164,9 @@ std::string options_label(const Options& options) {
   return parts.empty() ? "default" : core::join(parts, ",");
 }
 
-bool Supports::says(std::string_view what) const { return std::ranges::find(reports, what) != reports.end(); }
+bool Supports::says(std::string_view what) const {
+  const auto listed = [&](std::string_view word) { return std::ranges::find(reports, word) != reports.end(); };
+  return listed(what) || (what == "tensors" && listed("activations"));
+}
 
 }  // namespace assay::converters

@@ -99,7 +99,7 @@ class Contract:
         supports = self.described["supports"]
         assert self.described["name"] and self.described["version"]
         assert supports["artifact"] in ("qdq", "scales", "opaque"), supports["artifact"]
-        assert set(supports.get("reports", [])) <= {"tensors", "precision", "cache"}, supports["reports"]
+        assert set(supports.get("reports", [])) <= {"tensors", "activations", "precision", "cache"}, supports["reports"]
 
     def converts_and_executes(self):
         made = self.convert()

@@ -105,6 +105,9 @@ TEST(SupportsSays, IsTrueForWhatIsReported) {
   supports.reports = {"tensors"};
   EXPECT_TRUE(supports.says("tensors"));
   EXPECT_FALSE(supports.says("cache"));
+  EXPECT_FALSE(supports.says("activations"));
+  supports.reports = {"activations"};
+  EXPECT_TRUE(supports.says("tensors"));
 }
 
 }  // namespace

@@ -127,6 +127,13 @@ class Precision(unittest.TestCase):
             got = {entry["node"]: entry["got"] for entry in node_precision(CONCAT_RANGES, types, information)}
             self.assertEqual(got, {"ca": "int8", "ra": "int8", "cb": "int8", "sb": "int8", "cat": expected, "cc": "int8"})
 
+    def test_a_concat_of_graph_inputs_without_a_layer_runs_as_they_come(self):
+        inputs = model([node("cat", "Concat", ["x", "x2"], ["y"])], inputs=("x", "x2"))
+        information = json.dumps({"Layers": [layer("x copy", "Reformat", [("x", "Row major linear FP32")],
+                                                   [("y", "Row major linear FP32")])]})
+        types = {name: FLOAT for name in ("x", "x2", "y")}
+        self.assertEqual(node_precision(inputs, types, information), [{"node": "cat", "op": "Concat", "got": "fp32"}])
+
     def test_indices_and_constants_have_none(self):
         shapes = model([node("s", "Shape", ["x"], ["n"]), node("k", "Relu", ["w"], ["wr"])], initializers=("w",))
         information = json.dumps({"Layers": [layer("k", "PointWiseV2", [("w", "Row major linear FP32")], [])]})

@@ -236,6 +236,18 @@ TEST(Audit, ACaseMayDemandScalesByTensor) {
   EXPECT_THAT(gemm.faults(), ElementsAre("scale nowhere"));
 }
 
+TEST(Audit, WhoTellsActivationsAloneIsAskedForNoScaleOfAWeight) {
+  GemmCase gemm;
+  gemm.weights["u"] = reals({1}, {1});  // no quantizer stands behind it
+  gemm.test_case.expect.scales["u"] = {};
+  gemm.evidence.converter.supports.reports = {"tensors"};
+  EXPECT_THAT(gemm.faults(), ElementsAre("scale u"));
+  gemm.evidence.converter.supports.reports = {"activations"};
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.test_case.expect.scales["nowhere"] = {};
+  EXPECT_THAT(gemm.faults(), ElementsAre("scale nowhere"));
+}
+
 TEST(Audit, AdaptedWeightsAreNotComparedByCode) {
   GemmCase gemm;
   gemm.constants["wq"] = codes(core::DType::int8, {2, 3}, {31, 64, -127, 127, -64, 32});

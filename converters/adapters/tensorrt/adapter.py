@@ -101,7 +101,7 @@ class TensorRt:
                 "int8_operators": list(OPERATORS),
                 "execute": True,
                 "artifact": "scales",
-                "reports": ["tensors", "precision", "cache"],
+                "reports": ["activations", "precision", "cache"],
             },
             "policy": {
                 "weights": "nearest",
@@ -257,7 +257,7 @@ class TensorRt:
     @staticmethod
     def _cast(array, dtype):
         """TensorRT 8 has no int64 and no float64: its parser narrows such inputs."""
-        return numpy.ascontiguousarray(array.astype(dtype) if array.dtype != dtype else array)
+        return numpy.asarray(array, dtype=dtype, order="C")
 
     @staticmethod
     def _types(model):

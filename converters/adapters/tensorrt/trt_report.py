@@ -99,7 +99,9 @@ def node_precision(model, types, information):
                 types.get(name) in FLOAT_TYPES for name in node.output):
             nodes.append(node)
     names = {node.name for node in nodes}
-    hosts, held = {}, {}
+    hosts = {}
+    # A graph input comes in its own type; where codes are read of it, a layer made them.
+    held = {tensor.name: ["fp32"] for tensor in model.graph.input if types.get(tensor.name) in FLOAT_TYPES}
     for layer in layers:
         for name in layer_nodes(layer, names):
             hosts.setdefault(name, []).append(layer_precision(layer))
