@@ -107,8 +107,6 @@ class Protocol(unittest.TestCase):
         asked = self.built(reply)
         self.assertEqual((asked["int8"], asked["fp16"], asked["precision_constraints"]), (True, False, "prefer"))
         self.assertEqual(asked["tactic_sources"], [])
-        self.assertEqual(asked["output_types"]["c"], {"0": "int8"})
-        self.assertEqual(asked["output_types"]["j"], {})
 
     def test_scales_are_those_of_the_cache(self):
         reply = self.convert()
@@ -134,6 +132,16 @@ class Protocol(unittest.TestCase):
                          {"s": "int8", "c": "fp16", "y": "fp32", "z": "fp32"})
         asked = self.built(demanded)
         self.assertEqual((asked["fp16"], asked["precision_constraints"]), (True, "obey"))
+
+    def test_an_activation_goes_along_with_the_node_before_it(self):
+        model = self.root / "activation.onnx"
+        onnx.save(parser.parse_model(NET[:NET.index("agraph")] + """agraph (float[2,2,3] x) => (float[2,2,3] y) {
+            a = Sigmoid (x) r = Relu (a) b = Sigmoid (r) y = Relu (b) }"""), model)
+        reply = self.convert(model=model, precision={"a": "fp32"})
+        self.assertEqual({entry["node"]: entry["got"] for entry in reply["precision"]},
+                         {"a": "fp32", "r": "fp32", "b": "int8", "y": "int8"})
+        reply = self.convert("said", model=model, precision={"a": "fp32", "Relu": "int8"})
+        self.assertEqual({entry["node"]: entry["got"] for entry in reply["precision"]}["r"], "int8")
 
     def test_symbolic_dimensions_get_a_range(self):
         self.assertEqual(self.built(self.convert())["profile"], {"x": [[1, 2, 3], [2, 2, 3], [12, 2, 3]]})

@@ -35,7 +35,7 @@ from polygraphy.backend.trt import (
 from polygraphy.backend.trt import util as trt_util
 from polygraphy.exception import PolygraphyException
 from polygraphy.logger import G_LOGGER
-from qdq_report import PAIR, tensor_scales
+from qdq_report import FUSED_ACTIVATIONS, PAIR, tensor_scales
 from trt_report import blamed_node, cache_entries, joined, layer_nodes, node_precision, read_cache
 
 CALIBRATORS = {"entropy": tensorrt.IInt8EntropyCalibrator2, "minmax": tensorrt.IInt8MinMaxCalibrator}
@@ -164,7 +164,7 @@ class TensorRt:
         batches = calibration_batches(calibration)
         builder, network, parser = network_from_onnx_path(str(named))
         explicit = any(node.op_type in PAIR for node in original.graph.node)
-        wanted = {node.name: self._wanted(node, options.get("precision", {})) for node in original.graph.node}
+        wanted = self._wanted(original, options.get("precision", {}))
         cache, calibrator = Path(CALIBRATION_CACHE), None
         cache.write_bytes(Path(options["cache"]).read_bytes() if options.get("cache") else b"")
         if not explicit:
@@ -186,15 +186,30 @@ class TensorRt:
         return bytes(plan), b"" if explicit else cache.read_bytes()
 
     @staticmethod
-    def _wanted(node, precision):
-        """(precision, said): what a node's layers are asked for, or None, and whether an override says so."""
-        stated = precision.get(node.name, precision.get(node.op_type))
-        if stated == "int8?":
-            return None, True
-        return stated or ("int8" if node.op_type in OPERATORS else None), stated is not None
+    def _wanted(model, precision):
+        """{node: (precision, said)}: what its layers are asked for, or None, and whether an override says so.
+
+        An activation becomes part of the layer before it: where an override speaks of that one, it goes along."""
+        readers = {}
+        for node in model.graph.node:
+            for name in node.input:
+                readers.setdefault(name, []).append(node)
+        wanted = {}
+        for node in model.graph.node:
+            stated = precision.get(node.name, precision.get(node.op_type))
+            if stated is None and node.name in wanted:
+                continue  # it goes along
+            asked = None if stated == "int8?" else stated or ("int8" if node.op_type in OPERATORS else None)
+            wanted[node.name] = asked, stated is not None
+            behind = readers.get(node.output[0], [])
+            if stated is not None and len(behind) == 1 and behind[0].op_type in FUSED_ACTIVATIONS:
+                wanted[behind[0].name] = wanted[node.name]
+        return wanted
 
     @staticmethod
     def _ask_for_precision(network, wanted):
+        """Of layers, and never of their outputs: who asks for codes there where the next layer has no INT8 form gets no
+        engine ("No supported formats for {ForeignNode …}"), or one in float throughout."""
         for index in range(network.num_layers):
             layer = network.get_layer(index)
             if layer.type in (tensorrt.LayerType.CONSTANT, tensorrt.LayerType.SHAPE):
@@ -203,12 +218,8 @@ class TensorRt:
             real = all(tensor.dtype in (tensorrt.float32, tensorrt.float16) for tensor in outputs)
             for name in layer_nodes({"Name": layer.name, "Metadata": layer.metadata}, wanted)[:1]:
                 precision, said = wanted[name]
-                if precision is None or not (real or said):
-                    continue  # nobody but the options asks for the precision of indices
-                layer.precision = TYPES[precision]
-                for i, tensor in enumerate(outputs):
-                    if precision == "int8" and real and not tensor.is_network_output:
-                        layer.set_output_type(i, tensorrt.int8)
+                if precision is not None and (real or said):  # none but the options ask for the precision of indices
+                    layer.precision = TYPES[precision]
 
     @staticmethod
     def _profile(network, batches):

@@ -32,14 +32,11 @@ def nptype(kind):
 class Layer:
     def __init__(self, node, outputs):
         self.name, self.metadata, self.type = node.name, f"[ONNX Layer: {node.name}]", LayerType.OTHER
-        self.node, self.outputs, self.precision, self.output_types = node, outputs, None, {}
+        self.node, self.outputs, self.precision = node, outputs, None
         self.num_outputs = len(outputs)
 
     def get_output(self, index):
         return self.outputs[index]
-
-    def set_output_type(self, index, kind):
-        self.output_types[index] = kind
 
 
 class Network:

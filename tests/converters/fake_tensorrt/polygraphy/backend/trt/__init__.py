@@ -74,7 +74,6 @@ def engine_bytes_from_network(parsed, config):
                        "Outputs": [{"Name": name, "Format/Datatype": read} for name in layer.node.output]})
     asked = {key: config[key] for key in ("int8", "fp16", "precision_constraints", "tactic_sources")}
     asked["profile"] = config["profiles"][0].shapes
-    asked["output_types"] = {layer.name: layer.output_types for layer in network.layers}
     text = json.dumps({"layers": layers, "asked": asked, "model": network.model.SerializeToString().hex()})
     return bytearray(text.encode())
 
