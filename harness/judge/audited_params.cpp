@@ -53,30 +53,40 @@ void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, do
   allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -symmetric), allowed.low.low, 0.0);
 }
 
+/// How often a histogram up to `first` doubles until it reaches `extreme`.
+int doublings(double first, double extreme) {
+  int count = 0;
+  while (std::ldexp(first, count) < extreme) ++count;
+  return count;
+}
+
 AllowedRange::Bins bins_of(const TensorRange& range, double largest) {
   AllowedRange::Bins bins;
-  if (!(range.first > 0)) return bins;
+  if (!(range.first > 0) || !std::isfinite(largest)) return bins;
   bins.width = range.first / kBins;
   bins.relative_error = (range.is_input ? 0 : range.slack / range.first) + kQuotientError;
   const double error = range.is_input ? 0 : 2 * range.slack;
-  bins.whole = largest + error > range.first;
-  bins.half = largest - error <= range.first;
+  bins.least_doublings = doublings(range.first, largest - error);
+  bins.most_doublings = doublings(range.first, largest + error);
   return bins;
 }
 
-/// A symmetric range that is no whole number of first-batch bins (with a half where the histogram never grew), as far
-/// as the bins' error lets it be told.
+/// A symmetric range that isn't the middle of a bin, as far as the bins' error lets it be told.
 std::optional<ParamFault> check_bins(double scale, const AllowedRange::Bins& bins, double divisor) {
   if (bins.width <= 0) return std::nullopt;
-  const double count = scale * divisor / bins.width;
-  const double error = count * bins.relative_error;
-  const double to_whole = std::abs(count - std::nearbyint(count)), to_half = 0.5 - to_whole;
-  const double distance = std::min(bins.whole ? to_whole : 1, bins.half ? to_half : 1);
-  if (!(distance > error)) return std::nullopt;
-  return ParamFault{Facet::scale,
-                    fmt::format("a whole number{} of the first batch's bins of {}", bins.whole ? "" : " and a half",
-                                text(bins.width)),
-                    fmt::format("{} ({} of them)", text(scale), text(count)), distance / error};
+  double least = std::numeric_limits<double>::infinity();
+  for (int doubled = bins.least_doublings; doubled <= bins.most_doublings; ++doubled) {
+    const double count = scale * divisor / std::ldexp(bins.width, doubled);
+    const double off = std::abs(count - std::floor(count) - 0.5) / (count * bins.relative_error);
+    if (off <= 1) return std::nullopt;
+    least = std::min(least, off);
+  }
+  const double width = std::ldexp(bins.width, bins.least_doublings);
+  return ParamFault{
+      Facet::scale,
+      fmt::format("the middle of one of the first batch's bins of {}{}", text(width),
+                  bins.least_doublings == 0 ? "" : fmt::format(", doubled {} times", bins.least_doublings)),
+      fmt::format("{} ({} of them)", text(scale), text(scale * divisor / width)), least};
 }
 
 struct Span {
@@ -224,11 +234,12 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     // more than a bin, and the larger end keeps at least the bins that 8-bit codes need.
     const double bin = std::max(largest, high - low) / kBins;
     const double least = (first_batch_bins ? range.first : largest) * kEntropyLeastBins / kBins;
-    // How far a histogram grows past the extreme isn't known (1.043 times it was seen); by doubling, at most twice.
-    const double beyond = first_batch_bins ? largest : bin;
+    const AllowedRange::Bins bins = first_batch_bins ? bins_of(range, largest) : AllowedRange::Bins();
+    // With bins of the first batch the most is the middle of the one behind the last.
+    const double beyond = bins.width > 0 ? std::ldexp(bins.width * (kBins + 0.5), bins.most_doublings) - largest : bin;
     allowed.low = {low - beyond, std::min(0.0, std::max(low, -least) + bin)};
     allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
-    if (first_batch_bins) allowed.bins = bins_of(range, largest);
+    allowed.bins = bins;
   } else if (options.method == Method::mse) {
     // A search over the bins of a histogram ends at a bin's upper edge.
     const double bin = std::max(largest, high - low) / kBins;

@@ -20,12 +20,11 @@ struct AllowedRange {
   std::string tensor;                  ///< whose range it is
   bool fixed = false;                  ///< stated by the policy rather than calibrated
   std::int64_t unsigned_center = 128;  ///< code of zero for unsigned symmetric parameters
-  /// Where the range must be a whole number of a histogram's bins (Evidence::first_batch_bins).
+  /// Where the range must lie in the middle of a histogram's bin (Evidence::first_batch_bins).
   struct Bins {
-    double width = 0;           ///< 0: no such rule
-    double relative_error = 0;  ///< of the width: float32 forward error of the first batch's extreme
-    bool whole = true;          ///< a later batch goes beyond the first, so that edges lie at whole numbers …
-    bool half = false;          ///< … or none does: edges lie between them. Both where the error leaves it open.
+    double width = 0;                             ///< that of the first batch; 0: no such rule
+    double relative_error = 0;                    ///< of the width: float32 forward error of the first batch's extreme
+    int least_doublings = 0, most_doublings = 0;  ///< of the width, until the extreme of all batches has a bin
   } bins;
 };
 
@@ -34,8 +33,8 @@ struct AllowedRange {
 /// Formula  min-max: lo' = min(lo, 0), hi' = max(hi, 0), one value each; averaging per sample or over batches: between
 ///          the mildest sample's end and the extreme; percentile: between the lower and higher quantile of either tail
 ///          convention, one bin wider (2048 over the symmetric range); entropy: between amax·128/2048 and amax plus one
-///          bin, and with bins of the first batch a whole number of them; mse: up to the extreme
-///          plus one bin.
+///          bin, and with bins of the first batch the middle of one; mse: up to the extreme plus
+///          one bin.
 [[nodiscard]] AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
                                          const std::vector<double>* sorted_values, const converters::Options& options,
                                          const converters::Policy& policy, bool first_batch_bins = false);

@@ -248,11 +248,11 @@ TEST(AuditCompleteness, AMovedTensorMayKeepTheScaleItHad) {
   EXPECT_THAT(table_faults(changed, {"x", "y"}), ElementsAre("scale t"));
 }
 
-TEST(AllowedRange, EntropyByTheFirstBatchTakesAWholeNumberOfItsBins) {
+TEST(AllowedRange, EntropyByTheFirstBatchTakesTheMiddleOfABin) {
   converters::Options options;
   options.method = converters::Method::entropy;
   options.symmetric = true;
-  // The first batch reaches 2, so that a bin is 1/1024; a later one reaches 3.
+  // The first batch reaches 2, so that a bin is 1/1024; a later one reaches 3, so that it doubles once.
   TensorRange seen;
   seen.low = seen.inner_low = -1;
   seen.high = seen.inner_high = 3;
@@ -264,17 +264,21 @@ TEST(AllowedRange, EntropyByTheFirstBatchTakesAWholeNumberOfItsBins) {
     const core::QuantParams declared{{float32(bins / 1024 / 127)}, {0}, DType::int8, {}};
     return !check_params(declared, allowed, true, {}).has_value();
   };
-  EXPECT_TRUE(fits(2050));
-  EXPECT_FALSE(fits(2050.5));
-  EXPECT_FALSE(fits(2050.01));
-  EXPECT_TRUE(fits(128)) << "as few as the codes need";
-  EXPECT_FALSE(fits(120));
-  EXPECT_TRUE(fits(3204)) << "1.043 times the extreme was seen";
-  EXPECT_FALSE(fits(6145)) << "a histogram that doubles can't have got there";
-  // Where the first batch holds the extreme, edges lie between the whole numbers.
+  EXPECT_TRUE(fits(2051)) << "1025.5 bins of 2/1024";
+  EXPECT_FALSE(fits(2050));
+  EXPECT_FALSE(fits(2051.01));
+  EXPECT_TRUE(fits(129)) << "as few as the codes need";
+  EXPECT_FALSE(fits(119));
+  EXPECT_TRUE(fits(4097)) << "2048.5 bins, the last middle";
+  EXPECT_FALSE(fits(4099));
+  seen.high = 4.5;
+  EXPECT_TRUE(fits(8194)) << "doubled twice";
+  EXPECT_FALSE(fits(8193));
+  // Where the first batch holds the extreme, nothing doubles.
   seen.high = 2;
   EXPECT_TRUE(fits(1500.5));
   EXPECT_FALSE(fits(1500));
+  EXPECT_TRUE(fits(2048.5));
   // A forward error of a bin's size leaves nothing to tell.
   seen.is_input = false;
   seen.slack = 1.0 / 1024;
