@@ -16,6 +16,7 @@ from trt_report import blamed_node, cache_entries, joined, layer_nodes, layer_pr
 
 RUNS = {(run["case"], run["route"]): run for run in map(json.loads, open(RESULTS, encoding="utf-8"))}
 FLOAT, INT64 = 1, 7
+ON_CODES = ("Concat", "Conv", "Relu", "Sigmoid")
 
 
 def node(name, op, inputs, outputs):
@@ -124,7 +125,7 @@ class Precision(unittest.TestCase):
                 layer("cb", "CaskConvolution", [("q", int8)], [("b", int8)], "Int8"),
                 layer("PWN(sb)", "PointWiseV2", [("b", int8)], [("bs", second)]),
                 layer("cc", "CaskConvolution", [("c", int8)], [("y", fp32)], "Int8")]})
-            got = {entry["node"]: entry["got"] for entry in node_precision(CONCAT_RANGES, types, information)}
+            got = {entry["node"]: entry["got"] for entry in node_precision(CONCAT_RANGES, types, information, ON_CODES)}
             self.assertEqual(got, {"ca": "int8", "ra": "int8", "cb": "int8", "sb": "int8", "cat": expected, "cc": "int8"})
 
     def test_a_concat_of_graph_inputs_without_a_layer_runs_as_they_come(self):
@@ -132,12 +133,19 @@ class Precision(unittest.TestCase):
         information = json.dumps({"Layers": [layer("x copy", "Reformat", [("x", "Row major linear FP32")],
                                                    [("y", "Row major linear FP32")])]})
         types = {name: FLOAT for name in ("x", "x2", "y")}
-        self.assertEqual(node_precision(inputs, types, information), [{"node": "cat", "op": "Concat", "got": "fp32"}])
+        self.assertEqual(node_precision(inputs, types, information, ON_CODES), [{"node": "cat", "op": "Concat", "got": "fp32"}])
+
+    def test_a_function_of_codes_that_has_no_int8_form_is_float(self):
+        functions = model([node("s", "Sin", ["x"], ["y"]), node("r", "Relu", ["x"], ["z"])])
+        information = json.dumps({"Layers": [layer(name, "PointWiseV2", [("x", "Row major Int8 format")], [(out, "Row major linear FP32")])
+                                             for name, out in (("s", "y"), ("r", "z"))]})
+        got = node_precision(functions, {"y": FLOAT, "z": FLOAT}, information, ON_CODES)
+        self.assertEqual({entry["node"]: entry["got"] for entry in got}, {"s": "fp32", "r": "int8"})
 
     def test_indices_and_constants_have_none(self):
         shapes = model([node("s", "Shape", ["x"], ["n"]), node("k", "Relu", ["w"], ["wr"])], initializers=("w",))
         information = json.dumps({"Layers": [layer("k", "PointWiseV2", [("w", "Row major linear FP32")], [])]})
-        self.assertEqual(node_precision(shapes, {"n": INT64, "wr": FLOAT}, information), [])
+        self.assertEqual(node_precision(shapes, {"n": INT64, "wr": FLOAT}, information, ON_CODES), [])
 
 
 class Errors(unittest.TestCase):

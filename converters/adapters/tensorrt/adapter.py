@@ -35,7 +35,7 @@ from polygraphy.backend.trt import (
 from polygraphy.backend.trt import util as trt_util
 from polygraphy.exception import PolygraphyException
 from polygraphy.logger import G_LOGGER
-from qdq_report import FUSED_ACTIVATIONS, PAIR, tensor_scales
+from qdq_report import FUSED_ACTIVATIONS, MOVING, PAIR, tensor_scales
 from trt_report import blamed_node, cache_entries, joined, layer_nodes, node_precision, read_cache
 
 CALIBRATORS = {"entropy": tensorrt.IInt8EntropyCalibrator2, "minmax": tensorrt.IInt8MinMaxCalibrator}
@@ -138,7 +138,8 @@ class TensorRt:
         file = Path(output, "calibration.cache")
         file.write_bytes(cache)
         own = tensor_scales(original, lambda name: name)  # of the quantizers that the model has itself
-        return {"artifact": artifact, "precision": node_precision(original, types, information), "cache": file,
+        return {"artifact": artifact, "cache": file,
+                "precision": node_precision(original, types, information, (*OPERATORS, *MOVING)),
                 "tensors": own or cache_entries(read_cache(cache.decode())[1], original)}
 
     def execute(self, artifact, inputs, output):

@@ -83,8 +83,9 @@ def layer_precision(layer):
     return kinds.pop() if len(kinds) == 1 else "fp32" if kinds else None
 
 
-def node_precision(model, types, information):
-    """The protocol's `precision`, from the engine inspector's JSON. `types`: {tensor: ONNX element type}.
+def node_precision(model, types, information, on_codes):
+    """The protocol's `precision`, from the engine inspector's JSON. `types`: {tensor: ONNX element type}; `on_codes`:
+    the operators that can run on codes. A layer of another one that reads codes turns them into real values by itself.
 
     A node that was fused has its layer's precision. One without a layer, like a Concat whose operands are written where
     they belong, runs on codes where all that it reads are codes.
@@ -118,6 +119,8 @@ def node_precision(model, types, information):
         if kinds:
             # A node that became several layers runs in INT8 where all of them do.
             got = kinds[0] if len(set(kinds)) == 1 else next(kind for kind in ("fp32", "fp16", "int8") if kind in kinds)
+            if got == "int8" and node.op_type not in on_codes:
+                got = "fp32"
             entries.append({"node": node.name, "op": node.op_type, "got": got})
     return entries
 
