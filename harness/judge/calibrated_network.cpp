@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/judge/artifact_params.hpp"
 #include "harness/judge/effective_model.hpp"
 
 namespace assay::judge {
@@ -58,6 +59,36 @@ bool is_weight(const Node& node, std::size_t index) {
   return index == 1 && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
 }
 
+TensorPtr held(const Operand& operand) {
+  return operand.constant_values != nullptr ? operand.constant_values : on_codes(operand);
+}
+
+/// The artifact's Conv with one weight for each channel that `node`, a BatchNormalization, came out as: w·x + b.
+const ArtifactNode* conv_in_place_of(const Node& node, std::int64_t channels, const ArtifactView& artifact) {
+  constexpr std::size_t kWeight = 1;
+  for (const ArtifactNode& made : artifact.nodes()) {
+    if (made.original || made.op != "Conv" || made.inputs.size() <= kWeight) continue;
+    const TensorPtr weight = held(made.inputs[kWeight]);
+    const std::string& output = artifact.artifact().graph.nodes[made.index].outputs.front();
+    if (weight != nullptr && weight->is_real() && weight->size() == channels &&
+        artifact.original_tensor(output) == node.outputs.front()) {
+      return &made;
+    }
+  }
+  return nullptr;
+}
+
+/// What that Conv has for input `index` of the BatchNormalization, whose mean is 0 and whose variance is 1 then.
+TensorPtr of_single_weights(const ArtifactNode& conv, std::size_t index, const Tensor& value) {
+  constexpr std::size_t kMean = 3, kVariance = 4;
+  std::vector<double> values(value.reals().size(), index == kVariance ? 1 : 0);
+  const TensorPtr given = index < kMean && index < conv.inputs.size() ? held(conv.inputs[index]) : nullptr;
+  if (given != nullptr && given->reals().size() == values.size()) {
+    values.assign(given->reals().begin(), given->reals().end());
+  }
+  return std::make_shared<const Tensor>(core::DType::float32, value.shape(), std::move(values));
+}
+
 /// The value that input `index` of `node` has while ranges are measured; `value` where that is its own.
 TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr& value, const ArtifactNode& made,
                            const Node& plain, OnCodes which) {
@@ -65,7 +96,7 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
   const Operand& operand = made.inputs[index];
   TensorPtr other;
   if (node.op_type == "BatchNormalization") {
-    other = operand.constant_values != nullptr ? operand.constant_values : on_codes(operand);
+    other = held(operand);
   } else if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
              plain.int_or("transB", 0) == node.int_or("transB", 0)) {
     other = on_codes(operand);
@@ -83,14 +114,21 @@ model::Model calibrated_network(const model::Model& original, const ArtifactView
   for (const EffectiveModel::Entry& entry : effective.entries) {
     Node node = entry.node;
     const ArtifactNode* made = artifact.find_original(entry.original);
-    if (made != nullptr && made->op == "BatchNormalization" && node.op_type == made->op) {
+    const ArtifactNode* conv = nullptr;
+    if (node.op_type == "BatchNormalization" && made != nullptr) {
       node.attributes["epsilon"] = artifact.artifact().graph.nodes[made->index].float_or("epsilon", 1e-5);
+    } else if (const TensorPtr gamma = find_constant(effective.constants, node.input(1));
+               node.op_type == "BatchNormalization" && gamma != nullptr) {
+      conv = conv_in_place_of(node, gamma->size(), artifact);
+      if (conv != nullptr) node.attributes["epsilon"] = 0.0;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto constant = effective.constants.find(node.inputs[i]);
       if (constant == effective.constants.end()) continue;
       TensorPtr value = constant->second;
-      if (made != nullptr) {
+      if (conv != nullptr && value->is_real()) {
+        value = of_single_weights(*conv, i, *value);
+      } else if (made != nullptr) {
         value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which);
       }
       if (value == constant->second && network.graph.initializer(node.inputs[i]) != nullptr) continue;
