@@ -67,7 +67,7 @@ struct Policy {
   std::string outputs = "either";        ///< "float": graph outputs are never quantized
   std::string dequantize = "product";    ///< "affine": levels are ol + q·(oh − ol)/(levels − 1) in float32
   std::string histogram = "unknown";     ///< "first_batch": entropy's bins divide the first batch's largest magnitude
-  std::string calibrates = "float_network";  ///< "quantized_weights": ranges of the network on its weights' codes
+  std::string calibrates = "float_network";  ///< or the network on its codes: "quantized_weights", "…_constants"
   bool narrow_range = false;                 ///< the least code of int8 stays unused
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::optional<std::vector<std::string>> shares;

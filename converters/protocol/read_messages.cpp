@@ -75,23 +75,23 @@ Status read_fixed_ranges(const json& object, Policy& policy) {
 }
 
 Status read_policy(const json& object, Policy& policy) {
-  return first_failure(read_word(object, "weights", {"nearest", "adapted"}, policy.weights),
-                       read_word(object, "bias", {"nearest", "corrected", "float"}, policy.bias),
-                       read(object, "divisor", policy.divisor),
-                       read_word(object, "averaging", {"none", "per_sample", "ema"}, policy.averaging),
-                       read(object, "scale_floor", policy.scale_floor),
-                       read(object, "power_of_two", policy.power_of_two),
-                       read_word(object, "zero", {"rounded", "exact"}, policy.zero),
-                       read_word(object, "unsigned", {"asked", "nonnegative"}, policy.unsigned_codes),
-                       read_word(object, "outputs", {"either", "float"}, policy.outputs),
-                       read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
-                       read_word(object, "histogram", {"unknown", "first_batch"}, policy.histogram),
-                       read_word(object, "calibrates", {"float_network", "quantized_weights"}, policy.calibrates),
-                       read(object, "narrow_range", policy.narrow_range), read_fixed_ranges(object, policy),
-                       read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
-                       read(object, "folds_bn", policy.folds_bn),
-                       read_word(object, "arithmetic", {"unknown", "integer", "float"}, policy.arithmetic),
-                       read(object, "deterministic", policy.deterministic));
+  return first_failure(
+      read_word(object, "weights", {"nearest", "adapted"}, policy.weights),
+      read_word(object, "bias", {"nearest", "corrected", "float"}, policy.bias),
+      read(object, "divisor", policy.divisor),
+      read_word(object, "averaging", {"none", "per_sample", "ema"}, policy.averaging),
+      read(object, "scale_floor", policy.scale_floor), read(object, "power_of_two", policy.power_of_two),
+      read_word(object, "zero", {"rounded", "exact"}, policy.zero),
+      read_word(object, "unsigned", {"asked", "nonnegative"}, policy.unsigned_codes),
+      read_word(object, "outputs", {"either", "float"}, policy.outputs),
+      read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
+      read_word(object, "histogram", {"unknown", "first_batch"}, policy.histogram),
+      read_word(object, "calibrates", {"float_network", "quantized_weights", "quantized_constants"}, policy.calibrates),
+      read(object, "narrow_range", policy.narrow_range), read_fixed_ranges(object, policy),
+      read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
+      read(object, "folds_bn", policy.folds_bn),
+      read_word(object, "arithmetic", {"unknown", "integer", "float"}, policy.arithmetic),
+      read(object, "deterministic", policy.deterministic));
 }
 
 /// The list under `key`, one number standing for a list of one.
@@ -302,11 +302,11 @@ Result<Description> read_description(std::int64_t id, std::string_view line) {
     if (!policy->is_object()) return wrong_kind("policy", "an object", *policy);
     if (auto status = read_policy(*policy, description.policy); !status) return status.error();
   }
-  if (description.policy.calibrates == "quantized_weights" && description.supports.artifact != "qdq") {
+  if (description.policy.calibrates != "float_network" && description.supports.artifact != "qdq") {
     return broken(
-        fmt::format("policy \"calibrates\" is \"quantized_weights\", but of artifact \"{}\" nobody knows the "
-                    "weights' codes: it needs \"qdq\"",
-                    description.supports.artifact));
+        fmt::format("policy \"calibrates\" is \"{}\", but of artifact \"{}\" nobody knows the codes: it needs "
+                    "\"qdq\"",
+                    description.policy.calibrates, description.supports.artifact));
   }
   return description;
 }

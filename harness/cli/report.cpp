@@ -8,6 +8,7 @@
 #include "harness/core/files.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/report/converter_page.hpp"
+#include "harness/report/found_table.hpp"
 #include "harness/report/origin_table.hpp"
 
 namespace assay::cli {
@@ -16,6 +17,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> converters;
   std::string suite;
+  bool found = false;
   std::string markdown;
   std::string database = ".assay/history.db";
 };
@@ -33,6 +35,9 @@ core::Result<std::string> page_of(results::Store& store, const std::vector<std::
 
 /// The public reports behind a suite's cases, and which of the converters' newest recorded versions still have them.
 core::Result<std::string> origins_of(results::Store& store, const Arguments& arguments) {
+  if (arguments.converters.empty()) {
+    return core::Error{core::ErrorKind::usage, "who is red on them? --converter NAME", {}, {}, {}};
+  }
   const core::Result<corpus::Suite> suite = corpus::load_suite(arguments.suite);
   const core::Result<std::vector<corpus::Case>> corpus = corpus::load_corpus();
   if (!suite || !corpus) {
@@ -53,13 +58,37 @@ core::Result<std::string> origins_of(results::Store& store, const Arguments& arg
   return report::origin_table(*cases, verdicts);
 }
 
-core::Status report(const Arguments& arguments) {
+/// The cases below cases/found, and who is red on them by the suites.
+core::Result<std::string> found_defects() {
+  core::Result<std::vector<corpus::Case>> cases = corpus::load_corpus();
+  if (!cases) {
+    return cases.error();
+  }
+  std::erase_if(*cases, [](const corpus::Case& each) { return !corpus::matches(each, "cases/found/*"); });
+  std::vector<corpus::Suite> suites;
+  for (const std::string& name : corpus::suite_names()) {
+    core::Result<corpus::Suite> suite = corpus::load_suite(name);
+    if (!suite) {
+      return suite.error();
+    }
+    suites.push_back(std::move(*suite));
+  }
+  return report::found_table(*cases, suites);
+}
+
+core::Result<std::string> made(const Arguments& arguments) {
+  if (arguments.found) {
+    return found_defects();
+  }
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
     return store.error();
   }
-  const core::Result<std::string> text =
-      arguments.suite.empty() ? page_of(*store, arguments.converters) : origins_of(*store, arguments);
+  return arguments.suite.empty() ? page_of(*store, arguments.converters) : origins_of(*store, arguments);
+}
+
+core::Status report(const Arguments& arguments) {
+  const core::Result<std::string> text = made(arguments);
   if (!text) {
     return text.error();
   }
@@ -92,11 +121,13 @@ void register_report(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("report", "What a converter did, over all its recorded versions, in Markdown");
   command->add_option("--converter", arguments->converters, "The converter's name; with --suite it may be repeated")
-      ->required()
       ->allow_extra_args(false);
   command->add_option("--suite", arguments->suite,
                       "Instead of a converter's page: the public reports behind this suite's cases, the faults that "
                       "stand for them, and which of the converters is red on them");
+  command->add_flag("--found", arguments->found,
+                    "Instead: the defects found in released converters (cases/found), and who is red on them by the "
+                    "suites' expected failures; asks no database");
   command->add_option("--db", arguments->database, "Results database");
   command->add_option("--markdown", arguments->markdown,
                       "Write into this file instead of standard output; of a page with the marks that the first time "

@@ -265,8 +265,11 @@ WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
       // Codes below zero, rounded from a quotient whose ends are off by as much as the slack.
       const double quotient = -lo * steps / (hi - lo);
       const double error = kQuotientError * quotient + 2 * allowed.slack * steps / (hi - lo);
-      for (const double moved : {quotient - error, quotient + error}) {
-        const double below = std::clamp(reference::round_half_even(moved), 0.0, steps), above = steps - below;
+      const auto codes = [&](double count) { return std::clamp(reference::round_half_even(count), 0.0, steps); };
+      const double fewest = codes(quotient - error), most = codes(quotient + error);
+      // The scale is least next to the quotient itself, and most at an end.
+      for (const double count : {fewest, std::floor(quotient), std::ceil(quotient), most}) {
+        const double below = std::clamp(count, fewest, most), above = steps - below;
         const double scale = std::max(above > 0 ? hi / above : 0, below > 0 ? -lo / below : 0);
         span.least_scale = std::min(span.least_scale, scale);
         span.most_scale = std::max(span.most_scale, scale);

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
+#include "harness/judge/artifact_params.hpp"
 #include "harness/judge/effective_model.hpp"
 
 namespace assay::judge {
@@ -43,31 +46,94 @@ bool is_bias(const Node& node, std::size_t index) {
   return index == kBias && (node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm");
 }
 
+bool is_weight(const Node& node, std::size_t index) {
+  constexpr std::array<std::string_view, 9> kWeighted{"Conv",
+                                                      "ConvTranspose",
+                                                      "Gemm",
+                                                      "MatMul",
+                                                      "PRelu",
+                                                      "BatchNormalization",
+                                                      "InstanceNormalization",
+                                                      "LayerNormalization",
+                                                      "GroupNormalization"};
+  return index == 1 && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
+}
+
+TensorPtr held(const Operand& operand) {
+  return operand.constant_values != nullptr ? operand.constant_values : on_codes(operand);
+}
+
+/// The artifact's Conv with one weight for each channel that `node`, a BatchNormalization, came out as: w·x + b.
+const ArtifactNode* conv_in_place_of(const Node& node, std::int64_t channels, const ArtifactView& artifact) {
+  constexpr std::size_t kWeight = 1;
+  for (const ArtifactNode& made : artifact.nodes()) {
+    if (made.original || made.op != "Conv" || made.inputs.size() <= kWeight) continue;
+    const TensorPtr weight = held(made.inputs[kWeight]);
+    const std::string& output = artifact.artifact().graph.nodes[made.index].outputs.front();
+    if (weight != nullptr && weight->is_real() && weight->size() == channels &&
+        artifact.original_tensor(output) == node.outputs.front()) {
+      return &made;
+    }
+  }
+  return nullptr;
+}
+
+/// What that Conv has for input `index` of the BatchNormalization, whose mean is 0 and whose variance is 1 then.
+TensorPtr of_single_weights(const ArtifactNode& conv, std::size_t index, const Tensor& value) {
+  constexpr std::size_t kMean = 3, kVariance = 4;
+  std::vector<double> values(value.reals().size(), index == kVariance ? 1 : 0);
+  const TensorPtr given = index < kMean && index < conv.inputs.size() ? held(conv.inputs[index]) : nullptr;
+  if (given != nullptr && given->reals().size() == values.size()) {
+    values.assign(given->reals().begin(), given->reals().end());
+  }
+  return std::make_shared<const Tensor>(core::DType::float32, value.shape(), std::move(values));
+}
+
+/// The value that input `index` of `node` has while ranges are measured; `value` where that is its own.
+TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr& value, const ArtifactNode& made,
+                           const Node& plain, OnCodes which) {
+  if (index >= made.inputs.size() || made.op != node.op_type || !value->is_real()) return value;
+  const Operand& operand = made.inputs[index];
+  TensorPtr other;
+  if (node.op_type == "BatchNormalization") {
+    other = held(operand);
+  } else if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
+             plain.int_or("transB", 0) == node.int_or("transB", 0)) {
+    other = on_codes(operand);
+  }
+  if (other == nullptr || other->shape() != value->shape()) return value;
+  return node.op_type == "Gemm" && index == 1 ? times_alpha(other, plain.float_or("alpha", 1)) : other;
+}
+
 }  // namespace
 
-model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact) {
+model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact, OnCodes which) {
   const EffectiveModel effective = effective_model(original, &artifact, std::nullopt);
   model::Model network = original;
   network.graph.nodes.clear();
   for (const EffectiveModel::Entry& entry : effective.entries) {
     Node node = entry.node;
     const ArtifactNode* made = artifact.find_original(entry.original);
-    const Node* plain = made == nullptr ? nullptr : &artifact.artifact().graph.nodes[made->index];
+    const ArtifactNode* conv = nullptr;
+    if (node.op_type == "BatchNormalization" && made != nullptr) {
+      node.attributes["epsilon"] = artifact.artifact().graph.nodes[made->index].float_or("epsilon", 1e-5);
+    } else if (const TensorPtr gamma = find_constant(effective.constants, node.input(1));
+               node.op_type == "BatchNormalization" && gamma != nullptr) {
+      conv = conv_in_place_of(node, gamma->size(), artifact);
+      if (conv != nullptr) node.attributes["epsilon"] = 0.0;
+    }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto constant = effective.constants.find(node.inputs[i]);
       if (constant == effective.constants.end()) continue;
       TensorPtr value = constant->second;
-      const bool same_layout = made != nullptr && i < made->inputs.size() && made->op == node.op_type &&
-                               plain->int_or("transB", 0) == node.int_or("transB", 0);
-      if (same_layout && !is_bias(node, i) && value->is_real()) {
-        const TensorPtr codes = on_codes(made->inputs[i]);
-        const bool weight_of_gemm = node.op_type == "Gemm" && i == 1;
-        if (codes != nullptr && codes->shape() == value->shape()) {
-          value = weight_of_gemm ? times_alpha(codes, plain->float_or("alpha", 1)) : codes;
-        }
+      if (conv != nullptr && value->is_real()) {
+        value = of_single_weights(*conv, i, *value);
+      } else if (made != nullptr) {
+        value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which);
       }
       if (value == constant->second && network.graph.initializer(node.inputs[i]) != nullptr) continue;
-      node.inputs[i] = fmt::format("{}: input {} on its codes", node.name, i);
+      // Names of nodes may be equal.
+      node.inputs[i] = model::fresh_name(network.graph, fmt::format("{}: input {} on its codes", node.name, i));
       network.graph.initializers[node.inputs[i]] = std::move(value);
     }
     network.graph.nodes.push_back(std::move(node));

@@ -5,11 +5,20 @@
 
 namespace assay::judge {
 
-/// What the policy `calibrates` "quantized_weights" runs the calibration data through: the original with the constants
-/// that the artifact holds as codes on these codes, as (code − zero_point)·scale in float32, BatchNormalization folded
-/// where the artifact has it folded. Biases of Conv, ConvTranspose and Gemm stay real: their codes hang on the ranges.
+/// Which of the original's constants stand on their codes already where ranges are measured.
+enum class OnCodes {
+  weights,    ///< input 1 of Conv, ConvTranspose, Gemm, MatMul, PRelu and of normalizations
+  constants,  ///< every one that the artifact holds as codes
+};
+
+/// What the policies `calibrates` "quantized_weights" and "quantized_constants" run the calibration data through: the
+/// original with these constants as float32((code − zero_point)·scale) of the artifact's codes, BatchNormalization
+/// folded where the artifact has it folded. Biases of Conv, ConvTranspose and Gemm stay real: their codes hang on the
+/// ranges. A BatchNormalization that stands alone has all of its constants from the artifact, which may have put one
+/// into another, or made a Conv with one weight for each channel of it.
 ///
 /// A constant whose codes have another shape than it, or another transB, keeps its own values.
-[[nodiscard]] model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact);
+[[nodiscard]] model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact,
+                                              OnCodes which);
 
 }  // namespace assay::judge

@@ -157,7 +157,7 @@ class Judge {
     }
     read_artifact();
     auto calibration = cache_.ranges(*evidence_.model, key, batches, keep_values);
-    if (calibration && view_ && evidence_.converter.policy.calibrates == "quantized_weights") {
+    if (calibration && view_ && evidence_.converter.policy.calibrates != "float_network") {
       calibration = ranges_on_codes(**calibration, batches, keep_values);
     }
     if (!calibration) {
@@ -201,7 +201,9 @@ class Judge {
   core::Result<std::shared_ptr<const CalibrationRanges>> ranges_on_codes(const CalibrationRanges& plain,
                                                                          const std::vector<core::TensorMap>& batches,
                                                                          bool keep_values) {
-    const model::Model network = calibrated_network(*evidence_.model, *view_);
+    const bool all = evidence_.converter.policy.calibrates == "quantized_constants";
+    const model::Model network =
+        calibrated_network(*evidence_.model, *view_, all ? OnCodes::constants : OnCodes::weights);
     auto calibration = cache_.ranges(network, model_key(network, ""), batches, keep_values);
     if (!calibration) return calibration.error().within("on the artifact's weights");
     auto merged = std::make_shared<CalibrationRanges>(plain);

@@ -133,6 +133,29 @@ TEST(AuditPolicy, AStatedFusionLeavesNoQuantizationBetween) {
   EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("scale h"));
 }
 
+// γ/√(variance) = 2 and β − mean·2 = 0.8 − 2·0.4 = 0: with a mean of 0 in the artifact, 0 is the bias; with the
+// original's it stays 0.8.
+TEST(AuditNormalizations, AMeanThatMovedIntoTheBiasIsTheSameNormalization) {
+  const auto faults = [](double mean, std::int64_t bias) {
+    GemmCase norm;
+    norm.original_text =
+        "g (float[1,1,2] x) => (float[1,1,2] y) { y = BatchNormalization<epsilon=0.0>(x, w, b, m, v) }";
+    norm.weights = {{"w", reals({1}, {4})}, {"b", reals({1}, {0.8})}, {"m", reals({1}, {0.4})}, {"v", reals({1}, {4})}};
+    norm.batches = {{{"x", reals({1, 1, 2}, {-1, 3})}}};
+    norm.artifact_text =
+        "a (float[1,1,2] x) => (float[1,1,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+        " bd = DequantizeLinear(bq, bs) y = BatchNormalization<epsilon=0.0>(xd, w, bd, m, v) }";
+    norm.set_scalar("bs", float32(0.8 / 127));
+    norm.constants["bq"] = codes(DType::int32, {1}, {bias});
+    norm.constants.insert({{"w", reals({1}, {4})}, {"m", reals({1}, {mean})}, {"v", reals({1}, {4})}});
+    return brief(audit_normalizations(norm.context()));
+  };
+  EXPECT_THAT(faults(0.4, 127), IsEmpty());
+  EXPECT_THAT(faults(0, 0), IsEmpty());
+  EXPECT_THAT(faults(0, 127), ElementsAre("bias b")) << "the mean is gone, and the bias doesn't know";
+  EXPECT_THAT(faults(0.4, 0), ElementsAre("bias b"));
+}
+
 // b = {0.8, -0.5}: 8 bits over ±0.8 have steps of 0.8/127 = 0.0063, half of one is 0.00315.
 TEST(AuditNormalizations, ABiasKeepsAtLeastEightBits) {
   const auto faults = [](double step) {

@@ -154,6 +154,20 @@ TEST(Audit, TheBiasHasTheProductOfTheScales) {
   EXPECT_THAT(gemm.faults(), ElementsAre("bias b"));
 }
 
+// Scales along the summed axis: 1/127, 2/127 and 4/127 for the weight's columns. A sum of products that differ in scale
+// has none of its own, so that the bias can't be asked for s_x·s_w; what is wrong is the axis.
+TEST(Audit, NoScaleIsAskedOfABiasWhereTheWeightHasThemAlongTheSummedAxis) {
+  GemmCase gemm;
+  const std::string with = "DequantizeLinear<axis=0>(wq";
+  gemm.artifact_text.replace(gemm.artifact_text.find(with), with.size(), "DequantizeLinear<axis=1>(wq");
+  gemm.constants["ws"] = reals({3}, {float32(1.0 / 127), float32(2.0 / 127), float32(4.0 / 127)});
+  gemm.constants["wz"] = codes(core::DType::int8, {3}, {0, 0, 0});
+  gemm.constants["wq"] = codes(core::DType::int8, {2, 3}, {127, 127, -127, 64, -16, 4});
+  gemm.constants["bs"] = reals({2}, {0.25, 0.25});
+  gemm.constants["bq"] = codes(core::DType::int32, {2}, {2, -4});
+  EXPECT_THAT(gemm.faults(), ElementsAre("axis w"));
+}
+
 TEST(Audit, ABiasCodeIsTheNearest) {
   GemmCase gemm;
   gemm.constants["bq"] = codes(core::DType::int32, {2}, {1013, -16192});

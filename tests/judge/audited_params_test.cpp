@@ -84,6 +84,8 @@ TEST(CheckParams, HoldsAnExactZeroToItsOwnFormula) {
   const double hi = 1, lo = -0.5 / 254.5;
   EXPECT_EQ(fault(params(hi / 255, -128), range(lo, hi, 1e-6), false, exact_zero()), "");
   EXPECT_EQ(fault(params(hi / 254, -127), range(lo, hi, 1e-6), false, exact_zero()), "");
+  // An error of 27 codes leaves 91 to 145 of them below zero open, and the exact 118 among them: 4.2326 / 137.
+  EXPECT_EQ(fault(params(4.2326 / 137, 118 - 128), range(-3.644, 4.2326, 0.417), false, exact_zero()), "");
 }
 
 TEST(CheckParams, TakesUnsignedCodesByTheRange) {

@@ -21,12 +21,13 @@ using testing::reals;
 using testing::Tensor;
 
 model::Model network_of(const std::string& original_text, const std::map<std::string, Tensor>& weights,
-                        const std::string& artifact_text, const std::map<std::string, Tensor>& constants) {
+                        const std::string& artifact_text, const std::map<std::string, Tensor>& constants,
+                        OnCodes which = OnCodes::weights) {
   const model::Model original = parse(original_text, weights);
   const auto artifact = std::make_shared<const model::Model>(parse(artifact_text, constants));
   const auto view = ArtifactView::build(artifact, original);
   if (!view) throw std::runtime_error(view.error().message);
-  return calibrated_network(original, *view);
+  return calibrated_network(original, *view, which);
 }
 
 std::vector<double> values(const model::Model& network, std::size_t node, std::size_t input) {
@@ -83,6 +84,81 @@ TEST(CalibratedNetwork, AlphaCountsOnceAndAnotherLayoutIsLeftAlone) {
       << "an artifact that lost alpha is run as it is";
   EXPECT_THAT(values(network_of(original, weights, artifact("alpha=0.5, transB=1"), constants), 0, 1),
               ElementsAre(0.5, 1, 1.5, 2));
+}
+
+TEST(CalibratedNetwork, OtherConstantsOnlyWhereThatIsStated) {
+  const auto addend = [](OnCodes which) {
+    return values(
+        network_of("g (float[2] x) => (float[2] y) { y = Add(x, k) }", {{"k", reals({2}, {0.3, -0.7})}},
+                   "a (float[2] x) => (float[2] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+                   " kd = DequantizeLinear(kq, s, z) g = Add(xd, kd) yq = QuantizeLinear(g, s, z)"
+                   " y = DequantizeLinear(yq, s, z) }",
+                   {{"s", Tensor::scalar(DType::float32, 0.25)},
+                    {"z", codes(DType::int8, {}, {2})},
+                    {"kq", codes(DType::int8, {2}, {3, -1})}},
+                   which),
+        0, 1);
+  };
+  EXPECT_THAT(addend(OnCodes::weights), ElementsAre(DoubleEq(0.3), DoubleEq(-0.7)));
+  EXPECT_THAT(addend(OnCodes::constants), ElementsAre(0.25, -0.75));
+}
+
+// 4/√(3 + 1)·x + (1 − 0.5·2) = 2·x: what the artifact has as gamma 2 on codes, mean 0, variance 1 and epsilon 0.
+TEST(CalibratedNetwork, ABatchNormalizationThatStandsAloneIsTheArtifacts) {
+  const model::Model network =
+      network_of("g (float[1,1,2] x) => (float[1,1,2] y) { y = BatchNormalization<epsilon=1.0>(x, w, b, m, v) }",
+                 {{"w", reals({1}, {4})}, {"b", reals({1}, {1})}, {"m", reals({1}, {0.5})}, {"v", reals({1}, {3})}},
+                 "a (float[1,1,2] x) => (float[1,1,2] y) { wd = DequantizeLinear(wq, s, z)"
+                 " y = BatchNormalization<epsilon=0.0>(x, wd, b, m, v) }",
+                 {{"wq", codes(DType::int8, {1}, {8})},
+                  {"s", Tensor::scalar(DType::float32, 0.25)},
+                  {"z", codes(DType::int8, {}, {0})},
+                  {"b", reals({1}, {0})},
+                  {"m", reals({1}, {0})},
+                  {"v", reals({1}, {1})}});
+  EXPECT_THAT(values(network, 0, 1), ElementsAre(2));
+  EXPECT_THAT(values(network, 0, 2), ElementsAre(0));
+  EXPECT_THAT(values(network, 0, 3), ElementsAre(0));
+  EXPECT_THAT(values(network, 0, 4), ElementsAre(1));
+  EXPECT_EQ(network.graph.nodes[0].float_or("epsilon", 1e-5), 0);
+}
+
+// 4/√(3 + 1) = 2 and −1/√(0 + 1) = −1 on steps of 0.25, the first one step off; 1 − 0.5·2 = 0 and 2 − 3·(−1) = 5 stay
+// real.
+TEST(CalibratedNetwork, ABatchNormalizationMayComeOutAsAConvOfSingleWeights) {
+  const model::Model network = network_of(
+      "g (float[1,2,1,1] x) => (float[1,2,1,1] y) { y = BatchNormalization<epsilon=1.0>(x, w, b, m, v) }",
+      {{"w", reals({2}, {4, -1})}, {"b", reals({2}, {1, 2})}, {"m", reals({2}, {0.5, 3})}, {"v", reals({2}, {3, 0})}},
+      "a (float[1,2,1,1] x) => (float[1,2,1,1] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+      " wd = DequantizeLinear(wq, s, z) f = Conv<group=2>(xd, wd, bf) yq = QuantizeLinear(f, s, z)"
+      " y = DequantizeLinear(yq, s, z) }",
+      {{"wq", codes(DType::int8, {2, 1, 1, 1}, {7, -4})},
+       {"s", Tensor::scalar(DType::float32, 0.25)},
+       {"z", codes(DType::int8, {}, {0})},
+       {"bf", reals({2}, {0, 5})}});
+  EXPECT_THAT(values(network, 0, 1), ElementsAre(1.75, -1));
+  EXPECT_THAT(values(network, 0, 2), ElementsAre(0, 5));
+  EXPECT_THAT(values(network, 0, 3), ElementsAre(0, 0));
+  EXPECT_THAT(values(network, 0, 4), ElementsAre(1, 1));
+  EXPECT_EQ(network.graph.nodes[0].float_or("epsilon", 1e-5), 0);
+}
+
+TEST(CalibratedNetwork, EqualNamesOfNodesMixNothingUp) {
+  model::Model original = parse("g (float[1,2] x) => (float[1,2] y) { a = Gemm(x, v) y = Gemm(a, w) }",
+                                {{"v", reals({2, 2}, {1, 2, 3, 4})}, {"w", reals({2, 2}, {5, 6, 7, 8})}});
+  for (model::Node& node : original.graph.nodes) node.name = "same";
+  const auto artifact = std::make_shared<const model::Model>(
+      parse("a (float[1,2] x) => (float[1,2] y) { vd = DequantizeLinear(vq, s, z) a = Gemm(x, vd)"
+            " wd = DequantizeLinear(wq, s, z) y = Gemm(a, wd) }",
+            {{"s", Tensor::scalar(DType::float32, 0.5)},
+             {"z", codes(DType::int8, {}, {0})},
+             {"vq", codes(DType::int8, {2, 2}, {2, 4, 6, 9})},
+             {"wq", codes(DType::int8, {2, 2}, {10, 12, 14, 17})}}));
+  const auto view = ArtifactView::build(artifact, original);
+  ASSERT_TRUE(view.ok());
+  const model::Model network = calibrated_network(original, *view, OnCodes::weights);
+  EXPECT_THAT(values(network, 0, 1), ElementsAre(1, 2, 3, 4.5));
+  EXPECT_THAT(values(network, 1, 1), ElementsAre(5, 6, 7, 8.5));
 }
 
 /// The judge's verdict on the hand-worked Gemm whose output has `scale`, under the policy.

@@ -29,6 +29,7 @@ class QdqAdapter:
     converter = ""  # as messages call it
     operators = ()  # those with an INT8 form
     fuses = FUSED_ACTIVATIONS  # into the operator before: no pair stands between
+    moves_codes = False  # it puts no pair behind what only moves codes
     outputs_in_float = False  # it puts pairs only where the next operator reads them
 
     def quantize(self, job):
@@ -68,7 +69,7 @@ class QdqAdapter:
             "artifact": artifact,
             "tensors": tensor_scales(quantized, original_name),
             "precision": node_precision(original, self.as_computed(quantized), original_name, self.operators, in_float,
-                                        self.outputs_in_float, self.fuses),
+                                        self.outputs_in_float, self.fuses, self.moves_codes),
         }
 
     def execute(self, artifact, inputs, output, trace=None):

@@ -63,9 +63,9 @@ def tensor_scales(model, original_name):
 class _Artifact:
     """Which nodes of a Q/DQ model have quantized inputs and outputs."""
 
-    def __init__(self, model, original_name, outputs_in_float, fuses):
+    def __init__(self, model, original_name, outputs_in_float, fuses, moves_codes):
         graph = model.graph
-        self.outputs_in_float, self.fuses = outputs_in_float, fuses
+        self.outputs_in_float, self.fuses, self.moves_codes = outputs_in_float, fuses, moves_codes
         constants = _constants(graph)
         self.fixed = set(constants)
         self.types = {name: tensor.data_type for name, tensor in constants.items()}
@@ -96,7 +96,7 @@ class _Artifact:
         if name in self.dequantized:
             return self.dequantized[name]
         maker = self.makers.get(name)
-        if not self.outputs_in_float or maker is None or maker.op_type not in MOVING:
+        if not (self.outputs_in_float or self.moves_codes) or maker is None or maker.op_type not in MOVING:
             return None
         reals = [given for given in maker.input if given and given not in self.fixed and self.is_float(given)]
         found = {self.parameters(given) for given in reals}
@@ -116,21 +116,21 @@ class _Artifact:
         quantized = bool(reals) and all(self.parameters(name) is not None for name in reals)
         if node.op_type in self.fuses and reals and reals[0] in self.by_output:
             quantized = quantized or self.precision(self.by_output[reals[0]]) == "int8"
-        if self.outputs_in_float:
+        if self.outputs_in_float or self.moves_codes and node.op_type in MOVING:
             return "int8" if quantized else "fp32"
         return "int8" if quantized and any(self.reaches_quantize(name) for name in node.output) else "fp32"
 
 
 def node_precision(original, artifact_model, original_name, operators, in_float=(), outputs_in_float=False,
-                   fuses=FUSED_ACTIVATIONS):
+                   fuses=FUSED_ACTIVATIONS, moves_codes=False):
     """Where each node of the float model runs. A node that was fused or folded away has its host's precision.
 
     `operators` are those that the quantizer has an INT8 form for, `in_float` names the nodes that it was told to leave
     alone: of the others, pairs of their neighbours may stand around them, but they compute in float. A quantizer that
     puts pairs only where the next operator reads them has `outputs_in_float`: reading codes is enough then. `fuses` are
-    the operators that it takes into the one before.
+    the operators that it takes into the one before; one that puts no pair behind what only moves codes has `moves_codes`.
     """
-    artifact = _Artifact(artifact_model, original_name, outputs_in_float, fuses)
+    artifact = _Artifact(artifact_model, original_name, outputs_in_float, fuses, moves_codes)
     constant = {tensor.name for tensor in original.graph.initializer}
     for node in original.graph.node:
         if all(not name or name in constant for name in node.input):

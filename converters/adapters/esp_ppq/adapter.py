@@ -25,6 +25,7 @@ OPERATORS = OnnxruntimeQuantizer.quant_operation_types.fget(None)
 
 class EspPpq(QdqAdapter):
     converter, operators = "ESP-PPQ", OPERATORS
+    moves_codes = True
     fuses = ("Relu", "Clip", "Sigmoid", "LeakyRelu")  # into the operator before, of OnnxruntimeQuantizer
 
     def describe(self):
@@ -38,7 +39,7 @@ class EspPpq(QdqAdapter):
                 "divisor": 127.5,  # a range's width divided by the 255 steps between its codes
                 "averaging": "none",
                 "scale_floor": 1e-8,
-                "calibrates": "quantized_weights",
+                "calibrates": "quantized_constants",
                 "folds_bn": True,
                 "arithmetic": "float",
             },

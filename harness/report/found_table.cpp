@@ -1,0 +1,66 @@
+#include "harness/report/found_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/text.hpp"
+#include "harness/report/markdown.hpp"
+
+namespace assay::report {
+namespace {
+
+struct Found {
+  std::set<std::string> names;
+  std::vector<corpus::Origin> origins;
+};
+
+std::string listed(const std::set<std::string>& items) {
+  return core::join(std::vector<std::string>(items.begin(), items.end()), ", ");
+}
+
+/// Each converter that some case of `names` is red with, and in which versions where not in all.
+std::string red_in(const std::set<std::string>& names, std::span<const corpus::Suite> suites) {
+  std::map<std::string, std::set<std::string>> versions;
+  for (const corpus::Suite& suite : suites) {
+    for (const corpus::ExpectedFailure& entry : suite.expected_failures) {
+      if (!entry.converter.starts_with("embedded") && std::ranges::any_of(names, [&](const std::string& name) {
+            return core::glob_match(entry.case_pattern, name);
+          })) {
+        versions[entry.converter].insert(entry.versions);
+      }
+    }
+  }
+  std::vector<std::string> cells;
+  for (const auto& [converter, ranges] : versions) {
+    cells.push_back(ranges.contains("") ? converter : fmt::format("{} `{}`", converter, listed(ranges)));
+  }
+  return core::join(cells, ", ");
+}
+
+}  // namespace
+
+std::string found_table(std::span<const corpus::Case> cases, std::span<const corpus::Suite> suites) {
+  std::map<std::string, Found> families;
+  for (const corpus::Case& each : cases) {
+    families[each.family].names.insert(each.name);
+    families[each.family].origins = each.origins;
+  }
+  std::string table = row_text({"case", "found in", "what it does", "red today"}) + "| --- | --- | --- | --- |\n";
+  for (const auto& [family, found] : families) {
+    std::vector<std::string> against, defects;
+    for (const corpus::Origin& origin : found.origins) {
+      against.push_back(escaped(origin.reported_against));
+      defects.push_back(escaped(origin.defect));
+    }
+    table += row_text({fmt::format("`{}`", family), core::join(against, "; "), core::join(defects, "; "),
+                       red_in(found.names, suites)});
+  }
+  return table;
+}
+
+}  // namespace assay::report
