@@ -46,7 +46,7 @@ bool is_bias(const Node& node, std::size_t index) {
 }  // namespace
 
 model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact) {
-  const EffectiveModel effective = effective_model(original, &artifact, std::nullopt);
+  const EffectiveModel effective = effective_model(original, &artifact);
   model::Model network = original;
   network.graph.nodes.clear();
   for (const EffectiveModel::Entry& entry : effective.entries) {
