@@ -5,6 +5,7 @@
 
 #include "harness/judge/fake_quantization.hpp"
 #include "harness/judge/loss.hpp"
+#include "harness/judge/measured_limits.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {
@@ -129,6 +130,40 @@ TEST(Prediction, SeesAWrongWeightAxisInTheWorstChannel) {
               seen_opaque);
   EXPECT_EQ(seen, kLayers);
   EXPECT_GT(seen_opaque, kLayers / 4);
+}
+
+TEST(Prediction, AnInputAtATieMayBeRoundedToEitherSide) {
+  core::Rng rng(36);
+  ConvLayer shape;
+  shape.in = 2;
+  shape.out = 300;
+  shape.size = 2;
+  const auto ends = [](const Tensor& tensor) {
+    const auto [low, high] = std::ranges::minmax(tensor.reals());
+    return std::pair(low, high);
+  };
+  int alarms = 0, shown = 0, layers = 0;
+  while (layers < 100) {
+    RandomLayer random = random_layer(rng, true, shape);
+    const ConvLayer& layer = random.layer;
+    const auto output = [&] { return reference::execute(layer.original(), {{"x", random.x}}).value().at("y"); };
+    const auto range = std::pair(ends(random.x), ends(output()));
+    const auto element = static_cast<std::size_t>(rng.integer(0, random.x.size() - 1));
+    const double middle = std::trunc(random.x.reals()[element] / layer.input_scale / 2) + 0.5;
+    random.x.reals()[element] = float32(middle * layer.input_scale);
+    if (std::pair(ends(random.x), ends(output())) != range) continue;  // else other scales would be right
+    ++layers;
+    for (const double side : {-0.5, 0.5}) {
+      auto codes = layer.input_codes(random.x);
+      codes[element] = layer.clamp(middle + side + static_cast<double>(layer.input_zero));
+      Judged judged = judge_layer(layer, layer, random.x);
+      judged.evidence.executions[0].outputs["y"] = layer.dequantized(layer.run(codes, nearest(layer)));
+      alarms += judged.prediction().empty() ? 0 : 1;
+      shown += metric(judged.judgement, "prediction_deviation_db") < -kPredictionLossDb ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(alarms, 0);
+  EXPECT_GT(shown, 3);
 }
 
 TEST(Prediction, TensorsInBetweenAreHeldAgainstItToo) {
