@@ -81,6 +81,52 @@ TEST(FakeQuantization, IsWhatACorrectEngineComputes) {
   EXPECT_LT(static_cast<double>(unlike), 1e-3 * static_cast<double>(elements)) << "only ties may fall the other way";
 }
 
+TEST(FakeQuantization, AMeanOfCodesThatIsATieGoesToTheEvenCode) {
+  // Thirds of rows and halves of columns: each value is a sum of codes over 6.
+  constexpr std::int64_t kRows = 8, kColumns = 7;
+  const double scale = float32(0.0293);
+  core::Rng rng(37);
+  std::vector<std::int64_t> x(kRows * kColumns);
+  std::vector<double> values;
+  for (std::int64_t& code : x) {
+    code = rng.integer(-128, 127);
+    values.push_back(float32(static_cast<double>(code) * scale));
+  }
+  const std::string text = "(float[1,1,8,7] x) => (float[1,1,24,14] y) { ",
+                    resize = R"( = Resize<coordinate_transformation_mode="asymmetric", mode="linear">)";
+  const Tensor by = reals({4}, {1, 1, 3, 2});
+  Judged judged(parse("g " + text + "y" + resize + "(x, , by) }", {{"by", by}}),
+                parse("a " + text + "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) m" + resize +
+                          "(xd, , by) yq = QuantizeLinear(m, s, z) y = DequantizeLinear(yq, s, z) }",
+                      {{"by", by}, {"s", Tensor::scalar(DType::float32, scale)}, {"z", codes(DType::int8, {}, {0})}}));
+  const core::TensorMap inputs{{"x", reals({1, 1, kRows, kColumns}, values)}};
+  judged.add("typical", inputs, reference::execute(*judged.artifact, inputs).value());
+  judged.calibrate();
+  for (const char* tensor : {"x", "y"}) judged.audited[tensor] = {{scale}, {0}, DType::int8, std::nullopt};
+  const LayerContext context = judged.context();
+  const QuantizationPlan plan(context);
+  FakeQuantization fake(context, plan);
+  ASSERT_TRUE(fake.run(inputs));
+  int ties = 0;
+  for (std::int64_t row = 0; row < 3 * kRows; ++row) {
+    for (std::int64_t column = 0; column < 2 * kColumns; ++column) {
+      const std::int64_t thirds = row % 3, half = column % 2;
+      const auto line = [&](std::int64_t i) {
+        const auto at = [&](std::int64_t j) {
+          return x[static_cast<std::size_t>(std::min(i, kRows - 1) * kColumns + std::min(j, kColumns - 1))];
+        };
+        return (2 - half) * at(column / 2) + half * at(column / 2 + 1);
+      };
+      const std::int64_t sixths = (3 - thirds) * line(row / 3) + thirds * line(row / 3 + 1);
+      ties += sixths % 6 == 3 || sixths % 6 == -3 ? 1 : 0;
+      EXPECT_EQ(std::lround(fake.value("y")->as_real(row * 2 * kColumns + column) / scale),
+                std::lrint(static_cast<double>(sixths) / 6))
+          << row << ", " << column;
+    }
+  }
+  EXPECT_GT(ties, 10);
+}
+
 TEST(Prediction, RecordsTheDeviationOfCorrectLayersAndRaisesNoAlarm) {
   core::Rng rng(32);
   int recorded = 0;
