@@ -130,15 +130,6 @@ std::optional<std::size_t> sole_reader(const model::Wiring& wiring, const Node& 
   return readers.size() == 1 ? std::optional(readers[0]) : std::nullopt;
 }
 
-/// The BatchNormalization that alone reads `node`, an operator with weights.
-std::optional<std::size_t> normalization_behind(const model::Graph& graph, const model::Wiring& wiring,
-                                                const Node& node) {
-  const auto reader = sole_reader(wiring, node);
-  const bool normalized = reader && graph.nodes[*reader].op_type == "BatchNormalization" &&
-                          graph.nodes[*reader].input(0) == node.outputs.front();
-  return normalized ? reader : std::nullopt;
-}
-
 /// Output channels of the weight of a Conv, ConvTranspose or Gemm.
 std::size_t output_channels(const Node& node, const Tensor& weight) {
   const core::Shape& shape = weight.shape();
@@ -341,16 +332,25 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
     }
     if (artifact != nullptr) {
       while (const auto taken = take_reader(entry, *artifact, graph, wiring, effective)) gone.insert(*taken);
-    } else if (const auto behind = normalization_behind(graph, wiring, node)) {
-      const Node& normalization = graph.nodes[*behind];
-      const std::optional<bool> known = folds ? folds(normalization) : std::nullopt;
-      const bool stated = known.has_value() && (!*known || node.op_type == "Conv");
-      auto constants = stated && !*known ? std::nullopt : fold(entry.node, normalization, effective.constants);
-      if (constants && stated) {
-        take(entry, normalization, *behind, *std::move(constants), effective.constants);
+    } else {
+      Node sum = entry.node;  // with the constants that are added to it
+      std::optional<std::size_t> behind = sole_reader(wiring, sum);
+      bool direct = true;
+      while (behind && graph.nodes[*behind].op_type == "Add") {
+        auto longer = with_addend(sum, graph.nodes[*behind], effective.constants);
+        direct = false;
+        if (longer) sum = *std::move(longer);
+        behind = longer ? sole_reader(wiring, sum) : std::nullopt;
+      }
+      const bool normalized = behind && graph.nodes[*behind].op_type == "BatchNormalization" &&
+                              graph.nodes[*behind].input(0) == sum.outputs.front();
+      const std::optional<bool> known = normalized && folds ? folds(graph.nodes[*behind]) : std::nullopt;
+      auto folded = !normalized || known == false ? std::nullopt : fold(sum, graph.nodes[*behind], effective.constants);
+      if (folded && known && direct && node.op_type == "Conv") {
+        take(entry, graph.nodes[*behind], *behind, *std::move(folded), effective.constants);
         gone.insert(*behind);
-      } else if (constants) {
-        entry.maybe_folded = std::move(constants);
+      } else if (folded) {
+        entry.maybe_folded = std::move(folded);
         open_entries[*behind] = effective.entries.size();
       }
     }

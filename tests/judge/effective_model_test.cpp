@@ -84,6 +84,19 @@ TEST(EffectiveModel, ASumAlongAnotherAxisIsNoBias) {
   EXPECT_EQ(beside_a_conv("c = Conv(x, w, b) y = Add(c, row)").entries.size(), 2U);
 }
 
+TEST(EffectiveModel, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt) {
+  const model::Model original = parse(
+      "g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w, b) s = Add(c, a)"
+      " y = BatchNormalization<epsilon=0.0>(s, gamma, beta, mean, variance) }",
+      kWeights);
+  const EffectiveModel effective = effective_model(original, nullptr, [](const model::Node&) { return true; });
+  ASSERT_EQ(effective.entries.size(), 3U);
+  EXPECT_EQ(effective.entries[2].maybe_folded_into, 0U);
+  ASSERT_TRUE(effective.entries[0].maybe_folded);
+  EXPECT_THAT(effective.entries[0].maybe_folded->weight->to_reals(), ElementsAre(DoubleEq(3), DoubleEq(-8)));
+  EXPECT_THAT(effective.entries[0].maybe_folded->bias->to_reals(), ElementsAre(DoubleEq(10.5), DoubleEq(-23.75)));
+}
+
 TEST(QuantizationPlan, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
   testing::GemmCase conv;
   conv.original_text =
