@@ -107,9 +107,8 @@ bool fold_one(State& state, std::size_t index) {
   const model::Wiring wiring(graph);
   const auto producer = wiring.producer(norm.input(0));
   if (!producer || only_reader(graph, wiring, norm.input(0)) != index) return false;
-  // Whoever wants every BatchNormalization in float doesn't want its Conv there too.
-  const auto asked = state.options.precision.find(norm.op_type);
-  if (asked != state.options.precision.end() && asked->second == "fp32") return false;
+  // Whoever wants a BatchNormalization in float doesn't want its Conv there too.
+  if (asked_in_float(state, norm)) return false;
   for (std::size_t i = 1; i < norm.outputs.size(); ++i) {
     if (!norm.outputs[i].empty()) return false;
   }

@@ -31,6 +31,7 @@ bool is_per_channel(const Tensor& addend, std::size_t channels, std::int64_t ran
 bool fold_one(State& state, std::size_t index) {
   auto& graph = state.model.graph;
   const model::Node add = graph.nodes[index];
+  if (asked_in_float(state, add)) return false;
   const model::Wiring wiring(graph);
   for (const std::size_t side : {0U, 1U}) {
     const auto producer = wiring.producer(add.input(side));

@@ -33,12 +33,10 @@ bool foldable(const model::Graph& graph, const model::Node& node) {
 
 Status fold_constants(State& state) {
   auto& graph = state.model.graph;
+  Names names(graph);
   std::vector<model::Node> kept;
   for (auto& node : graph.nodes) {
-    const bool shows = std::ranges::any_of(node.outputs, [&](const auto& output) {
-      return graph.find_output(output) != nullptr;  // a constant output stays a node's output
-    });
-    if (shows || !foldable(graph, node)) {
+    if (!foldable(graph, node)) {
       kept.push_back(std::move(node));
       continue;
     }
@@ -51,11 +49,24 @@ Status fold_constants(State& state) {
       kept.push_back(std::move(node));
       continue;
     }
+    // A constant output stays a node's output; readers have a constant.
+    const bool shows = std::ranges::any_of(
+        node.outputs, [&](const std::string& output) { return graph.find_output(output) != nullptr; });
     for (std::size_t i = 0; i < node.outputs.size() && i < values->size(); ++i) {
       if (node.outputs[i].empty()) continue;
-      graph.initializers[node.outputs[i]] = std::make_shared<const Tensor>(std::move((*values)[i]));
+      std::string name = node.outputs[i];
+      if (shows) {
+        if (!(*values)[i].is_real()) continue;  // codes of the model's own keep their quantizer
+        name = names.fresh(name + "_folded");
+        redirect_readers(graph, node.outputs[i], name);
+      }
+      graph.initializers[name] = std::make_shared<const Tensor>(std::move((*values)[i]));
     }
-    state.computed_by.erase(node.name);
+    if (shows) {
+      kept.push_back(std::move(node));
+    } else {
+      state.computed_by.erase(node.name);
+    }
   }
   graph.nodes = std::move(kept);
   return core::success();

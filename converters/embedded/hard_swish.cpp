@@ -16,17 +16,18 @@ constexpr double kSlack = 1e-6;
 
 bool close(double a, double b) { return std::fabs(a - b) <= kSlack; }
 
-/// Looks at the graph upwards from one node; every node passed may be read by the pattern only.
+/// Looks at the graph upwards from one node; every node passed may be read by the pattern only, and none is asked for
+/// in float.
 class Pattern {
  public:
-  explicit Pattern(const model::Graph& graph) : graph_(graph), wiring_(graph) {}
+  explicit Pattern(const State& state) : state_(state), graph_(state.model.graph), wiring_(graph_) {}
 
   /// The node that makes `tensor`, if it is an `op` that only one node reads.
   [[nodiscard]] const model::Node* made_by(std::string_view tensor, std::string_view op) const {
     const auto producer = wiring_.producer(tensor);
     if (!producer || !only_reader(graph_, wiring_, tensor)) return nullptr;
     const auto& node = graph_.nodes[*producer];
-    return node.domain.empty() && node.op_type == op ? &node : nullptr;
+    return node.domain.empty() && node.op_type == op && !asked_in_float(state_, node) ? &node : nullptr;
   }
 
   [[nodiscard]] bool is_constant(std::string_view tensor, double value) const {
@@ -70,6 +71,7 @@ class Pattern {
 
   /// The x of a HardSwish that ends in `node`, or "".
   [[nodiscard]] std::string_view hard_swish_input(const model::Node& node) const {
+    if (asked_in_float(state_, node)) return {};
     if (node.op_type == "Mul") {
       for (const std::size_t side : {0U, 1U}) {
         if (is_hard_sigmoid_of(node.input(1 - side), node.input(side))) return node.input(side);
@@ -84,6 +86,7 @@ class Pattern {
   }
 
  private:
+  const State& state_;
   const model::Graph& graph_;
   model::Wiring wiring_;
 };
@@ -94,7 +97,7 @@ void recognize_hard_swish(State& state) {
   auto& graph = state.model.graph;
   // The last nodes of the patterns; one pattern's nodes are no other's, so all can be found before any is changed.
   std::vector<std::pair<std::size_t, std::string>> ends;
-  const Pattern pattern(graph);
+  const Pattern pattern(state);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (const auto input = pattern.hard_swish_input(graph.nodes[i]); !input.empty()) ends.emplace_back(i, input);
   }

@@ -30,6 +30,14 @@ bool take_over_output(model::Graph& graph, const std::string& input, const std::
 
 }  // namespace
 
+bool asked_in_float(const State& state, const model::Node& node) {
+  const auto& precision = state.options.precision;
+  for (const std::string& key : {node.name, node.op_type, std::string("*")}) {
+    if (const auto found = precision.find(key); found != precision.end()) return found->second == "fp32";
+  }
+  return false;
+}
+
 void remove_identities(State& state) {
   auto& graph = state.model.graph;
   for (std::size_t i = 0; i < graph.nodes.size();) {

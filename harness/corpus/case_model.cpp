@@ -7,6 +7,7 @@
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/read_tensor_spec.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/model/rename.hpp"
 
 namespace assay::corpus {
 namespace {
@@ -49,36 +50,6 @@ void add_initializers(const Fields& fields, std::uint64_t seed, model::Graph& gr
   }
 }
 
-using Renames = std::map<std::string, std::string>;
-
-void rename(std::string& name, const Renames& names) {
-  if (const auto found = names.find(name); found != names.end()) name = found->second;
-}
-
-void rename_tensors(model::Graph& graph, const Renames& names) {
-  for (auto* list : {&graph.inputs, &graph.outputs, &graph.value_info}) {
-    for (auto& value : *list) rename(value.name, names);
-  }
-  for (auto& node : graph.nodes) {
-    if (!node.outputs.empty() && node.name == node.outputs.front()) rename(node.name, names);
-    for (auto& name : node.inputs) rename(name, names);
-    for (auto& name : node.outputs) rename(name, names);
-    for (auto& [key, value] : node.attributes) {
-      auto* sub = std::get_if<model::GraphPtr>(&value);
-      if (sub == nullptr || !*sub) continue;
-      model::Graph copy = **sub;
-      rename_tensors(copy, names);
-      *sub = std::make_shared<const model::Graph>(std::move(copy));
-    }
-  }
-  std::map<std::string, model::TensorPtr> initializers;
-  for (auto& [name, tensor] : graph.initializers) {
-    const auto found = names.find(name);
-    initializers[found == names.end() ? name : found->second] = tensor;
-  }
-  graph.initializers = std::move(initializers);
-}
-
 std::string graph_text(const Fields& fields) {
   std::string text;
   for (const std::string& line : fields.strings("graph")) text += line + "\n";
@@ -96,13 +67,13 @@ std::set<std::string> tensor_names(const model::Graph& graph) {
 }
 
 void apply_names(const Fields& fields, model::Graph& graph) {
-  const Renames names = fields.string_map("names");
+  const auto names = fields.string_map("names");
   std::set<std::string> known = tensor_names(graph);
   for (const auto& [from, to] : names) {
     fields.require_known("names", from, "tensor", {known.begin(), known.end()});
     if (to.empty()) fields.complain("names", "tensor \"" + from + "\" can't have an empty name");
   }
-  rename_tensors(graph, names);
+  model::rename_tensors(graph, names);
   if (tensor_names(graph).size() != known.size()) fields.complain("names", "two tensors get the same name");
   for (const auto& [output, name] : fields.string_map("node_names")) {
     const auto node = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&, &key = output](const model::Node& n) {

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <memory>
 #include <set>
+#include <utility>
 
+#include "harness/model/rename.hpp"
 #include "reference/infer.hpp"
 
 namespace assay::fuzz {
@@ -65,6 +67,12 @@ Value Draft::choose_among(const std::vector<const Value*>& fitting, std::int64_t
 }
 
 Value Draft::pick(std::int64_t least_rank, std::int64_t most_rank) {
+  if (pinned_) {
+    const Value value = *std::exchange(pinned_, std::nullopt);
+    const auto rank = static_cast<std::int64_t>(value.shape.size());
+    misfit_ = misfit_ || rank < least_rank || rank > most_rank;
+    return value;
+  }
   std::vector<const Value*> fitting;
   for (const Value& value : values_) {
     const auto rank = static_cast<std::int64_t>(value.shape.size());
@@ -74,6 +82,7 @@ Value Draft::pick(std::int64_t least_rank, std::int64_t most_rank) {
 }
 
 Value Draft::pick_behind(const std::string& op, std::int64_t least_rank, std::int64_t most_rank) {
+  if (pinned_) return pick(least_rank, most_rank);
   std::vector<Value> behind;
   for (const Value& value : values_) {
     const auto rank = static_cast<std::int64_t>(value.shape.size());
@@ -169,7 +178,8 @@ std::string Draft::keep(const std::string& name, Tensor tensor) {
 }
 
 std::string Draft::constant(Constant kind, const Shape& shape, std::int64_t axis) {
-  const char* stem = kind == Constant::weight ? "w" : kind == Constant::bias ? "b" : "c";
+  const bool weight = kind == Constant::weight || kind == Constant::faint;
+  const char* stem = weight ? "w" : kind == Constant::bias ? "b" : "c";
   // Two nodes may read one weight or one bias.
   if ((kind == Constant::weight && chance(0.1)) || (kind == Constant::bias && chance(0.3))) {
     for (const auto& [name, tensor] : model_.graph.initializers) {
@@ -189,6 +199,9 @@ std::string Draft::constant(Constant kind, const Shape& shape, std::int64_t axis
         spec.low = 0.1;
         spec.high = 0.9;
       }
+      break;
+    case Constant::faint:
+      spec.std_dev = 1e-8;
       break;
     case Constant::bias:
       spec.std_dev = drawn < 0.8 ? 0.3 : 4.0;
@@ -232,12 +245,16 @@ void Draft::node(const std::string& op, std::vector<std::string> inputs,
   node.op_type = op;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
+  for (auto& [key, value] : node.attributes) {  // a file holds float32
+    if (auto* number = std::get_if<double>(&value)) *number = static_cast<double>(static_cast<float>(*number));
+  }
   for (std::size_t i = 0; i < outputs; ++i) node.outputs.push_back(fresh("t"));
   node.name = node.outputs.front();
   model_.graph.nodes.push_back(std::move(node));
 }
 
 core::Status Draft::settle() {
+  if (misfit_) return core::Error{core::ErrorKind::invalid_data, "what was pinned doesn't fit", {}, {}, {}};
   const auto shapes = reference::infer_shapes(model_);
   if (!shapes) return shapes.error();
   for (; settled_ < model_.graph.nodes.size(); ++settled_) {
@@ -247,6 +264,7 @@ core::Status Draft::settle() {
         return core::Error{core::ErrorKind::invalid_data, why, node.name, node.op_type, output};
       };
       const auto found = shapes->find(output);
+      if (found != shapes->end() && core::is_integer(found->second.type)) continue;  // indices and extents
       if (found == shapes->end() || !found->second.shape) return unfit("its shape is unknown");
       Shape shape;
       for (const model::Dimension& dimension : *found->second.shape) {
@@ -267,8 +285,72 @@ void Draft::finish() {
   for (const Value& value : values_) {
     if (value.made_by.empty()) continue;
     const bool read = !wiring.consumers(value.name).empty();
-    if (!read || chance(0.08)) model_.graph.outputs.push_back(declared(value.name, DType::float32, value.shape));
+    if (!read || shown_.contains(value.name) || chance(0.08)) {
+      model_.graph.outputs.push_back(declared(value.name, DType::float32, value.shape));
+    }
   }
+  if (chance(0.06)) free_batch();
+  if (chance(0.1)) draw_names();
+}
+
+/// The first extent of the first input, wherever an input begins with it, becomes the symbol "batch". Not where a rule
+/// asks for the number.
+void Draft::free_batch() {
+  model::Model freed = model_;
+  std::map<std::string, corpus::InputSpec> specs = specs_;
+  std::optional<std::int64_t> batch;
+  for (model::ValueInfo& input : freed.graph.inputs) {
+    if (input.shape->size() < 2 || (batch && input.shape->front().value != batch)) continue;
+    batch = input.shape->front().value;
+    specs[input.name].shape.emplace();
+    for (const model::Dimension& dimension : *input.shape) specs[input.name].shape->push_back(*dimension.value);
+    input.shape->front() = {std::nullopt, "batch"};
+  }
+  for (model::ValueInfo& output : freed.graph.outputs) output.shape.reset();
+  const auto shapes = reference::infer_shapes(freed);
+  if (!batch || !shapes) return;
+  for (model::ValueInfo& output : freed.graph.outputs) {
+    output.shape = shapes->at(output.name).shape;
+    if (!output.shape) return;  // not even its rank is known
+  }
+  model_ = std::move(freed);
+  specs_ = std::move(specs);
+  batch_is_free_ = true;
+}
+
+/// Names that a converter has to keep apart and to keep: long ones with one beginning, ones with characters that no
+/// identifier has, ones that it makes for tensors of its own.
+void Draft::draw_names() {
+  std::vector<std::string> all;
+  for (const model::ValueInfo& input : model_.graph.inputs) all.push_back(input.name);
+  for (const auto& [name, tensor] : model_.graph.initializers) all.push_back(name);
+  for (const model::Node& node : model_.graph.nodes) {
+    all.insert(all.end(), node.outputs.begin(), node.outputs.end());
+  }
+  std::map<std::string, std::string> names;
+  const auto style = integer(0, 3);
+  if (style == 3) {  // one tensor is called as something that belongs to another one
+    const std::string taken = choose(all);
+    const std::string other = choose(all);
+    if (taken != other) {
+      names[taken] =
+          other + choose<std::string>({"_scale", "_zero_point", "_quantized", "_QuantizeLinear_Output", "_bias"});
+    }
+  } else {
+    for (const std::string& name : all) {
+      if (style == 0) names[name] = "/model/encoder/layer.0/" + name;
+      if (style == 1) names[name] = "net/" + name + ":0";
+      if (style == 2)
+        names[name] = std::string(name.front() == 'x' ? "input." : "onnx::op_") + name.substr(1) + name[0];
+    }
+  }
+  model::rename_tensors(model_.graph, names);
+  std::map<std::string, corpus::InputSpec> specs;
+  for (auto& [name, spec] : specs_) {
+    const auto found = names.find(name);
+    specs[found == names.end() ? name : found->second] = std::move(spec);
+  }
+  specs_ = std::move(specs);
 }
 
 }  // namespace assay::fuzz

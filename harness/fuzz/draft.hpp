@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@ struct Value {
 /// What a weight or another constant operand is drawn like.
 enum class Constant {
   weight,    ///< around zero by its fan-in, now and then with channels of unlike size, a channel of zeros, an outlier
+  faint,     ///< a weight so small that the bias beside it is beyond 32 bits of their product's steps
   bias,      ///< around zero, now and then large
   operand,   ///< of a sum or product: any sign, any size
   divisor,   ///< away from zero
@@ -65,8 +68,10 @@ class Draft {
   [[nodiscard]] const std::vector<Value>& values() const { return values_; }
 
   /// What the next node reads: mostly what the last one made, another value of such a rank now and then, or a new graph
-  /// input.
+  /// input. A value that was pinned for it, in any case.
   [[nodiscard]] Value pick(std::int64_t least_rank, std::int64_t most_rank);
+  /// The next pick is `value`; where its rank doesn't do, settle() says so.
+  void pin(const Value& value) { pinned_ = value; }
   /// The same among the values that `op` made, where there are any.
   [[nodiscard]] Value pick_behind(const std::string& op, std::int64_t least_rank, std::int64_t most_rank);
   /// Another value of shape `shape` than `but`; no name where there is none.
@@ -90,14 +95,23 @@ class Draft {
   void node(const std::string& op, std::vector<std::string> inputs, std::map<std::string, model::Attribute> attributes,
             std::size_t outputs = 1);
 
-  /// Gives the outputs of the nodes that are new their shapes, by the operators' rules.
+  /// `value` becomes an output, whoever reads it.
+  void show(const Value& value) { shown_.insert(value.name); }
+  /// Operators that the options had better ask for, in INT8 or in float: what a graph is about may show only so.
+  void wish(const std::string& op, const std::string& precision) { wishes_[op] = precision; }
+  [[nodiscard]] const std::map<std::string, std::string>& wishes() const { return wishes_; }
+
+  /// Gives the outputs of the nodes that are new their shapes, by the operators' rules; those of real type are values.
   /// Errors   what the rules say; invalid_data for a tensor that is empty or larger than graphs of this size need.
   [[nodiscard]] core::Status settle();
-  /// What nobody reads becomes an output, and another tensor now and then.
+  /// What nobody reads becomes an output, and another tensor now and then. Now and then the tensors get names as
+  /// exporters make them, or such as a converter makes itself, and the batch becomes a symbol.
   void finish();
 
   [[nodiscard]] const model::Model& model() const { return model_; }
   [[nodiscard]] const std::map<std::string, corpus::InputSpec>& specs() const { return specs_; }
+  /// A symbol stands where inputs begin with the batch.
+  [[nodiscard]] bool batch_is_free() const { return batch_is_free_; }
   /// Data of calibration and inputs are drawn from it.
   [[nodiscard]] std::uint64_t data_seed() const { return data_seed_; }
 
@@ -106,6 +120,8 @@ class Draft {
   [[nodiscard]] Value choose_among(const std::vector<const Value*>& fitting, std::int64_t least_rank,
                                    std::int64_t most_rank);
   void draw_range(corpus::InputSpec& spec, bool positive);
+  void draw_names();
+  void free_batch();
   std::string keep(const std::string& name, core::Tensor tensor);
 
   core::Rng rng_;
@@ -116,6 +132,11 @@ class Draft {
   model::Model model_;
   std::vector<Value> values_;
   std::map<std::string, corpus::InputSpec> specs_;
+  bool batch_is_free_ = false;
+  bool misfit_ = false;  ///< a pinned value is read whose rank doesn't do
+  std::optional<Value> pinned_;
+  std::set<std::string> shown_;
+  std::map<std::string, std::string> wishes_;
 };
 
 }  // namespace assay::fuzz

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/fuzz/draft.hpp"
+#include "harness/fuzz/motifs.hpp"
 #include "harness/fuzz/rows.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/user_case.hpp"
@@ -21,47 +22,97 @@ using core::TensorMap;
 constexpr int kMostNodes = 6;
 constexpr int kBatches = 4;
 
-const Row& choose_row(const std::vector<const Row*>& table, core::Rng& rng) {
+/// The share of graphs that are grown around a motif.
+constexpr double kMotifs = 0.4;
+
+/// One of `table`, each as often as its weight says.
+template <typename Entry>
+const Entry& choose_weighted(const std::vector<const Entry*>& table, core::Rng& rng) {
   std::int64_t sum = 0;
-  for (const Row* row : table) sum += row->weight;
+  for (const Entry* entry : table) sum += entry->weight;
   std::int64_t left = rng.integer(0, sum - 1);
-  for (const Row* row : table) {
-    left -= row->weight;
-    if (left < 0) return *row;
+  for (const Entry* entry : table) {
+    left -= entry->weight;
+    if (left < 0) return *entry;
   }
   return *table.back();
 }
 
-core::Result<Draft> draw_graph(const Plan& plan, core::Rng& rng) {
-  Draft draft{core::Rng(rng.next())};
-  std::vector<const Row*> table;
-  for (const Row& row : rows()) {
-    if (row.since <= draft.opset() && std::ranges::find(plan.operators, row.op) != plan.operators.end()) {
-      table.push_back(&row);
-    }
-  }
-  if (table.empty()) {
-    return core::Error{core::ErrorKind::usage, "the converter has none of the operators that are drawn", {}, {}, {}};
-  }
-  const std::int64_t nodes = rng.integer(1, kMostNodes);
-  for (std::int64_t made = 0; made < nodes;) {
-    Draft longer = draft;
-    const Row& row = choose_row(table, rng);
-    if (row.draw(longer, row.op)) {
-      if (const core::Status settled = longer.settle(); settled) {
-        draft = std::move(longer);
-        ++made;
-        continue;
-      } else if (settled.error().kind != core::ErrorKind::invalid_data) {
-        return settled.error();
+/// Draws of one graph: rows and motifs whose operators the converter has.
+class Grower {
+ public:
+  Grower(const Plan& plan, core::Rng& rng) : rng_(rng), draft_{core::Rng(rng.next())} {
+    for (const Row& row : rows()) {
+      if (row.since <= draft_.opset() && std::ranges::find(plan.operators, row.op) != plan.operators.end()) {
+        rows_.push_back(&row);
       }
     }
-    // Nothing fits, or the tensor would be too large: another node, from other draws.
-    draft = Draft(draft, core::Rng(rng.next()));
+    const auto has = [&](const std::string& op) {
+      if (std::ranges::find(rows(), op, &Row::op) != rows().end()) {
+        return std::ranges::find(plan.operators, op) != plan.operators.end();
+      }
+      return !plan.supports.operators ||
+             std::ranges::find(*plan.supports.operators, op) != plan.supports.operators->end();
+    };
+    for (const Motif& motif : motifs()) {
+      if (std::ranges::all_of(motif.operators, has)) motifs_.push_back(&motif);
+    }
   }
-  draft.finish();
-  return draft;
-}
+
+  core::Result<Draft> grow() {
+    if (rows_.empty()) {
+      return core::Error{core::ErrorKind::usage, "the converter has none of the operators that are drawn", {}, {}, {}};
+    }
+    const auto nodes = static_cast<std::size_t>(rng_.integer(1, kMostNodes));
+    const bool around_motif = !motifs_.empty() && rng_.uniform() < kMotifs;
+    const bool first = rng_.uniform() < 0.6;  // the motif reads graph inputs, or another node stands before it
+    if (around_motif) {
+      if (!first) {
+        if (const core::Status drawn = draw_until_it_fits([&](Draft& draft) { return draw_row(draft); }); !drawn) {
+          return drawn.error();
+        }
+      }
+      if (const core::Status drawn = draw_until_it_fits([&](Draft& draft) { return draw_motif(draft); }); !drawn) {
+        return drawn.error();
+      }
+    }
+    while (draft_.graph().nodes.size() < nodes) {
+      if (const core::Status drawn = draw_until_it_fits([&](Draft& draft) { return draw_row(draft); }); !drawn) {
+        return drawn.error();
+      }
+    }
+    draft_.finish();
+    return std::move(draft_);
+  }
+
+ private:
+  core::Status draw_row(Draft& draft) {
+    const Row& row = choose_weighted(rows_, rng_);
+    if (!row.draw(draft, row.op)) return core::Error{core::ErrorKind::invalid_data, "nothing fits", {}, row.op, {}};
+    return draft.settle();
+  }
+  core::Status draw_motif(Draft& draft) { return choose_weighted(motifs_, rng_).draw(draft); }
+
+  /// Where nothing fits, or a tensor would be too large: another node, from other draws.
+  template <typename Draw>
+  core::Status draw_until_it_fits(Draw draw) {
+    while (true) {
+      Draft longer = draft_;
+      const core::Status drawn = draw(longer);
+      if (drawn) {
+        draft_ = std::move(longer);
+        return drawn;
+      }
+      if (drawn.error().kind != core::ErrorKind::invalid_data) return drawn;
+      draft_ = Draft(draft_, core::Rng(rng_.next()));
+    }
+  }
+
+  core::Rng& rng_;
+  Draft draft_;
+  std::vector<const Row*> rows_;
+  std::vector<const Motif*> motifs_;
+};
 
 bool finite(const core::Tensor& tensor) {
   constexpr double kLargest = 1e30;  // float32 sums and squares of it still have a value
@@ -70,20 +121,28 @@ bool finite(const core::Tensor& tensor) {
 }
 
 /// Every tensor of every run is finite.
-core::Status check_reference(const localize::Candidate& candidate) {
-  for (const auto* batches : {&candidate.calibration, &candidate.inputs}) {
-    for (const TensorMap& batch : *batches) {
-      std::string odd;
-      reference::RunOptions options;
-      options.observe = [&](const std::string& name, const core::Tensor& value) {
-        if (odd.empty() && !finite(value)) odd = name;
-      };
-      const core::Result<TensorMap> outputs = reference::execute(candidate.model, batch, options);
-      if (!outputs) return outputs.error();
-      if (!odd.empty()) return core::Error{core::ErrorKind::invalid_data, "not finite", {}, {}, odd};
-    }
+core::Status check_reference(const model::Model& model, const std::vector<TensorMap>& batches) {
+  for (const TensorMap& batch : batches) {
+    std::string odd;
+    reference::RunOptions options;
+    options.observe = [&](const std::string& name, const core::Tensor& value) {
+      if (odd.empty() && !finite(value)) odd = name;
+    };
+    const core::Result<TensorMap> outputs = reference::execute(model, batch, options);
+    if (!outputs) return outputs.error();
+    if (!odd.empty()) return core::Error{core::ErrorKind::invalid_data, "not finite", {}, {}, odd};
   }
   return core::success();
+}
+
+/// Inputs of another batch than the calibration's, where the graph takes them: a number somewhere in it may not.
+void add_larger_batch(corpus::Case test_case, localize::Candidate& candidate) {
+  for (const model::ValueInfo& input : candidate.model.graph.inputs) {
+    const bool free = input.shape && !input.shape->empty() && !input.shape->front().value;
+    if (free) ++test_case.inputs[input.name].shape->front();
+  }
+  core::Result<TensorMap> inputs = corpus::data_set(test_case, "typical", {});
+  if (inputs && check_reference(candidate.model, {*inputs})) candidate.inputs.push_back(*std::move(inputs));
 }
 
 /// The parameters that min-max gives the graph inputs: `ties` and its like lie between the codes.
@@ -108,27 +167,48 @@ std::map<std::string, core::QuantParams> input_scales(const Draft& draft, const 
   return scales;
 }
 
-std::string draw_options(const Plan& plan, const model::Graph& graph, std::uint64_t index, core::Rng& rng) {
+/// What the options ask of single operators or nodes; empty for nothing.
+nlohmann::ordered_json draw_precision(const Plan& plan, const Draft& draft, core::Rng& rng) {
+  nlohmann::ordered_json precision = nlohmann::ordered_json::object();
+  const auto& nodes = draft.graph().nodes;
+  const auto& node = nodes[static_cast<std::size_t>(rng.integer(0, static_cast<std::int64_t>(nodes.size()) - 1))];
+  const double kind = rng.uniform();
+  const bool by_name = rng.uniform() < 0.3;
+  const std::string& key = by_name ? node.name : node.op_type;
+  const bool sum = node.op_type == "Add" || node.op_type == "Sub" || node.op_type == "Mul";
+  const auto has_form = [&](const std::string& op) {
+    const auto& declared = plan.supports.int8_operators;
+    return !declared || std::ranges::find(*declared, op) != declared->end();
+  };
+  if (!draft.wishes().empty() && kind < 0.6) {
+    for (const auto& [op, wanted] : draft.wishes()) {
+      if (wanted != "int8" || has_form(op)) precision[op] = wanted;
+    }
+  } else if (kind < 0.06) {
+    precision[key] = "fp32";
+  } else if (kind < (sum ? 0.15 : 0.08) && has_form(node.op_type)) {
+    precision[key] =
+        "int8";  // nobody has to run a sum in INT8 unasked; what has no INT8 form has to be refused by name
+  }
+  return precision;
+}
+
+std::string draw_options(const Plan& plan, const Draft& draft, std::uint64_t index, core::Rng& rng) {
   if (plan.options_json) return *plan.options_json;
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
   if (index % 3 == 1) options["activation"] = "uint8";
   if (index % 3 == 2) options["symmetric"] = true;
-  const auto& node =
-      graph.nodes[static_cast<std::size_t>(rng.integer(0, static_cast<std::int64_t>(graph.nodes.size()) - 1))];
   const double kind = rng.uniform();
   const auto& supports = plan.supports;
   if (kind < 0.08 && (!supports.per_axis || std::ranges::count(*supports.per_axis, false) > 0)) {
     options["per_axis"] = false;
-  } else if (kind < 0.12) {
+  } else if (kind < 0.14) {
     const std::vector<std::string> methods{"entropy", "percentile", "mse"};
     const std::string& method = methods[static_cast<std::size_t>(rng.integer(0, 2))];
     if (!supports.method || std::ranges::count(*supports.method, method) > 0) options["method"] = method;
-  } else if (kind < 0.17) {
-    options["precision"] = {{node.op_type, "fp32"}};
-  } else if (kind < 0.25 && (node.op_type == "Add" || node.op_type == "Sub" || node.op_type == "Mul")) {
-    // Nobody has to run a sum in INT8 unasked.
-    options["precision"] = {{node.op_type, "int8"}};
   }
+  nlohmann::ordered_json precision = draw_precision(plan, draft, rng);
+  if (!precision.empty()) options["precision"] = std::move(precision);
   return options.dump();
 }
 
@@ -146,9 +226,9 @@ std::vector<std::string> drawn_operators(const converters::Supports& supports) {
 
 core::Result<Sample> sample(const Plan& plan, std::uint64_t index) {
   core::Rng rng(plan.seed, fmt::format("fuzz/{}", index));
-  const core::Result<Draft> draft = draw_graph(plan, rng);
+  const core::Result<Draft> draft = Grower(plan, rng).grow();
   if (!draft) return draft.error();
-  Sample drawn{{draft->model(), {}, {}}, draw_options(plan, draft->graph(), index, rng)};
+  Sample drawn{{draft->model(), {}, {}}, draw_options(plan, *draft, index, rng)};
   if (const core::Status checked = model::check_model(drawn.candidate.model); !checked) return checked.error();
   const core::Result<converters::Options> options = converters::options_from_json(drawn.options_json);
   if (!options) return options.error();
@@ -168,7 +248,13 @@ core::Result<Sample> sample(const Plan& plan, std::uint64_t index) {
     if (!inputs) return inputs.error();
     drawn.candidate.inputs.push_back(*std::move(inputs));
   }
-  if (const core::Status checked = check_reference(drawn.candidate); !checked) return checked.error();
+  if (const core::Status checked = check_reference(drawn.candidate.model, drawn.candidate.calibration); !checked) {
+    return checked.error();
+  }
+  if (const core::Status checked = check_reference(drawn.candidate.model, drawn.candidate.inputs); !checked) {
+    return checked.error();
+  }
+  if (draft->batch_is_free()) add_larger_batch(user.test_case, drawn.candidate);
   return drawn;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -23,6 +24,18 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 /// More verdicts than a thread gives in a minute: what a hunt by the clock is planned for, and where it ends.
 constexpr double kVerdictsPerMinute = 20000;
+
+/// Whoever is asked for an operator in INT8 may decline it by its name, since many have forms without one. A sum or
+/// product of two tensors has one form alone.
+bool may_decline(const Sample& sample, const judge::Judgement& judgement) {
+  if (judgement.op == "Add" || judgement.op == "Sub" || judgement.op == "Mul") return false;
+  const core::Result<converters::Options> options = converters::options_from_json(sample.options_json);
+  if (!options) return false;
+  return std::ranges::any_of(std::array{judgement.op, judgement.node}, [&](const std::string& key) {
+    const auto asked = options->precision.find(key);
+    return !key.empty() && asked != options->precision.end() && asked->second == "int8";
+  });
+}
 
 class Hunt {
  public:
@@ -91,9 +104,7 @@ class Hunt {
     judge.use_options(drawn->options_json);
     judge::Judgement judgement = judge.judge(drawn->candidate, judge::Depth::gate);
     const std::string verdict(judge::verdict_name(judgement.verdict));
-    // Whoever is asked for an operator in INT8 may decline it by its name.
-    const bool declined = judgement.verdict == judge::Verdict::refused && !judgement.op.empty() &&
-                          drawn->options_json.find("\"" + judgement.op + "\":\"int8\"") != std::string::npos;
+    const bool declined = judgement.verdict == judge::Verdict::refused && may_decline(*drawn, judgement);
     const bool own = judgement.verdict == judge::Verdict::mistrusted || declined;
     if (own || judgement.gate != judge::Gate::red) return count(verdict, [] {});
     Find red;

@@ -128,7 +128,8 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
   return step;
 }
 
-/// Computes nodes whose inputs are all constant: exactly, but for a QuantizeLinear's float32 division.
+/// Computes nodes whose inputs are all constant: codes exactly, but for a QuantizeLinear's float32 division; what is
+/// computed in float within the error of float32.
 void PreparedArtifact::fold(const Node& node, WalkStep& step) {
   static const Style kFolding{.name = "constant", .input = InputDivision::float32, .arithmetic = {}};
   std::vector<const Enclosure*> inputs;
@@ -143,7 +144,8 @@ void PreparedArtifact::fold(const Node& node, WalkStep& step) {
     return;
   }
   if (step.action == Action::plain) {
-    Result<std::vector<Enclosure>> values = enclose_node(node, opset(node.domain), inputs, Arithmetic{});
+    Result<std::vector<Enclosure>> values =
+        enclose_node(node, opset(node.domain), inputs, Arithmetic{.float_unit = kFloatUnit});
     if (!values) {
       return;
     }

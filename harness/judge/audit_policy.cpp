@@ -57,8 +57,7 @@ class PolicyAudit {
 
   /// Somebody asked for it: an operator in float takes nothing in, and what it makes has parameters of its own.
   [[nodiscard]] bool asked_in_float(std::size_t original) const {
-    const auto demand = demanded_precision(context_.evidence, original_.nodes[original]);
-    return demand && demand->precision != "int8" && demand->precision != "int8?";
+    return judge::asked_in_float(context_.evidence, original_.nodes[original]);
   }
 
   /// A weight in codes: the operator isn't left in float.

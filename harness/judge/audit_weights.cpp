@@ -143,13 +143,21 @@ class WeightAudit {
         fmt::format("{} of {} {}s differ{}", wrong, count, facet_name(facet), fmt::join(lines, "")), worst);
   }
 
+  /// Float32's error in a weight that the graph computes from constants.
+  double computing_error(const ArtifactNode& node, const EffectiveLinear& linear) const {
+    if (context_.ranges == nullptr) return 0;
+    const auto range = context_.ranges->find(weight_name(node, linear));
+    return range == context_.ranges->end() ? 0 : range->second.slack;
+  }
+
   std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
                                         const QuantParams& params, std::size_t channel, double low, double high) const {
     const converters::Policy& policy = context_.evidence.converter.policy;
     AllowedRange allowed;
     allowed.low = {low, low};
     allowed.high = {high, high};
-    if (linear.folded) allowed.slack = rounding_gamma(kFoldRoundings) * std::max(-low, high);
+    allowed.slack = computing_error(node, linear);
+    if (linear.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
     if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
     QuantParams one;
     one.type = params.type;
@@ -198,6 +206,7 @@ class WeightAudit {
     const auto actual = codes.integers();
     const std::vector<double> weights = linear.weight.to_reals();
     const double quotient_error = linear.folded ? 2 * kQuotientError : kQuotientError;
+    const double computed = computing_error(node, linear);
     std::vector<std::string> lines;
     std::size_t wrong = 0;
     double worst = 0;
@@ -208,7 +217,7 @@ class WeightAudit {
       const double clamped =
           std::clamp(exact, static_cast<double>(limits.low) - z, static_cast<double>(limits.high) - z);
       const double distance = std::abs(static_cast<double>(actual[i]) - z - clamped);
-      const double limit = 0.5 + quotient_error * std::abs(exact);
+      const double limit = 0.5 + quotient_error * std::abs(exact) + computed / params.scale[c];
       if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
         const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());
         context_.explanation->note({"weight code", weight_name(node, linear) + at,

@@ -234,8 +234,9 @@ Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::st
       continue;
     }
     if (known->shape() != value.centre->shape()) {
-      // It was rounded before an operator (a Pad, say) that the converter fused into this one.
-      hull = quantized(hull, rounding);
+      // It was rounded before an operator (a Pad, say) that the converter fused into this one, or for another reader
+      // behind a Reshape.
+      if (rounding.span) hull = passed_on(hull, {&*rounding.span}, rounding.codes != codes);
       continue;
     }
     if (rounding.codes == codes) {

@@ -108,7 +108,7 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
 }  // namespace
 
 model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact, OnCodes which) {
-  const EffectiveModel effective = effective_model(original, &artifact, std::nullopt);
+  const EffectiveModel effective = effective_model(original, &artifact);
   model::Model network = original;
   network.graph.nodes.clear();
   for (const EffectiveModel::Entry& entry : effective.entries) {

@@ -1,5 +1,6 @@
 #include "harness/judge/effective_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -106,32 +107,82 @@ std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& norma
                                 std::make_shared<const Tensor>(weight->type(), shape, std::move(bias)), affine->gain};
 }
 
-/// The pair as one node.
-EffectiveModel::Entry folded_entry(const Node& linear, const Node& normalization, EffectiveModel::Folded folded,
-                                   Constants& constants) {
-  EffectiveModel::Entry entry;
-  entry.node = linear;
+/// Makes one node of `entry` and the BatchNormalization behind it, the original's node `index`.
+void take(EffectiveModel::Entry& entry, const Node& normalization, std::size_t index, EffectiveModel::Folded folded,
+          Constants& constants) {
+  const std::string stem = entry.node.name + " with " + normalization.name;
   entry.node.outputs = {normalization.outputs.front()};
-  const std::string stem = linear.name + " with " + normalization.name;
   entry.node.inputs.resize(3);
   entry.node.inputs[1] = stem + ": weight";
   entry.node.inputs[2] = stem + ": bias";
+  entry.last = index;
   constants[entry.node.inputs[1]] = std::move(folded.weight);
   constants[entry.node.inputs[2]] = std::move(folded.bias);
-  return entry;
 }
 
-/// The BatchNormalization that alone reads `node`, an operator with weights.
-std::optional<std::size_t> normalization_behind(const model::Graph& graph, const model::Wiring& wiring,
-                                                const Node& node) {
+/// The node that alone reads what `node`, an operator with weights, makes.
+std::optional<std::size_t> sole_reader(const model::Wiring& wiring, const Node& node) {
   const bool weighted = node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm";
   if (!weighted || !node.domain.empty() || wiring.is_output(node.outputs.front())) {
     return std::nullopt;
   }
   const std::vector<std::size_t>& readers = wiring.consumers(node.outputs.front());
-  const bool normalized = readers.size() == 1 && graph.nodes[readers[0]].op_type == "BatchNormalization" &&
-                          graph.nodes[readers[0]].input(0) == node.outputs.front();
-  return normalized ? std::optional(readers[0]) : std::nullopt;
+  return readers.size() == 1 ? std::optional(readers[0]) : std::nullopt;
+}
+
+/// Output channels of the weight of a Conv, ConvTranspose or Gemm.
+std::size_t output_channels(const Node& node, const Tensor& weight) {
+  const core::Shape& shape = weight.shape();
+  if (node.op_type == "Gemm") {
+    return static_cast<std::size_t>(shape[node.int_or("transB", 0) != 0 ? 0 : 1]);
+  }
+  return static_cast<std::size_t>(node.op_type == "Conv" ? shape[0] : shape[1] * node.int_or("group", 1));
+}
+
+/// One value, or one for each of `channels` that lie along axis 1 of `rank`; nothing for what spans other axes.
+std::optional<std::vector<double>> channel_addend(const Tensor& addend, std::size_t channels, std::int64_t rank) {
+  if (!addend.is_real() || addend.rank() > rank) {
+    return std::nullopt;
+  }
+  std::vector<double> values = addend.to_reals();
+  if (values.size() == 1) {
+    values.resize(channels, values.front());
+    return values;
+  }
+  const std::int64_t axis = 1 - (rank - addend.rank());
+  const bool along_channels = axis >= 0 && addend.shape()[static_cast<std::size_t>(axis)] == addend.size();
+  return along_channels && values.size() == channels ? std::optional(values) : std::nullopt;
+}
+
+/// `linear` with the constant that `add` adds to it in its bias; nothing where that has no such form.
+std::optional<Node> with_addend(const Node& linear, const Node& add, Constants& constants) {
+  const std::size_t other = add.input(0) == linear.outputs.front() ? 1 : 0;
+  const TensorPtr weight = find(constants, linear.input(1)), addend = find(constants, add.input(other));
+  if (add.op_type != "Add" || weight == nullptr || addend == nullptr) {
+    return std::nullopt;
+  }
+  const std::size_t channels = output_channels(linear, *weight);
+  auto values = channel_addend(*addend, channels, weight->rank());
+  if (!values) {
+    return std::nullopt;
+  }
+  if (!linear.input(2).empty()) {
+    const TensorPtr old = find(constants, linear.input(2));
+    const auto own = old == nullptr || !old->is_real() ? std::nullopt : channel_bias(*old, channels);
+    if (!own) {
+      return std::nullopt;
+    }
+    for (std::size_t c = 0; c < channels; ++c) {
+      (*values)[c] += (*own)[c];
+    }
+  }
+  Node sum = linear;
+  sum.inputs.resize(3);
+  sum.inputs[kBias] = linear.name + " with " + add.name + ": bias";
+  sum.outputs = {add.outputs.front()};
+  const core::Shape shape{static_cast<std::int64_t>(channels)};
+  constants[sum.inputs[kBias]] = std::make_shared<const Tensor>(weight->type(), shape, *std::move(values));
+  return sum;
 }
 
 TensorPtr multiplied(const Tensor& tensor, double factor) {
@@ -161,6 +212,69 @@ void take_factors(Node& node, Constants& constants) {
   }
   node.attributes["alpha"] = 1.0;
   node.attributes["beta"] = 1.0;
+}
+
+/// The original's graph without the copies that the artifact has neither as nodes nor as tensors: they are left without
+/// inputs and outputs, and what read them reads their source. A graph output that is a copy becomes its source's own
+/// name.
+model::Graph past_copies(model::Graph graph, const ArtifactView& artifact) {
+  std::set<std::string> made, captured;
+  for (const Node& node : graph.nodes) {
+    made.insert(node.outputs.begin(), node.outputs.end());
+    const auto names = model::captured_names(node);
+    captured.insert(names.begin(), names.end());
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const bool copies = node.domain.empty() && (node.op_type == "Identity" || node.op_type == "Dropout");
+    if (!copies || node.outputs.size() != 1 || artifact.find_original(i) != nullptr) {
+      continue;
+    }
+    const std::string source = node.inputs.front(), copy = node.outputs.front();
+    const bool shows = graph.find_output(copy) != nullptr;
+    const std::string& vanished = shows ? source : copy;
+    const bool stays = captured.contains(vanished) || graph.find_output(vanished) != nullptr ||
+                       !made.contains(vanished) || !artifact.quantizers_of(vanished).empty();
+    if (stays) {
+      continue;
+    }
+    graph.nodes[i].inputs.clear();
+    graph.nodes[i].outputs.clear();
+    for (Node& other : graph.nodes) {
+      std::ranges::replace(other.inputs, vanished, shows ? copy : source);
+      std::ranges::replace(other.outputs, vanished, shows ? copy : source);
+    }
+  }
+  return graph;
+}
+
+/// A BatchNormalization or an Add of a constant that alone reads `entry` and is gone from the artifact became part of
+/// it. Returns the reader's index; nothing where it stays, or can't be part.
+std::optional<std::size_t> take_reader(EffectiveModel::Entry& entry, const ArtifactView& artifact,
+                                       const model::Graph& graph, const model::Wiring& wiring,
+                                       EffectiveModel& effective) {
+  const auto reader = sole_reader(wiring, entry.node);
+  if (!reader || artifact.find_original(*reader) != nullptr) {
+    return std::nullopt;
+  }
+  const Node& next = graph.nodes[*reader];
+  if (next.op_type == "BatchNormalization" && next.input(0) == entry.node.outputs.front()) {
+    auto folded = fold(entry.node, next, effective.constants);
+    if (!folded) {
+      return std::nullopt;
+    }
+    take(entry, next, *reader, *std::move(folded), effective.constants);
+    return reader;
+  }
+  // What isn't found again may have become anything.
+  auto sum = artifact.find_original(entry.original) == nullptr ? std::nullopt
+                                                               : with_addend(entry.node, next, effective.constants);
+  if (!sum) {
+    return std::nullopt;
+  }
+  entry.node = *std::move(sum);
+  entry.last = *reader;
+  return reader;
 }
 
 }  // namespace
@@ -196,16 +310,19 @@ std::int64_t EffectiveModel::opset(const std::string& domain) const {
   return found == original->opsets.end() ? 1 : found->second;
 }
 
-EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact, std::optional<bool> folds) {
+EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
+                               const FoldsNormalization& folds) {
   EffectiveModel effective;
   effective.original = &original;
   effective.constants = constants_of(original.graph);
-  const model::Wiring wiring(original.graph);
-  std::set<std::size_t> gone;                       // BatchNormalizations that are part of the operator before
+  const model::Graph graph = artifact == nullptr ? original.graph : past_copies(original.graph, *artifact);
+  const model::Wiring wiring(graph);
+  std::set<std::size_t> gone;                       // what is part of the operator before
   std::map<std::size_t, std::size_t> open_entries;  // those that may be: the entry of that operator
-  for (std::size_t i = 0; i < original.graph.nodes.size(); ++i) {
-    const Node& node = original.graph.nodes[i];
-    if (gone.contains(i)) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const bool copy = node.outputs.empty() && !original.graph.nodes[i].outputs.empty();
+    if (copy || gone.contains(i)) {
       continue;
     }
     EffectiveModel::Entry entry{node, i, i, {}, {}};
@@ -213,22 +330,28 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
     if (const auto open = open_entries.find(i); open != open_entries.end()) {
       entry.maybe_folded_into = open->second;
     }
-    const auto behind = normalization_behind(original.graph, wiring, node);
-    const bool stated = folds.has_value() && (!*folds || node.op_type == "Conv");
-    const bool separate =
-        artifact != nullptr ? behind && artifact->find_original(*behind) != nullptr : stated && !*folds;
-    if (behind && !separate) {
-      const Node& normalization = original.graph.nodes[*behind];
-      if (auto constants = fold(entry.node, normalization, effective.constants)) {
-        if (artifact != nullptr || stated) {
-          entry = folded_entry(entry.node, normalization, *std::move(constants), effective.constants);
-          entry.original = i;
-          entry.last = *behind;
-          gone.insert(*behind);
-        } else {
-          entry.maybe_folded = std::move(constants);
-          open_entries[*behind] = effective.entries.size();
-        }
+    if (artifact != nullptr) {
+      while (const auto taken = take_reader(entry, *artifact, graph, wiring, effective)) gone.insert(*taken);
+    } else {
+      Node sum = entry.node;  // with the constants that are added to it
+      std::optional<std::size_t> behind = sole_reader(wiring, sum);
+      bool direct = true;
+      while (behind && graph.nodes[*behind].op_type == "Add") {
+        auto longer = with_addend(sum, graph.nodes[*behind], effective.constants);
+        direct = false;
+        if (longer) sum = *std::move(longer);
+        behind = longer ? sole_reader(wiring, sum) : std::nullopt;
+      }
+      const bool normalized = behind && graph.nodes[*behind].op_type == "BatchNormalization" &&
+                              graph.nodes[*behind].input(0) == sum.outputs.front();
+      const std::optional<bool> known = normalized && folds ? folds(graph.nodes[*behind]) : std::nullopt;
+      auto folded = !normalized || known == false ? std::nullopt : fold(sum, graph.nodes[*behind], effective.constants);
+      if (folded && known && direct && node.op_type == "Conv") {
+        take(entry, graph.nodes[*behind], *behind, *std::move(folded), effective.constants);
+        gone.insert(*behind);
+      } else if (folded) {
+        entry.maybe_folded = std::move(folded);
+        open_entries[*behind] = effective.entries.size();
       }
     }
     effective.entries.push_back(std::move(entry));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,8 +28,8 @@ struct WeightSlots {
 [[nodiscard]] std::optional<WeightSlots> weight_slots(
     const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
 
-/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization into the operator with
-/// weights before it where the converter did that.
+/// The original with Gemm's alpha and beta folded into its constants, and BatchNormalization and constants that are
+/// added into the operator with weights before them where the converter did that; without the copies that it took out.
 struct EffectiveModel {
   /// Weight and bias with a BatchNormalization in them.
   struct Folded {
@@ -38,7 +39,7 @@ struct EffectiveModel {
   struct Entry {
     model::Node node;
     std::size_t original = 0;  ///< index in the original's graph (of the convolution, for a folded pair)
-    std::size_t last = 0;      ///< index of the node whose output it makes (the BatchNormalization)
+    std::size_t last = 0;      ///< index of the node whose output it makes (the BatchNormalization, the Add)
     /// Of a weighted operator: what a BatchNormalization behind it would make of its constants, where nobody knows
     /// whether the converter folded it. Of that BatchNormalization: the weighted operator's entry.
     std::optional<Folded> maybe_folded;
@@ -51,9 +52,13 @@ struct EffectiveModel {
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
 };
 
-/// `artifact` may be null: then `folds` says what the policy states. That is a statement about Conv: which other
-/// operators a converter folds into differs too much to be taken for stated.
+/// What the converter is known to do with a BatchNormalization behind an operator with weights: fold it, or not.
+using FoldsNormalization = std::function<std::optional<bool>(const model::Node& normalization)>;
+
+/// `artifact` may be null: then `folds`, where it is given, says what the policy states and what is asked for. That a
+/// policy folds is a statement about Conv: which other operators a converter folds into differs too much to be taken for
+/// stated.
 [[nodiscard]] EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
-                                             std::optional<bool> folds);
+                                             const FoldsNormalization& folds = nullptr);
 
 }  // namespace assay::judge

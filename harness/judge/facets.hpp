@@ -40,6 +40,8 @@ struct Demand {
   bool stated = false;  ///< by the case or the options; otherwise the default for weighted operators
 };
 [[nodiscard]] std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node);
+/// It is asked for in a float type.
+[[nodiscard]] bool asked_in_float(const Evidence& evidence, const model::Node& node);
 
 /// True where `pattern` (ECMAScript, ignoring case) is found in `text`; nothing for a malformed pattern.
 [[nodiscard]] std::optional<bool> matches(const std::string& pattern, const std::string& text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "harness/judge/facets.hpp"
 #include "harness/judge/noise.hpp"
@@ -23,6 +24,13 @@ bool is_weighted(const Node& node) {
   return node.domain.empty() && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
 }
 
+/// Every data operand is codes. A constant slope of PRelu may stay as it is: then the operator is a table for each
+/// slope.
+bool reads_codes(const ArtifactNode& node) {
+  const bool table = node.op == "PRelu" && node.inputs.size() == 2 && node.inputs[1].constant_values != nullptr;
+  return node.qoperator || node.quantized_inputs || node.fused || (table && node.inputs[0].quantized());
+}
+
 std::string missing_scales(const ArtifactNode& node) {
   std::vector<std::string> missing;
   const std::size_t data = data_input_count(node.op, node.inputs.size());
@@ -41,6 +49,13 @@ class PrecisionCheck {
     // A model that is quantized already says itself what runs in INT8.
     given_ = std::ranges::any_of(evidence_.model->graph.nodes,
                                  [](const Node& node) { return node.op_type == "QuantizeLinear"; });
+    for (const model::ValueInfo& input : evidence_.model->graph.inputs) varying_.insert(input.name);
+    for (const Node& node : evidence_.model->graph.nodes) {
+      const auto varies = [&](const std::string& input) { return varying_.contains(input); };
+      const bool follows =
+          std::ranges::any_of(node.inputs, varies) || std::ranges::any_of(model::captured_names(node), varies);
+      if (follows) varying_.insert(node.outputs.begin(), node.outputs.end());
+    }
   }
 
   PrecisionFindings run() {
@@ -54,7 +69,20 @@ class PrecisionCheck {
   }
 
  private:
+  /// Shapes, indices and masks have no precision.
+  bool computes_real_data(const Node& node) const {
+    if (context_.reference.empty() || context_.reference.front() == nullptr) return true;
+    const core::TensorMap& tensors = *context_.reference.front();
+    return std::ranges::any_of(node.outputs, [&](const std::string& output) {
+      const auto found = tensors.find(output);
+      return found == tensors.end() ? !output.empty() : found->second.is_real();
+    });
+  }
+
   std::optional<Demand> demand_of(const Node& node) const {
+    // What is made of constants alone is a constant itself.
+    const bool data = std::ranges::any_of(node.outputs, [&](const auto& output) { return varying_.contains(output); });
+    if (!data || !computes_real_data(node)) return std::nullopt;
     auto demand = demanded_precision(evidence_, node);
     if (!demand || demand->stated) return demand;
     const bool weights =
@@ -93,7 +121,7 @@ class PrecisionCheck {
       if (map != nullptr && map->got != "int8") {
         in_float(fmt::format("node \"{}\" ({}): expected int8{}, actual {} by the converter's precision map", node.name,
                              node.op_type, allowed ? " (allowed)" : "", map->got));
-      } else if (made != nullptr && !made->qoperator && !made->quantized_inputs && !made->fused) {
+      } else if (made != nullptr && !reads_codes(*made)) {
         in_float(fmt::format("node \"{}\" ({}): expected int8, but {} in the artifact{}", node.name, node.op_type,
                              missing_scales(*made), map != nullptr ? ", though the precision map says int8" : ""));
       }
@@ -140,6 +168,7 @@ class PrecisionCheck {
   const LayerContext& context_;
   const Evidence& evidence_;
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  std::set<std::string> varying_;  ///< tensors that depend on a graph input
   PrecisionFindings out_;
   bool given_ = false, demanded_ = false, required_ = false, mixed_ = false;
 };
@@ -156,6 +185,11 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const Node& n
   }
   if (is_weighted(node)) return Demand{"int8", false};
   return std::nullopt;
+}
+
+bool asked_in_float(const Evidence& evidence, const Node& node) {
+  const auto demand = demanded_precision(evidence, node);
+  return demand && demand->precision != "int8" && demand->precision != "int8?";
 }
 
 PrecisionFindings check_precision(const LayerContext& context) { return PrecisionCheck(context).run(); }

@@ -31,7 +31,12 @@ TensorPtr nearest(const TensorPtr& values, const QuantParams& params) {
     const std::span<std::int64_t> run = std::span(codes).subspan(first, length);
     reference::quantize(out.subspan(first, length), scale, zero_point, params.type, run);
     for (std::size_t i = first; i < first + length; ++i) {
-      if (!std::isnan(out[i])) out[i] = reference::dequantize(codes[i], scale, zero_point);
+      if (std::isnan(out[i])) continue;
+      // Means of two codes lie at ties, from which float64's own rounding must not move them.
+      const double steps = out[i] / scale, middle = std::floor(steps) + 0.5;
+      const bool tie = std::fabs(steps - middle) <= 0x1p-40 * std::fabs(middle);
+      const std::int64_t code = tie ? reference::quantize(middle, 1, zero_point, params.type) : codes[i];
+      out[i] = reference::dequantize(code, scale, zero_point);
     }
   });
   return std::make_shared<const Tensor>(std::move(result));

@@ -160,7 +160,7 @@ class ErrorPass {
     if (node.op_type == "Conv") return 0;
     if (node.op_type == "ConvTranspose") return 1;
     if (node.op_type == "Gemm") return node.int_or("transB", 0) != 0 ? 0 : 1;
-    return std::max<std::int64_t>(rank - 1, 0);
+    return rank < 2 ? rank : rank - 1;  // a vector is summed over
   }
 
   double linear(const Node& node, double size) const {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "harness/judge/artifact_walk.hpp"
+#include "harness/judge/enclosure_rules.hpp"
+#include "harness/judge/facets.hpp"
 
 namespace assay::judge {
 namespace {
@@ -60,7 +62,11 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
 
 QuantizationPlan::QuantizationPlan(const LayerContext& context)
     : context_(context),
-      model_(effective_model(*context.evidence.model, context.artifact, context.evidence.converter.policy.folds_bn)),
+      model_(effective_model(*context.evidence.model, context.artifact,
+                             [&](const Node& normalization) -> std::optional<bool> {
+                               if (asked_in_float(context.evidence, normalization)) return false;
+                               return context.evidence.converter.policy.folds_bn;
+                             })),
       granted_(context) {
   if (context_.artifact != nullptr) {
     collect_artifact_roundings();
@@ -70,6 +76,9 @@ QuantizationPlan::QuantizationPlan(const LayerContext& context)
   constants_.resize(model_.entries.size());
   for (std::size_t i = 0; i < model_.entries.size(); ++i) {
     collect_constants(i);
+    const bool lacks =
+        context_.artifact != nullptr && context_.artifact->find_original(model_.entries[i].original) == nullptr;
+    if (lacks) compute_constants(i);
   }
 }
 
@@ -152,11 +161,44 @@ std::string QuantizationPlan::codes_read(std::size_t entry, std::size_t index) c
   return made->inputs[index].codes;
 }
 
+/// What a node that the artifact lacks makes of constants alone: the converter computed it, in float.
+void QuantizationPlan::compute_constants(std::size_t index) {
+  const Node& node = model_.entries[index].node;
+  std::vector<const Enclosure*> inputs;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto constant = constants_[index].inputs.find(i);
+    const bool known = constant != constants_[index].inputs.end();
+    if (!known && !node.inputs[i].empty()) {
+      return;
+    }
+    inputs.push_back(known ? &constant->second : nullptr);
+  }
+  if (!model::captured_names(node).empty()) {
+    return;
+  }
+  auto outputs = enclose_node(node, model_.opset(node.domain), inputs, Arithmetic{.float_unit = kFloatUnit});
+  for (std::size_t i = 0; outputs && i < std::min(node.outputs.size(), outputs->size()); ++i) {
+    if ((*outputs)[i].centre->is_real()) {
+      computed_[node.outputs[i]] = std::move((*outputs)[i]);
+    }
+  }
+}
+
 void QuantizationPlan::collect_constants(std::size_t index) {
   const EffectiveModel::Entry& entry = model_.entries[index];
   const ArtifactNode* made = context_.artifact == nullptr ? nullptr : context_.artifact->find_original(entry.original);
   const bool may_quantize = made != nullptr || (context_.artifact == nullptr && !runs_in_float(entry));
   for (std::size_t i = 0; i < entry.node.inputs.size(); ++i) {
+    const QuantParams* own =
+        made != nullptr && i < made->inputs.size() && made->inputs[i].params ? &*made->inputs[i].params : nullptr;
+    if (const auto computed = computed_.find(entry.node.inputs[i]); computed != computed_.end()) {
+      Enclosure& value = constants_[index].inputs[i] = computed->second;
+      if (own != nullptr) {
+        value = rounded_constant(computed->second.centre, *own);
+        rules::widen(value, radius_of(computed->second));
+      }
+      continue;
+    }
     const auto found = model_.constants.find(entry.node.inputs[i]);
     if (found == model_.constants.end()) {
       continue;
@@ -164,8 +206,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
     Enclosure value = exact_enclosure(found->second);
     // A constant operand of Add, Concat … : half a step of its own quantization.
     const bool real = found->second->is_real();
-    if (real && made != nullptr && i < made->inputs.size() && made->inputs[i].params) {
-      value = rounded_constant(found->second, *made->inputs[i].params);
+    if (real && own != nullptr) {
+      value = rounded_constant(found->second, *own);
     } else if (real && may_quantize && context_.artifact == nullptr && !only_moves(entry.node) &&
                i < data_input_count(entry.node.op_type, entry.node.inputs.size()) && found->second->size() > 0) {
       // Data alone: the scales of a Resize or the statistics of a BatchNormalization are nothing to quantize.

@@ -45,6 +45,7 @@ class QuantizationPlan {
   void collect_artifact_roundings();
   void assume_roundings();
   void collect_constants(std::size_t entry);
+  void compute_constants(std::size_t entry);
   void grant_split_bias(std::size_t entry, const ArtifactNode* made);
   void grant_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
   void grant_folded(std::size_t entry, const WeightSlots& slots);
@@ -57,6 +58,7 @@ class QuantizationPlan {
   GrantedParams granted_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
   std::vector<NodeConstants> constants_;
+  std::map<std::string, Enclosure, std::less<>> computed_;  ///< tensors that the converter computed from constants
   std::map<std::size_t, Enclosure> folded_bias_;  ///< by entry of a BatchNormalization that may be folded
   bool has_inner_ = false;
 };

@@ -95,13 +95,17 @@ TEST(Plan, ANodesNameWinsOverItsOperatorTypeAndThatOverAll) {
 }
 
 TEST(Plan, AFoldedNodesNameStillCounts) {
+  const auto model = make_model(
+      "agraph (float[1,2,4,3] x) => (float[1,3,4,3] y) {\n c = Conv (x, w)\n"
+      " y = BatchNormalization (c, g, g, g, g)\n}",
+      {{"w", drawn({3, 2, 1, 1}, 1)}, {"g", floats({3}, {1, 2, 3})}});
   converters::Options options;
-  options.precision = {{"y", "fp32"}};
-  const auto state = planned(make_model("agraph (float[1,2,4,3] x) => (float[1,3,4,3] y) {\n c = Conv (x, w)\n"
-                                        " y = BatchNormalization (c, g, g, g, g)\n}",
-                                        {{"w", drawn({3, 2, 1, 1}, 1)}, {"g", floats({3}, {1, 2, 3})}}),
-                             options);
-  EXPECT_EQ(plan_of(state, "c").form, Form::fp32);
+  options.precision = {{"y", "int8"}};
+  EXPECT_TRUE(plan_of(planned(model, options), "c").required);
+  options.precision = {{"y", "fp32"}};  // not folded
+  const auto state = planned(model, options);
+  EXPECT_EQ(plan_of(state, "c").form, Form::int8);
+  EXPECT_EQ(plan_of(state, "y").form, Form::fp32);
 }
 
 TEST(Plan, RefusesByNameWhatCannotBeInt8WhereItIsDemanded) {

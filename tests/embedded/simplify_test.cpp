@@ -131,6 +131,20 @@ TEST(FoldChannelAddends, MakesAConstantPerChannelTheBias) {
   }
 }
 
+TEST(FoldChannelAddends, LeavesWhatIsAskedForInFloat) {
+  const auto model = make_model(R"(agraph (float[1,2,3,3] x) => (float[1,2,3,3] y) {
+      c = Conv (x, w)
+      y = Add (c, a)
+    })",
+                                {{"w", drawn({2, 2, 1, 1}, 1)}, {"a", drawn({2, 1, 1}, 2)}});
+  for (const char* key : {"Add", "y", "*"}) {
+    auto state = state_of(model, make_feed(model, 1));
+    state.options.precision = {{key, "fp32"}};
+    ASSERT_TRUE(run_until(state, "simplify"));
+    EXPECT_THAT(ops(state), ElementsAre("Conv", "Add")) << key;
+  }
+}
+
 TEST(FoldChannelAddends, LeavesWhatIsNotOneValuePerChannel) {
   for (const core::Shape& shape : std::vector<core::Shape>{{3}, {1, 1, 1, 3}, {2, 3, 1, 1}, {1, 3, 4, 3}, {1}}) {
     const auto state =
@@ -161,6 +175,31 @@ TEST(FoldConstants, ComputesWhatDependsOnConstantsOnly) {
                                            {{"a", ints({1}, {3})}, {"b", ints({1}, {2})}}));
   EXPECT_THAT(ops(state), ElementsAre("Reshape"));
   EXPECT_FALSE(state.computed_by.contains("s"));
+  expect_same_function(state);
+}
+
+TEST(FoldConstants, GivesReadersOfAConstantOutputAConstant) {
+  const auto model = make_model(R"(agraph (float[2,3] x) => (float[2,4] y, float[3,4] v) {
+      v = Transpose <perm=[1,0]> (w)
+      y = MatMul (x, v)
+    })",
+                                {{"w", drawn({4, 3}, 1)}});
+  const auto state = simplified(model);
+  ASSERT_THAT(ops(state), ElementsAre("Transpose", "MatMul"));
+  EXPECT_NE(state.model.graph.initializer(state.model.graph.nodes[1].inputs[1]), nullptr);
+  expect_same_function(state);
+}
+
+TEST(FoldConstants, GivesReadersOfAnOutputBesideAConstantOneAConstantToo) {
+  const auto state = simplified(make_model(R"(agraph (float[1,3] x) => (float[1,3] y, float[1,3] a) {
+      a, b = Split <axis=0> (w)
+      y = Add (x, b)
+    })",
+                                           {{"w", drawn({2, 3}, 1)}}));
+  ASSERT_THAT(ops(state), ElementsAre("Split", "Add"));
+  const auto& graph = state.model.graph;
+  EXPECT_NE(graph.initializer(graph.nodes[1].inputs[1]), nullptr);
+  EXPECT_EQ(graph.initializer("b"), nullptr) << "the Split still makes it";
   expect_same_function(state);
 }
 
@@ -208,6 +247,20 @@ TEST(RecognizeHardSwish, KeepsAPatternThatSomebodyElseReads) {
     })",
                                            {}));
   EXPECT_THAT(ops(state), ElementsAre("HardSigmoid", "Mul"));
+}
+
+TEST(RecognizeHardSwish, KeepsWhatIsAskedForInFloat) {
+  const auto model = make_model(R"(agraph (float[2,3] x) => (float[2,3] y) {
+      h = HardSigmoid <alpha=0.16666667, beta=0.5> (x)
+      y = Mul (x, h)
+    })",
+                                {});
+  for (const char* key : {"Mul", "h"}) {
+    auto state = state_of(model, make_feed(model, 1));
+    state.options.precision = {{key, "fp32"}};
+    ASSERT_TRUE(run_until(state, "simplify"));
+    EXPECT_THAT(ops(state), ElementsAre("HardSigmoid", "Mul")) << key;
+  }
 }
 
 TEST(RecognizeHardSwish, KeepsAnotherSlope) {

@@ -301,6 +301,18 @@ TEST(IntegerResize, LinearWeighsCodes) {
   EXPECT_THAT(codes_of(g.model(), {{"x", floats({1, 1, 2}, {0, 10})}}, "y_q"), ElementsAre(0, 5, 15, 20));
 }
 
+TEST(IntegerResize, ASizeThatIsAskedForIsExact) {
+  // 15 of 11: position 7 lies at 7 * 10 / 14 = 5, though 15 / 11 * 11 isn't 15.
+  GraphMaker g;
+  const auto x = g.input("x", {11}, 1, 0);
+  g.initializer("sizes", int64s({1}, {15}));
+  g.node("Resize", {x, "", "", "sizes"}, "y",
+         {{"coordinate_transformation_mode", std::string("align_corners")}, {"nearest_mode", std::string("ceil")}});
+  g.quantized_output("y", 1, 0);
+  EXPECT_THAT(codes_of(g.model(), {{"x", floats({11}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}}, "y_q"),
+              ElementsAre(0, 1, 2, 3, 3, 4, 5, 5, 6, 7, 8, 8, 9, 10, 10));
+}
+
 TEST(IntegerSplit, EachPartHasItsOwnParameters) {
   GraphMaker g;
   const auto x = g.input("x", {4}, 1, 0);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "harness/fuzz/motifs.hpp"
 #include "harness/fuzz/rows.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "reference/infer.hpp"
@@ -90,6 +91,37 @@ TEST(Generate, EveryRowDrawsItsOperatorByItself) {
   }
 }
 
+TEST(Generate, EveryMotifFitsAtEveryOpset) {
+  for (const Motif& motif : motifs()) {
+    std::set<std::int64_t> opsets;
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+      Draft draft{core::Rng(seed)};
+      const core::Status drawn = motif.draw(draft);
+      if (!drawn) {
+        ASSERT_EQ(drawn.error().kind, core::ErrorKind::invalid_data) << motif.name << ": " << drawn.error().message;
+        continue;
+      }
+      opsets.insert(draft.opset());
+      EXPECT_LE(draft.graph().nodes.size(), 4U) << motif.name;
+      for (const model::Node& node : draft.graph().nodes) {
+        EXPECT_THAT(motif.operators, testing::Contains(node.op_type)) << motif.name;
+      }
+      draft.finish();
+      for (const model::ValueInfo& output : draft.graph().outputs) EXPECT_TRUE(output.shape) << motif.name;
+      for (const model::Node& node : draft.graph().nodes) {
+        for (const auto& [key, value] : node.attributes) {
+          const auto* number = std::get_if<double>(&value);
+          if (number != nullptr) {
+            EXPECT_EQ(*number, static_cast<double>(static_cast<float>(*number))) << "as a file has it";
+          }
+        }
+      }
+    }
+    EXPECT_EQ(opsets.size(), 7U) << motif.name;
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(motifs(), std::less<>(), &Motif::name));
+}
+
 TEST(Generate, RowsStandInOrderOnce) {
   EXPECT_TRUE(std::ranges::is_sorted(rows(), std::less<>(), &Row::op));
   EXPECT_EQ(std::ranges::adjacent_find(rows(), std::equal_to<>(), &Row::op), rows().end());
@@ -113,6 +145,22 @@ TEST(Generate, OptionsTakeTurnsOrAreThoseAskedFor) {
   const auto made = sample(asked, 5);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made->options_json, R"({"method":"entropy"})");
+}
+
+TEST(Generate, AFreeBatchIsFedAnotherExtentNowAndThen) {
+  int free = 0, larger = 0;
+  for (std::uint64_t index = 0; index < 600; ++index) {
+    const auto made = sample(whole_plan(), index);
+    if (!made) continue;
+    const localize::Candidate& candidate = made->candidate;
+    const model::ValueInfo& input = candidate.model.graph.inputs.front();
+    if (!input.shape || input.shape->empty() || input.shape->front().value) continue;
+    ++free;
+    const core::Shape& calibrated = candidate.calibration.front().at(input.name).shape();
+    if (candidate.inputs.back().at(input.name).shape() != calibrated) ++larger;
+  }
+  EXPECT_GT(free, 10);
+  EXPECT_GT(larger, 5);
 }
 
 }  // namespace

@@ -176,6 +176,31 @@ TEST(AuditNormalizations, ABiasKeepsAtLeastEightBits) {
   EXPECT_THAT(faults(0.32), ElementsAre("bias b"));
 }
 
+TEST(AuditWeights, AWeightThatTheGraphComputesHasFloat32sError) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { w = Gemm(far, one, back) y = Gemm<transB=1>(x, w, b) }";
+  std::vector<double> far = gemm.weights.at("w").to_reals();
+  for (double& value : far) value += 1024;
+  gemm.weights["far"] = reals({2, 3}, far);
+  gemm.weights["one"] = reals({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1});
+  gemm.weights["back"] = reals({1}, {-1024});
+  const core::TensorMap computed{{"w", gemm.weights.at("w")}};
+  gemm.weights.erase("w");
+  const std::vector<double> scales = gemm.constants.at("ws").to_reals();
+  const auto faults = [&](double off) {
+    const double first = float32(scales[0] * (1 + off)), x = gemm.constants.at("xs").as_real(0);
+    gemm.constants["ws"] = reals({2}, {first, scales[1]});
+    gemm.constants["bs"] = reals({2}, {float32(x * first), float32(x * scales[1])});
+    LayerContext context = gemm.context();
+    context.reference = {std::make_shared<const core::TensorMap>(computed)};
+    Judgement out;
+    return brief(audit_parameters(context, *gemm.calibration, out));
+  };
+  EXPECT_THAT(faults(0), IsEmpty());
+  EXPECT_THAT(faults(1e-6), IsEmpty());
+  EXPECT_THAT(faults(1e-2), ::testing::Contains("scale w"));
+}
+
 TEST(AuditPolicy, AStatedFoldingLeavesNoBatchNormalization) {
   GemmCase conv;
   conv.original_text =

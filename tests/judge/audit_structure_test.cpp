@@ -54,6 +54,9 @@ TEST(AuditStructure, ANarrowConcatIsWeighedByItsErrorUnderOtherMethods) {
   EXPECT_TRUE(findings[0].amber);
   EXPECT_EQ(findings[0].tensor, "y");
   EXPECT_THAT(findings[0].message, HasSubstr("is narrower than branch \"b\""));
+  concat.evidence.options.precision = {{"y", "fp32"}};
+  EXPECT_THAT(concat.audit(), IsEmpty()) << "nothing is requantized";
+  concat.evidence.options.precision.clear();
 
   // Typical data of which half lies beyond the output's range.
   LayerContext context = concat.context();

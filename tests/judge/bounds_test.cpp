@@ -157,6 +157,74 @@ TEST(Bounds, NotANumberIsOutsideEveryLimit) {
   EXPECT_EQ(findings[0].facet, Facet::nan);
 }
 
+/// The artifact as the reference executes it.
+std::vector<Finding> bounds_of(const std::string& original, const std::map<std::string, Tensor>& weights,
+                               const std::string& artifact, const std::map<std::string, Tensor>& constants,
+                               const core::TensorMap& inputs, const std::function<void(Judged&)>& change = nullptr) {
+  Judged judged(parse(original, weights), parse(artifact, constants));
+  judged.add("typical", inputs, reference::execute(*judged.artifact, inputs).value());
+  judged.calibrate();
+  if (change) change(judged);
+  return judged.bounds();
+}
+
+TEST(Bounds, AConstantThatWasComputedAndQuantizedIsHalfAStepOff) {
+  const double scale = float32(std::exp(1.0) / 127);
+  const std::map<std::string, Tensor> weights{{"c", reals({2}, {std::log(63.45 * scale), 1})}};
+  const auto findings = [&](std::int64_t code) {
+    return bounds_of("g (float[2] x) => (float[2] y) { k = Exp(c) y = Mul(x, k) }", weights,
+                     "a (float[2] x) => (float[2] y) { xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z)"
+                     " kd = DequantizeLinear(kq, ks, z) y = Mul(xd, kd) }",
+                     {{"xs", Tensor::scalar(DType::float32, float32(1.0 / 127))},
+                      {"ks", Tensor::scalar(DType::float32, scale)},
+                      {"z", codes(DType::int8, {}, {0})},
+                      {"kq", codes(DType::int8, {2}, {code, 127})}},
+                     {{"x", reals({2}, {1, -1})}});
+  };
+  EXPECT_THAT(findings(63), IsEmpty());
+  EXPECT_EQ(findings(62).size(), 1U);
+}
+
+TEST(Bounds, AConstantThatWasComputedInFloatHasFloat32sError) {
+  const double a = float32(0.71), b = float32(0.0537), c = float32(0.7636);
+  const std::string text = "(float[1] x) => (float[1] y, float[1] v) { ";
+  const auto findings = [&](double off) {
+    return bounds_of(
+        "g " + text + "s = Add(a, b) v = Sub(c, s) y = Relu(x) }",
+        {{"a", reals({1}, {a})}, {"b", reals({1}, {b})}, {"c", reals({1}, {c})}},
+        "a " + text + "v = Sub(c, s) xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z) y = Relu(xd) }",
+        {{"s", reals({1}, {float32(a + b) + off})},
+         {"c", reals({1}, {c})},
+         {"xs", Tensor::scalar(DType::float32, float32(1.0 / 127))},
+         {"z", codes(DType::int8, {}, {0})}},
+        {{"x", reals({1}, {1})}});
+  };
+  ASSERT_NE(float32(a + b), a + b);
+  EXPECT_THAT(findings(0), IsEmpty());
+  EXPECT_EQ(findings(0x1p-20).size(), 1U);
+}
+
+TEST(Bounds, WhatIsRoundedForAnotherReaderBehindAReshapeStillMayBeReadAsItIs) {
+  const double scale = float32(4.0 / 255), step = float32(std::exp(4.0) / 255);
+  const auto findings = bounds_of(
+      "g (float[1,1,2] x) => (float[1,1,2] y, float[1,1,2] s) { y = Exp(x) s = Softmax<axis=2>(x) }", {},
+      "a (float[1,1,2] x) => (float[1,1,2] y, float[1,1,2] s) { e = Exp(x) yq = QuantizeLinear(e, ys, z)"
+      " y = DequantizeLinear(yq, ys, z) f = Flatten(x) fq = QuantizeLinear(f, xs, z) fd = DequantizeLinear(fq, xs, z)"
+      " g = Softmax<axis=1>(fd) s = Reshape(g, shape) }",
+      {{"xs", Tensor::scalar(DType::float32, scale)},
+       {"ys", Tensor::scalar(DType::float32, step)},
+       {"z", codes(DType::uint8, {}, {0})},
+       {"shape", codes(DType::int64, {3}, {1, 1, 2})}},
+      {{"x", reals({1, 1, 2}, {-1.26, 4})}},
+      [&](Judged& judged) {  // calibrated from 0 on
+        judged.evidence.options.activation = DType::uint8;
+        judged.ranges["x"].low = 0;
+        judged.audited["x"] = {{scale}, {0}, DType::uint8, std::nullopt};
+        judged.audited["y"] = {{step}, {0}, DType::uint8, std::nullopt};
+      });
+  EXPECT_THAT(findings, IsEmpty());
+}
+
 TEST(NoiseRatio, TellsFloatFromQuantized) {
   core::Rng rng(5);
   ConvLayer layer;

@@ -391,6 +391,66 @@ TEST(Precision, Int8WhereFloatWasAskedFails) {
   EXPECT_EQ(out.facet, Facet::precision);
 }
 
+/// The Gemm beside `line`, which makes the output `output` and stays as it is in the artifact.
+Judgement judge_beside(const std::string& output, const std::string& line, const std::string& asked_in_int8) {
+  Bench bench;
+  for (std::string* text : {&bench.original_text, &bench.artifact_text}) {
+    text->replace(text->find("y) {"), 4, "y, " + output + ") {");
+    text->replace(text->rfind('}'), 1, line + " }");
+  }
+  bench.constants["k"] = bench.weights["k"] = reals({3, 2}, {0.3, -0.7, 0.1, 0.9, -0.2, 0.6});
+  bench.constants["w"] = bench.weights["w"];
+  bench.execute();
+  if (!asked_in_int8.empty()) bench.evidence.options.precision[asked_in_int8] = "int8";
+  return bench.run();
+}
+
+TEST(Precision, ShapesAndIndicesHaveNone) {
+  const Judgement out = judge_beside("int64[2] n", "n = Shape(x)", "n");
+  EXPECT_EQ(out.verdict, Verdict::pass) << out.reason;
+}
+
+TEST(Precision, AProductOfConstantsNeedNotRunInInt8) {
+  const Judgement out = judge_beside("float[2,2] v", "v = MatMul(w, k)", "");
+  EXPECT_EQ(out.verdict, Verdict::pass) << out.reason;
+  EXPECT_EQ(judge_beside("float[2,2] v", "v = MatMul(x, k)", "").verdict, Verdict::not_quantized);
+  const Judgement asked = judge_beside("float[2,3] v", "v = Transpose(k)", "Transpose");
+  EXPECT_EQ(asked.verdict, Verdict::pass) << asked.reason;
+}
+
+TEST(Precision, AConstantSlopeOfPReluMayStayInFloat) {
+  for (const bool quantized : {true, false}) {
+    Bench bench;
+    bench.original_text.replace(bench.original_text.find("y) {"), 4, "y, float[2,3] p) { p = PRelu(x, k)");
+    bench.artifact_text.replace(bench.artifact_text.find("y) {"), 4, "y, float[2,3] p) {");
+    bench.artifact_text.replace(bench.artifact_text.rfind('}'), 1,
+                                std::string(" p_float = PRelu(") + (quantized ? "xd" : "x") +
+                                    ", k) pq = QuantizeLinear(p_float, ps, pz) p = DequantizeLinear(pq, ps, pz) }");
+    bench.weights["k"] = bench.constants["k"] = reals({3}, {0.25, 0.5, 0.75});
+    bench.set_scalar("ps", 3.75 / 255);  // from -0.75 to 3
+    bench.constants["pz"] = codes(core::DType::int8, {}, {-77});
+    bench.evidence.options.precision["PRelu"] = "int8";
+    bench.execute();
+    const Judgement out = bench.run();
+    EXPECT_EQ(out.verdict, quantized ? Verdict::pass : Verdict::not_quantized) << out.reason;
+  }
+}
+
+TEST(Judge, AConstantThatTheArtifactComputesInFloatHasFloat32sError) {
+  for (const double steps : {0.0, 1.0, 20.0}) {
+    Bench bench;
+    for (std::string* text : {&bench.original_text, &bench.artifact_text}) {
+      text->replace(text->find("y) {"), 4, "y, float[2,2] v) { v = MatMul(w, k)");
+    }
+    bench.constants["k"] = bench.weights["k"] = reals({3, 2}, {0.3, -0.7, 0.1, 0.9, -0.2, 0.6});
+    bench.constants["w"] = bench.weights["w"];
+    double& first = bench.execute().outputs["v"].reals()[0];  // 1.3, whose last place is 2^-23
+    first += steps * 0x1p-23;
+    const Judgement out = bench.run();
+    EXPECT_EQ(out.verdict, steps > 1 ? Verdict::fail : Verdict::pass) << steps << ": " << out.reason;
+  }
+}
+
 TEST(Trust, ZeroOutputsProveNothing) {
   Bench bench;
   bench.weights["w"] = reals({2, 3}, {0, 0, 0, 0, 0, 0});

@@ -215,5 +215,20 @@ TEST(ForwardError, CoversFloat32ExecutionOfRandomChains) {
   EXPECT_EQ(compared, 120);
 }
 
+TEST(ForwardError, AVectorIsSummedOver) {
+  constexpr std::int64_t kTerms = 195;
+  core::Rng rng(5);
+  std::vector<double> x(kTerms), w(kTerms);
+  double products = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = float32(rng.normal());
+    w[i] = float32(rng.normal());
+    products += std::abs(x[i] * w[i]);
+  }
+  const Ranges ranges("g (float[1,195] x) => (float[1] y) { y = MatMul(x, w) }", {{"x", reals({1, kTerms}, x)}}, {},
+                      {{"w", reals({kTerms}, w)}});
+  EXPECT_GE(ranges.calibration->ranges.at("y").slack, rounding_gamma(kTerms) * products);
+}
+
 }  // namespace
 }  // namespace assay::judge

@@ -5,6 +5,7 @@
 
 #include "harness/judge/fake_quantization.hpp"
 #include "harness/judge/loss.hpp"
+#include "harness/judge/measured_limits.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {
@@ -80,6 +81,52 @@ TEST(FakeQuantization, IsWhatACorrectEngineComputes) {
   EXPECT_LT(static_cast<double>(unlike), 1e-3 * static_cast<double>(elements)) << "only ties may fall the other way";
 }
 
+TEST(FakeQuantization, AMeanOfCodesThatIsATieGoesToTheEvenCode) {
+  // Thirds of rows and halves of columns: each value is a sum of codes over 6.
+  constexpr std::int64_t kRows = 8, kColumns = 7;
+  const double scale = float32(0.0293);
+  core::Rng rng(37);
+  std::vector<std::int64_t> x(kRows * kColumns);
+  std::vector<double> values;
+  for (std::int64_t& code : x) {
+    code = rng.integer(-128, 127);
+    values.push_back(float32(static_cast<double>(code) * scale));
+  }
+  const std::string text = "(float[1,1,8,7] x) => (float[1,1,24,14] y) { ",
+                    resize = R"( = Resize<coordinate_transformation_mode="asymmetric", mode="linear">)";
+  const Tensor by = reals({4}, {1, 1, 3, 2});
+  Judged judged(parse("g " + text + "y" + resize + "(x, , by) }", {{"by", by}}),
+                parse("a " + text + "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) m" + resize +
+                          "(xd, , by) yq = QuantizeLinear(m, s, z) y = DequantizeLinear(yq, s, z) }",
+                      {{"by", by}, {"s", Tensor::scalar(DType::float32, scale)}, {"z", codes(DType::int8, {}, {0})}}));
+  const core::TensorMap inputs{{"x", reals({1, 1, kRows, kColumns}, values)}};
+  judged.add("typical", inputs, reference::execute(*judged.artifact, inputs).value());
+  judged.calibrate();
+  for (const char* tensor : {"x", "y"}) judged.audited[tensor] = {{scale}, {0}, DType::int8, std::nullopt};
+  const LayerContext context = judged.context();
+  const QuantizationPlan plan(context);
+  FakeQuantization fake(context, plan);
+  ASSERT_TRUE(fake.run(inputs));
+  int ties = 0;
+  for (std::int64_t row = 0; row < 3 * kRows; ++row) {
+    for (std::int64_t column = 0; column < 2 * kColumns; ++column) {
+      const std::int64_t thirds = row % 3, half = column % 2;
+      const auto line = [&](std::int64_t i) {
+        const auto at = [&](std::int64_t j) {
+          return x[static_cast<std::size_t>(std::min(i, kRows - 1) * kColumns + std::min(j, kColumns - 1))];
+        };
+        return (2 - half) * at(column / 2) + half * at(column / 2 + 1);
+      };
+      const std::int64_t sixths = (3 - thirds) * line(row / 3) + thirds * line(row / 3 + 1);
+      ties += sixths % 6 == 3 || sixths % 6 == -3 ? 1 : 0;
+      EXPECT_EQ(std::lround(fake.value("y")->as_real(row * 2 * kColumns + column) / scale),
+                std::lrint(static_cast<double>(sixths) / 6))
+          << row << ", " << column;
+    }
+  }
+  EXPECT_GT(ties, 10);
+}
+
 TEST(Prediction, RecordsTheDeviationOfCorrectLayersAndRaisesNoAlarm) {
   core::Rng rng(32);
   int recorded = 0;
@@ -129,6 +176,40 @@ TEST(Prediction, SeesAWrongWeightAxisInTheWorstChannel) {
               seen_opaque);
   EXPECT_EQ(seen, kLayers);
   EXPECT_GT(seen_opaque, kLayers / 4);
+}
+
+TEST(Prediction, AnInputAtATieMayBeRoundedToEitherSide) {
+  core::Rng rng(36);
+  ConvLayer shape;
+  shape.in = 2;
+  shape.out = 300;
+  shape.size = 2;
+  const auto ends = [](const Tensor& tensor) {
+    const auto [low, high] = std::ranges::minmax(tensor.reals());
+    return std::pair(low, high);
+  };
+  int alarms = 0, shown = 0, layers = 0;
+  while (layers < 100) {
+    RandomLayer random = random_layer(rng, true, shape);
+    const ConvLayer& layer = random.layer;
+    const auto output = [&] { return reference::execute(layer.original(), {{"x", random.x}}).value().at("y"); };
+    const auto range = std::pair(ends(random.x), ends(output()));
+    const auto element = static_cast<std::size_t>(rng.integer(0, random.x.size() - 1));
+    const double middle = std::trunc(random.x.reals()[element] / layer.input_scale / 2) + 0.5;
+    random.x.reals()[element] = float32(middle * layer.input_scale);
+    if (std::pair(ends(random.x), ends(output())) != range) continue;  // else other scales would be right
+    ++layers;
+    for (const double side : {-0.5, 0.5}) {
+      auto codes = layer.input_codes(random.x);
+      codes[element] = layer.clamp(middle + side + static_cast<double>(layer.input_zero));
+      Judged judged = judge_layer(layer, layer, random.x);
+      judged.evidence.executions[0].outputs["y"] = layer.dequantized(layer.run(codes, nearest(layer)));
+      alarms += judged.prediction().empty() ? 0 : 1;
+      shown += metric(judged.judgement, "prediction_deviation_db") < -kPredictionLossDb ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(alarms, 0);
+  EXPECT_GT(shown, 3);
 }
 
 TEST(Prediction, TensorsInBetweenAreHeldAgainstItToo) {

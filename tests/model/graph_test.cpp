@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/model/onnx_io.hpp"
+#include "harness/model/rename.hpp"
 
 namespace assay::model {
 namespace {
@@ -66,6 +67,20 @@ TEST(FreshName, AvoidsEveryNameInTheGraph) {
   const Model model = parse("g (float[2] x) => (float[2] y) { x_1 = Relu(x) y = Neg(x_1) }");
   EXPECT_EQ(fresh_name(model.graph, "x"), "x_2");
   EXPECT_EQ(fresh_name(model.graph, "z"), "z");
+}
+
+TEST(RenameTensors, ReachesReadersOutputsAndNodesNamedByThem) {
+  Model model = parse("g (float[2] x) => (float[2] y) { a = Relu(x) y = Add(a, b) }");
+  model.graph.initializers["b"] = std::make_shared<const Tensor>(Tensor::scalar(DType::float32, 1));
+  ASSERT_TRUE(normalize(model.graph).ok());
+  model.graph.nodes[1].name = "sum";
+  rename_tensors(model.graph, {{"x", "in"}, {"a", "layer/a:0"}, {"b", "bias"}, {"y", "out"}});
+  EXPECT_EQ(model.graph.inputs[0].name, "in");
+  EXPECT_EQ(model.graph.outputs[0].name, "out");
+  EXPECT_EQ(model.graph.nodes[0].name, "layer/a:0");
+  EXPECT_EQ(model.graph.nodes[1].name, "sum");
+  EXPECT_THAT(model.graph.nodes[1].inputs, ElementsAre("layer/a:0", "bias"));
+  EXPECT_NE(model.graph.initializer("bias"), nullptr);
 }
 
 TEST(Attributes, FallBackWhenAbsentOrOfAnotherKind) {

@@ -30,7 +30,8 @@ double unscaled(const Axis& axis, double x) {
 double input_coordinate(const ResizeAttributes& attributes, const Axis& axis, std::int64_t at) {
   const auto x = static_cast<double>(at);
   const auto in = static_cast<double>(axis.in);
-  const double out = axis.scale * in;  // before it is rounded down to a whole extent
+  // Before it is rounded down to a whole extent.
+  const double out = axis.by_size ? static_cast<double>(axis.out) : axis.scale * in;
   const std::string& mode = attributes.coordinates;
   if (mode == "asymmetric") return unscaled(axis, x);
   if (mode == "align_corners") return axis.out == 1 ? 0 : x * (in - 1) / (out - 1);
