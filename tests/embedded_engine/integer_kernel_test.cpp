@@ -291,6 +291,15 @@ TEST(IntegerPad, FillsWithTheCodeOfTheValue) {
   EXPECT_THAT(codes_of(g.model(), {{"x", floats({2}, {1, 2})}}, "y_q"), ElementsAre(5, 1, 3, 5));
 }
 
+TEST(IntegerPad, RepeatsTheEdgesOfAnEmptyBatch) {
+  GraphMaker g;
+  const auto x = g.input("x", {0, 2}, 1, 4);
+  g.initializer("pads", int64s({4}, {0, 1, 0, 1}));
+  g.node("Pad", {x, "pads"}, "y", {{"mode", std::string("edge")}});
+  g.quantized_output("y", 0.5, -1);
+  EXPECT_THAT(codes_of(g.model(), {{"x", floats({0, 2}, {})}}, "y_q"), ElementsAre());
+}
+
 TEST(IntegerResize, LinearWeighsCodes) {
   GraphMaker g;
   const auto x = g.input("x", {1, 1, 2}, 1, 3);

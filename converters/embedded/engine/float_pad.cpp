@@ -91,7 +91,8 @@ Result<Kernel> make_pad(const Binding& binding) {
       const auto d = static_cast<std::size_t>(*resolved);
       before[d] = (*pads)[i];
       shape[d] += (*pads)[i] + (*pads)[axes->size() + i];
-      if (shape[d] < 0 || (mode != PadMode::constant && x.shape()[d] == 0)) {
+      const bool nothing_to_repeat = mode != PadMode::constant && x.shape()[d] == 0 && shape[d] > 0;
+      if (shape[d] < 0 || nothing_to_repeat) {
         return invalid_data(fmt::format("pads leave {} with an extent of {}", core::shape_text(x.shape()), shape[d]));
       }
     }
