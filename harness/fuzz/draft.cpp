@@ -68,7 +68,7 @@ Value Draft::choose_among(const std::vector<const Value*>& fitting, std::int64_t
 
 Value Draft::pick(std::int64_t least_rank, std::int64_t most_rank) {
   if (pinned_) {
-    const Value value = *std::exchange(pinned_, std::nullopt);
+    Value value = *std::exchange(pinned_, std::nullopt);
     const auto rank = static_cast<std::int64_t>(value.shape.size());
     misfit_ = misfit_ || rank < least_rank || rank > most_rank;
     return value;

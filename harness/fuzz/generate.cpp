@@ -98,7 +98,7 @@ class Grower {
   core::Status draw_until_it_fits(Draw draw) {
     while (true) {
       Draft longer = draft_;
-      const core::Status drawn = draw(longer);
+      core::Status drawn = draw(longer);
       if (drawn) {
         draft_ = std::move(longer);
         return drawn;
