@@ -137,9 +137,11 @@ class ErrorPass {
     const auto found = constants_.find(node.input(1));
     if (found == constants_.end()) {
       const TensorRange* left = range(node.input(0));
-      const double count = left == nullptr || left->shape.empty()
-                               ? 1
-                               : static_cast<double>(std::max<std::int64_t>(1, left->shape.back()));
+      const bool columns = node.op_type == "Gemm" && node.int_or("transA", 0) != 0;
+      const double count =
+          left == nullptr || left->shape.empty()
+              ? 1
+              : static_cast<double>(std::max<std::int64_t>(1, columns ? left->shape.front() : left->shape.back()));
       return {count, count * amax(node.input(1))};
     }
     const core::Tensor& weight = *found->second;

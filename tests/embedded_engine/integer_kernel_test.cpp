@@ -310,6 +310,15 @@ TEST(IntegerResize, LinearWeighsCodes) {
   EXPECT_THAT(codes_of(g.model(), {{"x", floats({1, 1, 2}, {0, 10})}}, "y_q"), ElementsAre(0, 5, 15, 20));
 }
 
+TEST(IntegerResize, AnEmptyBatchStaysEmpty) {
+  GraphMaker g;
+  const auto x = g.input("x", {0, 1, 2}, 1, 3);
+  g.initializer("scales", floats({3}, {1, 1, 2}));
+  g.node("Resize", {x, "", "scales"}, "y", {{"mode", std::string("linear")}});
+  g.quantized_output("y", 0.5, 0);
+  EXPECT_THAT(codes_of(g.model(), {{"x", floats({0, 1, 2}, {})}}, "y_q"), ElementsAre());
+}
+
 TEST(IntegerResize, ASizeThatIsAskedForIsExact) {
   // 15 of 11: position 7 lies at 7 * 10 / 14 = 5, though 15 / 11 * 11 isn't 15.
   GraphMaker g;

@@ -228,6 +228,9 @@ TEST(ForwardError, AVectorIsSummedOver) {
   const Ranges ranges("g (float[1,195] x) => (float[1] y) { y = MatMul(x, w) }", {{"x", reals({1, kTerms}, x)}}, {},
                       {{"w", reals({kTerms}, w)}});
   EXPECT_GE(ranges.calibration->ranges.at("y").slack, rounding_gamma(kTerms) * products);
+  const Ranges turned("g (float[195,1] x, float[1,195] z) => (float[1,1] y) { y = Gemm<transA=1, transB=1>(x, z) }",
+                      {{"x", reals({kTerms, 1}, x)}, {"z", reals({1, kTerms}, w)}}, {}, {});
+  EXPECT_GE(turned.calibration->ranges.at("y").slack, rounding_gamma(kTerms) * products);
 }
 
 }  // namespace

@@ -219,7 +219,8 @@ Result<ResizePlan> bind_resize(const ResizeAttributes& attributes, const Call& c
       axis.scale = static_cast<double>(axis.out) / static_cast<double>(std::max<std::int64_t>(axis.in, 1));
       axis.by_size = attributes.aspect == "stretch";
     }
-    if (axis.in < 1 || axis.out < 1 || !(axis.scale > 0)) {
+    const bool stays_empty = axis.in == 0 && axis.out == 0;
+    if (!stays_empty && (axis.in < 1 || axis.out < 1 || !(axis.scale > 0))) {
       return invalid_data(fmt::format("an extent of {} can't be resized to {}", axis.in, axis.out));
     }
     resized.push_back(axis);
