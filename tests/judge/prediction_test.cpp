@@ -212,6 +212,47 @@ TEST(Prediction, AnInputAtATieMayBeRoundedToEitherSide) {
   EXPECT_GT(shown, 3);
 }
 
+TEST(Prediction, AnInterpolationsTiesMayBeRoundedToEitherSide) {
+  const double scale = float32(0.0293);
+  const std::string text = "(float[1,2,16,14] x) => (float[1,2,48,28] y) { ",
+                    resize = R"( = Resize<coordinate_transformation_mode="asymmetric", mode="linear">)",
+                    read = "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) ";
+  const Tensor by = reals({4}, {1, 1, 3, 2});
+  const std::map<std::string, Tensor> constants{
+      {"by", by}, {"s", Tensor::scalar(DType::float32, scale)}, {"z", codes(DType::int8, {}, {0})}};
+  const model::Model original = parse("g " + text + "y" + resize + "(x, , by) }", {{"by", by}}),
+                     unrounded = parse("u " + text + read + "y" + resize + "(xd, , by) }", constants);
+  core::Rng rng(38);
+  std::vector<double> values(448);
+  for (double& value : values) value = float32(std::clamp(rng.normal(), -3.7, 3.7));
+  const core::TensorMap inputs{{"x", reals({1, 2, 16, 14}, values)}};
+  const Tensor wanted = reference::execute(original, inputs).value().at("y"),
+               middle = reference::execute(unrounded, inputs).value().at("y");
+  // Elements as far off a tie as `least` to `most` steps, on the worse side of it.
+  const auto judged_with = [&](double least, double most) {
+    Tensor output = middle;
+    for (std::size_t i = 0; i < output.reals().size(); ++i) {
+      const double steps = middle.reals()[i] / scale, off = std::fabs(steps - std::floor(steps) - 0.5);
+      const double below = std::floor(steps) * scale, above = below + scale, want = wanted.reals()[i];
+      const bool worse = off >= least && off <= most;
+      const bool up = worse ? std::fabs(above - want) > std::fabs(below - want) : steps - std::floor(steps) > 0.5;
+      output.reals()[i] = up ? above : below;
+    }
+    Judged judged(original, parse("a " + text + read + "m" + resize +
+                                      "(xd, , by) yq = QuantizeLinear(m, s, z) y = DequantizeLinear(yq, s, z) }",
+                                  constants));
+    judged.evidence.converter.policy.arithmetic = "integer";
+    judged.add("typical", inputs, {{"y", output}});
+    judged.calibrate();
+    for (const char* tensor : {"x", "y"}) judged.audited[tensor] = {{scale}, {0}, DType::int8, std::nullopt};
+    return judged;
+  };
+  Judged ties = judged_with(0, 1e-6), others = judged_with(1e-3, 0.2);
+  EXPECT_THAT(ties.prediction(), IsEmpty());
+  EXPECT_LT(metric(ties.judgement, "prediction_deviation_db"), -kPredictionLossDb);
+  EXPECT_FALSE(others.prediction().empty());
+}
+
 TEST(Prediction, TensorsInBetweenAreHeldAgainstItToo) {
   core::Rng rng(35);
   ConvLayer shape;
