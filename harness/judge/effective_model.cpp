@@ -74,6 +74,15 @@ std::optional<std::vector<double>> channel_bias(const Tensor& bias, std::size_t 
   return values.size() == channels && along_last ? std::optional(values) : std::nullopt;
 }
 
+/// The bias that `linear` has of its own, empty where it has none; nothing where it is unknown or has another form.
+std::optional<std::vector<double>> own_bias(const Node& linear, const Constants& constants, std::size_t channels) {
+  if (linear.input(kBias).empty()) {
+    return std::vector<double>();
+  }
+  const TensorPtr bias = find(constants, linear.input(kBias));
+  return bias == nullptr || !bias->is_real() ? std::nullopt : channel_bias(*bias, channels);
+}
+
 /// The pair's constants; nothing where shapes do not fit (somebody else's finding).
 std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
   const TensorPtr weight = find(constants, linear.input(1));
@@ -91,16 +100,13 @@ std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& norma
     }
     folded.reals()[i] *= affine->gain[channel];
   }
+  const auto own = own_bias(linear, constants, channels);
+  if (!own) {
+    return std::nullopt;
+  }
   std::vector<double> bias = affine->shift;
-  if (!linear.input(2).empty()) {
-    const TensorPtr old = find(constants, linear.input(2));
-    const auto values = old == nullptr || !old->is_real() ? std::nullopt : channel_bias(*old, channels);
-    if (!values) {
-      return std::nullopt;
-    }
-    for (std::size_t c = 0; c < channels; ++c) {
-      bias[c] += affine->gain[c] * (*values)[c];
-    }
+  for (std::size_t c = 0; c < own->size(); ++c) {
+    bias[c] += affine->gain[c] * (*own)[c];
   }
   const core::Shape shape{static_cast<std::int64_t>(channels)};
   return EffectiveModel::Folded{std::make_shared<const Tensor>(std::move(folded)),
@@ -163,18 +169,12 @@ std::optional<Node> with_addend(const Node& linear, const Node& add, Constants& 
   }
   const std::size_t channels = output_channels(linear, *weight);
   auto values = channel_addend(*addend, channels, weight->rank());
-  if (!values) {
+  const auto own = own_bias(linear, constants, channels);
+  if (!values || !own) {
     return std::nullopt;
   }
-  if (!linear.input(2).empty()) {
-    const TensorPtr old = find(constants, linear.input(2));
-    const auto own = old == nullptr || !old->is_real() ? std::nullopt : channel_bias(*old, channels);
-    if (!own) {
-      return std::nullopt;
-    }
-    for (std::size_t c = 0; c < channels; ++c) {
-      (*values)[c] += (*own)[c];
-    }
+  for (std::size_t c = 0; c < own->size(); ++c) {
+    (*values)[c] += (*own)[c];
   }
   Node sum = linear;
   sum.inputs.resize(3);
