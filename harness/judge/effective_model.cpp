@@ -334,9 +334,9 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
       std::optional<std::size_t> behind = sole_reader(wiring, sum);
       bool direct = true;
       while (behind && graph.nodes[*behind].op_type == "Add") {
-        auto longer = with_addend(sum, graph.nodes[*behind], effective.constants);
+        const auto longer = with_addend(sum, graph.nodes[*behind], effective.constants);
         direct = false;
-        if (longer) sum = *std::move(longer);
+        if (longer) sum = *longer;
         behind = longer ? sole_reader(wiring, sum) : std::nullopt;
       }
       const bool normalized = behind && graph.nodes[*behind].op_type == "BatchNormalization" &&
