@@ -299,13 +299,9 @@ class PredictionCheck {
     const ArtifactNode* made = context_.artifact->find_original(entry.original);
     const auto slots = weight_slots(entry.node, plan_.model().constants);
     if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
-    const Operand& operand = made->inputs[slots->weight];
-    if (operand.constant_codes == nullptr || !operand.params) return nullptr;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
     if (node.op_type == "Gemm" && node.float_or("alpha", 1) != 1) return nullptr;
-    const Style exact{.name = "constant", .arithmetic = {}};
-    const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
-    return value ? value->centre : nullptr;
+    return dequantized_constant(made->inputs[slots->weight]);
   }
 
   void report(const std::string& tensor, const std::string& where, const std::string& data_set, const Power& power,
