@@ -33,10 +33,12 @@ struct Power {
   std::int64_t elements = 0;
   [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
   /// Actual minus predicted SQNR. What is computed in float32 between two roundings is off by some of its last places
-  /// (here four), which no prediction has and which counts where the roundings themselves are that small.
+  /// (here four), which no prediction has and which counts where the roundings themselves are that small; a scale's own
+  /// last place shifts all elements alike, so that amplitudes add up and not powers.
   [[nodiscard]] double deviation_db() const {
     constexpr double kFloat32Error = 0x1p-22;
-    return decibel((predicted + kFloat32Error * kFloat32Error * signal) / actual);
+    const double amplitude = std::sqrt(predicted) + kFloat32Error * std::sqrt(signal);
+    return decibel(amplitude * amplitude / actual);
   }
 };
 
