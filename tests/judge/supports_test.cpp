@@ -45,6 +45,10 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
             "the lack of an INT8 form of operator Gemm (node \"y\")");
   bench.test_case.expect.refused_op.reset();
+  description.supports.models = {{"qdq"}};
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "a model that isn't quantized already");
+  description.supports.models = {{"float"}};
   bench.test_case.steps.resize(1);
   bench.test_case.steps.front().feed.cache = "stale";
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
