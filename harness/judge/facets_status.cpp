@@ -195,6 +195,13 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
         *verdict, Stage::convert, Facet::status, reply.node, reply.op,
         fmt::format("the conversion ended with {}: {}", converters::outcome_name(reply.outcome), reply.reason));
   }
+  if (reply.outcome == Outcome::unsupported) {  // the converter wasn't asked, so that nothing was found
+    Judgement out;
+    out.verdict = Verdict::unsupported;
+    out.gate = default_gate(out.verdict);
+    out.reason = reply.reason;
+    return out;
+  }
   if (expect.status == "refused") return settle_refusal(evidence);
   if (reply.outcome == Outcome::refused) {
     const bool complete = !reply.node.empty() && !reply.op.empty() && !reply.reason.empty();
