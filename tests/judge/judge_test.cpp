@@ -110,6 +110,10 @@ TEST(Judge, WhatAnAdapterCannotAskIsUnsupportedEvenWhereARefusalIsExpected) {
     EXPECT_EQ(out.reason, "the importer has no CumSum");
     EXPECT_TRUE(out.findings.empty());
   }
+  Bench executed;
+  executed.execute();
+  executed.evidence.executions[0].reply.outcome = Outcome::unsupported;
+  EXPECT_EQ(executed.run().verdict, Verdict::unsupported);
 }
 
 TEST(Judge, AnExpectedRefusalPassesOnlyWithNodeOperatorAndReason) {
