@@ -27,6 +27,14 @@ def declared_shape(tensor):
     return [dimension.dim_value if dimension.HasField("dim_value") else -1 for dimension in dimensions]
 
 
+def fits(model, batch):
+    """Whether a batch has all of the inputs, in their declared shapes."""
+    shapes = {tensor.name: declared_shape(tensor) for tensor in graph_inputs(model)}
+    return all(name in batch and len(shape) == batch[name].ndim
+               and all(extent in (-1, actual) for extent, actual in zip(shape, batch[name].shape))
+               for name, shape in shapes.items())
+
+
 def shape_range(shape, seen):
     """(least, usual, largest) shape that the engine takes of an input: what was calibrated with, any batch up to four
     times as long, twice as much along other symbolic dimensions; None where its shape is fixed or nothing was seen."""

@@ -18,7 +18,7 @@ import tensorrt_rtx_bindings as tensorrt
 from model_request import name_nodes, wanted_precision
 from qdq_report import PAIR
 from trt_report import blamed_node, joined
-from trt_request import OPERATORS, graph_inputs, declared_shape, shape_range, shapes_seen
+from trt_request import OPERATORS, declared_shape, fits, graph_inputs, shape_range, shapes_seen
 
 BUILT_FOR = tensorrt.ComputeCapability.SM89  # of those that 1.7 builds for; the engine then loads on no other
 NOT_RUN_ON = (9, 0)  # its runtime has nothing for data centre GPUs
@@ -66,8 +66,11 @@ class TensorRtRtx:
         original = onnx.load(model)
         name_nodes(original)
         self._demand_quantizers(original, options)
+        batches = calibration_batches(calibration)
+        if not all(fits(original, batch) for batch in batches):
+            raise Unsupported("TensorRT for RTX has no calibration, which a batch that doesn't fit the model could disturb")
         self._messages.errors.clear()
-        engine = self._build(original, calibration_batches(calibration))
+        engine = self._build(original, batches)
         artifact = Path(output, "model.engine")
         artifact.write_bytes(engine)
         return {"artifact": artifact}

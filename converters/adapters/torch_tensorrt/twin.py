@@ -7,18 +7,12 @@ import onnx2torch
 import onnxruntime
 import torch
 from assay_protocol import Unsupported
-from trt_request import declared_shape, graph_inputs
+from trt_request import declared_shape, fits, graph_inputs
 
 # Of a tensor's largest magnitude: 256 roundings of float32.
 TWIN_ERROR = 2.0**-16
-
-
-def _fits(model, batch):
-    """Whether a batch has all of the inputs, in their declared shapes: one that hasn't says nothing about the twin."""
-    shapes = {tensor.name: declared_shape(tensor) for tensor in graph_inputs(model)}
-    return all(name in batch and len(shape) == batch[name].ndim
-               and all(extent in (-1, actual) for extent, actual in zip(shape, batch[name].shape))
-               for name, shape in shapes.items())
+# Attributes that onnx2torch 1.5.15 takes another default of than ONNX.
+STATED = {"CumSum": {"reverse": 0}}
 
 
 def _drawn(model):
@@ -85,11 +79,21 @@ def _first(error):
     return f"{type(error).__name__}: {lines[-1] if 'Traceback' in str(error) else lines[0] if lines else ''}"
 
 
+def _stated(model):
+    """The same model with these attributes written out."""
+    copy = onnx.ModelProto.FromString(model.SerializeToString())
+    for node in copy.graph.node:
+        present = {attribute.name for attribute in node.attribute}
+        node.attribute.extend(onnx.helper.make_attribute(name, value)
+                              for name, value in STATED.get(node.op_type, {}).items() if name not in present)
+    return copy
+
+
 def make_twin(model, batches):
     """The twin as TorchScript, in agreement with the model on every batch that fits it."""
-    fitting = [batch for batch in batches if _fits(model, batch)] or [_drawn(model)]
+    fitting = [batch for batch in batches if fits(model, batch)] or [_drawn(model)]
     try:
-        module = onnx2torch.convert(model).eval().requires_grad_(False)
+        module = onnx2torch.convert(_stated(model)).eval().requires_grad_(False)
         twin = torch.jit.trace(module, tuple(_tensors(model, fitting[0])), check_trace=False)
     except Exception as error:
         raise Unsupported(f"no PyTorch twin by onnx2torch: {_first(error)}") from error
