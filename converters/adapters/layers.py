@@ -126,9 +126,9 @@ def install_layer(layer, root):
     pins = read_pins(file)
     pip_install(partial, "--no-deps", *pins)
     ask_for_pins_only(partial / SITE_PACKAGES, pins)
-    for libraries in (partial / SITE_PACKAGES).glob("*/lib"):
-        stand_in_for_missing_libraries(libraries)
-    imports = [partial / "bin" / "python", "-c", f"import {layer.partition('==')[0]}"]
+    package = layer.partition("==")[0]
+    stand_in_for_missing_libraries(partial / SITE_PACKAGES / package / "lib")
+    imports = [partial / "bin" / "python", "-c", f"import {package}"]
     done = subprocess.run(imports, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failed(f"{layer} is installed but can't be imported:\n{done.stderr[-2000:]}")
