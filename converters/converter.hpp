@@ -101,7 +101,7 @@ struct NodePrecision {
 
 /// How a request ended; `crash` and `timeout` are the client's findings, never a converter's words. `unsupported`: its
 /// adapter can't ask it (docs/protocol.md).
-enum class Outcome { ok, refused, error, unsupported, crash, timeout, oom };
+enum class Outcome { ok, refused, error, crash, timeout, oom, unsupported };
 [[nodiscard]] std::string_view outcome_name(Outcome outcome);
 
 struct ConvertRequest {

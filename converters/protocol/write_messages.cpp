@@ -35,7 +35,8 @@ void put(json& object, const char* key, const std::optional<T>& value) {
 
 template <typename Reply>
 json reply_head(std::int64_t id, const Reply& reply) {
-  const bool died = reply.outcome == Outcome::crash || reply.outcome == Outcome::timeout || reply.outcome == Outcome::oom;
+  const bool died =
+      reply.outcome == Outcome::crash || reply.outcome == Outcome::timeout || reply.outcome == Outcome::oom;
   json object = head(id, converters::outcome_name(died ? Outcome::error : reply.outcome));
   put(object, "node", reply.node);
   put(object, "op", reply.op);

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 from assay_protocol import Refused, Unsupported, calibration_batches, serve
 from cuda_device import compute_capability, missing_gpu
+import numpy
 import onnx
 import tensorrt_rtx_bindings as tensorrt
 from model_request import name_nodes, wanted_precision
@@ -22,6 +23,10 @@ from trt_request import OPERATORS, declared_shape, fits, graph_inputs, shape_ran
 
 BUILT_FOR = tensorrt.ComputeCapability.SM89  # of those that 1.7 builds for; the engine then loads on no other
 NOT_RUN_ON = (9, 0)  # its runtime has nothing for data centre GPUs
+
+
+def all_finite(batch):
+    return all(numpy.isfinite(array).all() for array in batch.values() if array.dtype.kind == "f")
 
 
 class Messages(tensorrt.ILogger):
@@ -67,8 +72,8 @@ class TensorRtRtx:
         name_nodes(original)
         self._demand_quantizers(original, options)
         batches = calibration_batches(calibration)
-        if not all(fits(original, batch) for batch in batches):
-            raise Unsupported("TensorRT for RTX has no calibration, which a batch that doesn't fit the model could disturb")
+        if not all(fits(original, batch) and all_finite(batch) for batch in batches):
+            raise Unsupported("TensorRT for RTX has no calibration, which such a batch could disturb")
         self._messages.errors.clear()
         engine = self._build(original, batches)
         artifact = Path(output, "model.engine")

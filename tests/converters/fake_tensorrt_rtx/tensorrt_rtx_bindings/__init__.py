@@ -24,8 +24,8 @@ class OnnxParser:
         self.network.model = onnx.ModelProto.FromString(text)
         for index, node in enumerate(self.network.model.graph.node):
             if node.domain:
-                self.logger.log(ILogger.Severity.ERROR,
-                                f'ModelImporter.cpp:140: While parsing node number {index} [{node.op_type} -> "{node.output[0]}"]:')
+                where = f'While parsing node number {index} [{node.op_type} -> "{node.output[0]}"]:'
+                self.logger.log(ILogger.Severity.ERROR, "ModelImporter.cpp:140: " + where)
                 self.logger.log(ILogger.Severity.ERROR, "Plugin not found")
                 return False
         return True
