@@ -87,7 +87,7 @@ std::string damage(const fs::path& file) {
 
 }  // namespace
 
-Status write_results_file(Store& store, const fs::path& file) {
+Status write_results_file(Store& store, const fs::path& file, Detail detail) {
   const auto folder = core::TemporaryFolder::create();
   if (!folder) return folder.error();
   const fs::path copy = folder->path() / kDatabaseName;
@@ -97,8 +97,14 @@ Status write_results_file(Store& store, const fs::path& file) {
     auto compact = Store::open(copy);
     if (!compact) return compact.error();
     for (const RunInfo& run : *runs) {
-      const auto recorded = store.recorded(run);
+      auto recorded = store.recorded(run);
       if (!recorded) return recorded.error();
+      for (ResultRow& row : recorded->results) {
+        if (detail == Detail::everything) break;
+        row.metrics.clear();
+        row.parameters.clear();
+        row.attempts.clear();
+      }
       if (const auto merged = compact->merge({*recorded}); !merged) return merged.error();
     }
   }  // closing it brings its log into the one file

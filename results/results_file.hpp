@@ -8,9 +8,14 @@
 
 namespace assay::results {
 
+/// `verdicts`: what a report shows, findings included; without metrics, parameters and attempts, which are nine tenths
+/// of a database and which drift is measured on.
+enum class Detail { everything, verdicts };
+
 /// Writes every run of `store`, without changes, as one file for another machine: a compact results database,
 /// compressed as gzip does. Errors   io.
-[[nodiscard]] core::Status write_results_file(Store& store, const std::filesystem::path& file);
+[[nodiscard]] core::Status write_results_file(Store& store, const std::filesystem::path& file,
+                                              Detail detail = Detail::everything);
 
 /// What a results file holds: one of write_results_file's, or a results database as it is (with the write-ahead log
 /// beside it, if a killed run left one). The file stays untouched; older schemas are migrated in a copy.

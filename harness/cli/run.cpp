@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 
@@ -135,6 +136,19 @@ core::Status add_executors(const std::vector<std::string>& names, std::vector<ru
   return core::success();
 }
 
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Asked to end, the workers finish what they hold. A second interrupt kills; a second termination doesn't, since
+/// `timeout` sends two.
+void stop_on_signal() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
+
 int run_command(const Arguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, arguments.options);
   if (!selection) {
@@ -180,6 +194,8 @@ int run_command(const Arguments& arguments) {
       fmt::print(stderr, "\r\x1b[K[{}/{}] {} {}", done, planned, row.verdict, row.key.case_name);
     };
   }
+  config.stopped = [] { return interrupted != 0; };
+  stop_on_signal();
   core::Result<run::RunReport> report = run::run(config);
   if (terminal) {
     fmt::print(stderr, "\r\x1b[K");
@@ -192,6 +208,12 @@ int run_command(const Arguments& arguments) {
     return report_unmatched("nothing is selected: no case, converter or option set matches");
   }
   print_report(arguments, *report);
+  if (report->rows.size() < report->planned) {
+    fmt::print(
+        stderr,
+        "assay: stopped by a signal: {} of {} verdicts are recorded; the same command with --resume finishes the run\n",
+        report->rows.size(), report->planned);
+  }
   return run::exit_code(*report);
 }
 

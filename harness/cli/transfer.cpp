@@ -17,13 +17,15 @@ namespace {
 struct Arguments {
   std::string file;
   std::string database = ".assay/history.db";
+  bool verdicts = false;
   bool json = false;
 };
 
 int export_command(const Arguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) return report_error(store.error());
-  const core::Status written = results::write_results_file(*store, arguments.file);
+  const core::Status written = results::write_results_file(
+      *store, arguments.file, arguments.verdicts ? results::Detail::verdicts : results::Detail::everything);
   if (!written) return report_error(written.error());
   std::error_code code;
   fmt::print("{}: {} bytes\n", arguments.file, std::filesystem::file_size(arguments.file, code));
@@ -96,6 +98,9 @@ void register_export_results(CLI::App& app, Action& action) {
       app.add_subcommand("export-results", "Write all recorded runs into one file, for import-results elsewhere");
   command->add_option("file", arguments->file, "File to write, a compressed results database")->required();
   command->add_option("--db", arguments->database, "Results database");
+  command->add_flag(
+      "--verdicts", arguments->verdicts,
+      "Verdicts with their findings only: what a report shows, a tenth of the size; drift needs the rest");
   command->callback([arguments, &action] { action = [arguments] { return export_command(*arguments); }; });
 }
 

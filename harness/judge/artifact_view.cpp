@@ -368,8 +368,13 @@ class ArtifactReader {
       }
     }
     const auto name_of = [&](std::string_view tensor) {
-      const std::string made = root(tensor);
-      return unfolded_.contains(made) ? std::string() : names.original(made);
+      std::string made = root(tensor);
+      std::string name = names.original(made);
+      for (auto from = reshaped_from(made); name.empty() && from; from = reshaped_from(made)) {
+        made = root(*from);
+        name = names.original(made);
+      }
+      return unfolded_.contains(made) ? std::string() : name;
     };
     for (const Node& node : graph_.nodes) {
       for (const auto* list : {&node.inputs, &node.outputs}) {
@@ -382,6 +387,15 @@ class ArtifactReader {
       for (Operand& input : entry.inputs) input.original = view_.original_tensor(input.name);
     }
     for (Quantizer& quantizer : view_.quantizers_) quantizer.original = view_.original_tensor(quantizer.float_name);
+  }
+
+  /// What a Reshape and the like of the converter's own reads: the same values, in the same order.
+  std::optional<std::string> reshaped_from(std::string_view name) const {
+    static const std::set<std::string_view> kReshapes{"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+    const auto producer = wiring_.producer(name);
+    const ArtifactNode* made = producer ? view_.find(*producer) : nullptr;
+    if (made == nullptr || made->original || !kReshapes.contains(made->op)) return std::nullopt;
+    return std::string(graph_.nodes[*producer].input(0));
   }
 
   ArtifactView view_;

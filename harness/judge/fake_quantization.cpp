@@ -305,6 +305,11 @@ const std::vector<FakeQuantization::Rounding>& FakeQuantization::roundings(const
 TensorPtr FakeQuantization::rounded(const std::string& tensor, const std::string& codes) const {
   TensorPtr value = values_.find(tensor)->second;
   if (!value->is_real()) return value;
+  if (const auto nudged = nudges_.find(tensor); nudged != nudges_.end()) {
+    Tensor moved = *value;
+    for (const auto& [element, offset] : nudged->second) moved.reals()[element] += offset;
+    value = std::make_shared<const Tensor>(std::move(moved));
+  }
   const std::vector<Rounding>& all = roundings(tensor);
   const auto named = std::ranges::find(all, codes, &Rounding::codes);
   const auto first = std::ranges::find(all, false, &Rounding::chained);

@@ -21,6 +21,8 @@ class FakeQuantization {
   /// Why the converter's choices aren't all known, so that a prediction may be recorded but gates nothing; empty where
   /// they are.
   [[nodiscard]] const std::string& unmodelled() const { return unmodelled_; }
+  /// From the next run on, an element of `tensor` is moved by `offset` before it is rounded; 0: as computed.
+  void nudge(const std::string& tensor, std::size_t element, double offset) { nudges_[tensor][element] = offset; }
   /// Runs one data set. Errors   those of the reference, by node.
   [[nodiscard]] core::Status run(const core::TensorMap& inputs);
   /// A tensor of the original after its own rounding where it has one, as the graph's outputs show it; null where
@@ -63,6 +65,7 @@ class FakeQuantization {
   std::vector<std::map<std::size_t, core::TensorPtr>> constants_;        ///< per entry, by input index
   std::map<std::size_t, core::TensorPtr> weights_;
   std::map<std::string, core::TensorPtr, std::less<>> values_;  ///< before their own rounding
+  std::map<std::string, std::map<std::size_t, double>, std::less<>> nudges_;
   std::string unmodelled_;
   bool given_ = false;  ///< the original is quantized itself: its own QuantizeLinear are all there is
 };

@@ -33,7 +33,12 @@ bool is_movement(std::string_view op) {
 std::optional<double> slope_limit(const Node& node) {
   static const std::map<std::string_view, double> kSlopes{
       {"Sigmoid", 0.25}, {"Tanh", 1},       {"Erf", 1.13}, {"HardSwish", 1.5}, {"Softplus", 1}, {"Gelu", 1.13},
-      {"Softmax", 1},    {"LogSoftmax", 2}, {"Elu", 1},    {"Mish", 1.1},      {"Softsign", 1}, {"Floor", 1}};
+      {"Softmax", 1},    {"LogSoftmax", 2}, {"Celu", 1},   {"Mish", 1.1},      {"Softsign", 1}, {"Floor", 1}};
+  if (node.op_type == "Elu") return std::max(1.0, std::abs(node.float_or("alpha", 1)));
+  if (node.op_type == "Selu") {
+    return std::abs(node.float_or("gamma", 1.0507009873554805)) *
+           std::max(1.0, std::abs(node.float_or("alpha", 1.6732632423543772)));
+  }
   if (node.op_type == "LeakyRelu") return std::max(1.0, std::abs(node.float_or("alpha", 0.01)));
   if (node.op_type == "HardSigmoid") return std::abs(node.float_or("alpha", 0.2));
   const auto found = kSlopes.find(node.op_type);
@@ -113,7 +118,9 @@ class ErrorPass {
     if (op == "BatchNormalization") return normalized(node, size);
     if (op == "InstanceNormalization" || op == "LayerNormalization") return normalized_by_itself(node, size);
     if (const auto slope = slope_limit(node)) {
-      return *slope * slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings) * (size + 1);
+      // Near zero an exponential less one has the error of the one, and alpha·(e^(x/alpha) − 1) that of alpha.
+      const double unit = op == "Celu" ? std::max(1.0, std::abs(node.float_or("alpha", 1))) : std::max(1.0, *slope);
+      return *slope * slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings) * (size + unit);
     }
     // Reductions and averages add as many roundings as they take elements; anything else is taken as a function of
     // its inputs that carries their relative errors on.

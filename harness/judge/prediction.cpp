@@ -33,10 +33,12 @@ struct Power {
   std::int64_t elements = 0;
   [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
   /// Actual minus predicted SQNR. What is computed in float32 between two roundings is off by some of its last places
-  /// (here four), which no prediction has and which counts where the roundings themselves are that small.
+  /// (here four), which no prediction has and which counts where the roundings themselves are that small; a scale's own
+  /// last place shifts all elements alike, so that amplitudes add up and not powers.
   [[nodiscard]] double deviation_db() const {
     constexpr double kFloat32Error = 0x1p-22;
-    return decibel((predicted + kFloat32Error * kFloat32Error * signal) / actual);
+    const double amplitude = std::sqrt(predicted) + kFloat32Error * std::sqrt(signal);
+    return decibel(amplitude * amplitude / actual);
   }
 };
 
@@ -134,7 +136,10 @@ class PredictionCheck {
   void compare(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& predicted,
                const Execution& execution) {
     const std::string& data_set = execution.data_set;
-    const std::vector<Power> channels = powers(expected, actual, predicted, channel_axis(tensor, expected.rank()));
+    const auto channels_of = [&](const Tensor& guess) {
+      return powers(expected, actual, guess, channel_axis(tensor, expected.rank()));
+    };
+    const std::vector<Power> channels = channels_of(predicted);
     const Power whole = total(channels);
     if (!(whole.signal > 0) || !(whole.predicted > 0)) return;
     const auto record = [&](std::string name, double value) {
@@ -147,83 +152,102 @@ class PredictionCheck {
     if (worst) record("channel_deviation_db", channels[*worst].deviation_db());
     if (!modelled() || distinct_values(expected.reals(), kDistinctOutputs) < kDistinctOutputs) return;
     record("prediction_gates", 1);
-    const auto channels_of = [&](const Tensor& guess) {
-      return powers(expected, actual, guess, channel_axis(tensor, expected.rank()));
-    };
-    std::optional<Loss> lost = loss_of(channels);
-    if (lost) lost = loss_of(channels_of(with_sides_of(tensor, actual, predicted)));
-    if (lost && !ties_explain(*lost, tensor, expected, actual, execution)) {
+    const std::optional<Loss> lost = loss_of(channels);
+    if (!lost) return;
+    if (loss_of(channels_of(with_sides_of(predicted_, tensor, actual))) &&
+        loss_of(channels_of(with_sides_inside(tensor, actual, execution.inputs)))) {
       report(tensor, lost->where, data_set, lost->power, lost->limit);
     }
   }
 
-  /// `predicted`, where an element lies at a tie of the tensor's own rounding on the side that the engine took: between
-  /// few values, as an interpolation makes them, many do, and float32 decides.
-  [[nodiscard]] Tensor with_sides_of(const std::string& tensor, const Tensor& actual, const Tensor& predicted) const {
-    constexpr double kFloat32Error = 0x1p-20;  // of a sum of a few products
-    Tensor result = predicted;
-    const TensorPtr exact = predicted_.carried(tensor);
+  /// What decides at a tie: float32's error of a sum of a few products or of a division by a scale.
+  static double float32_error(double value, double step) {
+    constexpr double kFloat32Error = 0x1p-20;
+    return kFloat32Error * std::max(step, std::fabs(value));
+  }
+
+  /// The one step of a tensor's own rounding; 0 where it has none or several.
+  [[nodiscard]] double step_of(const std::string& tensor) const {
     const auto& roundings = plan_.roundings(tensor);
-    if (exact == nullptr || !exact->is_real() || exact->shape() != predicted.shape() || roundings.size() != 1 ||
-        !roundings.front().span) {
-      return result;
-    }
-    const double step = roundings.front().span->step;
+    if (roundings.size() != 1 || !roundings.front().span) return 0;
+    const CodeSpan& span = *roundings.front().span;
+    return span.least_step == span.step ? span.step : 0;
+  }
+
+  /// The predicted output, where an element lies at a tie of its own rounding on the side that the engine took: between
+  /// few values, as an interpolation makes them, many do.
+  [[nodiscard]] Tensor with_sides_of(const FakeQuantization& prediction, const std::string& tensor,
+                                     const Tensor& actual) const {
+    Tensor result = *prediction.value(tensor);
+    const TensorPtr exact = prediction.carried(tensor);
+    const double step = step_of(tensor);
+    if (!(step > 0) || !exact->is_real() || exact->shape() != result.shape()) return result;
     const std::span<double> out = result.reals();
     for (std::size_t i = 0; i < out.size(); ++i) {
       const double value = exact->reals()[i];
-      const double error = kFloat32Error * std::max(step, std::fabs(value));
-      const auto half_off = [&](double code) { return std::fabs(std::fabs(code - value) - step / 2) <= error; };
+      const auto half_off = [&](double code) {
+        return std::fabs(std::fabs(code - value) - step / 2) <= float32_error(value, step);
+      };
       if (half_off(out[i]) && half_off(actual.reals()[i])) out[i] = actual.reals()[i];
     }
     return result;
   }
 
-  /// A graph input's element that float32's division may round to either side.
-  struct Tie {
-    Tensor* input;
-    std::size_t element;
-    double nudge;  ///< moves it to the other side of the tie, or not at all
-  };
-  [[nodiscard]] std::vector<Tie> ties_of(core::TensorMap& inputs) const {
-    constexpr double kDivisionError = 0x1p-22;  // of a quotient: the scale's rounding, its reciprocal's, the product's
-    constexpr std::size_t kMostTies = 16;
-    std::vector<Tie> ties;
-    for (auto& [name, input] : inputs) {
-      const auto& roundings = plan_.roundings(name);
-      if (!input.is_real() || roundings.size() != 1 || !roundings.front().span) continue;
-      const CodeSpan& span = *roundings.front().span;
-      if (!(span.step > 0) || span.least_step != span.step) continue;
-      for (std::size_t i = 0; i < input.reals().size() && ties.size() < kMostTies; ++i) {
-        const double steps = input.reals()[i] / span.step;
-        const double error = kDivisionError * std::max(1.0, std::fabs(steps));
-        if (std::fabs(std::fabs(steps - std::trunc(steps)) - 0.5) > error) continue;
-        for (const double side : {-2.0, 2.0}) ties.push_back({&input, i, side * error * span.step});
-      }
+  /// Elements of a tensor that float32 may round to either side, and how far they are from there at most.
+  [[nodiscard]] std::vector<std::pair<std::size_t, double>> ties_of(const std::string& tensor,
+                                                                    const Tensor& value) const {
+    std::vector<std::pair<std::size_t, double>> ties;
+    const double step = step_of(tensor);
+    if (!(step > 0) || !value.is_real()) return ties;
+    for (std::size_t i = 0; i < value.reals().size(); ++i) {
+      const double steps = value.reals()[i] / step, error = float32_error(value.reals()[i], step);
+      if (std::fabs(std::fabs(steps - std::trunc(steps)) - 0.5) * step <= error) ties.emplace_back(i, error);
     }
     return ties;
   }
 
-  /// Few inputs in many outputs: where one of them lies at a tie, its side shows in the whole. True where a choice of
-  /// sides, made one by one, predicts what is lost.
-  [[nodiscard]] bool ties_explain(Loss lost, const std::string& tensor, const Tensor& expected, const Tensor& actual,
-                                  const Execution& execution) const {
-    core::TensorMap inputs = execution.inputs;
+  /// Where few inputs, or few values between, go into many outputs, the side of one at a tie shows in the whole: the
+  /// predicted output for the sides, chosen one by one from the inputs on, that bring it nearest to the actual one.
+  [[nodiscard]] Tensor with_sides_inside(const std::string& output, const Tensor& actual,
+                                         const core::TensorMap& inputs) const {
+    constexpr std::size_t kMostElements = std::size_t{1} << 22;  // to compute: above, ties are few beside them
+    const model::Graph& graph = context_.evidence.model->graph;
+    std::vector<std::string> tensors;
+    for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
+    for (const Node& node : graph.nodes) tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
+
     FakeQuantization other(context_, plan_);
-    for (const Tie& tie : ties_of(inputs)) {
-      double& value = tie.input->reals()[tie.element];
-      const double before = std::exchange(value, value + tie.nudge);
-      const TensorPtr predicted = other.run(inputs) ? other.value(tensor) : nullptr;
-      if (predicted == nullptr || predicted->shape() != expected.shape()) return false;
-      std::optional<Loss> now = loss_of(powers(expected, actual, *predicted, channel_axis(tensor, expected.rank())));
-      if (!now) return true;
-      if (now->margin() < lost.margin()) {
-        lost = *std::move(now);
-      } else {
-        value = before;
+    std::size_t computed = 0;
+    const auto predict = [&] {
+      if (!other.run(inputs)) return std::pair(std::numeric_limits<double>::infinity(), *predicted_.value(output));
+      for (const std::string& tensor : tensors) {
+        if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
+      }
+      Tensor guess = with_sides_of(other, output, actual);
+      double distance = 0;
+      for (std::size_t i = 0; i < guess.reals().size(); ++i) {
+        distance += (guess.reals()[i] - actual.reals()[i]) * (guess.reals()[i] - actual.reals()[i]);
+      }
+      return std::pair(distance, std::move(guess));
+    };
+    auto [nearest, best] = predict();
+    for (const std::string& tensor : tensors) {
+      const TensorPtr exact = other.run(inputs) ? other.carried(tensor) : nullptr;
+      const TensorPtr rounded = exact == nullptr ? nullptr : other.value(tensor);
+      if (rounded == nullptr) continue;
+      for (const auto& [element, error] : ties_of(tensor, *exact)) {
+        if (computed > kMostElements) return best;
+        other.nudge(tensor, element, (rounded->reals()[element] > exact->reals()[element] ? -2 : 2) * error);
+        auto [distance, guess] = predict();
+        if (distance < nearest) {
+          nearest = distance;
+          best = std::move(guess);
+        } else {
+          other.nudge(tensor, element, 0);
+        }
       }
     }
-    return false;
+    return best;
   }
 
   /// Every choice of the converter's is known, the roundings of its engine included. The limits were measured on
@@ -277,13 +301,9 @@ class PredictionCheck {
     const ArtifactNode* made = context_.artifact->find_original(entry.original);
     const auto slots = weight_slots(entry.node, plan_.model().constants);
     if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
-    const Operand& operand = made->inputs[slots->weight];
-    if (operand.constant_codes == nullptr || !operand.params) return nullptr;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
     if (node.op_type == "Gemm" && node.float_or("alpha", 1) != 1) return nullptr;
-    const Style exact{.name = "constant", .arithmetic = {}};
-    const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
-    return value ? value->centre : nullptr;
+    return dequantized_constant(made->inputs[slots->weight]);
   }
 
   void report(const std::string& tensor, const std::string& where, const std::string& data_set, const Power& power,

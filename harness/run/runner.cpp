@@ -153,7 +153,7 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
     }
     for (const corpus::OptionSet& set : item.option_sets) {
       const JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
-      if (recorder.has(key) || recorder.failed()) {
+      if (recorder.has(key) || recorder.failed() || (config.stopped && config.stopped())) {
         continue;
       }
       recorder.start(key);
@@ -323,6 +323,9 @@ core::Result<RunReport> run(const RunConfig& original) {
   report.run = run_id;
   report.planned = plan.jobs.size();
   report.rows = recorder.take_rows();
+  if (config.stopped && config.stopped() && report.rows.size() < report.planned) {
+    return report;
+  }
   core::Result<results::DriftReport> drift = results::record_drift(*store, run_id, report.rows);
   if (!drift) {
     return drift.error();

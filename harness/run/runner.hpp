@@ -44,6 +44,9 @@ struct RunConfig {
   std::uint64_t memory_limit_bytes = 0;  ///< address space of a converter's process, 0: none
   int shard = 1, shards = 1;
   bool resume = false;
+  /// Asked before each verdict, from several threads; true: what is under way is finished, nothing else is begun, and
+  /// the run can be resumed. Empty: never.
+  std::function<bool()> stopped;
   /// Called under a lock after each verdict is in the database.
   std::function<void(const results::ResultRow& row, std::size_t done, std::size_t planned)> on_result;
 };
@@ -59,7 +62,8 @@ struct RunReport {
 
 /// Runs cases × option sets × converters. Every verdict is in the database before its worker takes the next case.
 /// A crash, hang or memory blow-up of a converter is the verdict of its case. A verdict planned and never made is
-/// recorded as `not-run`. An empty selection is a report with nothing planned, and no run in the database.
+/// recorded as `not-run`, unless the run was stopped: then it stays unfinished, and its report has fewer rows than
+/// planned. An empty selection is a report with nothing planned, and no run in the database.
 /// Errors   usage, for a file that is no history; io, for the database.
 [[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
 

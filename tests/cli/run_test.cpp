@@ -134,5 +134,31 @@ TEST_F(Run, IsFinishedAfterAKillAtAnyMoment) {
   ASSERT_TRUE(store.ok()) << store.error().message;
 }
 
+TEST_F(Run, FinishesWhatIsUnderWayWhenAskedToEnd) {
+  std::string family = kMiniFamily;
+  family.replace(family.find("[1, 2]"), 6, "[1, 2], \"copy\": [1,2,3,4,5,6,7,8,9,10]");
+  write("cases/mini.json", family);
+  write("slow.sh",
+        "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nid=2\n"
+        "while read line; do sleep 0.15; echo '{\"id\":'$id',\"status\":\"refused\",\"reason\":\"no\"}'; "
+        "id=$((id+1)); done\n");
+  const std::vector<std::string> command{
+      "run", "--db", "ended.db", "--converter-cmd", "sh " + path("slow.sh").string(), "--jobs", "2", "--json"};
+  core::SpawnOptions options;
+  options.arguments = {"timeout", "--preserve-status", "-s", "TERM", "0.6", ASSAY_PROGRAM};
+  options.arguments.insert(options.arguments.end(), command.begin(), command.end());
+  options.working_folder = path("").string();
+  options.environment = {{"ASSAY_HOME", path("").string()}};
+  const Call ended = finished(options);
+  EXPECT_EQ(ended.code, 5) << ended.out << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("--resume"));
+  EXPECT_LT(ended.json()["results"].size(), 20U);
+
+  std::vector<std::string> again = command;
+  again.emplace_back("--resume");
+  const Call rest = run(again);
+  EXPECT_EQ(rest.json()["verdicts"]["refused"], 20) << rest.out << rest.err;
+}
+
 }  // namespace
 }  // namespace assay::test

@@ -84,6 +84,24 @@ TEST(ArtifactView, FollowsCodesThatAreOnlyMoved) {
   EXPECT_FALSE(unlike->find_original(2)->quantized_inputs) << "no scale in common";
 }
 
+TEST(ArtifactView, WhatTheConverterReshapesOnlyStandsForItsSource) {
+  const model::Model original = parse("g (float[1,2,2] x) => (float[1,2,2] y) { p = MatMul(x, w) y = Add(p, b) }",
+                                      {{"w", reals({2, 2}, {1, 2, 3, 4})}, {"b", reals({2}, {1, 2})}});
+  auto read = view(
+      "a (float[1,2,2] x) => (float[1,2,2] y) { m = Reshape(x, flat) mq = QuantizeLinear(m, s1, z)"
+      " md = DequantizeLinear(mq, s1, z) n = Gemm(md, w, b) y = Reshape(n, whole) }",
+      {{"s1", scalar(0.5)},
+       {"z", zero()},
+       {"flat", codes(DType::int64, {2}, {2, 2})},
+       {"whole", codes(DType::int64, {3}, {1, 2, 2})},
+       {"w", reals({2, 2}, {1, 2, 3, 4})},
+       {"b", reals({2}, {1, 2})}},
+      original);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->quantizers()[0].original, "x");
+  EXPECT_EQ(read->original_tensor("md"), "x");
+}
+
 TEST(ArtifactView, ABatchNormalizationThatOnlyTheArtifactHasBelongsToTheSumBeforeIt) {
   const model::Model original = parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w) y = Relu(c) }",
                                       {{"w", reals({2, 1, 1, 1}, {3, 8})}});

@@ -233,5 +233,19 @@ TEST(ForwardError, AVectorIsSummedOver) {
   EXPECT_GE(turned.calibration->ranges.at("y").slack, rounding_gamma(kTerms) * products);
 }
 
+TEST(ForwardError, AnExponentialLessOneOfNearlyNothingHasTheErrorOfTheOne) {
+  const float x = -1.5564467e-5F, alpha = 2;
+  const auto less_one = [&](float divisor) { return static_cast<double>(alpha * (std::exp(x / divisor) - 1)); };
+  const std::map<std::string, double> naive{{"Celu<alpha=2.0>", less_one(alpha)},
+                                            {"Elu<alpha=2.0>", less_one(1)},
+                                            {"Selu<alpha=2.0, gamma=1.0>", less_one(1)}};
+  for (const auto& [op, value] : naive) {
+    const Ranges ranges("g (float[1] x) => (float[1] y) { y = " + op + "(x) }", {{"x", reals({1}, {x})}}, {}, {});
+    const TensorRange& range = ranges.calibration->ranges.at("y");
+    EXPECT_LE(std::abs(value - range.low), range.slack) << op;
+    EXPECT_GT(std::abs(value - range.low), std::abs(range.low) * 0x1p-20) << op << " shows nothing";
+  }
+}
+
 }  // namespace
 }  // namespace assay::judge

@@ -253,6 +253,84 @@ TEST(Prediction, AnInterpolationsTiesMayBeRoundedToEitherSide) {
   EXPECT_FALSE(others.prediction().empty());
 }
 
+TEST(Prediction, TiesInsideMayBeRoundedToEitherSide) {
+  const double scale = float32(0.0293);
+  const Tensor wider = reals({4}, {1, 1, 1, 2}), larger = reals({4}, {1, 1, 8, 10});
+  const std::map<std::string, Tensor> factors{{"wider", wider}, {"larger", larger}};
+  std::map<std::string, Tensor> constants = factors;
+  constants.emplace("s", Tensor::scalar(DType::float32, scale));
+  constants.emplace("z", codes(DType::int8, {}, {0}));
+  const auto resized = [](const std::string& to, const std::string& from, const std::string& by) {
+    return to + R"( = Resize<coordinate_transformation_mode="asymmetric", mode="linear">()" + from + ", , " + by + ") ";
+  };
+  const auto rounded = [](const std::string& to, const std::string& from) {
+    return to + "q = QuantizeLinear(" + from + ", s, z) " + to + " = DequantizeLinear(" + to + "q, s, z) ";
+  };
+  const std::string from_x = "(float[1,1,4,3] x) => (float[1,1,32,60] y) { ";
+  const std::string outer = resized("n", "t", "larger") + rounded("y", "n") + "}";
+  const model::Model original =
+      parse("g " + from_x + resized("t", "x", "wider") + resized("y", "t", "larger") + "}", factors);
+  const model::Model artifact =
+      parse("a " + from_x + rounded("xd", "x") + resized("m", "xd", "wider") + rounded("t", "m") + outer, constants);
+  const model::Model behind = parse("b (float[1,1,4,6] t) => (float[1,1,32,60] y) { " + outer, constants);
+  core::Rng rng(39);
+  int alarms = 0, lost = 0, seen = 0;
+  constexpr int kRounds = 30, kWays = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> values(12), steps(24);  // of t: a row's last column is repeated
+    for (double& value : values) value = float32(scale * rng.uniform(-20, 20));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::size_t left = i / 6 * 3 + i % 6 / 2, right = i % 2 == 1 && i % 6 < 5 ? left + 1 : left;
+      steps[i] = (std::nearbyint(values[left] / scale) + std::nearbyint(values[right] / scale)) / 2;
+    }
+    const auto alarmed = [&](const auto& code_of) {
+      std::vector<double> t;
+      for (const double at : steps) t.push_back(code_of(at) * scale);
+      Judged judged(original, artifact);
+      judged.evidence.converter.policy.arithmetic = "integer";
+      judged.add("typical", {{"x", reals({1, 1, 4, 3}, values)}},
+                 reference::execute(behind, {{"t", reals({1, 1, 4, 6}, t)}}).value());
+      judged.calibrate();
+      for (const char* tensor : {"x", "t", "y"}) judged.audited[tensor] = {{scale}, {0}, DType::int8, std::nullopt};
+      const bool red = !judged.prediction().empty();
+      EXPECT_EQ(metric(judged.judgement, "prediction_gates"), 1);
+      lost += metric(judged.judgement, "prediction_deviation_db") < -kPredictionLossDb ? 1 : 0;
+      return red;
+    };
+    const auto either = [&](double at) { return rng.integer(0, 1) == 0 ? std::floor(at) : std::ceil(at); };
+    for (int way = 0; way < kWays; ++way) alarms += alarmed(either) ? 1 : 0;
+    const int before = lost;
+    seen += alarmed([&](double at) { return at == std::floor(at) ? at + std::copysign(1, at) : either(at); }) ? 1 : 0;
+    lost = before;
+  }
+  std::printf("  ties cost more than the limit in %d of %d\n", lost, kRounds * kWays);
+  EXPECT_EQ(alarms, 0);
+  EXPECT_GT(lost, kRounds);
+  EXPECT_EQ(seen, kRounds);
+}
+
+TEST(Prediction, AScalesLastPlaceMayShiftWhatIsNearlyExact) {
+  const double step = float32(1.0 / 255);
+  const model::Model original = parse("g (float[1,2000] x) => (float[1,2000] y) { y = Sigmoid(x) }", {});
+  core::Rng rng(40);
+  std::vector<double> values(2000);
+  for (double& value : values) value = float32(rng.uniform(12.8, 13.4));
+  const auto deviation = [&](double one) {
+    Judged judged(original,
+                  parse("a (float[1,2000] x) => (float[1,2000] y) { m = Sigmoid(x) yq = QuantizeLinear(m, s, z)"
+                        " y = DequantizeLinear(yq, s, z) }",
+                        {{"s", Tensor::scalar(DType::float32, step)}, {"z", codes(DType::int8, {}, {-128})}}));
+    judged.evidence.converter.policy.arithmetic = "integer";
+    judged.add("typical", {{"x", reals({1, 2000}, values)}}, {{"y", reals({1, 2000}, std::vector<double>(2000, one))}});
+    judged.calibrate();
+    judged.audited["y"] = {{step}, {-128}, DType::int8, std::nullopt};
+    return std::pair(judged.prediction().empty(), metric(judged.judgement, "prediction_deviation_db"));
+  };
+  const auto [passes, db] = deviation(1 + 0x1p-23);
+  EXPECT_TRUE(passes) << db;
+  EXPECT_FALSE(deviation(1 + 0x1p-18).first);
+}
+
 TEST(Prediction, TensorsInBetweenAreHeldAgainstItToo) {
   core::Rng rng(35);
   ConvLayer shape;

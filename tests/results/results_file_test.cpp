@@ -71,6 +71,27 @@ TEST_F(ResultsFile, CarriesARunWithItsMachine) {
   EXPECT_EQ(run.jobs.waiting, std::vector{job("c")});
 }
 
+TEST_F(ResultsFile, OfVerdictsAloneLeavesOutWhatNoReportShows) {
+  Store store = open("measured.db");
+  ResultRow row = row_of("a");
+  row.verdict = "fail";
+  row.findings.emplace_back().message = "expected scale 1, actual 2";
+  row.metrics = {{.tensor = "y", .data_set = "typical", .name = "sqnr_db", .value = 40}};
+  row.parameters = {{"y", {{2}, {0}, core::DType::int8, std::nullopt}}};
+  const auto run = store.begin_run({}, {job("a")}).value();
+  ASSERT_TRUE(store.record(run, row).ok());
+  ASSERT_TRUE(write_results_file(store, path("all.db.gz")).ok());
+  ASSERT_TRUE(write_results_file(store, path("verdicts.db.gz"), Detail::verdicts).ok());
+  const ResultRow all = read_results_file(path("all.db.gz"))->front().results.front(),
+                  less = read_results_file(path("verdicts.db.gz"))->front().results.front();
+  EXPECT_EQ(all.metrics.size(), 1U);
+  EXPECT_EQ(all.parameters.size(), 1U);
+  EXPECT_TRUE(less.metrics.empty());
+  EXPECT_TRUE(less.parameters.empty());
+  EXPECT_EQ(less.verdict, "fail");
+  EXPECT_EQ(less.findings.size(), 1U);
+}
+
 TEST_F(ResultsFile, IsMergedOnceAndTouchesNothingThatIsHere) {
   Store store = there();
   ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
