@@ -4,7 +4,7 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "converters/embedded/engine/engine.hpp"
-#include "converters/embedded/faults.hpp"
+#include "converters/embedded/machine.hpp"
 #include "harness/core/rng.hpp"
 #include "harness/model/onnx_io.hpp"
 

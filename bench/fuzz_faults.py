@@ -47,7 +47,7 @@ NOT_SHOWN = {
 
 
 def fault_names():
-    """The rows that have a report: variants have none."""
+    """The table's rows."""
     return re.findall(r'\{\{"(\w+)",\s*"https?:', TABLE.read_text())
 
 

@@ -45,6 +45,7 @@ struct Supports {
   std::optional<std::vector<bool>> symmetric;
   std::optional<std::vector<bool>> per_axis;
   std::optional<std::vector<std::string>> method;
+  std::optional<std::vector<std::string>> models;  ///< "float", "qdq": such as have QuantizeLinear or DequantizeLinear
   std::optional<std::vector<std::string>> operators;
   std::optional<std::vector<std::string>> int8_operators;  ///< those with an INT8 form; the others stay in float
   bool execute = true;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "converters/embedded/engine/engine.hpp"
-#include "converters/embedded/faults.hpp"
+#include "converters/embedded/machine.hpp"
 #include "converters/embedded/pipeline.hpp"
 #include "converters/embedded/shared_work.hpp"
 #include "converters/embedded/support.hpp"

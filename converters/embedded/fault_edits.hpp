@@ -3,7 +3,7 @@
 #include <functional>
 #include <string_view>
 
-#include "converters/embedded/faults.hpp"
+#include "converters/embedded/machine.hpp"
 
 namespace assay::embedded {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "converters/embedded/faults.hpp"
+#include "converters/embedded/machine.hpp"
 
 namespace assay::embedded {
 

@@ -1,59 +1,8 @@
 #include "converters/embedded/faults.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-
 #include "converters/embedded/fault_edits.hpp"
-#include "converters/embedded/fault_scope.hpp"
-#include "harness/core/text.hpp"
 
 namespace assay::embedded {
-namespace {
-
-using engine::ArithmeticPolicy;
-
-struct Variant {
-  VariantInfo info;
-  void (*apply)(ArithmeticPolicy& policy);
-};
-
-/// Differs by its options alone.
-void as_asked(ArithmeticPolicy&) {}
-
-const std::vector<Variant>& variants() {
-  static const std::vector<Variant> table{
-      {{"round_half_away", "rounds ties away from zero"},
-       [](ArithmeticPolicy& p) { p.rounding = engine::Rounding::half_away; }},
-      {{"round_half_up", "rounds ties towards plus infinity"},
-       [](ArithmeticPolicy& p) { p.rounding = engine::Rounding::half_up; }},
-      {{"multiplier_31", "requantizes with a 31-bit multiplier and a rounding shift"},
-       [](ArithmeticPolicy& p) { p.requantization = engine::Requantization::fixed_point; }},
-      {{"double_rounding", "requantizes with a rounding doubling high multiply and a rounding shift"},
-       [](ArithmeticPolicy& p) { p.requantization = engine::Requantization::double_rounding; }},
-      {{"reciprocal_scale", "multiplies with the float32 reciprocal of the output's scale"},
-       [](ArithmeticPolicy& p) { p.requantization = engine::Requantization::reciprocal; }},
-      {{"float_multiply", "requantizes with one float32 multiplication"},
-       [](ArithmeticPolicy& p) { p.requantization = engine::Requantization::float32_multiply; }},
-      {{"per_tensor", "one scale for each weight", R"({"per_axis": false})"}, &as_asked},
-      {{"uint8", "unsigned activations", R"({"activation": "uint8"})"}, &as_asked},
-      {{"int8_symmetric", "signed activations without zero_point", R"({"symmetric": true})"}, &as_asked},
-      {{"uint8_symmetric", "unsigned activations around 128", R"({"activation": "uint8", "symmetric": true})"},
-       &as_asked},
-      {{"percentile", "percentile calibration", R"({"method": "percentile"})"}, &as_asked},
-      {{"entropy", "entropy calibration", R"({"method": "entropy"})"}, &as_asked},
-      {{"mse", "calibration by least squared error", R"({"method": "mse"})"}, &as_asked},
-      {{"gemm_in_float", "Gemm stays in float, as asked and declared", R"({"precision": {"Gemm": "fp32"}})"},
-       &as_asked},
-  };
-  return table;
-}
-
-struct Fault {
-  FaultInfo info;
-  void (*apply)(Machine& machine);
-};
 
 const std::vector<Fault>& faults() {
   static const std::vector<Fault> table{
@@ -484,21 +433,6 @@ const std::vector<Fault>& faults() {
   return table;
 }
 
-template <typename Row>
-Result<const Row*> find_row(const std::vector<Row>& table, const std::string& name, std::string_view what) {
-  const auto found = std::ranges::find_if(table, [&](const Row& row) { return row.info.name == name; });
-  if (found != table.end()) return &*found;
-  std::vector<std::string> names;
-  names.reserve(table.size());
-  for (const auto& row : table) names.emplace_back(row.info.name);
-  return Error{
-      ErrorKind::usage,
-      fmt::format("there is no {} \"{}\"; nearest: {}", what, name, core::join(core::nearest(name, names), ", ")), "",
-      "", ""};
-}
-
-}  // namespace
-
 std::span<const FaultInfo> fault_table() {
   static const std::vector<FaultInfo> infos = [] {
     std::vector<FaultInfo> all;
@@ -506,46 +440,6 @@ std::span<const FaultInfo> fault_table() {
     return all;
   }();
   return infos;
-}
-
-bool changes_execution(std::string_view fault) {
-  const auto machine = build_machine({std::string(fault)}, "");
-  return machine && (machine->policy != ArithmeticPolicy{} || !machine->misreadings.empty());
-}
-
-std::span<const VariantInfo> variant_table() {
-  static const std::vector<VariantInfo> infos = [] {
-    std::vector<VariantInfo> all;
-    for (const auto& variant : variants()) all.push_back(variant.info);
-    return all;
-  }();
-  return infos;
-}
-
-Result<Machine> build_machine(const std::vector<std::string>& names, const std::string& variant) {
-  Machine machine;
-  if (!variant.empty()) {
-    const auto row = find_row(variants(), variant, "variant");
-    if (!row) return row.error();
-    (*row)->apply(machine.policy);
-  }
-  for (const auto& text : names) {
-    const std::size_t at = text.find('@');
-    const std::string name = text.substr(0, at);
-    const auto row = find_row(faults(), name, "fault");
-    if (!row) return row.error();
-    if (at == std::string::npos) {
-      (*row)->apply(machine);
-      continue;
-    }
-    if (names.size() > 1) {
-      return Error{ErrorKind::usage, fmt::format("\"{}\" is confined to a node: it can't stand beside others", text),
-                   "", "", ""};
-    }
-    (*row)->apply(machine);
-    if (const Status confined = confine(machine, name, text.substr(at + 1)); !confined) return confined.error();
-  }
-  return machine;
 }
 
 }  // namespace assay::embedded

@@ -5,6 +5,7 @@
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/layer_norm.hpp"
 #include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/simplify.hpp"
 #include "converters/embedded/support.hpp"
 
 namespace assay::embedded {
@@ -12,21 +13,6 @@ namespace {
 
 using model::Node;
 using model::Wiring;
-
-/// What the options say about a node: its name wins over its operator type, that over "*"; "" where they are silent.
-/// A name of an original node that was folded into this one counts as well.
-std::string wanted_precision(const State& state, const Node& node) {
-  const auto& precision = state.options.precision;
-  if (precision.empty()) return "";
-  if (const auto found = precision.find(node.name); found != precision.end()) return found->second;
-  for (const auto& [original, computer] : state.computed_by) {
-    if (computer != node.name) continue;
-    if (const auto found = precision.find(original); found != precision.end()) return found->second;
-  }
-  if (const auto found = precision.find(node.op_type); found != precision.end()) return found->second;
-  if (const auto found = precision.find("*"); found != precision.end()) return found->second;
-  return "";
-}
 
 bool computes_real_data(const State& state, const Node& node) {
   if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") return false;
@@ -135,7 +121,7 @@ void recognize_authored(State& state, const Wiring& wiring) {
     const auto& node = graph.nodes[i];
     auto& plan = state.plan.nodes[i];
     if (plan.form != Form::fp32 || find_support(node) == nullptr || node.outputs.size() != 1) continue;
-    if (wanted_precision(state, node) == "fp32") continue;
+    if (asked_in_float(state, node)) continue;
     const bool weighted = node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm";
     if (!weighted || !made_by(state, wiring, node.input(0), "DequantizeLinear") ||
         !made_by(state, wiring, node.input(1), "DequantizeLinear")) {

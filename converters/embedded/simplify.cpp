@@ -30,13 +30,20 @@ bool take_over_output(model::Graph& graph, const std::string& input, const std::
 
 }  // namespace
 
-bool asked_in_float(const State& state, const model::Node& node) {
+std::string wanted_precision(const State& state, const model::Node& node) {
   const auto& precision = state.options.precision;
-  for (const std::string& key : {node.name, node.op_type, std::string("*")}) {
-    if (const auto found = precision.find(key); found != precision.end()) return found->second == "fp32";
+  if (precision.empty()) return "";
+  if (const auto found = precision.find(node.name); found != precision.end()) return found->second;
+  for (const auto& [original, computer] : state.computed_by) {
+    if (computer != node.name) continue;
+    if (const auto found = precision.find(original); found != precision.end()) return found->second;
   }
-  return false;
+  if (const auto found = precision.find(node.op_type); found != precision.end()) return found->second;
+  if (const auto found = precision.find("*"); found != precision.end()) return found->second;
+  return "";
 }
+
+bool asked_in_float(const State& state, const model::Node& node) { return wanted_precision(state, node) == "fp32"; }
 
 void remove_identities(State& state) {
   auto& graph = state.model.graph;

@@ -55,7 +55,7 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "activation", supports.activation),
       read_choice_list(object, "symmetric", supports.symmetric),
       read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
-      read_choice_list(object, "operators", supports.operators),
+      read_choice_list(object, "models", supports.models), read_choice_list(object, "operators", supports.operators),
       read_choice_list(object, "int8_operators", supports.int8_operators), read(object, "execute", supports.execute),
       read_word(object, "artifact", {"qdq", "scales", "opaque"}, supports.artifact),
       read(object, "reports", supports.reports), read(object, "trace", supports.trace));

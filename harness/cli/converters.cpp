@@ -57,11 +57,10 @@ int remove_converter(const Arguments& arguments) {
   const std::size_t at = arguments.name.find("==");
   const std::string name = arguments.name.substr(0, at);
   std::vector<run::Environment> wanted;
-  for (const run::Adapter& adapter : run::list_adapters()) {
-    for (const std::string& version : adapter.installed) {
-      if (adapter.name == name && (at == std::string::npos || version == arguments.name.substr(at + 2))) {
-        wanted.push_back({name + "-" + version, {}});
-      }
+  const std::optional<run::Adapter> adapter = run::find_adapter(name);
+  for (const std::string& version : adapter ? adapter->installed : std::vector<std::string>()) {
+    if (at == std::string::npos || version == arguments.name.substr(at + 2)) {
+      wanted.push_back({name + "-" + version, {}});
     }
   }
   if (wanted.empty()) {

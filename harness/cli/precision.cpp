@@ -53,10 +53,8 @@ nlohmann::ordered_json options_with(const std::string& options, const std::vecto
 
 /// The list as the converter itself takes it; empty for one whose adapter doesn't say how.
 std::string own_words(const std::string& converter, const std::vector<std::string>& nodes) {
-  for (const run::Adapter& adapter : run::list_adapters()) {
-    if (adapter.name == converter) return run::written_as(adapter.in_float, nodes);
-  }
-  return "";
+  const std::optional<run::Adapter> adapter = run::find_adapter(converter);
+  return adapter ? run::written_as(adapter->in_float, nodes) : "";
 }
 
 std::string outcome_text(const judge::Judgement& judgement) {

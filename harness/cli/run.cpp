@@ -138,12 +138,15 @@ core::Status add_executors(const std::vector<std::string>& names, std::vector<ru
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// The first interrupt or termination lets the workers finish what they hold, the second one kills.
+/// Asked to end, the workers finish what they hold. A second interrupt kills; a second termination doesn't, since
+/// `timeout` sends two.
 void stop_on_signal() {
   struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
 }
 
 int run_command(const Arguments& arguments) {

@@ -1,6 +1,5 @@
 #include "harness/core/process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,16 +12,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 
-// Not declared by every libc's <unistd.h> without extensions.
-extern char** environ;  // NOLINT(readability-redundant-declaration)
+#include "harness/core/descriptor.hpp"
+#include "harness/core/program.hpp"
 
 namespace assay::core {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = Process::Clock;
 
 /// Bytes of standard output kept for nobody in particular while we write or wait.
@@ -32,107 +29,9 @@ constexpr std::chrono::milliseconds kReapInterval{5};
 /// Reads of standard error after the end: more than the largest pipe holds.
 constexpr int kLastHelpings = 32;
 
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      reset();
-      fd_ = std::exchange(other.fd_, -1);
-    }
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { reset(); }
-
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool open() const { return fd_ >= 0; }
-  void reset() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_ = -1;
-};
-
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-};
-
-/// A pipe whose ends are closed on exec and lie above 2, so that moving them onto the child's streams never collides.
-bool open_pipe(Pipe& pipe) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  pipe.read = Descriptor(ends[0]);
-  pipe.write = Descriptor(ends[1]);
-  for (Descriptor* end : {&pipe.read, &pipe.write}) {
-    if (end->get() > STDERR_FILENO) continue;
-    *end = Descriptor(::fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!end->open()) return false;
-  }
-  return true;
-}
-
-void make_nonblocking(const Descriptor& fd) { ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK); }
-
 Error io_error(std::string message) { return {ErrorKind::io, std::move(message), {}, {}, {}}; }
 
 std::string errno_text(int code) { return std::error_code(code, std::generic_category()).message(); }
-
-bool is_program(const fs::path& file) {
-  std::error_code ignored;
-  return fs::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
-}
-
-/// The absolute path of `program`, by PATH where it has no slash. Links stay: a Python environment is found by its
-/// link.
-Result<std::string> find_program(const std::string& program, const std::string& path) {
-  if (program.empty()) return io_error("can't start a program without a name");
-  std::error_code failed;
-  if (program.find('/') != std::string::npos) {
-    const fs::path file = fs::absolute(program, failed);
-    if (is_program(file)) return file.string();
-    const bool exists = fs::exists(file, failed);
-    return io_error(fmt::format("can't start \"{}\": {}", program,
-                                exists ? "it isn't an executable file" : "there is no such file"));
-  }
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    const fs::path file = fs::absolute(fs::path(path.substr(begin, end - begin)) / program, failed);
-    if (is_program(file)) return file.string();
-    begin = end + 1;
-  }
-  return io_error(fmt::format("can't start \"{}\": no folder of PATH has a program of that name", program));
-}
-
-std::vector<std::string> child_environment(const std::map<std::string, std::string>& added) {
-  std::vector<std::string> all;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    if (!added.contains(std::string(text.substr(0, text.find('='))))) all.emplace_back(text);
-  }
-  for (const auto& [name, value] : added) all.push_back(name + "=" + value);
-  return all;
-}
-
-std::string child_path(const std::map<std::string, std::string>& added) {
-  if (const auto it = added.find("PATH"); it != added.end()) return it->second;
-  const char* ours = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
-  return ours != nullptr ? ours : "/usr/local/bin:/usr/bin:/bin";
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  result.reserve(words.size() + 1);
-  for (std::string& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
 
 /// posix_spawn's two option objects, destroyed together.
 struct SpawnSetup {
@@ -149,29 +48,6 @@ struct SpawnSetup {
     posix_spawnattr_destroy(&attributes);
   }
 };
-
-/// A write to a pipe that nobody reads any more fails with EPIPE and raises nothing: SIGPIPE is blocked in this thread
-/// and taken back if this write raised it.
-ssize_t write_without_sigpipe(int fd, const char* bytes, std::size_t count) {
-  sigset_t only_pipe;
-  sigset_t before;
-  sigset_t pending;
-  sigemptyset(&only_pipe);
-  sigaddset(&only_pipe, SIGPIPE);
-  sigpending(&pending);
-  const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-  pthread_sigmask(SIG_BLOCK, &only_pipe, &before);
-  const ssize_t written = ::write(fd, bytes, count);
-  const int error = errno;
-  if (written < 0 && error == EPIPE && !was_pending) {
-    const timespec now{};
-    while (sigtimedwait(&only_pipe, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return written;
-}
 
 int poll_milliseconds(Clock::time_point deadline, bool sees_ending) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -286,8 +162,8 @@ Process::~Process() {
 }
 
 Result<Process> Process::spawn(const SpawnOptions& options) {
-  if (options.arguments.empty()) return io_error("can't start a program without a name");
-  auto program = find_program(options.arguments.front(), child_path(options.environment));
+  const auto program =
+      find_program(options.arguments.empty() ? "" : options.arguments.front(), child_path(options.environment));
   if (!program) return program.error();
 
   std::vector<std::string> words = options.arguments;
@@ -435,9 +311,11 @@ Result<ExitState> run_attached(const std::vector<std::string>& arguments) {
   if (!program) return program.error();
   std::vector<std::string> words = arguments;
   words.front() = *program;
+  std::vector<std::string> environment = child_environment({});
   const std::vector<char*> argv = pointers(words);
+  const std::vector<char*> envp = pointers(environment);
   pid_t pid = -1;
-  if (const int failed = ::posix_spawn(&pid, argv.front(), nullptr, nullptr, argv.data(), environ); failed != 0) {
+  if (const int failed = ::posix_spawn(&pid, argv.front(), nullptr, nullptr, argv.data(), envp.data()); failed != 0) {
     return io_error(fmt::format("can't start \"{}\": {}", *program, errno_text(failed)));
   }
   int status = 0;

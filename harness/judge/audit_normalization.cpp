@@ -19,10 +19,6 @@ bool normalizes(std::string_view op) {
   return kOps.contains(op);
 }
 
-core::TensorPtr value_of(const Operand& operand) {
-  return operand.constant_values != nullptr ? operand.constant_values : dequantized_constant(operand);
-}
-
 /// The bias that the artifact's node has to have: the original's. A BatchNormalization may come out with another mean,
 /// such as 0, and what that was in its bias: γ/√(variance + ε)·x + (β − mean·γ/√(variance + ε)) is what counts.
 std::vector<double> wanted_bias(const model::Node& node, const ArtifactNode& made, const Constants& constants) {
@@ -31,7 +27,7 @@ std::vector<double> wanted_bias(const model::Node& node, const ArtifactNode& mad
   std::vector<double> wanted = given(kBias)->to_reals();
   if (node.op_type != "BatchNormalization" || made.inputs.size() <= kVariance) return wanted;
   const core::TensorPtr gamma = given(kGamma), mean = given(kMean), variance = given(kVariance);
-  const core::TensorPtr made_mean = value_of(made.inputs[kMean]);
+  const core::TensorPtr made_mean = constant_value(made.inputs[kMean]);
   for (const core::TensorPtr& each : {gamma, mean, variance, made_mean}) {
     if (each == nullptr || !each->is_real() || each->reals().size() != wanted.size()) return wanted;
   }

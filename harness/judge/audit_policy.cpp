@@ -55,11 +55,6 @@ class PolicyAudit {
     return node.op != "Resize" || artifact_.nodes[node.index].string_or("mode", "nearest") == "nearest";
   }
 
-  /// Somebody asked for it: an operator in float takes nothing in, and what it makes has parameters of its own.
-  [[nodiscard]] bool asked_in_float(std::size_t original) const {
-    return judge::asked_in_float(context_.evidence, original_.nodes[original]);
-  }
-
   /// A weight in codes: the operator isn't left in float.
   static bool runs_on_codes(const ArtifactNode* node) {
     return node != nullptr && node->inputs.size() > 1 && node->inputs[1].quantized() &&
@@ -73,7 +68,11 @@ class PolicyAudit {
     if (!stated || node.inputs.empty() || data_input_count(node.op, node.inputs.size()) != 1) return;
     const auto& asked = context_.evidence.options.precision;
     const auto by_type = asked.find(node.op);  // what the converter puts in of itself goes by its operator
-    if (node.original ? asked_in_float(*node.original) : by_type != asked.end() && by_type->second == "fp32") return;
+    // What somebody asked for in float has parameters of its own behind it.
+    if (node.original ? asked_in_float(context_.evidence, original_.nodes[*node.original])
+                      : by_type != asked.end() && by_type->second == "fp32") {
+      return;
+    }
     const Operand& input = node.inputs.front();
     if (!input.quantized() || input.constant_codes != nullptr || input.params->scale.size() != 1) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
@@ -119,7 +118,8 @@ class PolicyAudit {
     const model::Node& next = original_.nodes[follower];
     // Only an activation can always be taken in: an Add is a bias just where it fits one.
     if (next.op_type != "Relu" && next.op_type != "Clip") return;
-    if (asked_in_float(index) || asked_in_float(follower)) return;
+    // What somebody asked for in float takes nothing in.
+    if (asked_in_float(context_.evidence, node) || asked_in_float(context_.evidence, next)) return;
     if (!policy_.fusions || !runs_on_codes(view_.find_original(index))) return;
     const std::string pair = node.op_type + "+" + next.op_type;
     if (std::ranges::find(*policy_.fusions, pair) == policy_.fusions->end()) return;
@@ -140,7 +140,7 @@ class PolicyAudit {
     // A statement about Conv alone: released optimizers fold into Conv and leave ConvTranspose.
     if (!policy_.folds_bn || node.op_type != "Conv" || next.op_type != "BatchNormalization") return;
     if (!runs_on_codes(view_.find_original(index))) return;  // what stays in float need not be folded
-    if (asked_in_float(follower)) return;
+    if (asked_in_float(context_.evidence, next)) return;
     const bool stays = view_.find_original(follower) != nullptr;
     if (stays != *policy_.folds_bn) return;
     add(node.outputs.front(), index,

@@ -4,18 +4,14 @@
 #include <cmath>
 #include <set>
 
+#include "harness/judge/artifact_params.hpp"
+
 namespace assay::judge {
 namespace {
 
 using core::Tensor;
 using core::TensorPtr;
 using model::Node;
-using Constants = std::map<std::string, TensorPtr, std::less<>>;
-
-TensorPtr find(const Constants& constants, std::string_view name) {
-  const auto found = constants.find(name);
-  return found == constants.end() ? nullptr : found->second;
-}
 
 /// y = gain·x + shift per channel.
 struct Affine {
@@ -25,7 +21,7 @@ struct Affine {
 std::optional<Affine> read_batch_normalization(const Node& node, const Constants& constants) {
   std::vector<std::vector<double>> parts;
   for (std::size_t i = 1; i <= 4; ++i) {
-    const TensorPtr part = find(constants, node.input(i));
+    const TensorPtr part = find_constant(constants, node.input(i));
     if (part == nullptr || !part->is_real()) {
       return std::nullopt;
     }
@@ -74,9 +70,18 @@ std::optional<std::vector<double>> channel_bias(const Tensor& bias, std::size_t 
   return values.size() == channels && along_last ? std::optional(values) : std::nullopt;
 }
 
+/// The bias that `linear` has of its own, empty where it has none; nothing where it is unknown or has another form.
+std::optional<std::vector<double>> own_bias(const Node& linear, const Constants& constants, std::size_t channels) {
+  if (linear.input(kBias).empty()) {
+    return std::vector<double>();
+  }
+  const TensorPtr bias = find_constant(constants, linear.input(kBias));
+  return bias == nullptr || !bias->is_real() ? std::nullopt : channel_bias(*bias, channels);
+}
+
 /// The pair's constants; nothing where shapes do not fit (somebody else's finding).
 std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
-  const TensorPtr weight = find(constants, linear.input(1));
+  const TensorPtr weight = find_constant(constants, linear.input(1));
   const std::optional<Affine> affine = read_batch_normalization(normalization, constants);
   const std::int64_t least_rank = linear.op_type == "Gemm" ? 2 : 3;
   if (weight == nullptr || !affine || !weight->is_real() || weight->rank() < least_rank) {
@@ -91,16 +96,13 @@ std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& norma
     }
     folded.reals()[i] *= affine->gain[channel];
   }
+  const auto own = own_bias(linear, constants, channels);
+  if (!own) {
+    return std::nullopt;
+  }
   std::vector<double> bias = affine->shift;
-  if (!linear.input(2).empty()) {
-    const TensorPtr old = find(constants, linear.input(2));
-    const auto values = old == nullptr || !old->is_real() ? std::nullopt : channel_bias(*old, channels);
-    if (!values) {
-      return std::nullopt;
-    }
-    for (std::size_t c = 0; c < channels; ++c) {
-      bias[c] += affine->gain[c] * (*values)[c];
-    }
+  for (std::size_t c = 0; c < own->size(); ++c) {
+    bias[c] += affine->gain[c] * (*own)[c];
   }
   const core::Shape shape{static_cast<std::int64_t>(channels)};
   return EffectiveModel::Folded{std::make_shared<const Tensor>(std::move(folded)),
@@ -157,24 +159,19 @@ std::optional<std::vector<double>> channel_addend(const Tensor& addend, std::siz
 /// `linear` with the constant that `add` adds to it in its bias; nothing where that has no such form.
 std::optional<Node> with_addend(const Node& linear, const Node& add, Constants& constants) {
   const std::size_t other = add.input(0) == linear.outputs.front() ? 1 : 0;
-  const TensorPtr weight = find(constants, linear.input(1)), addend = find(constants, add.input(other));
+  const TensorPtr weight = find_constant(constants, linear.input(1)),
+                  addend = find_constant(constants, add.input(other));
   if (add.op_type != "Add" || weight == nullptr || addend == nullptr) {
     return std::nullopt;
   }
   const std::size_t channels = output_channels(linear, *weight);
   auto values = channel_addend(*addend, channels, weight->rank());
-  if (!values) {
+  const auto own = own_bias(linear, constants, channels);
+  if (!values || !own) {
     return std::nullopt;
   }
-  if (!linear.input(2).empty()) {
-    const TensorPtr old = find(constants, linear.input(2));
-    const auto own = old == nullptr || !old->is_real() ? std::nullopt : channel_bias(*old, channels);
-    if (!own) {
-      return std::nullopt;
-    }
-    for (std::size_t c = 0; c < channels; ++c) {
-      (*values)[c] += (*own)[c];
-    }
+  for (std::size_t c = 0; c < own->size(); ++c) {
+    (*values)[c] += (*own)[c];
   }
   Node sum = linear;
   sum.inputs.resize(3);
@@ -195,8 +192,8 @@ TensorPtr multiplied(const Tensor& tensor, double factor) {
 
 /// Gemm's alpha and beta go into its constants: what is left is y = x·w + b.
 void take_factors(Node& node, Constants& constants) {
-  const TensorPtr weight = find(constants, node.input(1));
-  const TensorPtr bias = find(constants, node.input(2));
+  const TensorPtr weight = find_constant(constants, node.input(1));
+  const TensorPtr bias = find_constant(constants, node.input(2));
   const bool open_bias = !node.input(2).empty() && bias == nullptr;
   if (node.op_type != "Gemm" || weight == nullptr || !weight->is_real() || open_bias) {
     return;
@@ -280,7 +277,7 @@ std::optional<std::size_t> take_reader(EffectiveModel::Entry& entry, const Artif
 }  // namespace
 
 std::optional<WeightSlots> weight_slots(const Node& node, const Constants& constants) {
-  const auto constant = [&](std::size_t index) { return find(constants, node.input(index)) != nullptr; };
+  const auto constant = [&](std::size_t index) { return find_constant(constants, node.input(index)) != nullptr; };
   const std::string& op = node.op_type;
   if (!node.domain.empty()) {
     return std::nullopt;
@@ -295,11 +292,11 @@ std::optional<WeightSlots> weight_slots(const Node& node, const Constants& const
     return WeightSlots{1, node.int_or("transB", 0) != 0 ? 0 : 1, true, false};
   }
   if (op == "MatMul" && constant(1)) {
-    const std::int64_t rank = find(constants, node.input(1))->rank();
+    const std::int64_t rank = find_constant(constants, node.input(1))->rank();
     return WeightSlots{1, rank < 2 ? -1 : rank - 1, false, rank > 2};
   }
   if (op == "MatMul" && constant(0)) {
-    const std::int64_t rank = find(constants, node.input(0))->rank();
+    const std::int64_t rank = find_constant(constants, node.input(0))->rank();
     return WeightSlots{0, rank < 2 ? -1 : rank - 2, false, rank > 2};
   }
   return std::nullopt;
@@ -337,9 +334,9 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
       std::optional<std::size_t> behind = sole_reader(wiring, sum);
       bool direct = true;
       while (behind && graph.nodes[*behind].op_type == "Add") {
-        auto longer = with_addend(sum, graph.nodes[*behind], effective.constants);
+        const auto longer = with_addend(sum, graph.nodes[*behind], effective.constants);
         direct = false;
-        if (longer) sum = *std::move(longer);
+        if (longer) sum = *longer;
         behind = longer ? sole_reader(wiring, sum) : std::nullopt;
       }
       const bool normalized = behind && graph.nodes[*behind].op_type == "BatchNormalization" &&

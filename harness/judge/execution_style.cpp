@@ -355,4 +355,8 @@ core::TensorPtr dequantized_constant(const Operand& operand) {
   return value ? value->centre : nullptr;
 }
 
+core::TensorPtr constant_value(const Operand& operand) {
+  return operand.constant_values != nullptr ? operand.constant_values : dequantized_constant(operand);
+}
+
 }  // namespace assay::judge

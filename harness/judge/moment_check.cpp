@@ -140,23 +140,15 @@ class SingleOperator {
     if (made == nullptr || made->inputs.size() < 2) return;
     const Node& plain = context_.evidence.model->graph.nodes[0];
     if (plain.op_type == "Gemm" && (plain.float_or("alpha", 1) != 1 || plain.float_or("beta", 1) != 1)) return;
-    const TensorPtr weight = constant_of(made->inputs[1]);
+    const TensorPtr weight = constant_value(made->inputs[1]);
     if (weight == nullptr || weight->shape() != weight_->shape()) return;
-    const TensorPtr bias = bias_ == nullptr || made->inputs.size() < 3 ? nullptr : constant_of(made->inputs[2]);
+    const TensorPtr bias = bias_ == nullptr || made->inputs.size() < 3 ? nullptr : constant_value(made->inputs[2]);
     if (bias_ != nullptr && (bias == nullptr || bias->shape() != bias_->shape())) return;
     weight_ = weight;
     bias_ = bias;
     weight_variance_ = transformed(*weight_, &zero);
     bias_radius_.assign(bias_radius_.size(), 0);
     declared_ = true;
-  }
-
-  static TensorPtr constant_of(const Operand& operand) {
-    if (operand.constant_values != nullptr) return operand.constant_values;
-    if (operand.constant_codes == nullptr || !operand.params) return nullptr;
-    const Style exact{.name = "constant", .arithmetic = {}};
-    const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
-    return value ? value->centre : nullptr;
   }
 
   static double largest_radius(const Enclosure& enclosure) {

@@ -33,10 +33,12 @@ struct Power {
   std::int64_t elements = 0;
   [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
   /// Actual minus predicted SQNR. What is computed in float32 between two roundings is off by some of its last places
-  /// (here four), which no prediction has and which counts where the roundings themselves are that small.
+  /// (here four), which no prediction has and which counts where the roundings themselves are that small; a scale's own
+  /// last place shifts all elements alike, so that amplitudes add up and not powers.
   [[nodiscard]] double deviation_db() const {
     constexpr double kFloat32Error = 0x1p-22;
-    return decibel((predicted + kFloat32Error * kFloat32Error * signal) / actual);
+    const double amplitude = std::sqrt(predicted) + kFloat32Error * std::sqrt(signal);
+    return decibel(amplitude * amplitude / actual);
   }
 };
 
@@ -299,13 +301,9 @@ class PredictionCheck {
     const ArtifactNode* made = context_.artifact->find_original(entry.original);
     const auto slots = weight_slots(entry.node, plan_.model().constants);
     if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
-    const Operand& operand = made->inputs[slots->weight];
-    if (operand.constant_codes == nullptr || !operand.params) return nullptr;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
     if (node.op_type == "Gemm" && node.float_or("alpha", 1) != 1) return nullptr;
-    const Style exact{.name = "constant", .arithmetic = {}};
-    const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
-    return value ? value->centre : nullptr;
+    return dequantized_constant(made->inputs[slots->weight]);
   }
 
   void report(const std::string& tensor, const std::string& where, const std::string& data_set, const Power& power,

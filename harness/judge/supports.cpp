@@ -59,6 +59,12 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   const auto stale = [](const corpus::Step& step) { return step.feed.cache == "stale"; };
   if (!supports.says("cache") && std::ranges::any_of(test_case.steps, stale)) return "a calibration cache";
   if (test_case.model == nullptr) return std::nullopt;
+  const bool quantized = std::ranges::any_of(test_case.model->graph.nodes, [](const model::Node& node) {
+    return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear";
+  });
+  if (lacks(supports.models, std::string(quantized ? "qdq" : "float"))) {
+    return quantized ? "a model that is quantized already" : "a model that isn't quantized already";
+  }
   for (const model::Node& node : test_case.model->graph.nodes) {
     const std::string op = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
     if (is_plumbing(op)) continue;

@@ -96,6 +96,15 @@ std::vector<Adapter> list_adapters() {
   return adapters;
 }
 
+std::optional<Adapter> find_adapter(std::string_view name) {
+  for (Adapter& adapter : list_adapters()) {
+    if (adapter.name == name) {
+      return std::move(adapter);
+    }
+  }
+  return std::nullopt;
+}
+
 core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text, const fs::path& program,
                                                          const std::vector<std::string>& faults,
                                                          const std::string& variant) {
@@ -128,12 +137,10 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     spec.name = name;
     return std::vector{spec};
   }
-  const std::vector<Adapter> adapters = list_adapters();
-  const auto adapter =
-      std::find_if(adapters.begin(), adapters.end(), [&](const Adapter& each) { return each.name == name; });
-  if (adapter == adapters.end()) {
+  const std::optional<Adapter> adapter = find_adapter(name);
+  if (!adapter) {
     std::vector<std::string> names{std::string(kEmbedded), corpus::kReference};
-    for (const Adapter& each : adapters) {
+    for (const Adapter& each : list_adapters()) {
       names.push_back(each.name);
     }
     return usage(fmt::format("there is no converter \"{}\"; there are: {}", name,

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "converters/converter.hpp"
@@ -51,5 +53,7 @@ struct Adapter {
   FloatForm in_float;
 };
 [[nodiscard]] std::vector<Adapter> list_adapters();
+/// Nothing where there is none of that name.
+[[nodiscard]] std::optional<Adapter> find_adapter(std::string_view name);
 
 }  // namespace assay::run

@@ -41,9 +41,8 @@ std::vector<Variant> all_variants() {
   for (const embedded::VariantInfo& info : embedded::variant_table()) {
     all.push_back({std::string(info.name), std::string(info.name), std::string(info.options_json), {}, {}, {}});
   }
-  const std::vector<Adapter> adapters = list_adapters();
-  const auto adapter = std::ranges::find(adapters, "onnxruntime", &Adapter::name);
-  const bool installed = adapter != adapters.end() && !adapter->installed.empty();
+  const std::optional<Adapter> adapter = find_adapter("onnxruntime");
+  const bool installed = adapter && !adapter->installed.empty();
   const core::Result<std::vector<ConverterSpec>> specs = parse_converter("onnxruntime", {}, {}, "");
   for (const auto& [name, settings] : {std::pair<std::string, std::vector<std::string>>{"onnxruntime", {}},
                                        {"onnxruntime_optimized", {"ASSAY_ORT_OPTIMIZE=all"}},

@@ -4,7 +4,7 @@
 usage: adapter_contract.py ADAPTER_SCRIPT
 
 A Conv with a weight of three channels and a Relu, neither of them named, under the adapter's own first options, with
-quantizers of its own where the converter has none (`unsupported`); what isn't executed isn't looked at:
+quantizers of its own where the converter takes no other model; what isn't executed isn't looked at:
 - what it describes has the words of protocol 1;
 - the scale that it reports of the graph's input, where it reports any, is the range of the batches that were fed;
 - the outputs have the model's names and shapes, lie near the float network's and are the same twice;
@@ -101,7 +101,7 @@ class Contract:
             write(folder / f"calibration/{batch:04}", x)
         self.x = rng.uniform(-1, 1, SHAPE).astype(np.float32)
         write(folder / "inputs", self.x)
-        self.calibrates = self.described.get("unavailable") or self.convert()["status"] != "unsupported"
+        self.calibrates = "float" in self.described["supports"].get("models", ["float"])
         if not self.calibrates:
             with_quantizers(self.model)
             onnx.save(self.model, folder / "model.onnx")

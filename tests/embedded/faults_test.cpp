@@ -1,4 +1,4 @@
-#include "converters/embedded/faults.hpp"
+#include "converters/embedded/machine.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -309,6 +309,28 @@ TEST(Prediction, TiesInsideMayBeRoundedToEitherSide) {
   EXPECT_EQ(seen, kRounds);
 }
 
+TEST(Prediction, AScalesLastPlaceMayShiftWhatIsNearlyExact) {
+  const double step = float32(1.0 / 255);
+  const model::Model original = parse("g (float[1,2000] x) => (float[1,2000] y) { y = Sigmoid(x) }", {});
+  core::Rng rng(40);
+  std::vector<double> values(2000);
+  for (double& value : values) value = float32(rng.uniform(12.8, 13.4));
+  const auto deviation = [&](double one) {
+    Judged judged(original,
+                  parse("a (float[1,2000] x) => (float[1,2000] y) { m = Sigmoid(x) yq = QuantizeLinear(m, s, z)"
+                        " y = DequantizeLinear(yq, s, z) }",
+                        {{"s", Tensor::scalar(DType::float32, step)}, {"z", codes(DType::int8, {}, {-128})}}));
+    judged.evidence.converter.policy.arithmetic = "integer";
+    judged.add("typical", {{"x", reals({1, 2000}, values)}}, {{"y", reals({1, 2000}, std::vector<double>(2000, one))}});
+    judged.calibrate();
+    judged.audited["y"] = {{step}, {-128}, DType::int8, std::nullopt};
+    return std::pair(judged.prediction().empty(), metric(judged.judgement, "prediction_deviation_db"));
+  };
+  const auto [passes, db] = deviation(1 + 0x1p-23);
+  EXPECT_TRUE(passes) << db;
+  EXPECT_FALSE(deviation(1 + 0x1p-18).first);
+}
+
 TEST(Prediction, TensorsInBetweenAreHeldAgainstItToo) {
   core::Rng rng(35);
   ConvLayer shape;

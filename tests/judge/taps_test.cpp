@@ -9,7 +9,7 @@ namespace assay::judge::testing {
 namespace {
 
 struct Sum {
-  std::string op;
+  std::string name, op;
   std::map<std::string, model::Attribute> attributes;
   Shape x, w, bias;
 };
@@ -53,11 +53,27 @@ TEST_P(Taps, AddUpToEveryElementOfTheReference) {
 INSTANTIATE_TEST_SUITE_P(
     All, Taps,
     ::testing::Values(
-        Sum{"Conv", {{"pads", Ints{1, 0, 2, 1}}, {"strides", Ints{2, 1}}}, {2, 3, 7, 5}, {4, 3, 3, 2}, {4}},
-        Sum{"Conv", {{"dilations", Ints{2, 1}}, {"group", std::int64_t{2}}}, {1, 6, 7, 5}, {4, 3, 3, 2}, {}},
-        Sum{"Conv", {{"auto_pad", std::string("SAME_LOWER")}}, {1, 2, 9}, {3, 2, 4}, {3}},
-        Sum{"ConvTranspose", {{"strides", Ints{2, 3}}, {"pads", Ints{1, 0, 0, 1}}}, {2, 4, 3, 5}, {4, 3, 3, 2}, {3}},
-        Sum{"ConvTranspose",
+        Sum{"strided_conv",
+            "Conv",
+            {{"pads", Ints{1, 0, 2, 1}}, {"strides", Ints{2, 1}}},
+            {2, 3, 7, 5},
+            {4, 3, 3, 2},
+            {4}},
+        Sum{"grouped_conv",
+            "Conv",
+            {{"dilations", Ints{2, 1}}, {"group", std::int64_t{2}}},
+            {1, 6, 7, 5},
+            {4, 3, 3, 2},
+            {}},
+        Sum{"conv_same_lower", "Conv", {{"auto_pad", std::string("SAME_LOWER")}}, {1, 2, 9}, {3, 2, 4}, {3}},
+        Sum{"conv_transpose",
+            "ConvTranspose",
+            {{"strides", Ints{2, 3}}, {"pads", Ints{1, 0, 0, 1}}},
+            {2, 4, 3, 5},
+            {4, 3, 3, 2},
+            {3}},
+        Sum{"grouped_conv_transpose",
+            "ConvTranspose",
             {{"group", std::int64_t{2}},
              {"dilations", Ints{1, 2}},
              {"output_padding", Ints{1, 0}},
@@ -65,9 +81,11 @@ INSTANTIATE_TEST_SUITE_P(
             {1, 4, 3, 5},
             {4, 3, 3, 2},
             {6}},
-        Sum{"Gemm", {{"transA", std::int64_t{1}}}, {7, 5}, {7, 3}, {1, 3}},
-        Sum{"Gemm", {{"transB", std::int64_t{1}}}, {5, 7}, {3, 7}, {5, 1}},
-        Sum{"MatMul", {}, {2, 1, 5, 7}, {3, 7, 4}, {}}, Sum{"MatMul", {}, {5, 7}, {7}, {}}));
+        Sum{"gemm_trans_a", "Gemm", {{"transA", std::int64_t{1}}}, {7, 5}, {7, 3}, {1, 3}},
+        Sum{"gemm_trans_b", "Gemm", {{"transB", std::int64_t{1}}}, {5, 7}, {3, 7}, {5, 1}},
+        Sum{"batched_matmul", "MatMul", {}, {2, 1, 5, 7}, {3, 7, 4}, {}},
+        Sum{"matmul_by_vector", "MatMul", {}, {5, 7}, {7}, {}}),
+    [](const auto& each) { return each.param.name; });
 
 TEST(Taps, AreNothingForOtherOperators) {
   model::Node node;

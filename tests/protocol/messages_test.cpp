@@ -85,6 +85,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.supports.activation = {"int8"};
   d.supports.symmetric = {true, false};
   d.supports.operators = std::vector<std::string>{};
+  d.supports.models = {"qdq"};
   d.supports.int8_operators = {"Conv"};
   d.supports.execute = false;
   d.supports.artifact = "scales";
@@ -108,6 +109,7 @@ TEST(Description, ReadsBackAsWritten) {
   EXPECT_EQ(read->supports.activation, d.supports.activation);
   EXPECT_EQ(read->supports.symmetric, d.supports.symmetric);
   EXPECT_EQ(read->supports.operators, d.supports.operators);
+  EXPECT_EQ(read->supports.models, d.supports.models);
   EXPECT_EQ(read->supports.int8_operators, d.supports.int8_operators);
   EXPECT_FALSE(read->supports.per_axis.has_value());
   EXPECT_FALSE(read->supports.execute);

@@ -5,19 +5,12 @@
 
 #include "harness/core/files.hpp"
 #include "harness/report/converter_page.hpp"
+#include "tests/report/made_case.hpp"
 
 namespace assay::report {
 namespace {
 
 using testing::HasSubstr;
-
-corpus::Case made(const std::string& name, const std::string& against, const std::string& defect) {
-  corpus::Case each;
-  each.name = name;
-  each.family = name.substr(0, name.find('/'));
-  each.origins = {{"https://u", against, defect}};
-  return each;
-}
 
 corpus::ExpectedFailure red(const std::string& pattern, const std::string& converter, const std::string& versions) {
   corpus::ExpectedFailure entry;
@@ -28,9 +21,9 @@ corpus::ExpectedFailure red(const std::string& pattern, const std::string& conve
 }
 
 TEST(FoundTable, NamesWhoIsRedAndInWhichVersions) {
-  const std::vector<corpus::Case> cases{made("lost/k=1", "Tool 1.2", "the bias | is lost"),
-                                        made("lost/k=2", "Tool 1.2", "the bias | is lost"),
-                                        made("mended", "Tool 1.0", "it dies")};
+  const corpus::Origin lost{"https://u", "Tool 1.2", "the bias | is lost"};
+  const std::vector<corpus::Case> cases{made_case("lost/k=1", lost), made_case("lost/k=2", lost),
+                                        made_case("mended", {"https://u", "Tool 1.0", "it dies"})};
   corpus::Suite one, two;
   one.expected_failures = {red("lost/*", "tool", ""), red("lost/k=2", "tool", ">=1.2"), red("mended", "tool", "<1.1")};
   two.expected_failures = {red("lost/k=1", "other", ">=2 <3"), red("mended", "embedded+tool", "")};

@@ -3,16 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/report/made_case.hpp"
+
 namespace assay::report {
 namespace {
 
 using testing::HasSubstr;
 
 corpus::Case made(const std::string& name, const std::string& url, const std::string& fault) {
-  corpus::Case each;
-  each.name = name;
-  each.family = name.substr(0, name.find('/'));
-  each.origins = {{url, "Some | tool 1.2", "a defect"}};
+  corpus::Case each = made_case(name, {url, "Some | tool 1.2", "a defect"});
   each.kills = {fault};
   return each;
 }

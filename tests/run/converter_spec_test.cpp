@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 namespace assay::run {
 namespace {
 
@@ -15,9 +13,8 @@ TEST(FloatForm, NamesTheNodesAsTheConverterTakesThem) {
 }
 
 TEST(FloatForm, IsReadFromTheAdaptersFolder) {
-  const auto adapters = list_adapters();
-  const auto found = std::ranges::find(adapters, "onnxruntime", &Adapter::name);
-  ASSERT_NE(found, adapters.end());
+  const auto found = find_adapter("onnxruntime");
+  ASSERT_TRUE(found.has_value());
   EXPECT_EQ(written_as(found->in_float, {"conv"}), R"(nodes_to_exclude=["conv"])");
 }
 

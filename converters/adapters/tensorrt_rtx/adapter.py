@@ -11,22 +11,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import Refused, Unsupported, calibration_batches, serve
+from assay_protocol import Refused, calibration_batches, serve
 from cuda_device import compute_capability, missing_gpu
-import numpy
-import onnx
 import tensorrt_rtx_bindings as tensorrt
-from model_request import name_nodes, wanted_precision
-from qdq_report import PAIR
+from model_request import open_model, refuse_float
 from trt_report import blamed_node, joined
-from trt_request import OPERATORS, declared_shape, fits, graph_inputs, shape_range, shapes_seen
+from trt_request import OPERATORS, declared_shape, graph_inputs, shape_range, shapes_seen
 
 BUILT_FOR = tensorrt.ComputeCapability.SM89  # of those that 1.7 builds for; the engine then loads on no other
 NOT_RUN_ON = (9, 0)  # its runtime has nothing for data centre GPUs
-
-
-def all_finite(batch):
-    return all(numpy.isfinite(array).all() for array in batch.values() if array.dtype.kind == "f")
 
 
 class Messages(tensorrt.ILogger):
@@ -57,6 +50,7 @@ class TensorRtRtx:
                 "activation": ["int8"],
                 "symmetric": [True],
                 "per_axis": [True],
+                "models": ["qdq"],
                 "int8_operators": list(OPERATORS),
                 "execute": False,
                 "artifact": "opaque",
@@ -66,16 +60,10 @@ class TensorRtRtx:
         }
 
     def convert(self, model, calibration, options, output):
-        if options.get("cache"):
-            raise Refused("TensorRT for RTX has no calibration and reads no calibration cache")
-        original = onnx.load(model)
-        name_nodes(original)
-        self._demand_quantizers(original, options)
-        batches = calibration_batches(calibration)
-        if not all(fits(original, batch) and all_finite(batch) for batch in batches):
-            raise Unsupported("TensorRT for RTX has no calibration, which such a batch could disturb")
+        original = open_model(model, options, "TensorRT for RTX, which has no calibration,")
+        refuse_float(original, options, "in strongly typed networks the model's own types decide")
         self._messages.errors.clear()
-        engine = self._build(original, batches)
+        engine = self._build(original, calibration_batches(calibration))
         artifact = Path(output, "model.engine")
         artifact.write_bytes(engine)
         return {"artifact": artifact}
@@ -85,18 +73,6 @@ class TensorRtRtx:
         if not reason and compute_capability() == NOT_RUN_ON:
             reason = "TensorRT for RTX has no runtime for compute capability 9.0"
         raise Refused(reason or "this adapter builds engines and doesn't execute them")
-
-    @staticmethod
-    def _demand_quantizers(model, options):
-        """Unsupported where something would have to be quantized that the model doesn't quantize itself."""
-        explicit = any(node.op_type in PAIR for node in model.graph.node)
-        for node in model.graph.node:
-            wanted = wanted_precision(node, options)
-            if wanted == "fp16":
-                raise Refused("in strongly typed networks the model's own types decide", node.name, node.op_type)
-            if node.op_type in OPERATORS and wanted != "fp32" and not explicit:
-                raise Unsupported("TensorRT for RTX has no calibration: INT8 only where the model has QuantizeLinear and "
-                                  f"DequantizeLinear (node \"{node.name}\")")
 
     def _build(self, model, batches):
         network = self._builder.create_network()
