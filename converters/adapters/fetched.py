@@ -4,6 +4,7 @@
     "maven"   archives by their coordinates, fetched by Maven's own client from where it is configured to look; of each,
               `files` (path in the archive: sha256) go into the folder `into` of the environment's packages
     "alias"   packages under another name: {"tensorrt": "tensorrt_bindings"}
+    "like"    nothing of its own: another adapter's of a version, ["tensorrt", "10.6.0"]
 
 Shared libraries that the parts link to and that are nowhere are stood in for, as in layers.py, in the folder of the
 parts: each environment has its own.
@@ -27,7 +28,11 @@ ALIAS = "import sys\n\nimport {0}\n\nsys.modules[__name__] = {0}\n"
 def read_fetched(folder, version):
     """The adapter's parts of a version; empty where it has none."""
     file = folder / f"fetched-{version}.json"
-    return json.loads(file.read_text()) if file.is_file() else {}
+    parts = json.loads(file.read_text()) if file.is_file() else {}
+    if "like" in parts:
+        other, its_version = parts["like"]
+        return read_fetched(folder.parent / other, its_version)
+    return parts
 
 
 def run_with_its_python(parts):

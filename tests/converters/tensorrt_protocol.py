@@ -6,10 +6,8 @@ numpy, onnx and a C compiler.
 """
 
 import json
-import os
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -26,12 +24,12 @@ if shutil.which("cc") is None:
     print("skipped: no C compiler")
     sys.exit(77)
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from adapter_process import Adapter  # noqa: E402
+from fake_cuda import fake_cuda_runtime  # noqa: E402
+
 ADAPTER = Path(sys.argv[1])
 FAKES = Path(__file__).resolve().parent / "fake_tensorrt"
-CUDART = """
-int cudaGetDeviceCount(int* count) {{ *count = {count}; return {status}; }}
-const char* cudaGetErrorString(int status) {{ return "no driver"; }}
-"""
 NET = """<ir_version: 8, opset_import: ["": 13]>
 agraph (float[n,2,3] x, int64[2] i) => (float[n,2,3] y, int64[2] j, float[n,2,2] z) {
   s = Sigmoid (x)
@@ -47,38 +45,17 @@ def tensor_file(folder, index, name, array):
     Path(folder, f"input_{index}.pb").write_bytes(numpy_helper.from_array(array, name).SerializeToString())
 
 
-class Adapter:
-    """A process of the adapter, asked by method."""
-
-    def __init__(self, root, count=1, status=0):
-        library = root / "nvidia" / "cuda_runtime" / "lib"
-        library.mkdir(parents=True)
-        for package in (library.parent, library.parent.parent):
-            (package / "__init__.py").touch()
-        command = ["cc", "-shared", "-fPIC", "-o", library / "libcudart.so.12", "-x", "c", "-"]
-        subprocess.run(command, input=CUDART.format(count=count, status=status), text=True, check=True)
-        self.process = subprocess.Popen(
-            [sys.executable, ADAPTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env={**os.environ, "PYTHONPATH": f"{FAKES}:{root}", "PYTHONDONTWRITEBYTECODE": "1"})
-        self.asked = 0
-
-    def ask(self, **request):
-        self.asked += 1
-        self.process.stdin.write(json.dumps({"protocol": 1, "id": self.asked, **request}) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def quit(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait(timeout=30)
+def start(root, environment=None, **gpu):
+    """The adapter over a CUDA runtime that tells of such a GPU."""
+    return Adapter(ADAPTER, PYTHONPATH=f"{FAKES}:{fake_cuda_runtime(root, **gpu)}", PYTHONDONTWRITEBYTECODE="1",
+                   **(environment or {}))
 
 
 class Protocol(unittest.TestCase):
     def setUp(self):
         self.root = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root)
-        self.adapter = Adapter(self.root / "packages")
+        self.adapter = start(self.root / "packages")
         self.addCleanup(self.adapter.quit)
         model = parser.parse_model(NET)
         for name, values in (("zero", [0]), ("three", [3]), ("two", [2])):
@@ -93,7 +70,7 @@ class Protocol(unittest.TestCase):
     def convert(self, name="out", model=None, **options):
         output = self.root / name
         output.mkdir()
-        return self.adapter.ask(do="convert", model=str(model or self.model), calibration=str(self.root / "calibration"),
+        return self.adapter.answer("convert", model=str(model or self.model), calibration=str(self.root / "calibration"),
                                 options=options, output=str(output))
 
     def built(self, reply):
@@ -168,7 +145,7 @@ class Protocol(unittest.TestCase):
         tensor_file(self.root / "inputs", 0, "x", self.batches[0])
         tensor_file(self.root / "inputs", 1, "i", numpy.array([1, 0]))
         (self.root / "outputs").mkdir()
-        reply = self.adapter.ask(do="execute", artifact=artifact, inputs=str(self.root / "inputs"),
+        reply = self.adapter.answer("execute", artifact=artifact, inputs=str(self.root / "inputs"),
                                  output=str(self.root / "outputs"))
         self.assertEqual(reply["status"], "ok", reply)
         made = [onnx.TensorProto.FromString(file.read_bytes()) for file in (self.root / "outputs").iterdir()]
@@ -189,16 +166,70 @@ class Protocol(unittest.TestCase):
         self.assertIsNone(self.built(reply)["precision_constraints"])
         self.assertEqual(Path(reply["cache"]).read_bytes(), b"")
 
+    def run_both(self, text, array, wish=None):
+        """Converts and executes a model of one input x; (the reply, {output: array})."""
+        model = self.root / "other.onnx"
+        onnx.save(text if isinstance(text, onnx.ModelProto) else parser.parse_model(text), model)
+        shutil.rmtree(self.root / "calibration")
+        tensor_file(self.root / "calibration" / "0000", 0, "x", array)
+        tensor_file(self.root / "given", 0, "x", array)
+        reply = self.convert(model=model, precision=wish or {})
+        self.assertEqual(reply["status"], "ok", reply)
+        (self.root / "made").mkdir()
+        answer = self.adapter.answer("execute", artifact=reply["artifact"], inputs=str(self.root / "given"),
+                                     output=str(self.root / "made"))
+        self.assertEqual(answer["status"], "ok", answer)
+        made = [onnx.TensorProto.FromString(file.read_bytes()) for file in (self.root / "made").iterdir()]
+        return reply, {tensor.name: numpy_helper.to_array(tensor) for tensor in made}
+
+    def test_names_that_tensorrt_cant_write_come_back_as_they_were(self):
+        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2] x) => (float[2] y) { a_b = Sigmoid (x) t = Tanh (a_b) y = Relu (t) }""")
+        sigmoid, tanh, relu = model.graph.node
+        sigmoid.name, tanh.name, relu.name = "a_b", 'a"b', "c\nd"
+        tanh.output[0] = relu.input[0] = 't\n"'
+        relu.output[0] = model.graph.output[0].name = "y\\"
+        reply, made = self.run_both(model, numpy.array([0.5, -1], numpy.float32), {'a"b': "fp32"})
+        self.assertEqual({entry["node"]: entry["got"] for entry in reply["precision"]},
+                         {"a_b": "int8", 'a"b': "fp32", "c\nd": "fp32"})  # the activation goes along
+        self.assertEqual({entry["name"] for entry in reply["tensors"]}, {"x", "a_b", 't\n"', "y\\"})
+        self.assertEqual(list(made), ["y\\"])
+
+    def test_no_name_depends_on_the_locale(self):
+        self.adapter.quit()
+        self.adapter = start(self.root / "ascii", {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+        self.addCleanup(self.adapter.quit)
+        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2] x) => (float[2] y) { y = Sigmoid (x) }""")
+        model.graph.node[0].output[0] = model.graph.output[0].name = "ü"
+        reply, _ = self.run_both(model, numpy.ones(2, numpy.float32))
+        self.assertIn("ü", {entry["name"] for entry in reply["tensors"]})
+
+    def test_an_input_that_is_an_output_too_is_fed_by_its_own_name(self):
+        array = numpy.array([0.5, -1], numpy.float32)
+        reply, made = self.run_both("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2] x) => (float[2] y, float[2] x) { y = Sigmoid (x) }""", array)
+        self.assertEqual({entry["name"]: entry["scale"][0] for entry in reply["tensors"]}["x"], numpy.float32(1 / 127))
+        numpy.testing.assert_array_equal(made["x"], array)
+
+    def test_calibration_is_fed_float32(self):
+        model = self.root / "int8.onnx"
+        onnx.save(parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (int8[2] x) => (float[2] y) { c = Cast <to=1> (x) y = Sigmoid (c) }"""), model)
+        shutil.rmtree(self.root / "calibration")
+        tensor_file(self.root / "calibration" / "0000", 0, "x", numpy.array([-100, 127], numpy.int8))
+        self.assertEqual(self.convert(model=model)["status"], "ok")
+
     def test_without_a_gpu_it_says_so_and_refuses(self):
         for count, status, words in ((0, 35, "no driver (CUDA error 35)"), (0, 0, "no NVIDIA GPU")):
-            adapter = Adapter(self.root / f"without-{status}", count, status)
+            adapter = start(self.root / f"without-{status}", count=count, status=status)
             self.addCleanup(adapter.quit)
-            description = adapter.ask(do="describe")
+            description = adapter.ask("describe")
             self.assertEqual(description["status"], "ok")
             self.assertIn(words, description["unavailable"])
             output = self.root / f"nothing-{status}"
             output.mkdir()
-            reply = adapter.ask(do="convert", model=str(self.model), calibration=str(self.root / "calibration"),
+            reply = adapter.answer("convert", model=str(self.model), calibration=str(self.root / "calibration"),
                                 options={}, output=str(output))
             self.assertEqual(reply["status"], "refused")
             self.assertIn(words, reply["reason"])

@@ -67,6 +67,17 @@ using WorkerBreaksProtocol = Worker;
 using WorkerAnswers = Worker;
 using WorkerQuits = Worker;
 
+TEST_F(WorkerAnswers, InUtf8WhateverLocaleThereIs) {
+  ClientOptions shell = options("good");
+  shell.command = {"sh", "-c",
+                   R"(read -r line
+                      echo '{"id":1,"status":"ok","name":"'"$PYTHONUTF8"'","version":"1","supports":{},"policy":{}}'
+                      cat)"};
+  const auto description = make_client(shell)->describe();
+  ASSERT_TRUE(description.ok()) << description.error().message;
+  EXPECT_EQ(description->name, "1");
+}
+
 TEST_F(WorkerAnswers, DescriptionAndArtifact) {
   const auto client = make_client(options("good"));
   const auto description = client->describe();
@@ -97,6 +108,9 @@ TEST_F(WorkerAnswers, RefusalsAndErrorsInItsOwnWords) {
   const auto error = convert_with("error");
   EXPECT_EQ(error.outcome, Outcome::error);
   EXPECT_EQ(error.reason, "ValueError: (64,)(10,)");
+  const auto unsupported = convert_with("unsupported");
+  EXPECT_EQ(unsupported.outcome, Outcome::unsupported);
+  EXPECT_EQ(unsupported.reason, "no PyTorch twin");
 }
 
 TEST_F(WorkerAnswers, UnknownKeysAreIgnored) { EXPECT_EQ(convert_with("unknown-keys").outcome, Outcome::ok); }

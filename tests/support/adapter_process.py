@@ -37,3 +37,4 @@ class Adapter:
     def quit(self):
         self.process.stdin.close()
         self.process.wait(60)
+        self.process.stdout.close()

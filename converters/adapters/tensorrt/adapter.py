@@ -1,16 +1,9 @@
 """TensorRT behind Assay's protocol 1, driven through Polygraphy's Python API.
 
 Where the model has no quantizers of its own, INT8 is implicit: a calibrator is fed with the case's batches, the layers
-are asked for a precision, and what TensorRT made of that is read from the engine. `precision` has three routes:
-
-    nothing said     every float layer with an INT8 form is asked for INT8, and TensorRT prefers that (PREFER_…)
-    "int8?"          nothing is asked of these layers: TensorRT chooses
-    "int8"           demanded: TensorRT obeys what is asked, or refuses (OBEY_PRECISION_CONSTRAINTS)
-
-"fp32" and "fp16" are asked for as they stand. An override by operator type goes to every layer of that type.
+are asked for a precision (layer_precision.py), and what TensorRT made of that is read from the engine.
 """
 
-import ctypes
 import json
 import logging
 import os
@@ -20,45 +13,24 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors  # first: Polygraphy prints
+from cuda_device import missing_gpu  # before Polygraphy
 import numpy
-import nvidia.cuda_runtime
-
-CUDART = Path(nvidia.cuda_runtime.__path__[0]) / "lib"
-os.environ["LD_LIBRARY_PATH"] = f"{CUDART}:{os.environ.get('LD_LIBRARY_PATH', '')}"  # where Polygraphy looks for it
-os.environ.setdefault("CUDA_MODULE_LOADING", "LAZY")
-
 import onnx
 import tensorrt
+from layer_precision import ask_for_precision, wanted_precisions
 from model_request import name_nodes
 from polygraphy.backend.trt import (
     Calibrator, CreateConfig, Profile, TrtRunner, engine_bytes_from_network, network_from_onnx_path)
 from polygraphy.backend.trt import util as trt_util
 from polygraphy.exception import PolygraphyException
 from polygraphy.logger import G_LOGGER
-from qdq_report import FUSED_ACTIVATIONS, MOVING, PAIR, tensor_scales
-from trt_report import blamed_node, cache_entries, joined, layer_nodes, node_precision, read_cache
+from qdq_report import MOVING, PAIR, tensor_scales
+from safe_names import SafeNames
+from trt_report import blamed_node, cache_entries, joined, node_precision, read_cache
+from trt_request import CALIBRATION_CACHE, OPERATORS, POLICY, WORKSPACE_BYTES, shape_range, shapes_seen
 
 CALIBRATORS = {"entropy": tensorrt.IInt8EntropyCalibrator2, "minmax": tensorrt.IInt8MinMaxCalibrator}
-TYPES = {"int8": tensorrt.int8, "fp16": tensorrt.float16, "fp32": tensorrt.float32}
 OPTIMIZATION_LEVEL = 1  # a build of 10 s instead of a minute; which tactics are tried changes, not what they compute
-CALIBRATION_CACHE = "calibration.cache"  # in this process's own folder
-WORKSPACE_BYTES = 4 << 30
-LONGEST_BATCH = 8  # a symbolic first dimension may be as long as this at least
-# Operators that were seen to run on codes, or that TensorRT's documentation lists with INT8 kernels.
-OPERATORS = ("Add", "AveragePool", "BatchNormalization", "Clip", "Concat", "Conv", "ConvTranspose", "Div", "Erf", "Gemm",
-             "GlobalAveragePool", "LeakyRelu", "MatMul", "Max", "MaxPool", "Min", "Mul", "Relu", "Sigmoid", "Sub", "Sum",
-             "Tanh")
-
-
-def missing_gpu():
-    """Why nothing can be converted or executed here; "" where there is a GPU."""
-    cudart = ctypes.CDLL(str(next(CUDART.glob("libcudart.so*"))))
-    cudart.cudaGetErrorString.restype = ctypes.c_char_p
-    count = ctypes.c_int()
-    status = cudart.cudaGetDeviceCount(ctypes.byref(count))
-    if status != 0:
-        return f"no usable NVIDIA GPU: {cudart.cudaGetErrorString(status).decode()} (CUDA error {status})"
-    return "" if count.value > 0 else "no NVIDIA GPU"
 
 
 class Messages:
@@ -103,77 +75,77 @@ class TensorRt:
                 "artifact": "scales",
                 "reports": ["activations", "precision", "cache"],
             },
-            "policy": {
-                "weights": "nearest",
-                "bias": "float",
-                "divisor": 127,
-                "averaging": "none",
-                "histogram": "first_batch",
-                "folds_bn": True,
-                # Tactics are chosen by measured time: two builds may sum in another order.
-                "deterministic": False,
-            },
+            "policy": POLICY,
         }
 
     def convert(self, model, calibration, options, output):
         self._demand_gpu()
         original = onnx.load(model)
         name_nodes(original)
+        names = SafeNames.of(original)
+        options = {**options, "precision": {names.new(name): wish for name, wish in options.get("precision", {}).items()}}
         named = Path(output, "named.onnx")
         onnx.save(original, named)
         try:
-            plan, cache = self._build(original, named, calibration, options)
+            batches = [{names.new(name): array for name, array in batch.items()}
+                       for batch in calibration_batches(calibration)]
+            plan, cache = self._build(original, named, batches, options)
         except PolygraphyException as error:
-            self._fail([*self._messages.errors, str(error)], original)  # it raises
+            self._fail([*self._messages.errors, str(error)], original, names)  # it raises
         finally:
             named.unlink()
         artifact = Path(output, "model.plan")
         artifact.write_bytes(plan)
         types = self._types(original)
-        Path(output, "types.json").write_text(json.dumps({tensor.name: types[tensor.name]
-                                                          for tensor in original.graph.output}))
+        Path(output, "types.json").write_text(json.dumps({
+            "outputs": {tensor.name: types[tensor.name] for tensor in original.graph.output}, "names": names.table()}))
         inspector = self._load(artifact).create_engine_inspector()
         information = inspector.get_engine_information(tensorrt.LayerInformationFormat.JSON)
-        Path(output, "layers.json").write_text(information)
+        Path(output, "layers.json").write_text(information, encoding="utf-8")
         file = Path(output, "calibration.cache")
         file.write_bytes(cache)
         own = tensor_scales(original, lambda name: name)  # of the quantizers that the model has itself
+        entries = own or cache_entries(read_cache(cache.decode())[1], original)
+        precision = node_precision(original, types, information, (*OPERATORS, *MOVING))
         return {"artifact": artifact, "cache": file,
-                "precision": node_precision(original, types, information, (*OPERATORS, *MOVING)),
-                "tensors": own or cache_entries(read_cache(cache.decode())[1], original)}
+                "precision": [{**entry, "node": names.old(entry["node"])} for entry in precision],
+                "tensors": [{**entry, "name": names.old(entry["name"])} for entry in entries]}
 
     def execute(self, artifact, inputs, output):
         self._demand_gpu()
         self._messages.errors.clear()
-        types = json.loads(Path(artifact).with_name("types.json").read_text())
+        said = json.loads(Path(artifact).with_name("types.json").read_text())
+        types, names = said["outputs"], said["names"]
         engine = self._load(artifact)
-        feed = read_tensors(inputs)
         try:
             with TrtRunner(engine) as runner:
                 expected = runner.get_input_metadata()
+                new = {old: new for new, old in names.items()}
+                feed = self._as_parsed({new.get(name, name): array for name, array in read_tensors(inputs).items()},
+                                       expected)
                 results = runner.infer({name: self._cast(feed[name], self._numpy_type(expected[name].dtype))
                                         for name in expected})
-                arrays = {name: numpy.array(results[name]).astype(onnx.helper.tensor_dtype_to_np_dtype(types[name]))
+                arrays = {names.get(name, name): numpy.array(results[name]).astype(onnx.helper.tensor_dtype_to_np_dtype(types[name]))
                           for name in types}
         except PolygraphyException as error:
             raise RuntimeError(joined([*self._messages.errors, str(error)])) from error
         write_tensors(arrays, output)
 
-    def _build(self, original, named, calibration, options):
+    def _build(self, original, named, batches, options):
         """The serialized engine, and the calibration cache: empty where the model has quantizers of its own."""
         self._messages.errors.clear()
-        batches = calibration_batches(calibration)
         builder, network, parser = network_from_onnx_path(str(named))
+        kinds = {network.get_input(i).name: numpy.dtype(tensorrt.nptype(network.get_input(i).dtype))
+                 for i in range(network.num_inputs)}
+        batches = [self._as_parsed(batch, kinds) for batch in batches]
         explicit = any(node.op_type in PAIR for node in original.graph.node)
-        wanted = self._wanted(original, options.get("precision", {}))
+        wanted = wanted_precisions(original, options.get("precision", {}))
         cache, calibrator = Path(CALIBRATION_CACHE), None
         cache.write_bytes(Path(options["cache"]).read_bytes() if options.get("cache") else b"")
         if not explicit:
-            self._ask_for_precision(network, wanted)
-            kinds = {network.get_input(i).name: numpy.dtype(tensorrt.nptype(network.get_input(i).dtype))
-                     for i in range(network.num_inputs)}
-            feed = [{name: self._cast(array, kinds.get(name, array.dtype)) for name, array in batch.items()}
-                    for batch in batches]
+            ask_for_precision(network, wanted)
+            feed = [{name: self._cast(array, self._calibrated_as(kinds.get(name, array.dtype)))
+                     for name, array in batch.items()} for batch in batches]
             calibrator = Calibrator(feed, cache=str(cache), BaseClass=CALIBRATORS[options.get("method", "entropy")])
         demanded = any(precision == "int8" for precision in options.get("precision", {}).values())
         config = CreateConfig(
@@ -187,57 +159,25 @@ class TensorRt:
         return bytes(plan), b"" if explicit else cache.read_bytes()
 
     @staticmethod
-    def _wanted(model, precision):
-        """{node: (precision, said)}: what its layers are asked for, or None, and whether an override says so.
-
-        An activation becomes part of the layer before it: where an override speaks of that one, it goes along."""
-        readers = {}
-        for node in model.graph.node:
-            for name in node.input:
-                readers.setdefault(name, []).append(node)
-        wanted = {}
-        for node in model.graph.node:
-            stated = precision.get(node.name, precision.get(node.op_type))
-            if stated is None and node.name in wanted:
-                continue  # it goes along
-            asked = None if stated == "int8?" else stated or ("int8" if node.op_type in OPERATORS else None)
-            wanted[node.name] = asked, stated is not None
-            behind = readers.get(node.output[0], [])
-            if stated is not None and len(behind) == 1 and behind[0].op_type in FUSED_ACTIVATIONS:
-                wanted[behind[0].name] = wanted[node.name]
-        return wanted
+    def _as_parsed(arrays, inputs):
+        """The arrays by the names of the network's inputs: "__x" for an "x" that the graph gives out as well."""
+        parsed = {name.removeprefix("__"): name for name in inputs if name not in arrays}
+        return {parsed.get(name, name): array for name, array in arrays.items()}
 
     @staticmethod
-    def _ask_for_precision(network, wanted):
-        """Of layers, and never of their outputs: who asks for codes there where the next layer has no INT8 form gets no
-        engine ("No supported formats for {ForeignNode …}"), or one in float throughout."""
-        for index in range(network.num_layers):
-            layer = network.get_layer(index)
-            if layer.type in (tensorrt.LayerType.CONSTANT, tensorrt.LayerType.SHAPE):
-                continue
-            outputs = [layer.get_output(i) for i in range(layer.num_outputs)]
-            real = all(tensor.dtype in (tensorrt.float32, tensorrt.float16) for tensor in outputs)
-            for name in layer_nodes({"Name": layer.name, "Metadata": layer.metadata}, wanted)[:1]:
-                precision, said = wanted[name]
-                if precision is not None and (real or said):  # none but the options ask for the precision of indices
-                    layer.precision = TYPES[precision]
+    def _calibrated_as(kind):
+        """Calibration runs in float32: it takes every input so, but for indices and conditions."""
+        return kind if kind.name in ("int32", "int64", "bool") else numpy.dtype(numpy.float32)
 
     @staticmethod
     def _profile(network, batches):
-        """The shapes that the engine takes: what was calibrated with, any batch up to four times as long, twice as much
-        along other symbolic dimensions."""
+        """The shapes that the engine takes."""
         profile = Profile()
         for i in range(network.num_inputs):
             tensor = network.get_input(i)
-            shapes = [batch[tensor.name].shape for batch in batches if tensor.name in batch]
-            if -1 not in tensor.shape or not shapes:
-                continue
-            least, most = numpy.min(shapes, axis=0), numpy.max(shapes, axis=0)
-            free = [extent == -1 for extent in tensor.shape]
-            low = [1 if open_ and axis == 0 else int(least[axis]) for axis, open_ in enumerate(free)]
-            high = [(max(4 * int(most[axis]), LONGEST_BATCH) if axis == 0 else 2 * int(most[axis])) if open_
-                    else int(most[axis]) for axis, open_ in enumerate(free)]
-            profile.add(tensor.name, min=low, opt=list(shapes[0]), max=high)
+            taken = shape_range(list(tensor.shape), shapes_seen(batches, tensor.name))
+            if taken is not None:
+                profile.add(tensor.name, *taken)
         return profile
 
     def _load(self, artifact):
@@ -255,11 +195,11 @@ class TensorRt:
             raise Refused(self._missing)
 
     @staticmethod
-    def _fail(messages, model):
+    def _fail(messages, model, names):
         node = blamed_node(messages, model)
         if node is None:
             raise RuntimeError(joined(messages))
-        raise Refused(joined(messages), node.name, node.op_type)
+        raise Refused(joined(messages), names.old(node.name), node.op_type)
 
     @staticmethod
     def _numpy_type(kind):

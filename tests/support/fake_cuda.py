@@ -1,0 +1,20 @@
+"""A CUDA runtime that says what a test wants of its GPUs, as the package nvidia-cuda-runtime would hold it."""
+
+import subprocess
+
+SOURCE = """
+int cudaGetDeviceCount(int* count) {{ *count = {count}; return {status}; }}
+const char* cudaGetErrorString(int status) {{ return "no driver"; }}
+int cudaDeviceGetAttribute(int* value, int attribute, int device) {{ *value = attribute == 75 ? {major} : 0; return 0; }}
+"""
+
+
+def fake_cuda_runtime(root, count=1, status=0, major=9):
+    """Makes it below `root`, a folder for PYTHONPATH; needs "cc"."""
+    library = root / "nvidia" / "cuda_runtime" / "lib"
+    library.mkdir(parents=True)
+    for package in (library.parent, library.parent.parent):
+        (package / "__init__.py").touch()
+    command = ["cc", "-shared", "-fPIC", "-o", library / "libcudart.so.12", "-x", "c", "-"]
+    subprocess.run(command, input=SOURCE.format(count=count, status=status, major=major), text=True, check=True)
+    return root
