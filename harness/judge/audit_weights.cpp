@@ -67,9 +67,11 @@ class WeightAudit {
     const QuantParams& params = *operand.params;
     const bool sane = std::ranges::all_of(params.scale, [](double s) { return std::isfinite(s) && s > 0; });
     if (!sane) return;  // the structure audit says it
-    if (!linear.given && params.type != context_.evidence.options.weight) {
+    const auto& options = context_.evidence.options;
+    const bool either = node.op == "Gemm" && linear.operand == 0;  // a constant on the left is data as well as a weight
+    if (!linear.given && params.type != options.weight && !(either && params.type == options.activation)) {
       add(node, linear, Facet::dtype,
-          fmt::format("expected codes of type {}, actual {}", core::dtype_name(context_.evidence.options.weight),
+          fmt::format("expected codes of type {}, actual {}", core::dtype_name(options.weight),
                       core::dtype_name(params.type)));
     }
     if (!check_axis(node, linear, params)) return;

@@ -337,17 +337,20 @@ TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const 
   return codes.empty() ? found->second : rounded(tensor, codes);
 }
 
-/// A graph output is dequantized where the artifact's is, or as it is.
+/// A graph output is dequantized where the artifact's is, also in front of a Reshape of the converter's own, or as it
+/// is.
 TensorPtr FakeQuantization::value(const std::string& tensor) const {
   if (!values_.contains(tensor)) return nullptr;
   if (context_.artifact == nullptr || !wiring_.is_output(tensor)) return rounded(tensor, "");
   const model::Graph& graph = context_.artifact->artifact().graph;
-  for (const Node& node : graph.nodes) {
-    if (std::ranges::find(node.outputs, tensor) == node.outputs.end()) continue;
-    return node.op_type == "DequantizeLinear" ? rounded(tensor, std::string(node.input(0)))
-                                              : values_.find(tensor)->second;
+  for (std::string made = tensor;;) {
+    const auto maker = std::ranges::find_if(
+        graph.nodes, [&](const Node& node) { return std::ranges::find(node.outputs, made) != node.outputs.end(); });
+    if (maker == graph.nodes.end()) return rounded(tensor, "");
+    made = maker->input(0);
+    if (maker->op_type == "DequantizeLinear") return rounded(tensor, made);
+    if (context_.artifact->original_tensor(made) != tensor) return values_.find(tensor)->second;
   }
-  return rounded(tensor, "");
 }
 
 TensorPtr FakeQuantization::carried(const std::string& tensor) const {

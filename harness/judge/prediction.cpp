@@ -166,12 +166,15 @@ class PredictionCheck {
     return kFloat32Error * std::max(step, std::fabs(value));
   }
 
-  /// The one step of a tensor's own rounding; 0 where it has none or several.
+  /// The one step of a tensor's own roundings; 0 where it has none or several.
   [[nodiscard]] double step_of(const std::string& tensor) const {
-    const auto& roundings = plan_.roundings(tensor);
-    if (roundings.size() != 1 || !roundings.front().span) return 0;
-    const CodeSpan& span = *roundings.front().span;
-    return span.least_step == span.step ? span.step : 0;
+    double step = 0;
+    for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
+      const bool one = rounding.span && rounding.span->least_step == rounding.span->step;
+      if (!one || (step > 0 && rounding.span->step != step)) return 0;
+      step = rounding.span->step;
+    }
+    return step;
   }
 
   /// The predicted output, where an element lies at a tie of its own rounding on the side that the engine took: between

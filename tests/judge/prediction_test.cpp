@@ -331,6 +331,33 @@ TEST(Prediction, AScalesLastPlaceMayShiftWhatIsNearlyExact) {
   EXPECT_FALSE(deviation(1 + 0x1p-18).first);
 }
 
+TEST(Prediction, AnOutputBehindAReshapeOfTheConvertersOwnIsRoundedToo) {
+  const double in = float32(2.0 / 127), out = float32(1.0 / 255);
+  const std::string signature = "(float[3,40,50] x) => (float[3,40,50] y) { ";
+  const model::Model original = parse("g " + signature + "y = Sigmoid(x) }", {});
+  const model::Model artifact = parse(
+      "a " + signature + "xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz) f = Flatten(xd)" +
+          " s = Sigmoid(f) sq = QuantizeLinear(s, ys, yz) sd = DequantizeLinear(sq, ys, yz) y = Reshape(sd, shape) }",
+      {{"xs", Tensor::scalar(DType::float32, in)},
+       {"xz", codes(DType::int8, {}, {0})},
+       {"ys", Tensor::scalar(DType::float32, out)},
+       {"yz", codes(DType::int8, {}, {-128})},
+       {"shape", codes(DType::int64, {3}, {3, 40, 50})}});
+  core::Rng rng(41);
+  std::vector<double> values(6000);
+  for (double& value : values) value = float32(rng.uniform(-2, 2));
+  const core::TensorMap inputs{{"x", reals({3, 40, 50}, values)}};
+  Judged judged(original, artifact);
+  judged.evidence.converter.policy.arithmetic = "integer";
+  judged.add("typical", inputs, reference::execute(artifact, inputs).value());
+  judged.calibrate();
+  judged.audited["x"] = {{in}, {0}, DType::int8, std::nullopt};
+  judged.audited["y"] = {{out}, {-128}, DType::int8, std::nullopt};
+  EXPECT_THAT(judged.prediction(), IsEmpty());
+  EXPECT_EQ(metric(judged.judgement, "prediction_gates"), 1);
+  EXPECT_NEAR(metric(judged.judgement, "prediction_deviation_db"), 0, 0.01);
+}
+
 TEST(Prediction, TensorsInBetweenAreHeldAgainstItToo) {
   core::Rng rng(35);
   ConvLayer shape;
