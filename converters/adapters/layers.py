@@ -19,6 +19,18 @@ from pathlib import Path
 PARTIAL = ".partial-"  # begins the name of an environment that isn't complete
 LISTS = Path(__file__).resolve().parent / "layers"
 SITE_PACKAGES = Path("lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
+LAST_WORDS = """long write(int, const void*, unsigned long);
+_Noreturn void abort(void);
+static void say(const char* text) {
+  unsigned long length = 0;
+  while (text[length]) ++length;
+  if (write(2, text, length) < 0) abort();
+}
+static void last_words(const char* name) {
+  say("called "), say(name), say(", which is in no library here: what it belongs to was left out\\n");
+  abort();
+}
+"""
 STAND_IN = "libassay_left_out.so"  # has every function of the libraries that are left out
 OF_THE_DRIVER = "libcuda.so"  # a library that links to the driver is loaded where there is a GPU only
 
@@ -92,6 +104,11 @@ def compile_library(file, source, *words):
         raise Failed(f"no stand-in for {file.name}: {done.stderr}")
 
 
+def stand_ins(functions):
+    """Source of functions that say their names and end the process; libc is there when a program loads them."""
+    return LAST_WORDS + "".join(f'void {name}(void) {{ last_words("{name}"); }}\n' for name in functions)
+
+
 def stand_in_for_missing_libraries(folder):
     """Makes a shared library for each one that those of the folder link to and that is nowhere."""
     libraries = [library for library in sorted(folder.glob("lib*.so*")) if OF_THE_DRIVER not in ldd(library)]
@@ -102,9 +119,8 @@ def stand_in_for_missing_libraries(folder):
     for name in missing:
         compile_library(folder / name, "")
     symbols = {symbol for library in libraries for symbol in re.findall(r"undefined symbol: (\w+)", ldd(library))}
-    functions = "".join(f"void {name}(void) {{ __builtin_trap(); }}\n" for name in sorted(symbols)
-                        if not re.match("_?Py", name))  # Python's own are there when Python loads the library
-    compile_library(folder / STAND_IN, functions)
+    compile_library(folder / STAND_IN, stand_ins(symbol for symbol in sorted(symbols)
+                                                 if not re.match("_?Py", symbol)))  # Python's own it brings itself
     for name in missing:
         compile_library(folder / name, "", "-Wl,--no-as-needed", folder / STAND_IN, "-Wl,-rpath,$ORIGIN")
 

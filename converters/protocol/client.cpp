@@ -206,6 +206,7 @@ class ProcessClient final : public Client {
     core::SpawnOptions spawn;
     spawn.arguments = options_.command;
     spawn.environment = options_.environment;
+    spawn.environment.emplace("PYTHONUTF8", "1");  // files, paths and names in UTF-8, whatever locale there is
     spawn.working_folder = options_.working_folder;
     spawn.memory_limit_bytes = options_.memory_limit_bytes;
     auto process = Process::spawn(spawn);

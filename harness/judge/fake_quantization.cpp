@@ -330,6 +330,9 @@ TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const 
   if (node.op_type == "QuantizeLinear") return found->second;  // the artifact's quantizer is this very node
   const ArtifactNode* made = made_of(entry);
   if (made == nullptr) return rounded(tensor, "");
+  if (index < made->inputs.size() && made->inputs[index].constant_codes != nullptr && found->second->is_real()) {
+    return nearest(found->second, *made->inputs[index].params);  // the converter computed it, and quantized that
+  }
   const std::string codes = plan_.codes_read(entry, index);
   return codes.empty() ? found->second : rounded(tensor, codes);
 }

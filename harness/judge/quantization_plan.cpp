@@ -76,9 +76,7 @@ QuantizationPlan::QuantizationPlan(const LayerContext& context)
   constants_.resize(model_.entries.size());
   for (std::size_t i = 0; i < model_.entries.size(); ++i) {
     collect_constants(i);
-    const bool lacks =
-        context_.artifact != nullptr && context_.artifact->find_original(model_.entries[i].original) == nullptr;
-    if (lacks) compute_constants(i);
+    if (context_.artifact != nullptr) compute_constants(i);
   }
 }
 
@@ -161,7 +159,8 @@ std::string QuantizationPlan::codes_read(std::size_t entry, std::size_t index) c
   return made->inputs[index].codes;
 }
 
-/// What a node that the artifact lacks makes of constants alone: the converter computed it, in float.
+/// What a node makes of constants alone: where the artifact lacks it, or another node reads a constant in its place,
+/// the converter computed it, in float.
 void QuantizationPlan::compute_constants(std::size_t index) {
   const Node& node = model_.entries[index].node;
   std::vector<const Enclosure*> inputs;
@@ -179,6 +178,7 @@ void QuantizationPlan::compute_constants(std::size_t index) {
   auto outputs = enclose_node(node, model_.opset(node.domain), inputs, Arithmetic{.float_unit = kFloatUnit});
   for (std::size_t i = 0; outputs && i < std::min(node.outputs.size(), outputs->size()); ++i) {
     if ((*outputs)[i].centre->is_real()) {
+      if (context_.artifact->find_original(model_.entries[index].original) != nullptr) kept_.insert(node.outputs[i]);
       computed_[node.outputs[i]] = std::move((*outputs)[i]);
     }
   }
@@ -191,7 +191,10 @@ void QuantizationPlan::collect_constants(std::size_t index) {
   for (std::size_t i = 0; i < entry.node.inputs.size(); ++i) {
     const QuantParams* own =
         made != nullptr && i < made->inputs.size() && made->inputs[i].params ? &*made->inputs[i].params : nullptr;
-    if (const auto computed = computed_.find(entry.node.inputs[i]); computed != computed_.end()) {
+    const bool constant = made != nullptr && i < made->inputs.size() &&
+                          (made->inputs[i].constant_codes != nullptr || made->inputs[i].constant_values != nullptr);
+    if (const auto computed = computed_.find(entry.node.inputs[i]);
+        computed != computed_.end() && (constant || !kept_.contains(entry.node.inputs[i]))) {
       Enclosure& value = constants_[index].inputs[i] = computed->second;
       if (own != nullptr) {
         value = rounded_constant(computed->second.centre, *own);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,9 @@ class QuantizationPlan {
   GrantedParams granted_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
   std::vector<NodeConstants> constants_;
-  std::map<std::string, Enclosure, std::less<>> computed_;  ///< tensors that the converter computed from constants
-  std::map<std::size_t, Enclosure> folded_bias_;  ///< by entry of a BatchNormalization that may be folded
+  std::map<std::string, Enclosure, std::less<>> computed_;  ///< tensors that come of constants alone
+  std::set<std::string, std::less<>> kept_;                 ///< of these, what the artifact computes as well
+  std::map<std::size_t, Enclosure> folded_bias_;            ///< by entry of a BatchNormalization that may be folded
   bool has_inner_ = false;
 };
 

@@ -166,13 +166,14 @@ TEST_F(Pack, OfAnOutsideConverterBringsItsInterpreterAlong) {
   }
 }
 
-// Suite seeds on TensorRT 8.6.1 and an H200, as its pack brought them back (docs/converters/tensorrt.md).
+// Suites tensorrt and reported on TensorRT 8.6.1 and H200s, as its pack brought them back
+// (docs/converters/tensorrt.md).
 TEST_F(Pack, ResultsOfARealGpuAreImported) {
-  const std::string file = (source_tree() / "tests/data/tensorrt/seeds-8.6.1-h200.db.gz").string();
+  const std::string file = (source_tree() / "tests/data/tensorrt/results-8.6.1-h200.db.gz").string();
   const Call imported = run({"import-results", file, "--json"});
   ASSERT_EQ(imported.code, 0) << imported.err;
-  EXPECT_EQ(imported.json()["new_runs"], 2);
-  EXPECT_EQ(imported.json()["new_verdicts"], 270 + 112) << "the second run was cut short";
+  EXPECT_EQ(imported.json()["new_runs"], 24);
+  EXPECT_EQ(imported.json()["new_verdicts"], 784 + 599 + 132) << "two shards of twelve under option set allowed";
   EXPECT_THAT(imported.json()["runs"][0]["machine"]["accelerators"].get<std::string>(), HasSubstr("NVIDIA H200"));
   const Call series = run({"history", "deconv_output/form=geometry,what=dilated"});
   EXPECT_EQ(series.code, 0) << series.err;

@@ -45,9 +45,10 @@ def tensor_file(folder, index, name, array):
     Path(folder, f"input_{index}.pb").write_bytes(numpy_helper.from_array(array, name).SerializeToString())
 
 
-def start(root, **gpu):
+def start(root, environment=None, **gpu):
     """The adapter over a CUDA runtime that tells of such a GPU."""
-    return Adapter(ADAPTER, PYTHONPATH=f"{FAKES}:{fake_cuda_runtime(root, **gpu)}", PYTHONDONTWRITEBYTECODE="1")
+    return Adapter(ADAPTER, PYTHONPATH=f"{FAKES}:{fake_cuda_runtime(root, **gpu)}", PYTHONDONTWRITEBYTECODE="1",
+                   **(environment or {}))
 
 
 class Protocol(unittest.TestCase):
@@ -164,6 +165,60 @@ class Protocol(unittest.TestCase):
         self.assertEqual([(entry["name"], entry["scale"]) for entry in reply["tensors"]], [("x", [0.25])])
         self.assertIsNone(self.built(reply)["precision_constraints"])
         self.assertEqual(Path(reply["cache"]).read_bytes(), b"")
+
+    def run_both(self, text, array, wish=None):
+        """Converts and executes a model of one input x; (the reply, {output: array})."""
+        model = self.root / "other.onnx"
+        onnx.save(text if isinstance(text, onnx.ModelProto) else parser.parse_model(text), model)
+        shutil.rmtree(self.root / "calibration")
+        tensor_file(self.root / "calibration" / "0000", 0, "x", array)
+        tensor_file(self.root / "given", 0, "x", array)
+        reply = self.convert(model=model, precision=wish or {})
+        self.assertEqual(reply["status"], "ok", reply)
+        (self.root / "made").mkdir()
+        answer = self.adapter.answer("execute", artifact=reply["artifact"], inputs=str(self.root / "given"),
+                                     output=str(self.root / "made"))
+        self.assertEqual(answer["status"], "ok", answer)
+        made = [onnx.TensorProto.FromString(file.read_bytes()) for file in (self.root / "made").iterdir()]
+        return reply, {tensor.name: numpy_helper.to_array(tensor) for tensor in made}
+
+    def test_names_that_tensorrt_cant_write_come_back_as_they_were(self):
+        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2] x) => (float[2] y) { a_b = Sigmoid (x) t = Tanh (a_b) y = Relu (t) }""")
+        sigmoid, tanh, relu = model.graph.node
+        sigmoid.name, tanh.name, relu.name = "a_b", 'a"b', "c\nd"
+        tanh.output[0] = relu.input[0] = 't\n"'
+        relu.output[0] = model.graph.output[0].name = "y\\"
+        reply, made = self.run_both(model, numpy.array([0.5, -1], numpy.float32), {'a"b': "fp32"})
+        self.assertEqual({entry["node"]: entry["got"] for entry in reply["precision"]},
+                         {"a_b": "int8", 'a"b': "fp32", "c\nd": "fp32"})  # the activation goes along
+        self.assertEqual({entry["name"] for entry in reply["tensors"]}, {"x", "a_b", 't\n"', "y\\"})
+        self.assertEqual(list(made), ["y\\"])
+
+    def test_no_name_depends_on_the_locale(self):
+        self.adapter.quit()
+        self.adapter = start(self.root / "ascii", {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+        self.addCleanup(self.adapter.quit)
+        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2] x) => (float[2] y) { y = Sigmoid (x) }""")
+        model.graph.node[0].output[0] = model.graph.output[0].name = "ü"
+        reply, _ = self.run_both(model, numpy.ones(2, numpy.float32))
+        self.assertIn("ü", {entry["name"] for entry in reply["tensors"]})
+
+    def test_an_input_that_is_an_output_too_is_fed_by_its_own_name(self):
+        array = numpy.array([0.5, -1], numpy.float32)
+        reply, made = self.run_both("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2] x) => (float[2] y, float[2] x) { y = Sigmoid (x) }""", array)
+        self.assertEqual({entry["name"]: entry["scale"][0] for entry in reply["tensors"]}["x"], numpy.float32(1 / 127))
+        numpy.testing.assert_array_equal(made["x"], array)
+
+    def test_calibration_is_fed_float32(self):
+        model = self.root / "int8.onnx"
+        onnx.save(parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (int8[2] x) => (float[2] y) { c = Cast <to=1> (x) y = Sigmoid (c) }"""), model)
+        shutil.rmtree(self.root / "calibration")
+        tensor_file(self.root / "calibration" / "0000", 0, "x", numpy.array([-100, 127], numpy.int8))
+        self.assertEqual(self.convert(model=model)["status"], "ok")
 
     def test_without_a_gpu_it_says_so_and_refuses(self):
         for count, status, words in ((0, 35, "no driver (CUDA error 35)"), (0, 0, "no NVIDIA GPU")):

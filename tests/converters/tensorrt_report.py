@@ -107,11 +107,12 @@ class Layers(unittest.TestCase):
         self.assertIsNone(layer_precision({"Inputs": [index]}))
 
 
-def layer(name, kind, inputs, outputs, weights=None):
+def layer(name, kind, inputs, outputs, weights=None, nodes=()):
     def tensors(pairs):
         return [{"Name": tensor, "Format/Datatype": words} for tensor, words in pairs]
     return {"Name": name, "LayerType": kind, "Inputs": tensors(inputs), "Outputs": tensors(outputs),
-            **({"Weights": {"Type": weights, "Count": 1}} if weights else {})}
+            **({"Weights": {"Type": weights, "Count": 1}} if weights else {}),
+            "Metadata": "".join(f"[ONNX Layer: {node}]" for node in nodes)}
 
 
 class Precision(unittest.TestCase):
@@ -141,6 +142,24 @@ class Precision(unittest.TestCase):
                                              for name, out in (("s", "y"), ("r", "z"))]})
         got = node_precision(functions, {"y": FLOAT, "z": FLOAT}, information, ON_CODES)
         self.assertEqual({entry["node"]: entry["got"] for entry in got}, {"s": "fp32", "r": "int8"})
+
+    def test_what_reads_real_values_inside_a_layer_is_float(self):
+        attention = model([node("s", "Conv", ["x", "w"], ["t"]), node("p", "Softmax", ["t"], ["q"]),
+                           node("m", "Relu", ["q"], ["y"])], initializers=("w",))
+        information = json.dumps({"Layers": [
+            layer("s", "CaskConvolution", [("x", "Row major Int8 format")], [("t", "Row major Int8 format")], "Int8"),
+            layer("{ForeignNode[p...m]}", "Myelin", [("t", "Row major Int8 format")], [("y", "Row major linear FP32")],
+                  nodes="pm")]})
+        got = node_precision(attention, {"t": FLOAT, "q": FLOAT, "y": FLOAT}, information, ON_CODES)
+        self.assertEqual({entry["node"]: entry["got"] for entry in got}, {"s": "int8", "p": "fp32", "m": "fp32"})
+
+    def test_a_node_without_a_layer_behind_what_none_tells_is_as_its_output(self):
+        moved = model([node("q", "QuantizeLinear", ["x", "k"], ["xq"]), node("d", "DequantizeLinear", ["xq", "k"], ["xd"]),
+                       node("y", "Reshape", ["xd", "shape"], ["y"])], initializers=("k", "shape"))
+        information = json.dumps({"Layers": [layer("d", "Scale", [("xq", "Row major Int8 format")],
+                                                   [("y", "Row major linear FP32")])]})
+        self.assertEqual(node_precision(moved, {"xd": FLOAT, "y": FLOAT}, information, ON_CODES),
+                         [{"node": "y", "op": "Reshape", "got": "fp32"}])
 
     def test_indices_and_constants_have_none(self):
         shapes = model([node("s", "Shape", ["x"], ["n"]), node("k", "Relu", ["w"], ["wr"])], initializers=("w",))

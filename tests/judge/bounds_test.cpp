@@ -171,18 +171,23 @@ std::vector<Finding> bounds_of(const std::string& original, const std::map<std::
 TEST(Bounds, AConstantThatWasComputedAndQuantizedIsHalfAStepOff) {
   const double scale = float32(std::exp(1.0) / 127);
   const std::map<std::string, Tensor> weights{{"c", reals({2}, {std::log(63.45 * scale), 1})}};
-  const auto findings = [&](std::int64_t code) {
-    return bounds_of("g (float[2] x) => (float[2] y) { k = Exp(c) y = Mul(x, k) }", weights,
-                     "a (float[2] x) => (float[2] y) { xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z)"
-                     " kd = DequantizeLinear(kq, ks, z) y = Mul(xd, kd) }",
+  const auto findings = [&](std::int64_t code, const std::string& outputs, const std::string& kept) {
+    return bounds_of("g (float[2] x) => (" + outputs + ") { k = Exp(c) y = Mul(x, k) }", weights,
+                     "a (float[2] x) => (" + outputs + ") { " + kept +
+                         "xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z)"
+                         " kd = DequantizeLinear(kq, ks, z) y = Mul(xd, kd) }",
                      {{"xs", Tensor::scalar(DType::float32, float32(1.0 / 127))},
                       {"ks", Tensor::scalar(DType::float32, scale)},
                       {"z", codes(DType::int8, {}, {0})},
+                      {"c", weights.at("c")},
                       {"kq", codes(DType::int8, {2}, {code, 127})}},
                      {{"x", reals({2}, {1, -1})}});
   };
-  EXPECT_THAT(findings(63), IsEmpty());
-  EXPECT_EQ(findings(62).size(), 1U);
+  EXPECT_THAT(findings(63, "float[2] y", ""), IsEmpty());
+  EXPECT_EQ(findings(62, "float[2] y", "").size(), 1U);
+  // An output that is computed beside the constant that others read in its place.
+  EXPECT_THAT(findings(63, "float[2] y, float[2] k", "k = Exp(c) "), IsEmpty());
+  EXPECT_EQ(findings(62, "float[2] y, float[2] k", "k = Exp(c) ").size(), 1U);
 }
 
 TEST(Bounds, AConstantThatWasComputedInFloatHasFloat32sError) {

@@ -67,6 +67,17 @@ using WorkerBreaksProtocol = Worker;
 using WorkerAnswers = Worker;
 using WorkerQuits = Worker;
 
+TEST_F(WorkerAnswers, InUtf8WhateverLocaleThereIs) {
+  ClientOptions shell = options("good");
+  shell.command = {"sh", "-c",
+                   R"(read -r line
+                      echo '{"id":1,"status":"ok","name":"'"$PYTHONUTF8"'","version":"1","supports":{},"policy":{}}'
+                      cat)"};
+  const auto description = make_client(shell)->describe();
+  ASSERT_TRUE(description.ok()) << description.error().message;
+  EXPECT_EQ(description->name, "1");
+}
+
 TEST_F(WorkerAnswers, DescriptionAndArtifact) {
   const auto client = make_client(options("good"));
   const auto description = client->describe();

@@ -83,12 +83,25 @@ def layer_precision(layer):
     return kinds.pop() if len(kinds) == 1 else "fp32" if kinds else None
 
 
+def _float_inside(layer, inner, on_codes):
+    """Nodes of a layer that compute on real values although all that the layer reads are codes: those without such a
+    form, and what reads these, like a MatMul behind a Softmax. `inner`: its nodes, in the graph's order."""
+    if isinstance(layer.get("Weights"), dict):
+        return set()
+    real, found = set(), set()
+    for node in inner:
+        if node.op_type not in on_codes or any(name in real for name in node.input):
+            found.add(node.name)
+            real.update(node.output)
+    return found
+
+
 def node_precision(model, types, information, on_codes):
     """The protocol's `precision`, from the engine inspector's JSON. `types`: {tensor: ONNX element type}; `on_codes`:
     the operators that can run on codes. A layer of another one that reads codes turns them into real values by itself.
 
     A node that was fused has its layer's precision. One without a layer, like a Concat whose operands are written where
-    they belong, runs on codes where all that it reads are codes.
+    they belong, runs on codes where all that it reads are codes; where nothing tells that, as what it writes is held.
     """
     layers = [layer for layer in json.loads(information)["Layers"] if isinstance(layer, dict)]
     constants = {tensor.name for tensor in model.graph.initializer}
@@ -104,8 +117,11 @@ def node_precision(model, types, information, on_codes):
     # A graph input comes in its own type; where codes are read of it, a layer made them.
     held = {tensor.name: ["fp32"] for tensor in model.graph.input if types.get(tensor.name) in FLOAT_TYPES}
     for layer in layers:
-        for name in layer_nodes(layer, names):
-            hosts.setdefault(name, []).append(layer_precision(layer))
+        hosted = layer_nodes(layer, names)
+        precision = layer_precision(layer)
+        real = _float_inside(layer, [node for node in nodes if node.name in hosted], on_codes)
+        for name in hosted:
+            hosts.setdefault(name, []).append("fp32" if precision == "int8" and name in real else precision)
         for name, kind in _formats(layer.get("Outputs", [])):
             if kind is not None:
                 held.setdefault(name, []).append(kind)
@@ -116,6 +132,7 @@ def node_precision(model, types, information, on_codes):
             real = [name for name in node.input if name and name not in constants]
             kinds = ["int8" if "int8" in held[name] else held[name][0] for name in real if name in held]
             kinds = ["int8"] if kinds and set(kinds) == {"int8"} else kinds
+            kinds = kinds or [kind for name in node.output for kind in held.get(name, [])]
         if kinds:
             # A node that became several layers runs in INT8 where all of them do.
             got = kinds[0] if len(set(kinds)) == 1 else next(kind for kind in ("fp32", "fp16", "int8") if kind in kinds)

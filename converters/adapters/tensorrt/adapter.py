@@ -25,6 +25,7 @@ from polygraphy.backend.trt import util as trt_util
 from polygraphy.exception import PolygraphyException
 from polygraphy.logger import G_LOGGER
 from qdq_report import MOVING, PAIR, tensor_scales
+from safe_names import SafeNames
 from trt_report import blamed_node, cache_entries, joined, node_precision, read_cache
 from trt_request import CALIBRATION_CACHE, OPERATORS, POLICY, WORKSPACE_BYTES, shape_range, shapes_seen
 
@@ -81,61 +82,70 @@ class TensorRt:
         self._demand_gpu()
         original = onnx.load(model)
         name_nodes(original)
+        names = SafeNames.of(original)
+        options = {**options, "precision": {names.new(name): wish for name, wish in options.get("precision", {}).items()}}
         named = Path(output, "named.onnx")
         onnx.save(original, named)
         try:
-            plan, cache = self._build(original, named, calibration, options)
+            batches = [{names.new(name): array for name, array in batch.items()}
+                       for batch in calibration_batches(calibration)]
+            plan, cache = self._build(original, named, batches, options)
         except PolygraphyException as error:
-            self._fail([*self._messages.errors, str(error)], original)  # it raises
+            self._fail([*self._messages.errors, str(error)], original, names)  # it raises
         finally:
             named.unlink()
         artifact = Path(output, "model.plan")
         artifact.write_bytes(plan)
         types = self._types(original)
-        Path(output, "types.json").write_text(json.dumps({tensor.name: types[tensor.name]
-                                                          for tensor in original.graph.output}))
+        Path(output, "types.json").write_text(json.dumps({
+            "outputs": {tensor.name: types[tensor.name] for tensor in original.graph.output}, "names": names.table()}))
         inspector = self._load(artifact).create_engine_inspector()
         information = inspector.get_engine_information(tensorrt.LayerInformationFormat.JSON)
-        Path(output, "layers.json").write_text(information)
+        Path(output, "layers.json").write_text(information, encoding="utf-8")
         file = Path(output, "calibration.cache")
         file.write_bytes(cache)
         own = tensor_scales(original, lambda name: name)  # of the quantizers that the model has itself
+        entries = own or cache_entries(read_cache(cache.decode())[1], original)
+        precision = node_precision(original, types, information, (*OPERATORS, *MOVING))
         return {"artifact": artifact, "cache": file,
-                "precision": node_precision(original, types, information, (*OPERATORS, *MOVING)),
-                "tensors": own or cache_entries(read_cache(cache.decode())[1], original)}
+                "precision": [{**entry, "node": names.old(entry["node"])} for entry in precision],
+                "tensors": [{**entry, "name": names.old(entry["name"])} for entry in entries]}
 
     def execute(self, artifact, inputs, output):
         self._demand_gpu()
         self._messages.errors.clear()
-        types = json.loads(Path(artifact).with_name("types.json").read_text())
+        said = json.loads(Path(artifact).with_name("types.json").read_text())
+        types, names = said["outputs"], said["names"]
         engine = self._load(artifact)
-        feed = read_tensors(inputs)
         try:
             with TrtRunner(engine) as runner:
                 expected = runner.get_input_metadata()
+                new = {old: new for new, old in names.items()}
+                feed = self._as_parsed({new.get(name, name): array for name, array in read_tensors(inputs).items()},
+                                       expected)
                 results = runner.infer({name: self._cast(feed[name], self._numpy_type(expected[name].dtype))
                                         for name in expected})
-                arrays = {name: numpy.array(results[name]).astype(onnx.helper.tensor_dtype_to_np_dtype(types[name]))
+                arrays = {names.get(name, name): numpy.array(results[name]).astype(onnx.helper.tensor_dtype_to_np_dtype(types[name]))
                           for name in types}
         except PolygraphyException as error:
             raise RuntimeError(joined([*self._messages.errors, str(error)])) from error
         write_tensors(arrays, output)
 
-    def _build(self, original, named, calibration, options):
+    def _build(self, original, named, batches, options):
         """The serialized engine, and the calibration cache: empty where the model has quantizers of its own."""
         self._messages.errors.clear()
-        batches = calibration_batches(calibration)
         builder, network, parser = network_from_onnx_path(str(named))
+        kinds = {network.get_input(i).name: numpy.dtype(tensorrt.nptype(network.get_input(i).dtype))
+                 for i in range(network.num_inputs)}
+        batches = [self._as_parsed(batch, kinds) for batch in batches]
         explicit = any(node.op_type in PAIR for node in original.graph.node)
         wanted = wanted_precisions(original, options.get("precision", {}))
         cache, calibrator = Path(CALIBRATION_CACHE), None
         cache.write_bytes(Path(options["cache"]).read_bytes() if options.get("cache") else b"")
         if not explicit:
             ask_for_precision(network, wanted)
-            kinds = {network.get_input(i).name: numpy.dtype(tensorrt.nptype(network.get_input(i).dtype))
-                     for i in range(network.num_inputs)}
-            feed = [{name: self._cast(array, kinds.get(name, array.dtype)) for name, array in batch.items()}
-                    for batch in batches]
+            feed = [{name: self._cast(array, self._calibrated_as(kinds.get(name, array.dtype)))
+                     for name, array in batch.items()} for batch in batches]
             calibrator = Calibrator(feed, cache=str(cache), BaseClass=CALIBRATORS[options.get("method", "entropy")])
         demanded = any(precision == "int8" for precision in options.get("precision", {}).values())
         config = CreateConfig(
@@ -147,6 +157,17 @@ class TensorRt:
             memory_pool_limits={tensorrt.MemoryPoolType.WORKSPACE: WORKSPACE_BYTES})
         plan = engine_bytes_from_network((builder, network, parser), config)
         return bytes(plan), b"" if explicit else cache.read_bytes()
+
+    @staticmethod
+    def _as_parsed(arrays, inputs):
+        """The arrays by the names of the network's inputs: "__x" for an "x" that the graph gives out as well."""
+        parsed = {name.removeprefix("__"): name for name in inputs if name not in arrays}
+        return {parsed.get(name, name): array for name, array in arrays.items()}
+
+    @staticmethod
+    def _calibrated_as(kind):
+        """Calibration runs in float32: it takes every input so, but for indices and conditions."""
+        return kind if kind.name in ("int32", "int64", "bool") else numpy.dtype(numpy.float32)
 
     @staticmethod
     def _profile(network, batches):
@@ -174,11 +195,11 @@ class TensorRt:
             raise Refused(self._missing)
 
     @staticmethod
-    def _fail(messages, model):
+    def _fail(messages, model, names):
         node = blamed_node(messages, model)
         if node is None:
             raise RuntimeError(joined(messages))
-        raise Refused(joined(messages), node.name, node.op_type)
+        raise Refused(joined(messages), names.old(node.name), node.op_type)
 
     @staticmethod
     def _numpy_type(kind):

@@ -14,7 +14,7 @@ LayerType = enum.Enum("LayerType", "CONSTANT SHAPE OTHER")
 LayerInformationFormat = enum.Enum("LayerInformationFormat", "JSON")
 ProfilingVerbosity = enum.Enum("ProfilingVerbosity", "DETAILED")
 MemoryPoolType = enum.Enum("MemoryPoolType", "WORKSPACE")
-KINDS = {onnx.TensorProto.FLOAT: float32, onnx.TensorProto.INT64: int32}
+KINDS = {onnx.TensorProto.FLOAT: float32, onnx.TensorProto.INT64: int32, onnx.TensorProto.INT8: int8}
 
 
 class IInt8EntropyCalibrator2:
@@ -52,8 +52,14 @@ class Network:
                                    is_network_output=name in results)
 
         self.inputs = [tensor(value.name) for value in graph.input]
+        for value in self.inputs:
+            value.name = self.parsed(value.name)
         self.layers = [Layer(node, [tensor(name) for name in node.output]) for node in graph.node]
         self.num_inputs, self.num_layers = len(self.inputs), len(self.layers)
+
+    def parsed(self, name):
+        """What an input is called: it has another name where it is a result as well."""
+        return ("__" if any(value.name == name for value in self.model.graph.output) else "") + name
 
     def get_input(self, index):
         return self.inputs[index]
@@ -67,7 +73,9 @@ class Engine:
         self.said = json.loads(bytes(plan))
 
     def create_engine_inspector(self):
-        return SimpleNamespace(get_engine_information=lambda form: json.dumps({"Layers": self.said["layers"]}))
+        text = json.dumps({"Layers": self.said["layers"]}, ensure_ascii=False)
+        as_they_are = text.replace('\\"', '"').replace("\\n", "\n")  # names, as 8.6.1 writes them
+        return SimpleNamespace(get_engine_information=lambda form: as_they_are)
 
 
 class Builder:

@@ -49,8 +49,15 @@ def calibrate(network, calibrator):
         if lacking:
             G_LOGGER.error(f"The following inputs were not found in input data: {lacking}.")
             G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
-        made = dict(zip(inner, ReferenceEvaluator(model).run(None, batch)))
-        for name, array in {**batch, **made}.items():
+        for tensor in network.inputs:
+            if tensor.dtype == "int8" and batch[tensor.name].dtype != numpy.float32:
+                G_LOGGER.error(f"{tensor.name}: calibration reads float32, actual {batch[tensor.name].dtype}")
+                G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
+        types = {value.name: onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+                 for value in model.graph.input}
+        fed = {name: batch[network.parsed(name)].astype(kind) for name, kind in types.items()}
+        made = dict(zip(inner, ReferenceEvaluator(model).run(None, fed)))
+        for name, array in {**fed, **made}.items():
             if array.dtype == numpy.float32:
                 largest[name] = max(largest.get(name, 0), float(numpy.abs(array).max()))
     lines = [f"{name}: {struct.pack('>f', value / 127).hex()}" for name, value in largest.items()]
@@ -74,13 +81,15 @@ def engine_bytes_from_network(parsed, config):
                        "Outputs": [{"Name": name, "Format/Datatype": read} for name in layer.node.output]})
     asked = {key: config[key] for key in ("int8", "fp16", "precision_constraints", "tactic_sources")}
     asked["profile"] = config["profiles"][0].shapes
-    text = json.dumps({"layers": layers, "asked": asked, "model": network.model.SerializeToString().hex()})
+    text = json.dumps({"layers": layers, "asked": asked, "model": network.model.SerializeToString().hex(),
+                       "inputs": {value.name: network.parsed(value.name) for value in network.model.graph.input}})
     return bytearray(text.encode())
 
 
 class TrtRunner:
     def __init__(self, engine):
         self.model = onnx.ModelProto.FromString(bytes.fromhex(engine.said["model"]))
+        self.parsed = engine.said["inputs"]
 
     def __enter__(self):
         return self
@@ -90,9 +99,10 @@ class TrtRunner:
 
     def get_input_metadata(self):
         kinds = {onnx.TensorProto.FLOAT: numpy.float32, onnx.TensorProto.INT64: numpy.int32}
-        return {value.name: SimpleNamespace(dtype=numpy.dtype(kinds[value.type.tensor_type.elem_type]))
+        return {self.parsed[value.name]: SimpleNamespace(dtype=numpy.dtype(kinds[value.type.tensor_type.elem_type]))
                 for value in self.model.graph.input}
 
     def infer(self, feed):
+        feed = {name: feed[parsed] for name, parsed in self.parsed.items()}
         names = [value.name for value in self.model.graph.output]
         return dict(zip(names, ReferenceEvaluator(self.model).run(names, feed)))
