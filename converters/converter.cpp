@@ -24,10 +24,9 @@ constexpr std::array<std::pair<Method, std::string_view>, 4> kMethods{{{Method::
                                                                        {Method::entropy, "entropy"},
                                                                        {Method::percentile, "percentile"},
                                                                        {Method::mse, "mse"}}};
-constexpr std::array<std::pair<Outcome, std::string_view>, 7> kOutcomes{{{Outcome::ok, "ok"},
+constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{{Outcome::ok, "ok"},
                                                                          {Outcome::refused, "refused"},
                                                                          {Outcome::error, "error"},
-                                                                         {Outcome::unsupported, "unsupported"},
                                                                          {Outcome::crash, "crash"},
                                                                          {Outcome::timeout, "timeout"},
                                                                          {Outcome::oom, "oom"}}};

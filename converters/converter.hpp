@@ -100,9 +100,8 @@ struct NodePrecision {
   friend bool operator==(const NodePrecision&, const NodePrecision&) = default;
 };
 
-/// How a request ended; `crash` and `timeout` are the client's findings, never a converter's words. `unsupported`: its
-/// adapter can't ask it (docs/protocol.md).
-enum class Outcome { ok, refused, error, crash, timeout, oom, unsupported };
+/// How a request ended; `crash` and `timeout` are the client's findings, never a converter's words.
+enum class Outcome { ok, refused, error, crash, timeout, oom };
 [[nodiscard]] std::string_view outcome_name(Outcome outcome);
 
 struct ConvertRequest {

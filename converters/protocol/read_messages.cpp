@@ -185,11 +185,11 @@ Result<Answer> read_answer(std::int64_t id, std::string_view line) {
   }
   std::string word;
   if (auto status = read(*object, "status", word); !status) return status.error();
-  for (const Outcome outcome : {Outcome::ok, Outcome::refused, Outcome::error, Outcome::unsupported}) {
+  for (const Outcome outcome : {Outcome::ok, Outcome::refused, Outcome::error}) {
     if (word == converters::outcome_name(outcome)) return Answer{std::move(*object), outcome};
   }
-  if (word.empty()) return broken("an answer without a status; ok, refused, error and unsupported are known");
-  return broken(fmt::format("unknown status \"{}\"; ok, refused, error and unsupported are known", shown(word)));
+  if (word.empty()) return broken("an answer without a status; ok, refused and error are known");
+  return broken(fmt::format("unknown status \"{}\"; ok, refused and error are known", shown(word)));
 }
 
 /// node, op and reason of a refusal or an error.

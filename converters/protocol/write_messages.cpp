@@ -35,9 +35,8 @@ void put(json& object, const char* key, const std::optional<T>& value) {
 
 template <typename Reply>
 json reply_head(std::int64_t id, const Reply& reply) {
-  const bool died =
-      reply.outcome == Outcome::crash || reply.outcome == Outcome::timeout || reply.outcome == Outcome::oom;
-  json object = head(id, converters::outcome_name(died ? Outcome::error : reply.outcome));
+  const bool known = reply.outcome == Outcome::ok || reply.outcome == Outcome::refused;
+  json object = head(id, converters::outcome_name(known ? reply.outcome : Outcome::error));
   put(object, "node", reply.node);
   put(object, "op", reply.op);
   put(object, "reason", reply.reason);

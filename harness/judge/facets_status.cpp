@@ -40,15 +40,6 @@ Judgement passed() {
   return out;
 }
 
-/// The converter wasn't asked, so that nothing was found.
-Judgement not_asked(const std::string& reason) {
-  Judgement out;
-  out.verdict = Verdict::unsupported;
-  out.gate = default_gate(out.verdict);
-  out.reason = reason;
-  return out;
-}
-
 std::optional<Verdict> death(Outcome outcome) {
   if (outcome == Outcome::crash) return Verdict::crash;
   if (outcome == Outcome::timeout) return Verdict::timeout;
@@ -158,7 +149,6 @@ std::optional<Judgement> settle_executions(const Evidence& evidence) {
   for (const Execution& execution : evidence.executions) {
     const converters::ExecuteReply& reply = execution.reply;
     if (reply.outcome == Outcome::ok) continue;
-    if (reply.outcome == Outcome::unsupported) return not_asked(reply.reason);
     const Verdict verdict = death(reply.outcome).value_or(Verdict::fail);
     Judgement out =
         settled(verdict, Stage::execute, Facet::status, reply.node, reply.op,
@@ -205,7 +195,6 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
         *verdict, Stage::convert, Facet::status, reply.node, reply.op,
         fmt::format("the conversion ended with {}: {}", converters::outcome_name(reply.outcome), reply.reason));
   }
-  if (reply.outcome == Outcome::unsupported) return not_asked(reply.reason);
   if (expect.status == "refused") return settle_refusal(evidence);
   if (reply.outcome == Outcome::refused) {
     const bool complete = !reply.node.empty() && !reply.op.empty() && !reply.reason.empty();

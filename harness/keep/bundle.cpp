@@ -90,8 +90,8 @@ T value_or_throw(core::Result<T> result, const std::string& what) {
 }
 
 Outcome read_outcome(const std::string& word) {
-  for (const Outcome outcome : {Outcome::ok, Outcome::refused, Outcome::error, Outcome::unsupported, Outcome::crash,
-                                Outcome::timeout, Outcome::oom}) {
+  for (const Outcome outcome :
+       {Outcome::ok, Outcome::refused, Outcome::error, Outcome::crash, Outcome::timeout, Outcome::oom}) {
     if (converters::outcome_name(outcome) == word) return outcome;
   }
   damaged("\"" + word + "\" is no outcome of a request");
@@ -100,7 +100,7 @@ Outcome read_outcome(const std::string& word) {
 /// The line that protocol 1 reads: what befell a converter is no word there.
 std::string reply_line(ordered_json reply, Outcome outcome) {
   reply["id"] = 1;
-  if (outcome == Outcome::crash || outcome == Outcome::timeout || outcome == Outcome::oom) reply["status"] = "error";
+  if (outcome != Outcome::ok && outcome != Outcome::refused) reply["status"] = "error";
   return reply.dump();
 }
 

@@ -107,7 +107,8 @@ class Protocol(unittest.TestCase):
     def test_a_twin_that_computes_something_else_is_not_converted(self):
         write(self.root / "calibration/0001", a=filled(2), b=filled(-0.5))
         reply = self.convert("Tanh")
-        self.assertEqual(reply["status"], "unsupported")
+        self.assertEqual(reply["status"], "refused")
+        self.assertIn("the importer onnx2torch", reply["reason"])
         self.assertIn("output \"y\" is off by 1,", reply["reason"])
         self.assertEqual(list(self.output.iterdir()), [])
 
@@ -118,16 +119,22 @@ class Protocol(unittest.TestCase):
         self.assertEqual(made["status"], "ok", made)
         self.assertEqual(self.execute(made["artifact"], a=filled(0), b=filled(0.5))[0]["status"], "ok")
         reply, outputs = self.execute(made["artifact"], a=filled(2), b=filled(0.5))
-        self.assertEqual((reply["status"], outputs), ("unsupported", {}))
+        self.assertEqual((reply["status"], outputs), ("refused", {}))
 
-    def test_what_the_importer_or_the_front_end_lacks_is_unsupported(self):
-        for text, reason in ((NET.format(op="Erf"), "no converter for an operator of the twin"),
-                             (NET.format(op="DequantizeLinear <axis=0>").replace("(b)", "(q, k)").replace(
-                                 "{\n", "{\n  k = Constant <value_float=0.5> ()\n  q = QuantizeLinear (b, k)\n"),
-                              "Converter is not implemented (QuantizeLinear)")):
-            reply = self.convert(text=text)
-            self.assertEqual(reply["status"], "unsupported", reply)
+    def test_what_the_importer_lacks_is_said_beforehand(self):
+        supports = self.adapter.ask("describe")["supports"]
+        self.assertEqual((supports["models"], supports["operators"]),
+                         (["float"], ["Add", "Cos", "Erf", "Shape", "Sigmoid", "Sin", "Tanh"]))
+
+    def test_what_the_importer_or_the_front_end_cannot_take_is_refused(self):
+        for op, at, reason in (("Exp", ("s", "Exp"), "the importer onnx2torch, not Torch-TensorRT: NotImplementedError: "
+                                                     "Converter is not implemented (Exp 13)"),
+                               ("Cos", ("s", "Cos"), "the importer onnx2torch, not Torch-TensorRT: ValueError: no such Cos"),
+                               ("Erf", ("", ""), "Torch-TensorRT has no converter for an operator of the twin")):
+            reply = self.convert(op)
+            self.assertEqual((reply["status"], reply["node"], reply["op"]), ("refused", *at), reply)
             self.assertIn(reason, reply["reason"])
+            self.assertEqual(list(self.output.iterdir()), [])
 
     def test_a_precision_of_one_layer_is_refused_at_its_node(self):
         for wanted in ("fp32", "fp16"):

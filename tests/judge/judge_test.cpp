@@ -75,24 +75,6 @@ TEST(Judge, ARefusalWhereAConversionIsExpectedIsRefused) {
   EXPECT_THAT(bench.run().reason, HasSubstr("without naming node"));
 }
 
-TEST(Judge, WhatAnAdapterCannotAskIsUnsupportedEvenWhereARefusalIsExpected) {
-  Bench bench;
-  bench.evidence.conversion.outcome = Outcome::unsupported;
-  bench.evidence.conversion.reason = "the importer has no CumSum";
-  for (const char* expected : {"converts", "refused"}) {
-    bench.test_case.expect.status = expected;
-    const Judgement out = bench.run();
-    EXPECT_EQ(out.verdict, Verdict::unsupported);
-    EXPECT_EQ(out.gate, Gate::neutral);
-    EXPECT_EQ(out.reason, "the importer has no CumSum");
-    EXPECT_TRUE(out.findings.empty());
-  }
-  Bench executed;
-  executed.execute();
-  executed.evidence.executions[0].reply.outcome = Outcome::unsupported;
-  EXPECT_EQ(executed.run().verdict, Verdict::unsupported);
-}
-
 TEST(Judge, AnExpectedRefusalPassesOnlyWithNodeOperatorAndReason) {
   Bench bench;
   bench.test_case.expect.status = "refused";

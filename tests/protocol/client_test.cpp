@@ -108,9 +108,6 @@ TEST_F(WorkerAnswers, RefusalsAndErrorsInItsOwnWords) {
   const auto error = convert_with("error");
   EXPECT_EQ(error.outcome, Outcome::error);
   EXPECT_EQ(error.reason, "ValueError: (64,)(10,)");
-  const auto unsupported = convert_with("unsupported");
-  EXPECT_EQ(unsupported.outcome, Outcome::unsupported);
-  EXPECT_EQ(unsupported.reason, "no PyTorch twin");
 }
 
 TEST_F(WorkerAnswers, UnknownKeysAreIgnored) { EXPECT_EQ(convert_with("unknown-keys").outcome, Outcome::ok); }

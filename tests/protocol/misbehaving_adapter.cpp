@@ -160,10 +160,6 @@ const std::map<std::string, std::function<void(const json&)>> kModes{
      [](const json& r) {
        answer({{"id", r["id"]}, {"status", "refused"}, {"node", "n7"}, {"op", "CumSum"}, {"reason", "no INT8 form"}});
      }},
-    {"unsupported",
-     [](const json& r) {
-       answer({{"id", r["id"]}, {"status", "unsupported"}, {"reason", "no PyTorch twin"}});
-     }},
     {"error",
      [](const json& r) {
        answer({{"id", r["id"]}, {"status", "error"}, {"reason", "ValueError: (64,)(10,)"}});

@@ -9,8 +9,7 @@ An adapter is an object with three methods, handed to `serve`:
 One whose `supports` says "trace" also takes execute(artifact, inputs, output, trace), writes the codes inside the
 artifact as trace_0.pb … into the folder `trace` and returns their tensors' names.
 
-Raise `Refused` where the converter declines a node and `Unsupported` where it can't even be asked; any other exception is
-answered as `error` with its message.
+Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message.
 Whatever is printed goes to standard error: standard output belongs to the protocol. Import this module before the
 converter's own, since some print while they are imported.
 """
@@ -50,10 +49,6 @@ class Refused(Exception):
     def __init__(self, reason, node="", op=""):
         super().__init__(reason)
         self.node, self.op = node, op
-
-
-class Unsupported(Exception):
-    """What stands between the model and the converter can't carry it, or the converter has no way to do what is asked."""
 
 
 def read_tensors(folder, stem="input"):
@@ -147,8 +142,6 @@ def _respond(adapter, line):
         os._exit(OUT_OF_MEMORY_STATUS)
     except Refused as refusal:
         reply = {"status": "refused", "reason": str(refusal), "node": refusal.node, "op": refusal.op}
-    except Unsupported as lack:
-        reply = {"status": "unsupported", "reason": str(lack)}
     except Exception as error:  # the converter's own message, whole
         traceback.print_exc()
         reply = {"status": "error", "reason": f"{type(error).__name__}: {error}"}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import Refused, Unsupported, calibration_batches, read_tensors, serve, write_tensors
+from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors
 from captured import Failed, call
 from cuda_device import missing_gpu
 import numpy
@@ -25,7 +25,7 @@ from trt_report import joined
 from trt_request import (
     CALIBRATION_CACHE, OPERATORS, POLICY, WORKSPACE_BYTES, declared_shape, graph_inputs, output_types, shape_range,
     shapes_seen)
-from twin import Truth, as_tuple, make_twin
+from twin import Truth, as_tuple, make_twin, operators
 
 METHODS = {"entropy": "ENTROPY_CALIBRATION_2", "minmax": "MINMAX_CALIBRATION"}
 SAID = re.compile(r"^(ERROR|WARNING): (?:\[Torch-TensorRT[^\]]*\] - )?(.*)$", re.MULTILINE)
@@ -86,6 +86,8 @@ class TorchTensorRt:
                 "symmetric": [True],
                 "per_axis": [True],
                 "method": list(METHODS),
+                "models": ["float"],
+                "operators": operators(),
                 "int8_operators": list(OPERATORS),
                 "execute": True,
                 # The cache names tensors after TensorRT's layers, "(Unnamed Layer* 8) [Concatenation]_output".
@@ -104,7 +106,7 @@ class TorchTensorRt:
         batches = calibration_batches(calibration)
         twin = make_twin(original, batches)
         if not call("support", self._converter.ts.check_method_op_support, twin, "forward")[0]:
-            raise Unsupported("Torch-TensorRT has no converter for an operator of the twin, which PyTorch would run")
+            raise Refused("Torch-TensorRT has no converter for an operator of the twin, which PyTorch would run")
         artifact = Path(output, "artifact")
         artifact.mkdir()
         try:

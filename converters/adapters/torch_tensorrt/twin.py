@@ -1,18 +1,43 @@
 """The PyTorch twin of an ONNX model: imported by onnx2torch, traced, and believed only as far as it computes what ONNX
-Runtime computes of the model in float."""
+Runtime computes of the model in float. Where there is none, that is Refused in the importer's name."""
+
+import traceback
 
 import numpy
 import onnx
 import onnx2torch
 import onnxruntime
 import torch
-from assay_protocol import Unsupported
+from assay_protocol import Refused
+from onnx2torch.node_converters import registry
+from onnx2torch.onnx_node import OnnxNode
 from trt_request import declared_shape, fits, graph_inputs
 
 # Of a tensor's largest magnitude: 256 roundings of float32.
 TWIN_ERROR = 2.0**-16
 # Attributes that onnx2torch 1.5.15 takes another default of than ONNX.
 STATED = {"CumSum": {"reverse": 0}}
+IMPORTER = "the importer onnx2torch, not Torch-TensorRT"
+
+
+def operators():
+    """What onnx2torch has a converter for, in some version."""
+    return sorted({entry.operation_type for entry in registry._CONVERTER_REGISTRY if not entry.domain})
+
+
+def _demand_converters(model):
+    versions = {opset.domain: opset.version for opset in model.opset_import}
+    for node in model.graph.node:
+        try:
+            registry.get_converter(node.op_type, versions.get(node.domain, 1), node.domain)
+        except NotImplementedError as error:
+            raise Refused(f"{IMPORTER}: {_first(error)}", node.name, node.op_type) from error
+
+
+def _blamed(error):
+    """(name, operator) of the node that a converter of onnx2torch was at, () where it was none."""
+    nodes = [frame.f_locals.get("node") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return next(((node.name, node.operation_type) for node in nodes if isinstance(node, OnnxNode)), ())
 
 
 def _drawn(model):
@@ -57,20 +82,20 @@ class Truth:
         try:
             self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
         except Exception as error:
-            raise Unsupported(f"ONNX Runtime, which the PyTorch twin is held to, takes no such model: {error}") from error
+            raise Refused(f"{IMPORTER}: its twin is held to ONNX Runtime, which takes no such model: {error}") from error
 
     def demand(self, twin, feed):
-        """Unsupported where the twin computes something else of `feed`."""
+        """Refused where the twin computes something else of `feed`."""
         names = [tensor.name for tensor in self.model.graph.output]
         try:
             expected = self._session.run(names, feed)
             actual = as_tuple(twin(*_tensors(self.model, feed)))
         except Exception as error:
-            raise Unsupported(f"the PyTorch twin can't be held to the model on these inputs: {_first(error)}") from error
+            raise Refused(f"{IMPORTER}: its twin can't be held to the model on these inputs: {_first(error)}") from error
         wrong = [_difference(*each) for each in zip(names, expected, (tensor.numpy() for tensor in actual))]
         wrong = [words for words in wrong if words] or ([] if len(actual) == len(names) else ["it has other outputs"])
         if wrong:
-            raise Unsupported("the PyTorch twin by onnx2torch doesn't compute what the model does: " + "; ".join(wrong))
+            raise Refused(f"{IMPORTER}: its twin doesn't compute what the model does: {'; '.join(wrong)}")
 
 
 def _first(error):
@@ -91,12 +116,13 @@ def _stated(model):
 
 def make_twin(model, batches):
     """The twin as TorchScript, in agreement with the model on every batch that fits it."""
+    _demand_converters(model)
     fitting = [batch for batch in batches if fits(model, batch)] or [_drawn(model)]
     try:
         module = onnx2torch.convert(_stated(model)).eval().requires_grad_(False)
         twin = torch.jit.trace(module, tuple(_tensors(model, fitting[0])), check_trace=False)
     except Exception as error:
-        raise Unsupported(f"no PyTorch twin by onnx2torch: {_first(error)}") from error
+        raise Refused(f"{IMPORTER}: {_first(error)}", *_blamed(error)) from error
     truth = Truth(model)
     for batch in fitting:
         truth.demand(twin, batch)

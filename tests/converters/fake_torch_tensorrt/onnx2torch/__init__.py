@@ -1,9 +1,11 @@
 """Stands in for onnx2torch: a module that has ONNX's own evaluator compute. It adds one to the outputs of a model with a
-Tanh where they exceed 0.9: a twin that is wrong on some data."""
+Tanh where they exceed 0.9: a twin that is wrong on some data. The converter of Cos fails."""
 
 import numpy
 import onnx
 import torch
+from onnx2torch.node_converters.registry import get_converter
+from onnx2torch.onnx_node import OnnxNode
 from onnx.reference import ReferenceEvaluator
 
 
@@ -30,6 +32,5 @@ class Module:
 
 def convert(model):
     for node in model.graph.node:
-        if node.op_type == "QuantizeLinear":
-            raise NotImplementedError(f"Converter is not implemented ({node.op_type})")
+        get_converter(node.op_type, 13, node.domain)(OnnxNode(node.name, node.op_type))
     return Module(model)

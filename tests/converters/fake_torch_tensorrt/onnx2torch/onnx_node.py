@@ -1,0 +1,3 @@
+from collections import namedtuple
+
+OnnxNode = namedtuple("OnnxNode", "name operation_type")
