@@ -334,7 +334,8 @@ TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const 
     return nearest(found->second, *made->inputs[index].params);  // the converter computed it, and quantized that
   }
   const std::string codes = plan_.codes_read(entry, index);
-  return codes.empty() ? found->second : rounded(tensor, codes);
+  const bool moved = index < made->inputs.size() && made->inputs[index].quantized();  // since its codes were made
+  return codes.empty() && !moved ? found->second : rounded(tensor, codes);
 }
 
 /// A graph output is dequantized where the artifact's is, also in front of a Reshape of the converter's own, or as it

@@ -213,7 +213,7 @@ class PredictionCheck {
   /// predicted output for the sides, chosen one by one from the inputs on, that bring it nearest to the actual one.
   [[nodiscard]] Tensor with_sides_inside(const std::string& output, const Tensor& actual,
                                          const core::TensorMap& inputs) const {
-    constexpr std::size_t kMostElements = std::size_t{1} << 22;  // to compute: above, ties are few beside them
+    constexpr std::size_t kMostElements = std::size_t{1} << 24;  // to compute: above, ties are few beside them
     const model::Graph& graph = context_.evidence.model->graph;
     std::vector<std::string> tensors;
     for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
