@@ -210,7 +210,8 @@ class PredictionCheck {
   }
 
   /// Where few inputs, or few values between, go into many outputs, the side of one at a tie shows in the whole: the
-  /// predicted output for the sides, chosen one by one from the inputs on, that bring it nearest to the actual one.
+  /// predicted output for the sides, chosen one by one from the inputs on and again, that bring it nearest to the
+  /// actual one.
   [[nodiscard]] Tensor with_sides_inside(const std::string& output, const Tensor& actual,
                                          const core::TensorMap& inputs) const {
     constexpr std::size_t kMostElements = std::size_t{1} << 24;  // to compute: above, ties are few beside them
@@ -226,27 +227,35 @@ class PredictionCheck {
       for (const std::string& tensor : tensors) {
         if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
       }
-      Tensor guess = with_sides_of(other, output, actual);
+      // How far what is rounded lies outside of the actual codes' cells: a side counts before it makes another code.
+      const TensorPtr exact = other.carried(output);
+      const double half = step_of(output) / 2;
       double distance = 0;
-      for (std::size_t i = 0; i < guess.reals().size(); ++i) {
-        distance += (guess.reals()[i] - actual.reals()[i]) * (guess.reals()[i] - actual.reals()[i]);
+      for (std::size_t i = 0; i < exact->reals().size(); ++i) {
+        const double outside = std::max(0.0, std::fabs(exact->reals()[i] - actual.reals()[i]) - half);
+        distance += outside * outside;
       }
-      return std::pair(distance, std::move(guess));
+      return std::pair(distance, with_sides_of(other, output, actual));
     };
     auto [nearest, best] = predict();
-    for (const std::string& tensor : tensors) {
-      const TensorPtr exact = other.run(inputs) ? other.carried(tensor) : nullptr;
-      const TensorPtr rounded = exact == nullptr ? nullptr : other.value(tensor);
-      if (rounded == nullptr) continue;
-      for (const auto& [element, error] : ties_of(tensor, *exact)) {
-        if (computed > kMostElements) return best;
-        other.nudge(tensor, element, (rounded->reals()[element] > exact->reals()[element] ? -2 : 2) * error);
-        auto [distance, guess] = predict();
-        if (distance < nearest) {
-          nearest = distance;
-          best = std::move(guess);
-        } else {
-          other.nudge(tensor, element, 0);
+    for (bool nearer = true; nearer;) {
+      nearer = false;
+      for (const std::string& tensor : tensors) {
+        const TensorPtr exact = other.run(inputs) ? other.carried(tensor) : nullptr;
+        const TensorPtr rounded = exact == nullptr ? nullptr : other.value(tensor);
+        if (rounded == nullptr) continue;
+        for (const auto& [element, error] : ties_of(tensor, *exact)) {
+          if (computed > kMostElements) return best;
+          const double to_the_other = (rounded->reals()[element] > exact->reals()[element] ? -2 : 2) * error;
+          other.nudge(tensor, element, to_the_other);
+          auto [distance, guess] = predict();
+          if (distance < nearest) {
+            nearest = distance;
+            best = std::move(guess);
+            nearer = true;
+          } else {
+            other.nudge(tensor, element, -to_the_other);
+          }
         }
       }
     }
