@@ -159,6 +159,18 @@ std::string QuantizationPlan::codes_read(std::size_t entry, std::size_t index) c
   return made->inputs[index].codes;
 }
 
+std::string QuantizationPlan::rounded_source(std::size_t entry, std::size_t index) const {
+  const model::Graph& graph = context_.evidence.model->graph;
+  const model::Wiring wiring(graph);
+  const std::string& read = model_.entries[entry].node.inputs[index];
+  for (std::string tensor = read;;) {
+    const auto producer = wiring.producer(tensor);
+    if (!roundings(tensor).empty()) return tensor;
+    if (!producer || !only_moves(graph.nodes[*producer]) || graph.nodes[*producer].inputs.empty()) return read;
+    tensor = graph.nodes[*producer].inputs.front();
+  }
+}
+
 /// What a node makes of constants alone: where the artifact lacks it, or another node reads a constant in its place,
 /// the converter computed it, in float.
 void QuantizationPlan::compute_constants(std::size_t index) {
@@ -243,7 +255,7 @@ void QuantizationPlan::collect_constants(std::size_t index) {
 void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots) {
   const EffectiveModel::Entry& entry = model_.entries[index];
   const EffectiveModel::Folded& folded = *entry.maybe_folded;
-  const CodeSpan* span = data_span(entry.node.inputs[0]);
+  const CodeSpan* span = data_span(index, 0);
   const double least_scale = span == nullptr ? 0 : span->least_step;
   const std::vector<double> scales =
       granted_.weight_scales(*folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
@@ -272,9 +284,12 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
   folded_bias_[static_cast<std::size_t>(behind - model_.entries.begin())] = enclosure_around(bias, bias_radius);
 }
 
-const CodeSpan* QuantizationPlan::data_span(const std::string& tensor) const {
-  const std::vector<Rounding>& all = roundings(tensor);
-  return all.empty() || !all.front().span ? nullptr : &*all.front().span;
+const CodeSpan* QuantizationPlan::data_span(std::size_t entry, std::size_t index) const {
+  const std::vector<Rounding>& all = roundings(rounded_source(entry, index));
+  if (all.empty()) return nullptr;
+  const auto read = std::ranges::find(all, codes_read(entry, index), &Rounding::codes);
+  const Rounding& rounding = read == all.end() ? all.front() : *read;
+  return rounding.span ? &*rounding.span : nullptr;
 }
 
 /// MatMul and an Add of a constant that became one operator: the constant is an int32 bias now, of scale s_x·s_w.
@@ -291,7 +306,7 @@ void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* m
     if (!slots || reads == node.inputs.end()) {
       continue;
     }
-    const CodeSpan* data = data_span(product.inputs[slots->weight == 0 ? 1 : 0]);
+    const CodeSpan* data = data_span(before, slots->weight == 0 ? 1 : 0);
     const bool found = product_made != nullptr && slots->weight < product_made->inputs.size();
     const QuantParams* declared =
         found && product_made->inputs[slots->weight].params ? &*product_made->inputs[slots->weight].params : nullptr;
@@ -357,8 +372,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     }
     return;
   }
-  const std::size_t data = slots.weight == 0 ? 1 : 0;
-  const CodeSpan* span = data_span(entry.node.inputs[data]);
+  const CodeSpan* span = data_span(index, slots.weight == 0 ? 1 : 0);
   const double input_scale = span == nullptr ? 0 : span->step, least_scale = span == nullptr ? 0 : span->least_step;
   const std::int64_t axis = lost || (declared == nullptr && slots.batched) ? -1 : slots.axis;
   const std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), least_scale);

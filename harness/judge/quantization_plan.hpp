@@ -36,6 +36,8 @@ class QuantizationPlan {
   [[nodiscard]] const NodeConstants& constants(std::size_t entry) const { return constants_[entry]; }
   /// The artifact's codes that input `index` of entry reads, "" where it reads none or that is unknown.
   [[nodiscard]] std::string codes_read(std::size_t entry, std::size_t index) const;
+  /// The tensor whose roundings input `index` of the entry carries: the one that it reads, or what that is moved from.
+  [[nodiscard]] std::string rounded_source(std::size_t entry, std::size_t index) const;
   /// Steps of the codes that an engine may make of the entry's bias where the artifact leaves it real: s_x·s_w for each
   /// output channel, or one. Empty where it has no such bias, or no sum of one scale.
   [[nodiscard]] std::vector<double> real_bias_steps(std::size_t entry) const;
@@ -50,7 +52,7 @@ class QuantizationPlan {
   void grant_split_bias(std::size_t entry, const ArtifactNode* made);
   void grant_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
   void grant_folded(std::size_t entry, const WeightSlots& slots);
-  [[nodiscard]] const CodeSpan* data_span(const std::string& tensor) const;
+  [[nodiscard]] const CodeSpan* data_span(std::size_t entry, std::size_t index) const;
   [[nodiscard]] std::string after_removed_activation(std::string tensor) const;
   [[nodiscard]] bool runs_in_float(const EffectiveModel::Entry& entry) const;
 

@@ -230,6 +230,31 @@ TEST(Bounds, WhatIsRoundedForAnotherReaderBehindAReshapeStillMayBeReadAsItIs) {
   EXPECT_THAT(findings, IsEmpty());
 }
 
+TEST(Bounds, ABiasIsOnItsOwnCodesAlsoWhereTheDataIsOnlyMovedFromWhatWasRounded) {
+  const double weight = float32(0.7445422), bias = float32(-0.1509516);
+  const double weight_scale = float32(weight / 127), out = float32(-bias / 127);
+  const auto findings = [&](std::int64_t bias_code) {
+    return bounds_of("g (float[1,1] x) => (float[1,1] y) { t = Identity(x) y = Gemm(t, w, b) }",
+                     {{"w", reals({1, 1}, {weight})}, {"b", reals({1}, {bias})}},
+                     "a (float[1,1] x) => (float[1,1] y) { xq = QuantizeLinear(x, xs, z)"
+                     " xd = DequantizeLinear(xq, xs, z) f = Identity(xd) tq = QuantizeLinear(f, xs, z)"
+                     " t = DequantizeLinear(tq, xs, z) wd = DequantizeLinear(wq, ws, z) bd = DequantizeLinear(bq, ws)"
+                     " c = Gemm(t, wd, bd) yq = QuantizeLinear(c, ys, z) y = DequantizeLinear(yq, ys, z) }",
+                     {{"xs", Tensor::scalar(DType::float32, 1)},  // never anything but 0
+                      {"ws", Tensor::scalar(DType::float32, weight_scale)},
+                      {"ys", Tensor::scalar(DType::float32, out)},
+                      {"z", codes(DType::int8, {}, {0})},
+                      {"wq", codes(DType::int8, {1, 1}, {127})},
+                      {"bq", codes(DType::int32, {1}, {bias_code})}},
+                     {{"x", reals({1, 1}, {0})}}, [&](Judged& judged) {
+                       judged.evidence.options.symmetric = true;
+                       judged.audited["y"] = {{out}, {0}, DType::int8, std::nullopt};
+                     });
+  };
+  EXPECT_THAT(findings(-26), IsEmpty());  // -25.75
+  EXPECT_EQ(findings(-25).size(), 1U);
+}
+
 TEST(NoiseRatio, TellsFloatFromQuantized) {
   core::Rng rng(5);
   ConvLayer layer;
