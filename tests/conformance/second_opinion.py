@@ -23,7 +23,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from onnx_files import plain_session, write_tensors  # noqa: E402, skips without ONNX Runtime
+from onnx_files import write_tensors  # noqa: E402
+from plain_session import plain_session  # noqa: E402, skips without ONNX Runtime
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402

@@ -18,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from adapter_process import Adapter  # noqa: E402
+from onnx_files import read_tensors, write_tensors  # noqa: E402
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
@@ -67,16 +68,6 @@ def expected(x, weight, bias):
     return np.maximum(np.einsum("nchwij,ocij->nohw", windows, weight) + bias.reshape(-1, 1, 1), 0)
 
 
-def write(folder, x, name="x"):
-    folder.mkdir(parents=True)
-    (folder / "input_0.pb").write_bytes(numpy_helper.from_array(x, name).SerializeToString())
-
-
-def read(folder):
-    tensors = [onnx.TensorProto.FromString(file.read_bytes()) for file in sorted(folder.glob("output_*.pb"))]
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in tensors}
-
-
 def first_options(supports):
     """Of each kind the first that it declares; true and false stand for [true, false]."""
     options = {}
@@ -98,9 +89,9 @@ class Contract:
         for batch in range(4):
             x = rng.uniform(-1, 1, SHAPE).astype(np.float32)
             x.flat[batch] = (LOW, HIGH, LOW, 0)[batch]
-            write(folder / f"calibration/{batch:04}", x)
+            write_tensors(folder / f"calibration/{batch:04}", "input", {"x": x})
         self.x = rng.uniform(-1, 1, SHAPE).astype(np.float32)
-        write(folder / "inputs", self.x)
+        write_tensors(folder / "inputs", "input", {"x": self.x})
         self.calibrates = "float" in self.described["supports"].get("models", ["float"])
         if not self.calibrates:
             with_quantizers(self.model)
@@ -118,7 +109,7 @@ class Contract:
         output = self.folder / f"outputs_{self.count}"
         output.mkdir()
         self.adapter.ask("execute", artifact=made["artifact"], inputs=str(self.folder / "inputs"), output=str(output))
-        return read(output)
+        return read_tensors(output, "output")
 
     def describes_itself(self):
         supports = self.described["supports"]
@@ -169,7 +160,7 @@ class Contract:
         assert answer["status"] == "refused" and answer["node"] == NODE, answer
 
     def survives_a_batch_without_its_input(self):
-        write(self.folder / "other/0000", self.x, "z")
+        write_tensors(self.folder / "other/0000", "input", {"z": self.x})
         answer = self.convert("other")
         assert not self.calibrates or answer["status"] in ("error", "refused"), answer
         assert self.convert()["status"] == "ok", "the next case is none the worse"

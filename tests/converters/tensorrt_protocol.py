@@ -13,20 +13,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-try:
-    import numpy
-    import onnx
-    from onnx import numpy_helper, parser
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-if shutil.which("cc") is None:
-    print("skipped: no C compiler")
-    sys.exit(77)
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 from adapter_process import Adapter  # noqa: E402
-from fake_cuda import fake_cuda_runtime  # noqa: E402
+from fake_cuda import fake_cuda_runtime  # noqa: E402, skips without a C compiler
+from onnx_files import write_tensors  # noqa: E402, skips without numpy and onnx
+
+import numpy  # noqa: E402
+import onnx  # noqa: E402
+from onnx import numpy_helper, parser  # noqa: E402
 
 ADAPTER = Path(sys.argv[1])
 FAKES = Path(__file__).resolve().parent / "fake_tensorrt"
@@ -40,9 +34,8 @@ agraph (float[n,2,3] x, int64[2] i) => (float[n,2,3] y, int64[2] j, float[n,2,2]
 }"""
 
 
-def tensor_file(folder, index, name, array):
-    folder.mkdir(parents=True, exist_ok=True)
-    Path(folder, f"input_{index}.pb").write_bytes(numpy_helper.from_array(array, name).SerializeToString())
+def write(folder, **arrays):
+    write_tensors(folder, "input", arrays)
 
 
 def start(root, environment=None, **gpu):
@@ -64,8 +57,7 @@ class Protocol(unittest.TestCase):
         onnx.save(model, self.model)
         self.batches = [numpy.full((size, 2, 3), value, numpy.float32) for size, value in ((2, 0.5), (3, -2.0))]
         for index, batch in enumerate(self.batches):
-            tensor_file(self.root / "calibration" / f"{index:04d}", 0, "x", batch)
-            tensor_file(self.root / "calibration" / f"{index:04d}", 1, "i", numpy.array([0, 1]))
+            write(self.root / "calibration" / f"{index:04d}", x=batch, i=numpy.array([0, 1]))
 
     def convert(self, name="out", model=None, **options):
         output = self.root / name
@@ -142,8 +134,7 @@ class Protocol(unittest.TestCase):
 
     def test_outputs_come_back_in_the_types_of_the_model(self):
         artifact = self.convert()["artifact"]
-        tensor_file(self.root / "inputs", 0, "x", self.batches[0])
-        tensor_file(self.root / "inputs", 1, "i", numpy.array([1, 0]))
+        write(self.root / "inputs", x=self.batches[0], i=numpy.array([1, 0]))
         (self.root / "outputs").mkdir()
         reply = self.adapter.answer("execute", artifact=artifact, inputs=str(self.root / "inputs"),
                                  output=str(self.root / "outputs"))
@@ -171,8 +162,8 @@ class Protocol(unittest.TestCase):
         model = self.root / "other.onnx"
         onnx.save(text if isinstance(text, onnx.ModelProto) else parser.parse_model(text), model)
         shutil.rmtree(self.root / "calibration")
-        tensor_file(self.root / "calibration" / "0000", 0, "x", array)
-        tensor_file(self.root / "given", 0, "x", array)
+        write(self.root / "calibration" / "0000", x=array)
+        write(self.root / "given", x=array)
         reply = self.convert(model=model, precision=wish or {})
         self.assertEqual(reply["status"], "ok", reply)
         (self.root / "made").mkdir()
@@ -217,7 +208,7 @@ class Protocol(unittest.TestCase):
         onnx.save(parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
             agraph (int8[2] x) => (float[2] y) { c = Cast <to=1> (x) y = Sigmoid (c) }"""), model)
         shutil.rmtree(self.root / "calibration")
-        tensor_file(self.root / "calibration" / "0000", 0, "x", numpy.array([-100, 127], numpy.int8))
+        write(self.root / "calibration" / "0000", x=numpy.array([-100, 127], numpy.int8))
         self.assertEqual(self.convert(model=model)["status"], "ok")
 
     def test_without_a_gpu_it_says_so_and_refuses(self):

@@ -13,19 +13,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-try:
-    import numpy
-    import onnx
-    from onnx import numpy_helper, parser
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-if shutil.which("cc") is None:
-    print("skipped: no C compiler")
-    sys.exit(77)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 from adapter_process import Adapter  # noqa: E402
-from fake_cuda import fake_cuda_runtime  # noqa: E402
+from fake_cuda import fake_cuda_runtime  # noqa: E402, skips without a C compiler
+from onnx_files import write_tensors  # noqa: E402, skips without numpy and onnx
+
+import numpy  # noqa: E402
+import onnx  # noqa: E402
+from onnx import parser  # noqa: E402
 
 ADAPTER = Path(sys.argv[1])
 FAKES = Path(__file__).resolve().parent / "fake_tensorrt_rtx"
@@ -38,10 +33,7 @@ class Protocol(unittest.TestCase):
         self.root = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.root)
         self.adapter = self.start("packages", count=0)
-        batch = self.root / "calibration/0000"
-        batch.mkdir(parents=True)
-        tensor = numpy_helper.from_array(numpy.zeros((3, 2), numpy.float32), "x")
-        (batch / "input_0.pb").write_bytes(tensor.SerializeToString())
+        write_tensors(self.root / "calibration/0000", "input", {"x": numpy.zeros((3, 2), numpy.float32)})
 
     def start(self, name, **gpu):
         packages = fake_cuda_runtime(self.root / name, **gpu)

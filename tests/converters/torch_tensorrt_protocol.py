@@ -14,20 +14,15 @@ import tempfile
 import unittest
 from pathlib import Path
 
-try:
-    import numpy
-    import onnx
-    import onnxruntime  # noqa: F401
-    from onnx import numpy_helper, parser
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-if shutil.which("cc") is None:
-    print("skipped: no C compiler")
-    sys.exit(77)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 from adapter_process import Adapter  # noqa: E402
-from fake_cuda import fake_cuda_runtime  # noqa: E402
+from fake_cuda import fake_cuda_runtime  # noqa: E402, skips without a C compiler
+from onnx_files import write_tensors  # noqa: E402, skips without numpy and onnx
+import plain_session  # noqa: E402, F401, skips without ONNX Runtime
+
+import numpy  # noqa: E402
+import onnx  # noqa: E402
+from onnx import numpy_helper, parser  # noqa: E402
 
 ADAPTER = Path(sys.argv[1])
 FAKES = Path(__file__).resolve().parent / "fake_torch_tensorrt"
@@ -48,9 +43,7 @@ def start(root, **gpu):
 
 
 def write(folder, **arrays):
-    folder.mkdir(parents=True, exist_ok=True)
-    for index, (name, array) in enumerate(arrays.items()):
-        (folder / f"input_{index}.pb").write_bytes(numpy_helper.from_array(array, name).SerializeToString())
+    write_tensors(folder, "input", arrays)
 
 
 def filled(value, length=3):

@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from onnx_files import plain_session, read_tensors, write_tensors  # noqa: E402, skips without ONNX Runtime
+from onnx_files import read_tensors, write_tensors  # noqa: E402
+from plain_session import plain_session  # noqa: E402, skips without ONNX Runtime
 
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402

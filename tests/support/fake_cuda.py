@@ -1,6 +1,13 @@
-"""A CUDA runtime that says what a test wants of its GPUs, as the package nvidia-cuda-runtime would hold it."""
+"""A CUDA runtime that says what a test wants of its GPUs, as the package nvidia-cuda-runtime would hold it. Without a C
+compiler, importing this ends the program with exit status 77 (skipped)."""
 
+import shutil
 import subprocess
+import sys
+
+if shutil.which("cc") is None:
+    print("skipped: no C compiler")
+    sys.exit(77)
 
 SOURCE = """
 int cudaGetDeviceCount(int* count) {{ *count = {count}; return {status}; }}
@@ -10,7 +17,7 @@ int cudaDeviceGetAttribute(int* value, int attribute, int device) {{ *value = at
 
 
 def fake_cuda_runtime(root, count=1, status=0, major=9):
-    """Makes it below `root`, a folder for PYTHONPATH; needs "cc"."""
+    """Makes it below `root`, a folder for PYTHONPATH."""
     library = root / "nvidia" / "cuda_runtime" / "lib"
     library.mkdir(parents=True)
     for package in (library.parent, library.parent.parent):

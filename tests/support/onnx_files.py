@@ -1,10 +1,9 @@
-"""What the tests against ONNX Runtime share: tensors in files as protocol 1 has them, and sessions that compute what
-the model says. Without ONNX Runtime, importing this ends the program with exit status 77 (skipped)."""
+"""Tensors in files as protocol 1 has them. Without numpy and onnx, importing this ends the program with exit status 77
+(skipped)."""
 import sys
 
 try:
     import onnx
-    import onnxruntime as ort
     from onnx import numpy_helper
 except ImportError as missing:
     print(f"skipped: {missing}")
@@ -22,12 +21,3 @@ def read_tensors(folder, stem="*"):
     """The tensors of a folder by name."""
     protos = [onnx.TensorProto.FromString(path.read_bytes()) for path in folder.glob(f"{stem}_*.pb")]
     return {proto.name: numpy_helper.to_array(proto) for proto in protos}
-
-
-def plain_session(model, threads=0):
-    """A session that changes nothing about `model`; 0 threads: as many as there are cores."""
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = options.inter_op_num_threads = threads
-    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
