@@ -63,19 +63,20 @@ TensorPtr held(const Operand& operand) {
   return operand.constant_values != nullptr ? operand.constant_values : on_codes(operand);
 }
 
-/// The artifact's Conv with one weight for each channel that `node`, a BatchNormalization, came out as: w·x + b.
-const ArtifactNode* conv_in_place_of(const Node& node, std::int64_t channels, const ArtifactView& artifact) {
-  constexpr std::size_t kWeight = 1;
+/// The artifact's Conv that `node`, a BatchNormalization or a ConvTranspose, came out as.
+const ArtifactNode* conv_in_place_of(const Node& node, const ArtifactView& artifact) {
   for (const ArtifactNode& made : artifact.nodes()) {
-    if (made.original || made.op != "Conv" || made.inputs.size() <= kWeight) continue;
-    const TensorPtr weight = held(made.inputs[kWeight]);
     const std::string& output = artifact.artifact().graph.nodes[made.index].outputs.front();
-    if (weight != nullptr && weight->is_real() && weight->size() == channels &&
-        artifact.original_tensor(output) == node.outputs.front()) {
-      return &made;
-    }
+    if (!made.original && made.op == "Conv" && artifact.original_tensor(output) == node.outputs.front()) return &made;
   }
   return nullptr;
+}
+
+/// Whether it has one weight for each of the BatchNormalization's channels: w·x + b.
+bool has_single_weights(const ArtifactNode& conv, const TensorPtr& gamma) {
+  constexpr std::size_t kWeight = 1;
+  const TensorPtr weight = conv.inputs.size() > kWeight ? held(conv.inputs[kWeight]) : nullptr;
+  return gamma != nullptr && weight != nullptr && weight->is_real() && weight->size() == gamma->size();
 }
 
 /// What that Conv has for input `index` of the BatchNormalization, whose mean is 0 and whose variance is 1 then.
@@ -87,6 +88,26 @@ TensorPtr of_single_weights(const ArtifactNode& conv, std::size_t index, const T
     values.assign(given->reals().begin(), given->reals().end());
   }
   return std::make_shared<const Tensor>(core::DType::float32, value.shape(), std::move(values));
+}
+
+/// A ConvTranspose's weight [C, M/g, …] where that of the Conv which it came out as, [M, C/g, …], stands on its codes;
+/// `value` where there is no such.
+TensorPtr of_plain_conv(const ArtifactNode& made, std::int64_t group, const TensorPtr& value) {
+  const TensorPtr conv = made.inputs.size() > 1 ? on_codes(made.inputs[1]) : nullptr;
+  if (conv == nullptr || conv->shape().size() != value->shape().size()) return value;
+  const std::int64_t outputs = conv->shape()[0] / group, inputs = conv->shape()[1];
+  core::Shape own = conv->shape();
+  own[0] = inputs * group;
+  own[1] = outputs;
+  if (own != value->shape()) return value;
+  const std::int64_t window = conv->size() / (conv->shape()[0] * inputs);
+  std::vector<double> values(conv->reals().size());
+  for (std::int64_t i = 0; i < conv->size(); ++i) {
+    const std::int64_t at = i % window, c = i / window % inputs, m = i / window / inputs;
+    const std::int64_t to = ((m / outputs * inputs + c) * outputs + m % outputs) * window + window - 1 - at;
+    values[static_cast<std::size_t>(to)] = conv->reals()[static_cast<std::size_t>(i)];
+  }
+  return std::make_shared<const Tensor>(core::DType::float32, std::move(own), std::move(values));
 }
 
 /// The value that input `index` of `node` has while ranges are measured; `value` where that is its own.
@@ -114,20 +135,22 @@ model::Model calibrated_network(const model::Model& original, const ArtifactView
   for (const EffectiveModel::Entry& entry : effective.entries) {
     Node node = entry.node;
     const ArtifactNode* made = artifact.find_original(entry.original);
-    const ArtifactNode* conv = nullptr;
-    if (node.op_type == "BatchNormalization" && made != nullptr) {
+    const ArtifactNode* conv = made == nullptr ? conv_in_place_of(node, artifact) : nullptr;
+    const bool normalizes = node.op_type == "BatchNormalization";
+    if (normalizes && made != nullptr) {
       node.attributes["epsilon"] = artifact.artifact().graph.nodes[made->index].float_or("epsilon", 1e-5);
-    } else if (const TensorPtr gamma = find_constant(effective.constants, node.input(1));
-               node.op_type == "BatchNormalization" && gamma != nullptr) {
-      conv = conv_in_place_of(node, gamma->size(), artifact);
+    } else if (normalizes && conv != nullptr) {
+      if (!has_single_weights(*conv, find_constant(effective.constants, node.input(1)))) conv = nullptr;
       if (conv != nullptr) node.attributes["epsilon"] = 0.0;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto constant = effective.constants.find(node.inputs[i]);
       if (constant == effective.constants.end()) continue;
       TensorPtr value = constant->second;
-      if (conv != nullptr && value->is_real()) {
+      if (conv != nullptr && normalizes && value->is_real()) {
         value = of_single_weights(*conv, i, *value);
+      } else if (conv != nullptr && node.op_type == "ConvTranspose" && is_weight(node, i)) {
+        value = of_plain_conv(*conv, node.int_or("group", 1), value);
       } else if (made != nullptr) {
         value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which);
       }

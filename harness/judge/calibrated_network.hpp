@@ -15,7 +15,7 @@ enum class OnCodes {
 /// original with these constants as float32((code − zero_point)·scale) of the artifact's codes, BatchNormalization
 /// folded where the artifact has it folded. Biases of Conv, ConvTranspose and Gemm stay real: their codes hang on the
 /// ranges. A BatchNormalization that stands alone has all of its constants from the artifact, which may have put one
-/// into another, or made a Conv with one weight for each channel of it.
+/// into another, or made a Conv with one weight for each channel of it. A ConvTranspose may have come out as a Conv.
 ///
 /// A constant whose codes have another shape than it, or another transB, keeps its own values.
 [[nodiscard]] model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact,

@@ -143,6 +143,20 @@ TEST(CalibratedNetwork, ABatchNormalizationMayComeOutAsAConvOfSingleWeights) {
   EXPECT_EQ(network.graph.nodes[0].float_or("epsilon", 1e-5), 0);
 }
 
+TEST(CalibratedNetwork, AConvTransposeMayComeOutAsAConv) {
+  // Two groups of two inputs and one output: [C=4, M/g=1, 1, 2] is [M=2, C/g=2, 1, 2] with every window turned around.
+  const model::Model network = network_of(
+      "g (float[1,4,1,3] x) => (float[1,2,1,4] y) { y = ConvTranspose<group=2>(x, w) }",
+      {{"w", reals({4, 1, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}},
+      "a (float[1,4,1,3] x) => (float[1,2,1,4] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+      " wd = DequantizeLinear(wq, s, z) c = Conv<group=2, pads=[0,1,0,1]>(xd, wd) yq = QuantizeLinear(c, s, z)"
+      " y = DequantizeLinear(yq, s, z) }",
+      {{"s", Tensor::scalar(DType::float32, 0.5)},
+       {"z", codes(DType::int8, {}, {0})},
+       {"wq", codes(DType::int8, {2, 2, 1, 2}, {4, 2, 8, 6, 12, 10, 16, 15})}});
+  EXPECT_THAT(values(network, 0, 1), ElementsAre(1, 2, 3, 4, 5, 6, 7.5, 8));
+}
+
 TEST(CalibratedNetwork, EqualNamesOfNodesMixNothingUp) {
   model::Model original = parse("g (float[1,2] x) => (float[1,2] y) { a = Gemm(x, v) y = Gemm(a, w) }",
                                 {{"v", reals({2, 2}, {1, 2, 3, 4})}, {"w", reals({2, 2}, {5, 6, 7, 8})}});
