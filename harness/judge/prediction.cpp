@@ -222,36 +222,34 @@ class PredictionCheck {
 
     FakeQuantization other(context_, plan_);
     std::size_t computed = 0;
-    const auto predict = [&] {
-      if (!other.run(inputs)) return std::pair(std::numeric_limits<double>::infinity(), *predicted_.value(output));
+    const auto distance = [&] {
+      if (!other.run(inputs)) return std::numeric_limits<double>::infinity();
       for (const std::string& tensor : tensors) {
         if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
       }
       // How far what is rounded lies outside of the actual codes' cells: a side counts before it makes another code.
       const TensorPtr exact = other.carried(output);
       const double half = step_of(output) / 2;
-      double distance = 0;
+      double sum = 0;
       for (std::size_t i = 0; i < exact->reals().size(); ++i) {
         const double outside = std::max(0.0, std::fabs(exact->reals()[i] - actual.reals()[i]) - half);
-        distance += outside * outside;
+        sum += outside * outside;
       }
-      return std::pair(distance, with_sides_of(other, output, actual));
+      return sum;
     };
-    auto [nearest, best] = predict();
-    for (bool nearer = true; nearer;) {
+    double nearest = distance();
+    for (bool nearer = true; nearer && computed <= kMostElements;) {
       nearer = false;
       for (const std::string& tensor : tensors) {
         const TensorPtr exact = other.run(inputs) ? other.carried(tensor) : nullptr;
         const TensorPtr rounded = exact == nullptr ? nullptr : other.value(tensor);
         if (rounded == nullptr) continue;
         for (const auto& [element, error] : ties_of(tensor, *exact)) {
-          if (computed > kMostElements) return best;
+          if (computed > kMostElements) break;
           const double to_the_other = (rounded->reals()[element] > exact->reals()[element] ? -2 : 2) * error;
           other.nudge(tensor, element, to_the_other);
-          auto [distance, guess] = predict();
-          if (distance < nearest) {
-            nearest = distance;
-            best = std::move(guess);
+          if (const double moved = distance(); moved < nearest) {
+            nearest = moved;
             nearer = true;
           } else {
             other.nudge(tensor, element, -to_the_other);
@@ -259,7 +257,7 @@ class PredictionCheck {
         }
       }
     }
-    return best;
+    return other.run(inputs) ? with_sides_of(other, output, actual) : *predicted_.value(output);
   }
 
   /// Every choice of the converter's is known, the roundings of its engine included. The limits were measured on

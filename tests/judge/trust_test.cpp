@@ -13,6 +13,16 @@ using ::testing::HasSubstr;
 using testing::reals;
 using testing::Tensor;
 
+/// A Relu between pairs of one scale, zero_point 0.
+void one_relu(Bench& bench, DType type, double scale) {
+  bench.original_text = "g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }";
+  bench.weights.clear();
+  bench.artifact_text =
+      "a (float[2,3] x) => (float[2,3] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) r = Relu(xd)"
+      " yq = QuantizeLinear(r, s, z) y = DequantizeLinear(yq, s, z) }";
+  bench.constants = {{"s", Tensor::scalar(DType::float32, testing::float32(scale))}, {"z", codes(type, {}, {0})}};
+}
+
 TEST(Trust, ZeroOutputsProveNothing) {
   Bench bench;
   bench.weights["w"] = reals({2, 3}, {0, 0, 0, 0, 0, 0});
@@ -31,13 +41,7 @@ TEST(Trust, ZeroPointsThatAreAllZeroProveNothingAboutThem) {
   Bench bench;
   bench.batches = {{{"x", reals({2, 3}, {0, 3, 1, 2, 0, 1})}}};
   bench.evidence.options.activation = DType::uint8;
-  bench.original_text = "g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }";
-  bench.weights.clear();
-  bench.artifact_text =
-      "a (float[2,3] x) => (float[2,3] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) r = Relu(xd)"
-      " yq = QuantizeLinear(r, s, z) y = DequantizeLinear(yq, s, z) }";
-  bench.constants = {{"s", Tensor::scalar(DType::float32, testing::float32(3.0 / 255))},
-                     {"z", codes(DType::uint8, {}, {0})}};
+  one_relu(bench, DType::uint8, 3.0 / 255);
   bench.execute("typical", reals({2, 3}, {1, 2, 0.3, 1.7, 0.3, 0.4}));
   const Judgement out = bench.run();
   EXPECT_EQ(out.verdict, Verdict::mistrusted);
@@ -59,13 +63,7 @@ TEST(Trust, ASaturatingDataSetMustSaturate) {
 TEST(Trust, SymmetricOptionsAskForNoZeroPoints) {
   Bench bench;
   bench.evidence.options.symmetric = true;
-  bench.original_text = "g (float[2,3] x) => (float[2,3] y) { y = Relu(x) }";
-  bench.weights.clear();
-  bench.artifact_text =
-      "a (float[2,3] x) => (float[2,3] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) r = Relu(xd)"
-      " yq = QuantizeLinear(r, s, z) y = DequantizeLinear(yq, s, z) }";
-  bench.constants = {{"s", Tensor::scalar(DType::float32, testing::float32(3.0 / 127))},
-                     {"z", codes(DType::int8, {}, {0})}};
+  one_relu(bench, DType::int8, 3.0 / 127);
   bench.execute("typical", reals({2, 3}, {1, 2, -0.3, 1.7, 0.3, 0.4}));
   const Judgement out = bench.run();
   EXPECT_EQ(out.verdict, Verdict::pass) << out.reason;
