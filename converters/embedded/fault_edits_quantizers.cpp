@@ -16,7 +16,6 @@ using model::Model;
 using model::Node;
 
 bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
-bool is_quantizer(const Node& node) { return is_op(node, "QuantizeLinear") || is_op(node, "DequantizeLinear"); }
 
 std::string put(Graph& graph, const std::string& stem, Tensor value) {
   auto name = model::fresh_name(graph, stem);
@@ -61,7 +60,7 @@ void for_requantizations(Graph& graph, Change change) {
 Status check_axis_of_single_scale(State& state) {
   const auto& graph = state.original.graph;
   for (const auto& node : graph.nodes) {
-    const auto params = is_quantizer(node) ? declared_params(graph, node) : std::nullopt;
+    const auto params = model::is_quantizer(node) ? declared_params(graph, node) : std::nullopt;
     const auto shape = known_shape(graph, node.input(0));
     if (!params || params->scale.size() != 1 || !shape) continue;
     const auto axis = node.int_or("axis", 1);

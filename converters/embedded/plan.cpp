@@ -15,7 +15,7 @@ using model::Node;
 using model::Wiring;
 
 bool computes_real_data(const State& state, const Node& node) {
-  if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") return false;
+  if (model::is_quantizer(node)) return false;
   return std::ranges::any_of(node.outputs, [&](const auto& output) {
     const auto facts = state.facts.find(output);
     return facts != state.facts.end() && core::is_real(facts->second.type);

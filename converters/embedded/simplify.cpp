@@ -67,10 +67,8 @@ void remove_identities(State& state) {
 }
 
 Status simplify(State& state) {
-  for (const auto& node : state.original.graph.nodes) {
-    state.computed_by[node.name] = node.name;
-    if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") state.imported = true;
-  }
+  for (const auto& node : state.original.graph.nodes) state.computed_by[node.name] = node.name;
+  state.imported = model::is_quantized(state.original.graph);
   remove_identities(state);
   if (auto folded = fold_constants(state); !folded) return folded;
   fold_gemm_factors(state);

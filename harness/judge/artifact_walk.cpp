@@ -111,7 +111,7 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
   WalkStep step;
   const ArtifactNode* entry = view_->find(index);
   step.integer = entry != nullptr && entry->integer();
-  if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") {
+  if (model::is_quantizer(node)) {
     step.action = node.op_type == "QuantizeLinear" ? Action::quantize : Action::dequantize;
     Result<QuantParams> params = read_quant_params(node, constants);
     if (!params) {

@@ -365,18 +365,14 @@ class IntegerCheck {
     return std::any_of(node.inputs.begin(), node.inputs.end(), [this](const std::string& name) {
       const auto producer = prepared_->wiring().producer(name);
       return producer && !prepared_->constants().contains(name) &&
-             !is_boundary(computing_node(prepared_->graph().nodes[*producer]));
+             !model::is_quantizer(computing_node(prepared_->graph().nodes[*producer]));
     });
-  }
-
-  static bool is_boundary(const Node& node) {
-    return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear";
   }
 
   /// The operator whose result `node` quantizes or dequantizes; `node` itself where it computes.
   [[nodiscard]] const Node& computing_node(const Node& node) const {
     const Node* current = &node;
-    while (is_boundary(*current)) {
+    while (model::is_quantizer(*current)) {
       const auto producer = prepared_->wiring().producer(current->input(0));
       if (!producer) {
         break;

@@ -59,9 +59,7 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   const auto stale = [](const corpus::Step& step) { return step.feed.cache == "stale"; };
   if (!supports.says("cache") && std::ranges::any_of(test_case.steps, stale)) return "a calibration cache";
   if (test_case.model == nullptr) return std::nullopt;
-  const bool quantized = std::ranges::any_of(test_case.model->graph.nodes, [](const model::Node& node) {
-    return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear";
-  });
+  const bool quantized = model::is_quantized(test_case.model->graph);
   if (lacks(supports.models, std::string(quantized ? "qdq" : "float"))) {
     return quantized ? "a model that is quantized already" : "a model that isn't quantized already";
   }

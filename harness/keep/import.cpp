@@ -29,18 +29,12 @@ core::Result<model::Model> checked_model(const fs::path& file) {
   return model;
 }
 
-bool is_quantized(const model::Model& model) {
-  return std::ranges::any_of(model.graph.nodes, [](const model::Node& node) {
-    return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear";
-  });
-}
-
 /// Words that hold for every imported case.
 ordered_json words_of(const std::string& title, const model::Model& model) {
   std::set<std::string> operators;
   for (const model::Node& node : model.graph.nodes) operators.insert(node.op_type);
   ordered_json tags{"imported"};
-  if (is_quantized(model)) tags.push_back("qdq");
+  if (model::is_quantized(model.graph)) tags.push_back("qdq");
   for (const std::string& type : operators) tags.push_back(type);
   return {{"title", corpus::escaped(title)}, {"tags", std::move(tags)}};
 }
@@ -98,8 +92,9 @@ core::Result<CaseDraft> from_file(const ImportRequest& request, const std::strin
   CaseDraft draft;
   draft.name = name;
   draft.as_file = true;
-  draft.words = words_of(
-      is_quantized(*model) ? "an imported Q/DQ export: its parameters are to be kept" : "an imported model", *model);
+  draft.words = words_of(model::is_quantized(model->graph) ? "an imported Q/DQ export: its parameters are to be kept"
+                                                           : "an imported model",
+                         *model);
   if (!request.inputs.empty()) {
     core::Result<std::vector<core::TensorMap>> batches = load_polygraphy_inputs(request.inputs);
     if (!batches) return batches.error();
@@ -111,7 +106,7 @@ core::Result<CaseDraft> from_file(const ImportRequest& request, const std::strin
     }
   }
   if (!request.float_original.empty()) {
-    if (!is_quantized(*model)) {
+    if (!model::is_quantized(model->graph)) {
       return invalid(fmt::format("\"{}\" has no QuantizeLinear or DequantizeLinear; --float goes with a Q/DQ export",
                                  request.path.string()));
     }

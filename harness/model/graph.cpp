@@ -143,6 +143,10 @@ const std::vector<std::size_t>& Wiring::consumers(std::string_view tensor) const
 
 bool Wiring::is_output(std::string_view tensor) const { return outputs_.contains(tensor); }
 
+bool is_quantizer(const Node& node) { return node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear"; }
+
+bool is_quantized(const Graph& graph) { return std::ranges::any_of(graph.nodes, is_quantizer); }
+
 std::vector<std::string> captured_names(const Node& node) {
   std::set<std::string> captured;
   for (const auto& [name, attribute] : node.attributes) {

@@ -112,6 +112,11 @@ class Wiring {
   std::set<std::string, std::less<>> outputs_;
 };
 
+/// QuantizeLinear or DequantizeLinear.
+[[nodiscard]] bool is_quantizer(const Node& node);
+/// Whether a node of the graph is one, so that the model is quantized already.
+[[nodiscard]] bool is_quantized(const Graph& graph);
+
 /// Names that subgraphs of `node` read from outside.
 [[nodiscard]] std::vector<std::string> captured_names(const Node& node);
 
