@@ -105,6 +105,24 @@ class ArtifactReader {
     return current;
   }
 
+  /// The codes that `name` is a copy or a dequantization of, where their quantizer is one of several unlike ones that
+  /// read one tensor: each reader of that tensor may stand for another of the original's. "" else.
+  std::string branch(std::string_view name) const {
+    std::string current(name), codes;
+    while (const auto index = wiring_.producer(current)) {
+      const Node& node = graph_.nodes[*index];
+      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) break;
+      if (is_quantize(node)) codes = current;
+      current = node.input(0);
+    }
+    if (original_.find_input(current) != nullptr) return "";  // under its own name on both sides
+    const auto own = std::ranges::find(view_.quantizers_, codes, &Quantizer::codes);
+    const auto is_unlike = [&](const Quantizer& other) {
+      return other.float_name == own->float_name && other.params != own->params;
+    };
+    return own != view_.quantizers_.end() && std::ranges::any_of(view_.quantizers_, is_unlike) ? codes : "";
+  }
+
   core::Status read_node(std::size_t index) {
     const Node& node = graph_.nodes[index];
     if (node.op_type == "Constant" || node.op_type == "Identity") return core::success();
@@ -354,6 +372,7 @@ class ArtifactReader {
 
   void name_originals() {
     OriginalNames names(original_);
+    std::map<std::string, std::string, std::less<>> branches;  // what the first reader of these codes reads
     for (const model::ValueInfo& input : graph_.inputs) names.vote_input(input.name);
     for (const model::ValueInfo& output : graph_.outputs) names.vote_output(root(output.name), output.name);
     for (const ArtifactNode& entry : view_.nodes_) {
@@ -362,12 +381,17 @@ class ArtifactReader {
       std::vector<std::string> roots;
       for (const Operand& input : entry.inputs) roots.push_back(root(input.name));
       names.vote_consumer(entry.op, roots, theirs);
+      for (std::size_t i = 0; i < entry.inputs.size() && !commutes(entry.op); ++i) {
+        const std::string codes = branch(entry.inputs[i].name);
+        if (!codes.empty()) branches.try_emplace(codes, theirs.input(i));
+      }
       const Node& node = graph_.nodes[entry.index];
       for (std::size_t i = 0; i < node.outputs.size() && i < theirs.outputs.size(); ++i) {
         names.vote_producer(node.outputs[i], theirs.outputs[i]);
       }
     }
     const auto name_of = [&](std::string_view tensor) {
+      if (const auto found = branches.find(branch(tensor)); found != branches.end()) return found->second;
       std::string made = root(tensor);
       std::string name = names.original(made);
       for (auto from = reshaped_from(made); name.empty() && from; from = reshaped_from(made)) {
@@ -386,7 +410,10 @@ class ArtifactReader {
     for (ArtifactNode& entry : view_.nodes_) {
       for (Operand& input : entry.inputs) input.original = view_.original_tensor(input.name);
     }
-    for (Quantizer& quantizer : view_.quantizers_) quantizer.original = view_.original_tensor(quantizer.float_name);
+    for (Quantizer& quantizer : view_.quantizers_) {
+      const bool own = branches.contains(quantizer.codes);
+      quantizer.original = view_.original_tensor(own ? quantizer.codes : quantizer.float_name);
+    }
   }
 
   /// What a Reshape and the like of the converter's own reads: the same values, in the same order.

@@ -23,10 +23,6 @@ bool may_fuse_backwards(std::string_view op) {
   return kFusable.contains(op);
 }
 
-bool commutes(std::string_view op) {
-  return op == "Add" || op == "Mul" || op == "Min" || op == "Max" || op == "Sum" || op == "Mean";
-}
-
 class Matcher {
  public:
   Matcher(std::span<const NodeToMatch> nodes, const Graph& original)
@@ -104,6 +100,10 @@ class Matcher {
 };
 
 }  // namespace
+
+bool commutes(std::string_view op) {
+  return op == "Add" || op == "Mul" || op == "Min" || op == "Max" || op == "Sum" || op == "Mean";
+}
 
 std::vector<std::optional<std::size_t>> match_nodes(std::span<const NodeToMatch> nodes, const Graph& original) {
   return Matcher(nodes, original).match();

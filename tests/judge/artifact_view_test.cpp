@@ -54,6 +54,29 @@ TEST(ArtifactView, NamesWhatEachQuantizerStandsFor) {
   EXPECT_EQ(conv->outputs[0]->scale.front(), 0.25);
 }
 
+TEST(ArtifactView, EachOfUnlikeQuantizersOfATensorStandsForWhatItsOwnReadersRead) {
+  const std::string text =
+      "(float[1,1,2,2] x) => (float[1,2,2,2] y, float[1,2,2,2] z) { t = Relu(x)"
+      " qa = QuantizeLinear(t, s1, z8) da = DequantizeLinear(qa, s1, z8)"
+      " qb = QuantizeLinear(t, s2, z8) db = DequantizeLinear(qb, s2, z8)"
+      " wd = DequantizeLinear<axis=0>(wq, ws, wz) y = Conv(da, wd) z = Conv(db, wd) }";
+  std::map<std::string, Tensor> constants = kConvConstants;
+  constants.erase("z");
+  constants.insert({"z8", zero()});
+  const model::Model original = parse("g " + text, constants);
+  auto read = view("a " + text, constants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->quantizers().size(), 2U);
+  EXPECT_EQ(read->quantizers()[0].original, "da");
+  EXPECT_EQ(read->quantizers()[1].original, "db");
+  EXPECT_EQ(read->original_tensor("db"), "db");
+
+  constants["s2"] = constants.at("s1");  // alike, they may be one
+  read = view("a " + text, constants, parse("g " + text, constants));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->quantizers()[1].original, read->quantizers()[0].original);
+}
+
 TEST(ArtifactView, FollowsCodesThatAreOnlyMoved) {
   const model::Model original = parse(
       "g (float[1,1,2,2] x) => (float[1,2,2,2] y) { t = Transpose<perm=[0,1,3,2]>(x) c = Concat<axis=2>(x, t)"
