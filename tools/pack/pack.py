@@ -81,12 +81,12 @@ class Stage:
         if size < LARGE_BYTES:
             return None
         alike = self.large.setdefault((size, source.stat().st_mode & 0o100), {})
+        digest = hashlib.sha256()
         with open(source, "rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        if digest in alike:
-            return alike[digest]
-        alike[digest] = target
-        return None
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        earlier = alike.setdefault(digest.digest(), target)
+        return None if earlier == target else earlier
 
     def add_folder(self, source, path, leave_out=frozenset()):
         """Adds what lies below a folder. leave_out: names of files and folders directly in it."""
