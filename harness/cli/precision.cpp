@@ -66,6 +66,13 @@ int precision_command(const Arguments& arguments) {
   const core::Result<Found> answer = search(arguments);
   if (!answer) return report_error(answer.error());
   const localize::PrecisionSearch* found = &answer->search;
+  if (found->before.verdict == judge::Verdict::unsupported) {
+    return report_error({core::ErrorKind::usage,
+                         fmt::format("{} can't be asked: {}", answer->converter, found->before.reason),
+                         {},
+                         {},
+                         {}});
+  }
   const std::string own = own_words(answer->converter, found->nodes);
   const auto options = options_with(arguments.options, found->nodes);
   const bool solved = !found->needed || found->possible;

@@ -37,7 +37,7 @@ class Search {
     ++found_.conversions;
     found_.before = std::move(first.judgement);
     found_.needed = !does(found_.before);
-    if (!found_.needed) {
+    if (!found_.needed || found_.before.verdict == judge::Verdict::unsupported) {
       return std::move(found_);
     }
     keep_cache(first.cache);

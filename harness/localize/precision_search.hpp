@@ -27,7 +27,8 @@ struct PrecisionSearch {
 
 /// Finds a smallest set of nodes to keep in float so that the verdict is not red, and the outputs' SQNR at least
 /// `sqnr_db` where that is asked for: the nodes with the largest local margins and losses first, as many as it takes,
-/// then delta debugging over their fusion groups, with no more than `most_conversions` in all.
+/// then delta debugging over their fusion groups, with no more than `most_conversions` in all. A converter that doesn't
+/// support what is asked leaves `before` unsupported.
 [[nodiscard]] PrecisionSearch search_precision(const Candidate& whole, const Judge& judge,
                                                std::optional<double> sqnr_db, std::size_t most_conversions,
                                                const std::function<void(const std::string&)>& on_progress = {});

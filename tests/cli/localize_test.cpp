@@ -97,5 +97,17 @@ TEST_F(Localize, PrecisionKeepsTheConcatInFloat) {
   EXPECT_EQ(faulted("check", {"--options", json["options"].dump()}).code, 0);
 }
 
+TEST_F(Localize, PrecisionSaysThatAConverterCannotBeAsked) {
+  write("only_minmax.sh",
+        "#!/bin/sh\nread line\n"
+        "echo '{\"id\":1,\"status\":\"ok\",\"name\":\"m\",\"version\":\"1\",\"supports\":{\"method\":[\"minmax\"]}}'\n"
+        "read line\n");
+  const Call call =
+      run({"precision", data("concat_ranges.onnx"), "--calibration", data("concat_ranges.calibration.npz"), "--options",
+           R"({"method": "mse"})", "--converter-cmd", "sh " + path("only_minmax.sh").string()});
+  EXPECT_EQ(call.code, 2) << call.out;
+  EXPECT_THAT(call.err, HasSubstr("can't be asked: method mse"));
+}
+
 }  // namespace
 }  // namespace assay::test

@@ -157,6 +157,17 @@ class Protocol(unittest.TestCase):
         self.assertIsNone(self.built(reply)["precision_constraints"])
         self.assertEqual(Path(reply["cache"]).read_bytes(), b"")
 
+    def test_a_list_of_one_scale_is_per_tensor(self):
+        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
+            agraph (float[2,3] x, int64[2] i) => (float[2,3] y) <float[1] k = {0.25}, int8[1] z = {0}> {
+              q = QuantizeLinear (x, k, z)
+              d = DequantizeLinear (q, k, z)
+              y = Sigmoid (d)
+            }""")
+        onnx.save(model, self.root / "listed.onnx")
+        reply = self.convert(model=self.root / "listed.onnx")
+        self.assertEqual([(entry["scale"], entry["axis"]) for entry in reply["tensors"]], [([0.25], None)])
+
     def run_both(self, text, array, wish=None):
         """Converts and executes a model of one input x; (the reply, {output: array})."""
         model = self.root / "other.onnx"
@@ -177,12 +188,12 @@ class Protocol(unittest.TestCase):
         model = parser.parse_model("""<ir_version: 8, opset_import: ["": 13]>
             agraph (float[2] x) => (float[2] y) { a_b = Sigmoid (x) t = Tanh (a_b) y = Relu (t) }""")
         sigmoid, tanh, relu = model.graph.node
-        sigmoid.name, tanh.name, relu.name = "a_b", 'a"b', "c\nd"
+        sigmoid.name, tanh.name, relu.name = "größe", 'a"b', "c\nd"
         tanh.output[0] = relu.input[0] = 't\n"'
         relu.output[0] = model.graph.output[0].name = "y\\"
         reply, made = self.run_both(model, numpy.array([0.5, -1], numpy.float32), {'a"b': "fp32"})
         self.assertEqual({entry["node"]: entry["got"] for entry in reply["precision"]},
-                         {"a_b": "int8", 'a"b': "fp32", "c\nd": "fp32"})  # the activation goes along
+                         {"größe": "int8", 'a"b': "fp32", "c\nd": "fp32"})  # the activation goes along
         self.assertEqual({entry["name"] for entry in reply["tensors"]}, {"x", "a_b", 't\n"', "y\\"})
         self.assertEqual(list(made), ["y\\"])
 

@@ -6,6 +6,7 @@ The packed folder is put together beside the target with hard links, each conver
 whole is compressed and cut into parts.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -32,6 +33,8 @@ NOT_OF_MODULES = re.compile(r"(_tkinter|_test\w+|_ctypes_test|xxlimited\w*|xxsub
 NOT_OF_ENVIRONMENT = {"pip", "wheel"}
 NEVER = {"__pycache__", "tests"}
 NEVER_SUFFIXES = (".a", ".pyc", ".pyo")
+# From this size on a file is compared to the others: two environments may have the same libraries.
+LARGE_BYTES = 1 << 20
 # The archive begins with what changes least: a pack made again after a fix then shares its first parts.
 ORDER = ["pythons", "venvs", "lib"]
 
@@ -55,20 +58,35 @@ class Stage:
         self.root = root
         self.sources = set()  # real paths of all files that are in it
         self.programs = []  # those of them that the loader loads, where they lie now
+        self.large = {}  # size and mode of the large ones: {SHA-256: where it is in the pack}
         self.bytes = 0
 
     def add(self, source, path):
-        """Adds one file under a path of the pack; links are followed."""
+        """Adds one file under a path of the pack; links are followed. The archive holds one inode once."""
         source, target = Path(os.path.realpath(source)), self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
+        twin = self.twin(source, target)
         try:
-            os.link(source, target)
+            os.link(twin or source, target)
         except OSError:  # on another file system, or not ours to link
             shutil.copy2(source, target)
         self.sources.add(str(source))
-        self.bytes += source.stat().st_size
+        self.bytes += 0 if twin else source.stat().st_size
         if (source.stat().st_mode & 0o100 or ".so" in source.name) and is_elf(source):
             self.programs.append(source)
+
+    def twin(self, source, target):
+        """A large file of the pack with the contents of this one: what two environments have is packed once."""
+        size = source.stat().st_size
+        if size < LARGE_BYTES:
+            return None
+        alike = self.large.setdefault((size, source.stat().st_mode & 0o100), {})
+        digest = hashlib.sha256()
+        with open(source, "rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        earlier = alike.setdefault(digest.digest(), target)
+        return None if earlier == target else earlier
 
     def add_folder(self, source, path, leave_out=frozenset()):
         """Adds what lies below a folder. leave_out: names of files and folders directly in it."""

@@ -54,9 +54,12 @@ def tensor_scales(model, original_name):
         if len(zeros) != len(scales):
             continue  # no parameters, whatever they are called; the artifact itself tells
         name = original_name(node.input[0])
+        # One scale in a list speaks for the whole tensor, but for a constant with that one channel.
+        one_channel = is_constant and list(constants[node.input[0]].dims)[axis:axis + 1] == [1]
+        per_axis = len(scales) > 1 or (scale.ndim == 1 and one_channel)
         entries.setdefault(name, {
             "name": name, "scale": scales, "zero_point": zeros,
-            "type": QUANTIZED_TYPES.get(data_type, "int8"), "axis": axis if scale.ndim else None})
+            "type": QUANTIZED_TYPES.get(data_type, "int8"), "axis": axis if per_axis else None})
     return list(entries.values())
 
 

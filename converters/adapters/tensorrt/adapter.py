@@ -22,6 +22,7 @@ from model_request import name_nodes
 from polygraphy.backend.trt import (
     Calibrator, CreateConfig, Profile, TrtRunner, engine_bytes_from_network, network_from_onnx_path)
 from polygraphy.backend.trt import util as trt_util
+from polygraphy.common import TensorMetadata
 from polygraphy.exception import PolygraphyException
 from polygraphy.logger import G_LOGGER
 from qdq_report import MOVING, PAIR, tensor_scales
@@ -146,7 +147,8 @@ class TensorRt:
             ask_for_precision(network, wanted)
             feed = [{name: self._cast(array, self._calibrated_as(kinds.get(name, array.dtype)))
                      for name, array in batch.items()} for batch in batches]
-            calibrator = Calibrator(feed, cache=str(cache), BaseClass=CALIBRATORS[options.get("method", "entropy")])
+            calibrator = self._as_fed(
+                Calibrator(feed, cache=str(cache), BaseClass=CALIBRATORS[options.get("method", "entropy")]))
         demanded = any(precision == "int8" for precision in options.get("precision", {}).values())
         config = CreateConfig(
             int8=True, fp16="fp16" in [precision for precision, _ in wanted.values()], calibrator=calibrator,
@@ -168,6 +170,20 @@ class TensorRt:
     def _calibrated_as(kind):
         """Calibration runs in float32: it takes every input so, but for indices and conditions."""
         return kind if kind.name in ("int32", "int64", "bool") else numpy.dtype(numpy.float32)
+
+    @classmethod
+    def _as_fed(cls, calibrator):
+        """The calibrator, expecting what it is fed: Polygraphy holds that to the types of the network's inputs."""
+        take = calibrator.set_input_metadata
+
+        def take_as_fed(metadata):
+            expected = TensorMetadata()
+            for name, tensor in metadata.items():
+                expected.add(name, cls._calibrated_as(cls._numpy_type(tensor.dtype)), tensor.shape)
+            take(expected)
+
+        calibrator.set_input_metadata = take_as_fed
+        return calibrator
 
     @staticmethod
     def _profile(network, batches):

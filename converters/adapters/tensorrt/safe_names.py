@@ -1,9 +1,10 @@
 """Names that TensorRT can write down. It puts a model's names into the engine inspector's JSON and into the lines of a
-calibration cache as they are, so that a quote or the end of a line in one leaves neither of them readable."""
+calibration cache as they are, so that a quote or the end of a line in one leaves neither of them readable; with
+8.6.1, no layer was found for a node whose name isn't ASCII."""
 
 import re
 
-UNSAFE = re.compile(r'["\\\x00-\x1f\x7f]')
+UNSAFE = re.compile(r'["\\]|[^\x20-\x7e]')
 
 
 def _graphs(graph):

@@ -74,7 +74,8 @@ class Engine:
 
     def create_engine_inspector(self):
         text = json.dumps({"Layers": self.said["layers"]}, ensure_ascii=False)
-        as_they_are = text.replace('\\"', '"').replace("\\n", "\n")  # names, as 8.6.1 writes them
+        # Names, as 8.6.1 writes them: as they are, but for what isn't ASCII.
+        as_they_are = text.replace('\\"', '"').replace("\\n", "\n").encode("ascii", "replace").decode()
         return SimpleNamespace(get_engine_information=lambda form: as_they_are)
 
 

@@ -9,13 +9,18 @@ import numpy
 import onnx
 import tensorrt
 from onnx.reference import ReferenceEvaluator
+from polygraphy.common import TensorMetadata
 from polygraphy.logger import G_LOGGER
 
 CALLS = []
 
 
-def Calibrator(data_loader, cache, BaseClass):
-    return SimpleNamespace(batches=data_loader, cache=cache, header=BaseClass.header)
+class Calibrator:
+    def __init__(self, data_loader, cache, BaseClass):
+        self.batches, self.cache, self.header, self.expected = data_loader, cache, BaseClass.header, {}
+
+    def set_input_metadata(self, metadata):
+        self.expected = metadata
 
 
 class Profile:
@@ -44,12 +49,21 @@ def calibrate(network, calibrator):
     inner = [name for node in model.graph.node for name in node.output]
     del model.graph.output[:]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inner)
+    expected = TensorMetadata()
+    for tensor in network.inputs:
+        expected.add(tensor.name, numpy.dtype(tensorrt.nptype(tensor.dtype)), tensor.shape)
+    calibrator.set_input_metadata(expected)
     for batch in calibrator.batches:
         lacking = set(names) - set(batch)
         if lacking:
             G_LOGGER.error(f"The following inputs were not found in input data: {lacking}.")
             G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
         for tensor in network.inputs:
+            kind = calibrator.expected[tensor.name].dtype
+            if batch[tensor.name].dtype != kind:
+                G_LOGGER.error(f"Input tensor: {tensor.name} | Received unexpected dtype: {batch[tensor.name].dtype}. "
+                               f"Note: Expected type: {kind}")
+                G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
             if tensor.dtype == "int8" and batch[tensor.name].dtype != numpy.float32:
                 G_LOGGER.error(f"{tensor.name}: calibration reads float32, actual {batch[tensor.name].dtype}")
                 G_LOGGER.critical("Invalid Engine. Please ensure the engine was built correctly")
