@@ -26,9 +26,10 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 constexpr double kVerdictsPerMinute = 20000;
 
 /// Whoever is asked for an operator in INT8 may decline it by its name, since many have forms without one. A sum or
-/// product of two tensors has one form alone.
+/// product of two tensors and a Concat have one form alone.
 bool may_decline(const Sample& sample, const judge::Judgement& judgement) {
-  if (judgement.op == "Add" || judgement.op == "Sub" || judgement.op == "Mul") return false;
+  constexpr std::array<std::string_view, 4> kOneForm{"Add", "Sub", "Mul", "Concat"};
+  if (std::ranges::find(kOneForm, judgement.op) != kOneForm.end()) return false;
   const core::Result<converters::Options> options = converters::options_from_json(sample.options_json);
   if (!options) return false;
   return std::ranges::any_of(std::array{judgement.op, judgement.node}, [&](const std::string& key) {

@@ -8,6 +8,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/execution_style.hpp"
+#include "harness/judge/granted_params.hpp"
 #include "harness/judge/integer_compare.hpp"
 #include "harness/judge/integer_derivation.hpp"
 #include "harness/judge/integer_memo.hpp"
@@ -25,8 +26,13 @@ using model::Node;
 /// One data set walked through the artifact under one style and compared with what the executor gave.
 class Check {
  public:
-  Check(const PreparedArtifact& artifact, const Execution& execution, const Style& style, bool stop_at_first)
-      : artifact_(artifact), execution_(execution), walk_(artifact, execution, style), stop_at_first_(stop_at_first) {}
+  Check(const PreparedArtifact& artifact, const Execution& execution, const Style& style,
+        const converters::Policy& policy, bool stop_at_first)
+      : artifact_(artifact),
+        execution_(execution),
+        walk_(artifact, execution, style),
+        policy_(policy),
+        stop_at_first_(stop_at_first) {}
 
   /// Tensors that walk() knows after run(). Before run().
   void keep(const std::set<std::string>& tensors) { walk_.keep(tensors); }
@@ -42,7 +48,9 @@ class Check {
       if (actual == execution_.outputs.end() || expected == nullptr || stopped()) {
         continue;
       }
-      Comparison comparison = compare_integers(*expected, actual->second);
+      const bool one_scale = expected->codes != nullptr && expected->codes->scale.size() == 1;
+      const double level_error = one_scale ? CodeSpan::of(*expected->codes, policy_).level_error : 0;
+      Comparison comparison = compare_integers(*expected, actual->second, level_error);
       if (comparison.misfit.empty()) {  // else another facet's finding
         keep(std::move(comparison), output.name, artifact_.wiring().producer(output.name).value_or(0), false);
       }
@@ -68,6 +76,7 @@ class Check {
   const PreparedArtifact& artifact_;
   const Execution& execution_;
   ArtifactWalk walk_;
+  const converters::Policy& policy_;
   const bool stop_at_first_;
   std::vector<Comparison> comparisons_;
 };
@@ -94,7 +103,7 @@ class IntegerCheck {
       return {};  // the audit of parameters reports what cannot be read
     }
     prepared_ = &*context_.prepared();
-    const std::span<const Style> styles = styles_for(context_.evidence.converter.policy);
+    const std::span<const Style> styles = styles_for(policy());
     if (context_.integers != nullptr) {
       if (const StyleResult* known = context_.integers->find(context_.evidence, executions_); known != nullptr) {
         return conclude(*known, styles.back());
@@ -138,6 +147,8 @@ class IntegerCheck {
   }
 
  private:
+  [[nodiscard]] const converters::Policy& policy() const { return context_.evidence.converter.policy; }
+
   /// Half to even by either division of the inputs: what ONNX's text says.
   static constexpr std::size_t kPlainStyles = 2;
 
@@ -199,7 +210,7 @@ class IntegerCheck {
   }
 
   [[nodiscard]] bool admits(const Style& style, const Execution& execution) const {
-    Check check(*prepared_, execution, style, true);
+    Check check(*prepared_, execution, style, policy(), true);
     check.run();
     return check.agrees();
   }
@@ -208,7 +219,7 @@ class IntegerCheck {
     StyleResult result;
     result.style = &style;
     for (const Execution* execution : executions_) {
-      Check check(*prepared_, *execution, style, true);
+      Check check(*prepared_, *execution, style, policy(), true);
       check.keep(quantized_);
       check.run();
       for (const Comparison& comparison : check.comparisons()) {
@@ -304,7 +315,7 @@ class IntegerCheck {
     std::vector<Finding> findings;
     std::set<std::string> reported;
     for (const Execution* execution : executions_) {
-      Check check(*prepared_, *execution, style, false);
+      Check check(*prepared_, *execution, style, policy(), false);
       check.run();
       for (const Comparison& comparison : check.comparisons()) {
         if (!comparison.agrees() && reported.insert(comparison.tensor).second && findings.size() < Comparison::kShown) {

@@ -38,7 +38,7 @@ void compare_codes(Comparison& comparison, const Enclosure& expected, const Tens
   }
 }
 
-void compare_reals(Comparison& comparison, const Enclosure& expected, const Tensor& actual) {
+void compare_reals(Comparison& comparison, const Enclosure& expected, const Tensor& actual, double level_error) {
   const std::span<const double> low = expected.low_or_centre().reals();
   const std::span<const double> high = expected.high_or_centre().reals();
   const std::span<const double> values = actual.reals();
@@ -51,12 +51,13 @@ void compare_reals(Comparison& comparison, const Enclosure& expected, const Tens
     // The result is stored as float32: a last rounding (a subnormal step at the bottom), and one of a
     // dequantization computed exactly above.
     const double error = expected.relative + 2 * kFloatUnit;
-    const double from = low[i] - error * std::fabs(low[i]) - kSmallestFloat;
-    const double to = high[i] + error * std::fabs(high[i]) + kSmallestFloat;
+    const double from = low[i] - error * std::fabs(low[i]) - level_error - kSmallestFloat;
+    const double to = high[i] + error * std::fabs(high[i]) + level_error + kSmallestFloat;
     bool inside = values[i] >= from && values[i] <= to;
     if (inside && grid && low[i] != high[i]) {
       const double code = values[i] / scale;
-      inside = std::fabs(code - std::nearbyint(code)) <= 4 * kFloatUnit * std::max(1.0, std::fabs(code));
+      const double beside = 4 * kFloatUnit * std::max(1.0, std::fabs(code)) + level_error / scale;
+      inside = std::fabs(code - std::nearbyint(code)) <= beside;
     }
     // Beside float32 noise: another code, or where there is none, as much as one of 256 codes over the range.
     comparison.ambiguous += (grid ? low[i] != high[i] : high[i] - low[i] > step) ? 1 : 0;
@@ -73,7 +74,7 @@ std::string number(double value, bool code) {
 
 }  // namespace
 
-Comparison compare_integers(const Enclosure& expected, const Tensor& actual) {
+Comparison compare_integers(const Enclosure& expected, const Tensor& actual, double level_error) {
   Comparison comparison;
   comparison.codes = !actual.is_real();
   comparison.shape = actual.shape();
@@ -86,7 +87,8 @@ Comparison compare_integers(const Enclosure& expected, const Tensor& actual) {
     return comparison;
   }
   comparison.elements = actual.size();
-  comparison.codes ? compare_codes(comparison, expected, actual) : compare_reals(comparison, expected, actual);
+  comparison.codes ? compare_codes(comparison, expected, actual)
+                   : compare_reals(comparison, expected, actual, level_error);
   return comparison;
 }
 

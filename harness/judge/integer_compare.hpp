@@ -37,8 +37,10 @@ struct Comparison {
   [[nodiscard]] bool agrees() const { return wrong == 0 && misfit.empty(); }
 };
 
-/// Compares `actual` with what `expected` admits: codes exactly, reals within what storing them as float32 rounds off.
-[[nodiscard]] Comparison compare_integers(const Enclosure& expected, const core::Tensor& actual);
+/// Compares `actual` with what `expected` admits: codes exactly, reals within what storing them as float32 rounds off
+/// and `level_error` more, which is what a level of one scale may be beside (code − zero_point)·scale.
+[[nodiscard]] Comparison compare_integers(const Enclosure& expected, const core::Tensor& actual,
+                                          double level_error = 0);
 
 /// "y[0,1]: expected 3 to 4, actual 5".
 [[nodiscard]] std::string difference_text(const Comparison& comparison, const Difference& difference);

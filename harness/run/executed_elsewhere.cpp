@@ -22,6 +22,7 @@ core::Result<converters::Description> ExecutedElsewhere::describe() {
   description->supports.execute = other->supports.execute;
   description->supports.trace = false;
   description->policy.arithmetic = "unknown";
+  description->policy.dequantize = other->policy.dequantize;
   description->policy.deterministic = description->policy.deterministic && other->policy.deterministic;
   return description;
 }

@@ -75,6 +75,20 @@ TEST(IntegerCheck, RejectsValuesBetweenTwoCodes) {
   EXPECT_EQ(judged.integers().size(), 1U);  // 0 and 1 are admissible on the tie, half a step is not
 }
 
+TEST(IntegerCheck, AnAffineLevelMayLieBesideItsCode) {
+  const ConvLayer layer = hand_layer();
+  const auto findings = [&](double off, const std::string& dequantize) {
+    Judged judged(layer.original(), layer.artifact());
+    judged.evidence.converter.policy.dequantize = dequantize;
+    judged.add("typical", {{"x", reals({1, 1, 2, 2}, kHandInputs)}},
+               {{"y", reals({1, 1, 2, 2}, {off, 2, 4 - off, -1})}});
+    return judged.integers().size();
+  };
+  EXPECT_EQ(findings(6e-5, "affine"), 0U);  // 4·2⁻²⁴ of 255 steps are 6.08e-5
+  EXPECT_EQ(findings(7e-5, "affine"), 1U);
+  EXPECT_EQ(findings(6e-5, "product"), 1U);
+}
+
 TEST(IntegerCheck, ReportsNotANumber) {
   const ConvLayer layer = hand_layer();
   Judged judged(layer.original(), layer.artifact());
