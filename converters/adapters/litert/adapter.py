@@ -11,11 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import calibration_batches, read_tensors, serve, write_tensors  # first: TensorFlow prints
+from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors  # first: TensorFlow prints
 import numpy
 import onnx
 from captured import Failed, call
-from model_request import open_model, refuse_float
+from model_request import open_model, refuse_float, wanted_precision
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -25,6 +25,7 @@ from ai_edge_litert.interpreter import Interpreter
 
 # onnx2tf downloads a file of this name unless it lies in the working directory; any pictures do.
 SAMPLE = "calibration_image_sample_data_20x128x128x3_float32.npy"
+FLOAT_ONLY = ("CumSum", "Erf")  # TensorFlow Lite quantizes around them
 FIRST_WITH_CHANNELS, LAST_WITH_CHANNELS = 3, 5  # ranks at which onnx2tf moves axis 1 to the end
 
 
@@ -88,6 +89,9 @@ class LiteRt:
     def convert(self, model, calibration, options, output):
         original = open_model(model, options, "onnx2tf")
         refuse_float(original, options, "onnx2tf can't leave a node in float")
+        for node in original.graph.node:
+            if node.op_type in FLOAT_ONLY and wanted_precision(node, options) == "int8":
+                raise Refused("TensorFlow Lite has no INT8 form of it", node.name, node.op_type)
         batches = calibration_batches(calibration)
         with tempfile.TemporaryDirectory() as folder:
             data = self._calibration(original, batches, Path(folder))
