@@ -14,6 +14,7 @@
 namespace assay::keep {
 
 /// A case that is to become a file of the corpus.
+// NOLINTNEXTLINE(bugprone-exception-escape): what moves with it throws nothing
 struct CaseDraft {
   std::string name;              ///< of its family and its files
   nlohmann::ordered_json words;  ///< title, origin, tags, options, expect, kills, and inputs other than the usual ones

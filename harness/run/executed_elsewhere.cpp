@@ -13,7 +13,7 @@ core::Result<converters::Description> ExecutedElsewhere::describe() {
   if (!description) {
     return description;
   }
-  const auto other = executor_->describe();
+  auto other = executor_->describe();
   if (!other) {
     return other;
   }
