@@ -274,9 +274,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const auto bias = has_bias ? plan_.model().constants.find(node.inputs[2]) : plan_.model().constants.end();
   const TensorPtr b = bias == plan_.model().constants.end() ? nullptr : bias->second;
   const std::size_t data = slots.weight == 0 ? 1 : 0;
-  const auto& all = roundings(plan_.rounded_source(entry, data));
-  const auto read = std::ranges::find(all, plan_.codes_read(entry, data), &Rounding::codes);
-  const double input_scale = all.empty() ? 0 : (read == all.end() ? all.front() : *read).params.scale.front();
+  const Rounding* read =
+      QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)), plan_.codes_read(entry, data));
+  const double input_scale = read == nullptr ? 0 : read->params.scale.front();
   QuantParams params;
   params.type = core::DType::int8;
   const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;

@@ -101,11 +101,9 @@ void QuantizationPlan::collect_artifact_roundings() {
 
 /// A Relu or Clip that is gone from the artifact lives on in the clamping of the quantizer before it.
 std::string QuantizationPlan::after_removed_activation(std::string tensor) const {
-  const model::Graph& graph = context_.evidence.model->graph;
-  const model::Wiring wiring(graph);
-  while (!wiring.is_output(tensor) && wiring.consumers(tensor).size() == 1) {
-    const std::size_t reader = wiring.consumers(tensor)[0];
-    const Node& node = graph.nodes[reader];
+  while (!wiring_.is_output(tensor) && wiring_.consumers(tensor).size() == 1) {
+    const std::size_t reader = wiring_.consumers(tensor)[0];
+    const Node& node = context_.evidence.model->graph.nodes[reader];
     const bool cuts = node.op_type == "Relu" || node.op_type == "Clip";
     if (!cuts || node.input(0) != tensor || context_.artifact->find_original(reader) != nullptr) {
       break;
@@ -161,10 +159,9 @@ std::string QuantizationPlan::codes_read(std::size_t entry, std::size_t index) c
 
 std::string QuantizationPlan::rounded_source(std::size_t entry, std::size_t index) const {
   const model::Graph& graph = context_.evidence.model->graph;
-  const model::Wiring wiring(graph);
   const std::string& read = model_.entries[entry].node.inputs[index];
   for (std::string tensor = read;;) {
-    const auto producer = wiring.producer(tensor);
+    const auto producer = wiring_.producer(tensor);
     if (!roundings(tensor).empty()) return tensor;
     if (!producer || !only_moves(graph.nodes[*producer]) || graph.nodes[*producer].inputs.empty()) return read;
     tensor = graph.nodes[*producer].inputs.front();
@@ -285,11 +282,8 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
 }
 
 const CodeSpan* QuantizationPlan::data_span(std::size_t entry, std::size_t index) const {
-  const std::vector<Rounding>& all = roundings(rounded_source(entry, index));
-  if (all.empty()) return nullptr;
-  const auto read = std::ranges::find(all, codes_read(entry, index), &Rounding::codes);
-  const Rounding& rounding = read == all.end() ? all.front() : *read;
-  return rounding.span ? &*rounding.span : nullptr;
+  const Rounding* rounding = read_by(roundings(rounded_source(entry, index)), codes_read(entry, index));
+  return rounding == nullptr || !rounding->span ? nullptr : &*rounding->span;
 }
 
 /// MatMul and an Add of a constant that became one operator: the constant is an int32 bias now, of scale s_x·s_w.

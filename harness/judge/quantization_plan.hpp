@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +39,12 @@ class QuantizationPlan {
   [[nodiscard]] std::string codes_read(std::size_t entry, std::size_t index) const;
   /// The tensor whose roundings input `index` of the entry carries: the one that it reads, or what that is moved from.
   [[nodiscard]] std::string rounded_source(std::size_t entry, std::size_t index) const;
+  /// Of a tensor's roundings the one that makes `codes`, else the first; null where there is none.
+  template <typename R>
+  [[nodiscard]] static const R* read_by(const std::vector<R>& all, const std::string& codes) {
+    const auto own = std::ranges::find(all, codes, &R::codes);
+    return all.empty() ? nullptr : own == all.end() ? &all.front() : &*own;
+  }
   /// Steps of the codes that an engine may make of the entry's bias where the artifact leaves it real: s_x·s_w for each
   /// output channel, or one. Empty where it has no such bias, or no sum of one scale.
   [[nodiscard]] std::vector<double> real_bias_steps(std::size_t entry) const;
@@ -57,6 +64,7 @@ class QuantizationPlan {
   [[nodiscard]] bool runs_in_float(const EffectiveModel::Entry& entry) const;
 
   const LayerContext& context_;
+  model::Wiring wiring_{context_.evidence.model->graph};
   EffectiveModel model_;
   GrantedParams granted_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
