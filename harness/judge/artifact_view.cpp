@@ -95,32 +95,35 @@ class ArtifactReader {
  private:
   /// The tensor that `name` is a copy, a code or a dequantization of: through Identity, QuantizeLinear and
   /// DequantizeLinear back to where the value is made.
-  std::string root(std::string_view name) const {
-    std::string current(name);
-    while (const auto index = wiring_.producer(current)) {
+  std::string root(std::string_view name) const { return source(name).tensor; }
+
+  struct Source {
+    std::string tensor;  ///< where the value is made
+    std::string codes;   ///< its first codes on the way from there, "" where there are none
+  };
+  Source source(std::string_view name) const {
+    Source found{std::string(name), ""};
+    while (const auto index = wiring_.producer(found.tensor)) {
       const Node& node = graph_.nodes[*index];
       if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) break;
-      current = node.input(0);
+      if (is_quantize(node)) found.codes = found.tensor;
+      found.tensor = node.input(0);
     }
-    return current;
+    return found;
   }
 
-  /// The codes that `name` is a copy or a dequantization of, where their quantizer is one of several unlike ones that
-  /// read one tensor: each reader of that tensor may stand for another of the original's. "" else.
-  std::string branch(std::string_view name) const {
-    std::string current(name), codes;
-    while (const auto index = wiring_.producer(current)) {
-      const Node& node = graph_.nodes[*index];
-      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) break;
-      if (is_quantize(node)) codes = current;
-      current = node.input(0);
+  /// The codes of quantizers that read one tensor with unlike parameters: each reader of it may stand for another
+  /// tensor of the original's. A graph input has its own name on both sides.
+  std::set<std::string> unlike_codes() const {
+    std::map<std::string_view, std::vector<const Quantizer*>> by_tensor;
+    for (const Quantizer& quantizer : view_.quantizers_) by_tensor[quantizer.float_name].push_back(&quantizer);
+    std::set<std::string> codes;
+    for (const auto& [tensor, all] : by_tensor) {
+      const auto differs = [&](const Quantizer* other) { return other->params != all.front()->params; };
+      if (std::ranges::none_of(all, differs) || original_.find_input(root(tensor)) != nullptr) continue;
+      for (const Quantizer* quantizer : all) codes.insert(quantizer->codes);
     }
-    if (original_.find_input(current) != nullptr) return "";  // under its own name on both sides
-    const auto own = std::ranges::find(view_.quantizers_, codes, &Quantizer::codes);
-    const auto is_unlike = [&](const Quantizer& other) {
-      return other.float_name == own->float_name && other.params != own->params;
-    };
-    return own != view_.quantizers_.end() && std::ranges::any_of(view_.quantizers_, is_unlike) ? codes : "";
+    return codes;
   }
 
   core::Status read_node(std::size_t index) {
@@ -372,7 +375,8 @@ class ArtifactReader {
 
   void name_originals() {
     OriginalNames names(original_);
-    std::map<std::string, std::string, std::less<>> branches;  // what the first reader of these codes reads
+    const std::set<std::string> unlike = unlike_codes();
+    std::map<std::string, std::string> branches;  // what the first reader of such codes reads
     for (const model::ValueInfo& input : graph_.inputs) names.vote_input(input.name);
     for (const model::ValueInfo& output : graph_.outputs) names.vote_output(root(output.name), output.name);
     for (const ArtifactNode& entry : view_.nodes_) {
@@ -382,8 +386,8 @@ class ArtifactReader {
       for (const Operand& input : entry.inputs) roots.push_back(root(input.name));
       names.vote_consumer(entry.op, roots, theirs);
       for (std::size_t i = 0; i < entry.inputs.size() && !commutes(entry.op); ++i) {
-        const std::string codes = branch(entry.inputs[i].name);
-        if (!codes.empty()) branches.try_emplace(codes, theirs.input(i));
+        const std::string codes = source(entry.inputs[i].name).codes;
+        if (unlike.contains(codes)) branches.try_emplace(codes, theirs.input(i));
       }
       const Node& node = graph_.nodes[entry.index];
       for (std::size_t i = 0; i < node.outputs.size() && i < theirs.outputs.size(); ++i) {
@@ -391,8 +395,8 @@ class ArtifactReader {
       }
     }
     const auto name_of = [&](std::string_view tensor) {
-      if (const auto found = branches.find(branch(tensor)); found != branches.end()) return found->second;
-      std::string made = root(tensor);
+      auto [made, codes] = source(tensor);
+      if (const auto found = branches.find(codes); found != branches.end()) return found->second;
       std::string name = names.original(made);
       for (auto from = reshaped_from(made); name.empty() && from; from = reshaped_from(made)) {
         made = root(*from);
