@@ -135,8 +135,9 @@ model::Model calibrated_network(const model::Model& original, const ArtifactView
   for (const EffectiveModel::Entry& entry : effective.entries) {
     Node node = entry.node;
     const ArtifactNode* made = artifact.find_original(entry.original);
-    const ArtifactNode* conv = made == nullptr ? conv_in_place_of(node, artifact) : nullptr;
-    const bool normalizes = node.op_type == "BatchNormalization";
+    const bool normalizes = node.op_type == "BatchNormalization", transposes = node.op_type == "ConvTranspose";
+    const ArtifactNode* conv =
+        made == nullptr && (normalizes || transposes) ? conv_in_place_of(node, artifact) : nullptr;
     if (normalizes && made != nullptr) {
       node.attributes["epsilon"] = artifact.artifact().graph.nodes[made->index].float_or("epsilon", 1e-5);
     } else if (normalizes && conv != nullptr) {
@@ -149,7 +150,7 @@ model::Model calibrated_network(const model::Model& original, const ArtifactView
       TensorPtr value = constant->second;
       if (conv != nullptr && normalizes && value->is_real()) {
         value = of_single_weights(*conv, i, *value);
-      } else if (conv != nullptr && node.op_type == "ConvTranspose" && is_weight(node, i)) {
+      } else if (conv != nullptr && transposes && is_weight(node, i)) {
         value = of_plain_conv(*conv, node.int_or("group", 1), value);
       } else if (made != nullptr) {
         value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which);
