@@ -6,7 +6,7 @@ The packed folder is put together beside the target with hard links, each conver
 whole is compressed and cut into parts.
 """
 
-import hashlib
+import filecmp
 import json
 import os
 import re
@@ -58,7 +58,7 @@ class Stage:
         self.root = root
         self.sources = set()  # real paths of all files that are in it
         self.programs = []  # those of them that the loader loads, where they lie now
-        self.large = {}  # size and mode of the large ones: {SHA-256: where it is in the pack}
+        self.large = {}  # size and mode of the large ones: where each of unlike contents is in the pack
         self.bytes = 0
 
     def add(self, source, path):
@@ -77,16 +77,14 @@ class Stage:
 
     def twin(self, source, target):
         """A large file of the pack with the contents of this one: what two environments have is packed once."""
-        size = source.stat().st_size
-        if size < LARGE_BYTES:
+        state = source.stat()
+        if state.st_size < LARGE_BYTES:
             return None
-        alike = self.large.setdefault((size, source.stat().st_mode & 0o100), {})
-        digest = hashlib.sha256()
-        with open(source, "rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        earlier = alike.setdefault(digest.digest(), target)
-        return None if earlier == target else earlier
+        unlike = self.large.setdefault((state.st_size, state.st_mode & 0o100), [])
+        earlier = next((other for other in unlike if filecmp.cmp(source, other, shallow=False)), None)
+        if earlier is None:
+            unlike.append(target)
+        return earlier
 
     def add_folder(self, source, path, leave_out=frozenset()):
         """Adds what lies below a folder. leave_out: names of files and folders directly in it."""
