@@ -231,9 +231,7 @@ core::Result<results::ResultRow> make_bundle(const BundleRequest& request, const
   const auto begin = std::chrono::steady_clock::now();
   const core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(bundle.test_case, request.data);
   if (!bench) return bench.error();
-  const std::unique_ptr<protocol::Client> client =
-      ready ? nullptr : run::start_client(request.converter, {.timeout_s = request.timeout_s});
-  Recording recording(ready ? *subject->executor : *client);
+  Recording recording(ready ? *subject->executor : *subject->client);
   run::Trial trial;
   if (ready) {
     core::Result<Conversion> given = given_artifact(request.artifact, bundle.folder);
@@ -260,7 +258,8 @@ core::Result<results::ResultRow> make_bundle(const BundleRequest& request, const
   evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const results::ResultRow row = run::result_row(
       {bundle.test_case.name, bundle.options.label, bundle.description.name, bundle.description.version},
-      bundle.test_case, evaluation, client != nullptr ? client->attempts() : std::vector<protocol::Attempt>());
+      bundle.test_case, evaluation,
+      subject->client != nullptr ? subject->client->attempts() : std::vector<protocol::Attempt>());
   bundle.verdict = run::result_json(row);
   bundle.facts["artifact_kind"] = row.artifact_kind;
   bundle.facts["parameters"] = parameters_json(explained.explanation);

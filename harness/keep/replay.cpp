@@ -99,8 +99,7 @@ core::Result<Replayed> convert_again(const Bundle& bundle, const run::ConverterS
   }
   const run::Subject subject = run::describe(converter, {.timeout_s = timeout_s});
   if (!subject.broken.empty()) return core::Error{core::ErrorKind::usage, subject.broken, {}, {}, {}};
-  const std::unique_ptr<protocol::Client> client = run::start_client(converter, {.timeout_s = timeout_s});
-  return compared(bundle, judge_bundle(bundle, *client, subject.description, false, false), true);
+  return compared(bundle, judge_bundle(bundle, *subject.client, subject.description, false, false), true);
 }
 
 }  // namespace assay::keep

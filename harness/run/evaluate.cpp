@@ -157,10 +157,14 @@ core::Result<std::string> CaseBench::stale_cache(converters::Converter& converte
 }
 
 Evaluation CaseBench::evaluate(converters::Converter& converter, const converters::Description& description,
-                               const std::string& options_json, std::size_t planned_verdicts) {
+                               const std::string& options_json, std::size_t planned_verdicts,
+                               const std::function<void()>& converted) {
   const auto begin = std::chrono::steady_clock::now();
   Trial trial = attempt(converter, description, options_json);
   relate(converter, trial);
+  if (converted) {
+    converted();
+  }
   Evaluation out;
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;

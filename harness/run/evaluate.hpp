@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -65,9 +66,11 @@ class CaseBench {
   void set_depth(judge::Depth depth) { depth_ = depth; }
 
   /// Runs the case's steps through `converter` and judges the last one. `options_json` is the suite's option set; the
-  /// case's own options win. Never fails: what goes wrong is the verdict.
+  /// case's own options win. Never fails: what goes wrong is the verdict. `converted` is called before it is judged,
+  /// which seldom asks the converter for more.
   [[nodiscard]] Evaluation evaluate(converters::Converter& converter, const converters::Description& description,
-                                    const std::string& options_json, std::size_t planned_verdicts);
+                                    const std::string& options_json, std::size_t planned_verdicts,
+                                    const std::function<void()>& converted = {});
 
   /// The same without the verdict and without the relations that the case asks for, see relate(). Where the conversion
   /// is that of `like` bit for bit, nothing is executed.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "harness/run/result_row.hpp"
 #include "harness/run/subject.hpp"
 #include "harness/run/table_scales.hpp"
+#include "harness/run/worker.hpp"
 
 namespace assay::run {
 namespace {
@@ -50,6 +52,8 @@ Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
   }
   return plan;
 }
+
+ClientLimits limits(const RunConfig& config) { return {config.timeout_s, config.memory_limit_bytes}; }
 
 judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
   judge::Judgement judgement;
@@ -140,10 +144,10 @@ Evaluation conform(const std::filesystem::path& folder) {
   return evaluation;
 }
 
-/// Runs one case with every option set on every converter, as far as it is not recorded yet.
-void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects,
-              std::vector<std::unique_ptr<protocol::Client>>& clients, std::size_t planned_verdicts,
-              Recorder& recorder) {
+/// Runs one case with every option set on every converter, as far as it is not recorded yet. All but the judging of
+/// what was converted is done in a turn at `worker`.
+void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects, Worker& worker,
+              std::size_t planned_verdicts, Recorder& recorder) {
   const corpus::Case& test_case = item.test_case;
   std::unique_ptr<CaseBench> bench;
   for (std::size_t s = 0; s < subjects.size(); ++s) {
@@ -153,7 +157,11 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
     }
     for (const corpus::OptionSet& set : item.option_sets) {
       const JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
-      if (recorder.has(key) || recorder.failed() || (config.stopped && config.stopped())) {
+      if (recorder.has(key)) {
+        continue;
+      }
+      Turn turn(worker, s, subject, limits(config));
+      if (recorder.failed() || (config.stopped && config.stopped())) {
         continue;
       }
       recorder.start(key);
@@ -184,16 +192,30 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
           evaluation = bench->evaluate_artifact(*subject.executor, subject.description, config.artifact, stated,
                                                 planned_verdicts);
         } else {
-          if (clients[s] == nullptr) {
-            clients[s] = start_client(subject.spec, {config.timeout_s, config.memory_limit_bytes});
-          }
-          evaluation = bench->evaluate(*clients[s], subject.description, set.options_json, planned_verdicts);
+          evaluation = bench->evaluate(turn, subject.description, set.options_json, planned_verdicts,
+                                       [&turn] { turn.pass_on(); });
         }
       }
-      recorder.record(key, test_case, std::move(evaluation),
-                      clients[s] != nullptr ? clients[s]->attempts() : std::vector<protocol::Attempt>());
+      recorder.record(key, test_case, std::move(evaluation), turn.attempts());
     }
   }
+}
+
+/// One judges what it was answered while the other asks.
+constexpr int kThreadsOfAWorker = 2;
+
+/// As many as may be asked at once; the first goes on with the processes that described themselves.
+std::deque<Worker> make_workers(const RunConfig& config, std::vector<Subject>& subjects) {
+  const std::size_t wanted =
+      config.jobs > 0 ? static_cast<std::size_t>(config.jobs) : std::max(1U, std::thread::hardware_concurrency());
+  std::deque<Worker> workers;
+  for (std::size_t i = 0; i < std::min(wanted, config.items.size()); ++i) {
+    workers.emplace_back(subjects.size());
+  }
+  for (std::size_t index = 0; index < subjects.size(); ++index) {
+    workers.front().adopt(index, std::move(subjects[index].client));
+  }
+  return workers;
 }
 
 /// Jobs that an earlier, killed attempt had started are crashes: the case may well be what killed it.
@@ -253,10 +275,10 @@ core::Result<RunReport> run(const RunConfig& original) {
   }
   std::vector<Subject> subjects;
   for (const ConverterSpec& spec : config.converters) {
-    subjects.push_back(describe(spec, {config.timeout_s, config.memory_limit_bytes}));
+    subjects.push_back(describe(spec, limits(config)));
   }
   if (config.audit && config.artifact.empty()) {
-    subjects.push_back({{}, nullptr, table_description(*config.audit), {}});
+    subjects.push_back({{}, nullptr, table_description(*config.audit), {}, nullptr});
   }
   if (!config.artifact.empty()) {
     core::Result<Subject> subject = artifact_subject();
@@ -300,21 +322,20 @@ core::Result<RunReport> run(const RunConfig& original) {
     }
   }
 
-  const std::size_t threads =
-      config.jobs > 0 ? static_cast<std::size_t>(config.jobs) : std::max(1U, std::thread::hardware_concurrency());
+  std::deque<Worker> workers = make_workers(config, subjects);
   std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    std::vector<std::unique_ptr<protocol::Client>> clients(subjects.size());
+  const auto work = [&](Worker& worker) {
     for (std::size_t index = next++; index < config.items.size(); index = next++) {
-      run_item(config, config.items[index], subjects, clients, plan.jobs.size(), recorder);
+      run_item(config, config.items[index], subjects, worker, plan.jobs.size(), recorder);
     }
   };
   {
     std::vector<std::jthread> pool;
-    for (std::size_t i = 1; i < std::min(threads, config.items.size()); ++i) {
-      pool.emplace_back(work);
+    for (Worker& worker : workers) {
+      for (int thread = 0; thread < kThreadsOfAWorker; ++thread) {
+        pool.emplace_back([&] { work(worker); });
+      }
     }
-    work();
   }
   if (recorder.failed()) {
     return recorder.error();

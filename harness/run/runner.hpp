@@ -39,7 +39,7 @@ struct RunConfig {
   std::optional<converters::CalibrationTable> audit;
   bool every_node = false;  ///< each node's local error too, as metrics
   std::filesystem::path database;
-  int jobs = 0;                          ///< worker threads, each with its own converter processes; 0: one per core
+  int jobs = 0;                          ///< cases at a time, each in converter processes of its own; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter
   std::uint64_t memory_limit_bytes = 0;  ///< address space of a converter's process, 0: none
   int shard = 1, shards = 1;
@@ -60,10 +60,11 @@ struct RunReport {
   [[nodiscard]] std::map<std::string, std::size_t> counts() const;
 };
 
-/// Runs cases × option sets × converters. Every verdict is in the database before its worker takes the next case.
-/// A crash, hang or memory blow-up of a converter is the verdict of its case. A verdict planned and never made is
-/// recorded as `not-run`, unless the run was stopped: then it stays unfinished, and its report has fewer rows than
-/// planned. An empty selection is a report with nothing planned, and no run in the database.
+/// Runs cases × option sets × converters. Every verdict is in the database before its thread takes the next case; while
+/// it is judged, another thread asks the converter. A crash, hang or memory blow-up of a converter is the verdict of
+/// its case. A verdict planned and never made is recorded as `not-run`, unless the run was stopped: then it stays
+/// unfinished, and its report has fewer rows than planned. An empty selection is a report with nothing planned, and no
+/// run in the database.
 /// Errors   usage, for a file that is no history; io, for the database.
 [[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
 

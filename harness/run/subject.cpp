@@ -25,7 +25,7 @@ std::unique_ptr<protocol::Client> start_client(const ConverterSpec& spec, const 
 }
 
 Subject describe(const ConverterSpec& spec, const ClientLimits& limits) {
-  Subject subject{spec, nullptr, {}, {}};
+  Subject subject{spec, nullptr, {}, {}, nullptr};
   subject.description.name = spec.name;
   subject.description.version = spec.version.empty() ? "unknown" : spec.version;
   if (spec.is_reference()) {
@@ -34,9 +34,11 @@ Subject describe(const ConverterSpec& spec, const ClientLimits& limits) {
   if (!spec.unavailable.empty() || spec.is_reference()) {
     return subject;
   }
-  core::Result<converters::Description> description = start_client(spec, limits)->describe();
+  std::unique_ptr<protocol::Client> client = start_client(spec, limits);
+  core::Result<converters::Description> description = client->describe();
   if (description) {
     subject.description = *std::move(description);
+    subject.client = std::move(client);
   } else {
     subject.broken = description.error().message;
   }

@@ -16,7 +16,8 @@ struct Subject {
   ConverterSpec spec;
   std::shared_ptr<converters::Converter> executor;  ///< of a ready artifact, instead of a converter
   converters::Description description;
-  std::string broken;  ///< why it could not be described: every case is a crash with this reason
+  std::string broken;                        ///< why it could not be described: every case is a crash with this reason
+  std::unique_ptr<protocol::Client> client;  ///< the process that described itself, to be asked further
 
   /// Stored cases are the reference's, all others are not.
   [[nodiscard]] bool runs(const corpus::Case& test_case) const;

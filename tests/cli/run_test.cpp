@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "harness/core/files.hpp"
 #include "harness/core/process.hpp"
 #include "results/store.hpp"
 #include "tests/cli/home.hpp"
@@ -92,6 +93,16 @@ TEST_F(Run, GoesOnAfterACrash) {
         "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nread line\nkill -KILL $$\n");
   const Call call = run({"run", "--converter-cmd", "sh " + path("once.sh").string(), "--json"});
   EXPECT_EQ(call.json()["verdicts"]["crash"], 2) << call.out << call.err;
+}
+
+TEST_F(Run, AsksTheProcessThatDescribedItself) {
+  write("counts.sh",
+        "echo started >> " + path("starts").string() +
+            "\nread line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nid=2\n"
+            "while read line; do echo '{\"id\":'$id',\"status\":\"refused\",\"reason\":\"no\"}'; id=$((id+1)); done\n");
+  const Call call = run({"run", "--converter-cmd", "sh " + path("counts.sh").string(), "--jobs", "1", "--json"});
+  EXPECT_EQ(call.json()["verdicts"]["refused"], 2) << call.out << call.err;
+  EXPECT_EQ(core::read_file(path("starts")).value(), "started\n");
 }
 
 TEST_F(Run, KeepsEveryVerdictInTheDatabase) {
