@@ -6,6 +6,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/corpus/write_case.hpp"
 
 namespace assay::cli {
 namespace {
@@ -25,11 +26,7 @@ std::string list_json(const Selection& selection) {
     entry["family"] = test_case.family;
     entry["title"] = test_case.title;
     entry["tags"] = test_case.tags;
-    entry["origin"] = nlohmann::ordered_json::array();
-    for (const corpus::Origin& origin : test_case.origins) {
-      entry["origin"].push_back(
-          {{"url", origin.url}, {"reported_against", origin.reported_against}, {"defect", origin.defect}});
-    }
+    entry["origin"] = corpus::origins_json(test_case);
     entry["kills"] = test_case.kills;
     json["cases"].push_back(std::move(entry));
   }

@@ -184,8 +184,9 @@ void read_words(const Fields& fields, Case& out) {
   out.title = fields.string("title");
   if (out.title.empty()) fields.complain("title", "is missing: it says why the case exists");
   for (const Fields& origin : fields.objects("origin")) {
-    origin.allow({"url", "reported_against", "defect"});
+    origin.allow({"url", "reported_against", "defect", "upstream"});
     out.origins.push_back({origin.string("url"), origin.string("reported_against"), origin.string("defect")});
+    if (origin.has("upstream")) out.origins.back().upstream = origin.strings("upstream");
   }
   out.tags = fields.strings("tags");
 }

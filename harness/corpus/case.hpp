@@ -19,6 +19,8 @@ struct Origin {
   std::string url;
   std::string reported_against;
   std::string defect;
+  /// Public threads about it at its makers', where it was searched for: empty, where none was found.
+  std::optional<std::vector<std::string>> upstream{};
 };
 
 /// How one graph input is generated.

@@ -94,12 +94,18 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+ordered_json origins_json(const Case& test_case) {
+  ordered_json list = ordered_json::array();
+  for (const Origin& origin : test_case.origins) {
+    list.push_back({{"url", origin.url}, {"reported_against", origin.reported_against}, {"defect", origin.defect}});
+    put(list.back(), "upstream", origin.upstream);
+  }
+  return list;
+}
+
 ordered_json case_json(const Case& test_case) {
   ordered_json json{{"family", test_case.family}, {"title", test_case.title}};
-  for (const Origin& origin : test_case.origins) {
-    json["origin"].push_back(
-        {{"url", origin.url}, {"reported_against", origin.reported_against}, {"defect", origin.defect}});
-  }
+  if (!test_case.origins.empty()) json["origin"] = origins_json(test_case);
   put_list(json, "tags", test_case.tags);
   if (test_case.seed != Case{}.seed) json["seed"] = test_case.seed;
   for (const auto& [name, spec] : test_case.inputs) json["inputs"][name] = input_json(spec);

@@ -12,6 +12,9 @@ namespace assay::corpus {
 /// "stored_data".
 [[nodiscard]] nlohmann::ordered_json case_json(const Case& test_case);
 
+/// Its key "origin".
+[[nodiscard]] nlohmann::ordered_json origins_json(const Case& test_case);
+
 /// `text` as a family file has to write it: a dollar sign there begins a name.
 [[nodiscard]] std::string escaped(const std::string& text);
 

@@ -56,8 +56,8 @@ struct EffectiveModel {
 using FoldsNormalization = std::function<std::optional<bool>(const model::Node& normalization)>;
 
 /// `artifact` may be null: then `folds`, where it is given, says what the policy states and what is asked for. That a
-/// policy folds is a statement about Conv: which other operators a converter folds into differs too much to be taken for
-/// stated.
+/// policy folds is a statement about Conv: which other operators a converter folds into differs too much to be taken
+/// for stated.
 [[nodiscard]] EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
                                              const FoldsNormalization& folds = nullptr);
 

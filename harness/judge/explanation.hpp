@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/core/quant_params.hpp"
-#include "harness/core/quant_params.hpp"
 #include "harness/judge/verdict.hpp"
 
 namespace assay::judge {

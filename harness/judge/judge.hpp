@@ -42,8 +42,8 @@ struct Evidence {
   /// False where ranges come from a table that doesn't say how: they are then held to what any method may give
   /// (options.method is mse, the widest).
   bool method_stated = true;
-  /// Entropy's histogram is known to divide the first batch's largest magnitude into 2048 bins that double in width until
-  /// every batch fits, and the range to be the middle of one (TensorRT's entropy-2).
+  /// Entropy's histogram is known to divide the first batch's largest magnitude into 2048 bins that double in width
+  /// until every batch fits, and the range to be the middle of one (TensorRT's entropy-2).
   bool first_batch_bins = false;
   std::string artifact_error;           ///< why a qdq artifact can't be read: `fail` at stage artifact
   std::filesystem::path output_folder;  ///< given to the conversion; after a refusal or error nothing may lie in it

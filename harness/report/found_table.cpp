@@ -42,6 +42,16 @@ std::string red_in(const std::set<std::string>& names, std::span<const corpus::S
   return core::join(cells, ", ");
 }
 
+/// "reported" with the threads, "none found", or nothing where nobody searched.
+std::string upstream_text(const corpus::Origin& origin) {
+  if (!origin.upstream) return "";
+  std::vector<std::string> links;
+  for (const std::string& url : *origin.upstream) {
+    links.push_back(fmt::format("[{}]({})", url.substr(url.rfind('/') + 1), url));
+  }
+  return links.empty() ? "none found" : core::join(links, ", ");
+}
+
 }  // namespace
 
 std::string found_table(std::span<const corpus::Case> cases, std::span<const corpus::Suite> suites) {
@@ -50,15 +60,17 @@ std::string found_table(std::span<const corpus::Case> cases, std::span<const cor
     families[each.family].names.insert(each.name);
     families[each.family].origins = each.origins;
   }
-  std::string table = row_text({"case", "found in", "what it does", "red today"}) + "| --- | --- | --- | --- |\n";
+  std::string table =
+      row_text({"case", "found in", "what it does", "reported", "red today"}) + "| --- | --- | --- | --- | --- |\n";
   for (const auto& [family, found] : families) {
-    std::vector<std::string> against, defects;
+    std::vector<std::string> against, defects, upstream;
     for (const corpus::Origin& origin : found.origins) {
       against.push_back(escaped(origin.reported_against));
       defects.push_back(escaped(origin.defect));
+      upstream.push_back(upstream_text(origin));
     }
     table += row_text({fmt::format("`{}`", family), core::join(against, "; "), core::join(defects, "; "),
-                       red_in(found.names, suites)});
+                       core::join(upstream, "; "), red_in(found.names, suites)});
   }
   return table;
 }

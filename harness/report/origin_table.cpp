@@ -54,8 +54,8 @@ std::string origin_table(std::span<const corpus::Case> cases, const ByConverter&
       }
       if (!red.empty()) still.push_back(fmt::format("{} ({}/{})", converter, red.size(), report.cases.size()));
     }
-    table += row_text({url, escaped(report.against), listed(report.families), listed(report.faults),
-                       core::join(still, ", ")});
+    table += row_text(
+        {url, escaped(report.against), listed(report.families), listed(report.faults), core::join(still, ", ")});
   }
   return table;
 }

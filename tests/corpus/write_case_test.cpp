@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kGraph = R"("graph": "agraph (float[2,3] a, float[2,3] b) => (float[2,3] y) { y = Add(a, b) }")";
 constexpr const char* kRest = R"json(
   "family": "all", "title": "costs $$5",
-  "origin": [{ "url": "https://example.org/1", "reported_against": "X 1", "defect": "$$ and more" }],
+  "origin": [{ "url": "https://example.org/1", "reported_against": "X 1", "defect": "$$ and more",
+               "upstream": ["https://example.org/2"] }],
   "tags": ["one", "two"], "seed": 5,
   "inputs": { "a": { "data": ["typical", "ties"], "range": [-3, 0.1], "spread": 4, "outlier": 20 },
               "b": { "kind": "uniform", "range": [0, 1] } },
@@ -41,6 +42,7 @@ TEST(WriteCase, ReadsBackWithEveryKey) {
   EXPECT_EQ(case_json(copy), case_json(original));
   EXPECT_EQ(copy.title, "costs $5");
   EXPECT_EQ(copy.expect.refused_reason, "no .*$");
+  EXPECT_EQ(copy.origins.at(0).upstream.value(), std::vector<std::string>{"https://example.org/2"});
   ASSERT_EQ(copy.steps.size(), 2U);
   EXPECT_EQ(copy.steps[1].feed.batches, 2);
   EXPECT_EQ(copy.steps[1].feed.cache, "stale");

@@ -21,15 +21,16 @@ corpus::ExpectedFailure red(const std::string& pattern, const std::string& conve
 }
 
 TEST(FoundTable, NamesWhoIsRedAndInWhichVersions) {
-  const corpus::Origin lost{"https://u", "Tool 1.2", "the bias | is lost"};
-  const std::vector<corpus::Case> cases{made_case("lost/k=1", lost), made_case("lost/k=2", lost),
-                                        made_case("mended", {"https://u", "Tool 1.0", "it dies"})};
+  const corpus::Origin lost{"https://u", "Tool 1.2", "the bias | is lost", std::vector<std::string>{}};
+  const std::vector<corpus::Case> cases{
+      made_case("lost/k=1", lost), made_case("lost/k=2", lost),
+      made_case("mended", {"https://u", "Tool 1.0", "it dies", std::vector<std::string>{"https://h/issues/7"}})};
   corpus::Suite one, two;
   one.expected_failures = {red("lost/*", "tool", ""), red("lost/k=2", "tool", ">=1.2"), red("mended", "tool", "<1.1")};
   two.expected_failures = {red("lost/k=1", "other", ">=2 <3"), red("mended", "embedded+tool", "")};
   const std::string table = found_table(cases, std::vector{one, two});
-  EXPECT_THAT(table, HasSubstr("| `lost` | Tool 1.2 | the bias \\| is lost | other `>=2 <3`, tool |\n"));
-  EXPECT_THAT(table, HasSubstr("| `mended` | Tool 1.0 | it dies | tool `<1.1` |\n"));
+  EXPECT_THAT(table, HasSubstr("| `lost` | Tool 1.2 | the bias \\| is lost | none found | other `>=2 <3`, tool |\n"));
+  EXPECT_THAT(table, HasSubstr("| `mended` | Tool 1.0 | it dies | [7](https://h/issues/7) | tool `<1.1` |\n"));
 }
 
 // Made by `assay report --found --markdown docs/converters/README.md`.
@@ -38,7 +39,11 @@ TEST(FoundTable, OfTheConvertersPageIsUpToDateAndNamesSomebodyForEachCase) {
   ASSERT_TRUE(corpus.ok()) << corpus.error().message;
   std::vector<corpus::Case> cases;
   for (const corpus::Case& each : *corpus) {
-    if (corpus::matches(each, "cases/found/*")) cases.push_back(each);
+    if (!corpus::matches(each, "cases/found/*")) continue;
+    cases.push_back(each);
+    for (const corpus::Origin& origin : each.origins) {
+      EXPECT_TRUE(origin.upstream) << each.name << ": was " << origin.reported_against << "'s defect reported?";
+    }
   }
   std::vector<corpus::Suite> suites;
   for (const std::string& name : corpus::suite_names()) {
