@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -15,10 +14,11 @@
 #include "harness/core/text.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/expected.hpp"
+#include "harness/run/parallel.hpp"
 #include "harness/run/result_row.hpp"
 #include "harness/run/subject.hpp"
 #include "harness/run/table_scales.hpp"
-#include "harness/run/worker.hpp"
+#include "harness/run/workers.hpp"
 
 namespace assay::run {
 namespace {
@@ -145,8 +145,8 @@ Evaluation conform(const std::filesystem::path& folder) {
 }
 
 /// Runs one case with every option set on every converter, as far as it is not recorded yet. All but the judging of
-/// what was converted is done in a turn at `worker`.
-void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects, Worker& worker,
+/// what was converted is done in a turn at a worker.
+void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects, Workers& workers,
               std::size_t planned_verdicts, Recorder& recorder) {
   const corpus::Case& test_case = item.test_case;
   std::unique_ptr<CaseBench> bench;
@@ -160,7 +160,7 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
       if (recorder.has(key)) {
         continue;
       }
-      Turn turn(worker, s, subject, limits(config));
+      Turn turn(workers, s, subject, limits(config));
       if (recorder.failed() || (config.stopped && config.stopped())) {
         continue;
       }
@@ -201,19 +201,16 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
   }
 }
 
-/// One judges what it was answered while the other asks.
+/// Threads for each worker: one judges what it was answered while the other asks.
 constexpr int kThreadsOfAWorker = 2;
 
-/// As many as may be asked at once; the first goes on with the processes that described themselves.
-std::deque<Worker> make_workers(const RunConfig& config, std::vector<Subject>& subjects) {
+/// As many as are to be asked at a time; the first worker goes on with the processes that described themselves.
+std::unique_ptr<Workers> make_workers(const RunConfig& config, std::vector<Subject>& subjects) {
   const std::size_t wanted =
       config.jobs > 0 ? static_cast<std::size_t>(config.jobs) : std::max(1U, std::thread::hardware_concurrency());
-  std::deque<Worker> workers;
-  for (std::size_t i = 0; i < std::min(wanted, config.items.size()); ++i) {
-    workers.emplace_back(subjects.size());
-  }
+  auto workers = std::make_unique<Workers>(std::min(wanted, config.items.size()), subjects.size());
   for (std::size_t index = 0; index < subjects.size(); ++index) {
-    workers.front().adopt(index, std::move(subjects[index].client));
+    workers->adopt(index, std::move(subjects[index].client));
   }
   return workers;
 }
@@ -322,21 +319,10 @@ core::Result<RunReport> run(const RunConfig& original) {
     }
   }
 
-  std::deque<Worker> workers = make_workers(config, subjects);
-  std::atomic<std::size_t> next{0};
-  const auto work = [&](Worker& worker) {
-    for (std::size_t index = next++; index < config.items.size(); index = next++) {
-      run_item(config, config.items[index], subjects, worker, plan.jobs.size(), recorder);
-    }
-  };
-  {
-    std::vector<std::jthread> pool;
-    for (Worker& worker : workers) {
-      for (int thread = 0; thread < kThreadsOfAWorker; ++thread) {
-        pool.emplace_back([&] { work(worker); });
-      }
-    }
-  }
+  const std::unique_ptr<Workers> workers = make_workers(config, subjects);
+  for_each_index(config.items.size(), kThreadsOfAWorker * static_cast<int>(workers->count()), [&](std::size_t index) {
+    run_item(config, config.items[index], subjects, *workers, plan.jobs.size(), recorder);
+  });
   if (recorder.failed()) {
     return recorder.error();
   }

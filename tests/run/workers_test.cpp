@@ -1,4 +1,4 @@
-#include "harness/run/worker.hpp"
+#include "harness/run/workers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,19 +47,19 @@ class Noting final : public protocol::Client {
   std::atomic<bool> busy_{false};
 };
 
-class SharedWorker : public testing::Test {
+class SharedWorkers : public testing::Test {
  protected:
-  SharedWorker() : worker_(1) { worker_.adopt(0, std::make_unique<Noting>(asked_)); }
-  [[nodiscard]] Turn turn() { return Turn(worker_, 0, subject_, {}); }
+  SharedWorkers() : workers_(1, 1) { workers_.adopt(0, std::make_unique<Noting>(asked_)); }
+  [[nodiscard]] Turn turn() { return Turn(workers_, 0, subject_, {}); }
   static void convert(Turn& turn, const std::string& model) { (void)turn.convert({model, {}, {}, {}}); }
   static void execute(Turn& turn, const std::string& model) { (void)turn.execute({model, {}, {}}); }
 
   std::vector<std::string> asked_;
   Subject subject_;
-  Worker worker_;
+  Workers workers_;
 };
 
-TEST_F(SharedWorker, KeepsTheRequestsOfATurnTogether) {
+TEST_F(SharedWorkers, KeepsTheRequestsOfATurnTogether) {
   const auto work = [this](const std::string& name) {
     for (int i = 0; i < 20; ++i) {
       Turn mine = turn();
@@ -83,7 +83,7 @@ TEST_F(SharedWorker, KeepsTheRequestsOfATurnTogether) {
   EXPECT_GT(changes, 2U) << "the two did not take turns";
 }
 
-TEST_F(SharedWorker, AsksAgainInAnotherTurn) {
+TEST_F(SharedWorkers, AsksAgainInAnotherTurn) {
   Turn first = turn();
   convert(first, "a");
   first.pass_on();
@@ -97,7 +97,7 @@ TEST_F(SharedWorker, AsksAgainInAnotherTurn) {
   EXPECT_THAT(asked_, ElementsAre("convert a", "convert b", "execute a"));
 }
 
-TEST_F(SharedWorker, TellsTheTriesOfItsOwnRequests) {
+TEST_F(SharedWorkers, TellsTheTriesOfItsOwnRequests) {
   Turn first = turn();
   convert(first, "a");
   first.pass_on();
@@ -107,6 +107,23 @@ TEST_F(SharedWorker, TellsTheTriesOfItsOwnRequests) {
   ASSERT_EQ(first.attempts().size(), 1U);
   EXPECT_EQ(first.attempts().front().reason, "a");
   EXPECT_EQ(second.attempts().front().reason, "b");
+}
+
+TEST(Workers, AnyFreeOneIsTakenAndAskedAgain) {
+  std::vector<std::string> first;
+  const Subject subject;
+  Workers workers(2, 1);
+  workers.adopt(0, std::make_unique<Noting>(first));
+  Turn a(workers, 0, subject, {});
+  (void)a.convert({"a", {}, {}, {}});
+  auto b = std::make_unique<Turn>(workers, 0, subject, ClientLimits());  // the second worker: nobody waits
+  a.pass_on();
+  Turn c(workers, 0, subject, {});  // the first again
+  (void)c.convert({"c", {}, {}, {}});
+  b.reset();
+  c.pass_on();
+  (void)a.execute({"a", {}, {}});
+  EXPECT_THAT(first, ElementsAre("convert a", "convert c", "execute a"));
 }
 
 }  // namespace
