@@ -71,6 +71,23 @@ class ActivationAudit {
     return found != given_.end() && std::ranges::find(found->second, params) != found->second.end();
   }
 
+  /// Codes that a constant was given and that were only moved since, as by a Gather from a table of weights: they keep
+  /// the constant's type.
+  bool are_moved_from_a_constant(const std::string& tensor, const QuantParams& params) const {
+    if (context_.artifact == nullptr) return false;
+    const model::Graph& graph = context_.evidence.model->graph;
+    const model::Wiring wiring(graph);
+    std::string moved = tensor;
+    while (const auto producer = wiring.producer(moved)) {
+      const ArtifactNode* node = context_.artifact->find_original(*producer);
+      if (node == nullptr || node->inputs.empty() || !only_moves(graph.nodes[*producer])) return false;
+      const Operand& source = node->inputs.front();
+      if (source.constant_codes != nullptr) return source.params == params;
+      moved = graph.nodes[*producer].input(0);
+    }
+    return false;
+  }
+
   void check(const std::string& tensor, const QuantParams& params, bool constant) {
     const Evidence& evidence = context_.evidence;
     if (!given_.empty()) {
@@ -92,7 +109,8 @@ class ActivationAudit {
     }
     const bool by_range = evidence.converter.policy.unsigned_codes != "asked";  // the zero_point shows which fits
     const bool type_fits = params.type == evidence.options.activation || by_range || constant || !given_.empty() ||
-                           (params.type != core::DType::int8 && params.type != core::DType::uint8);
+                           (params.type != core::DType::int8 && params.type != core::DType::uint8) ||
+                           are_moved_from_a_constant(tensor, params);
     if (!type_fits) {
       add(Facet::dtype, tensor, 0,
           fmt::format("activation \"{}\": expected codes of type {}, actual {}", tensor,

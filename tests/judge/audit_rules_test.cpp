@@ -92,6 +92,26 @@ struct PoolCase : GemmCase {
   }
 };
 
+TEST(AuditActivations, WhatIsGatheredFromATableKeepsTheTablesType) {
+  GemmCase table;
+  table.original_text = "g (int64[2] i) => (float[2,2] e) { e = Gather(t, i) }";
+  table.weights = {{"t", reals({3, 2}, {1.27, -0.5, 0.25, 1, 0, -1})}};
+  table.batches = {{{"i", codes(DType::int64, {2}, {2, 0})}}};
+  table.artifact_text =
+      "a (int64[2] i) => (float[2,2] e) { td = DequantizeLinear(tq, ts, tz) h = Gather(td, i)"
+      " eq = QuantizeLinear(h, es, tz) e = DequantizeLinear(eq, es, tz) }";
+  const Tensor scale = Tensor::scalar(DType::float32, float32(0.01));
+  table.constants = {{"tq", codes(DType::int8, {3, 2}, {127, -50, 25, 100, 0, -100})},
+                     {"ts", scale},
+                     {"tz", codes(DType::int8, {}, {0})},
+                     {"es", scale}};
+  table.evidence.options.activation = DType::uint8;
+  table.evidence.options.symmetric = true;
+  EXPECT_THAT(table.faults(), IsEmpty());
+  table.set_scalar("es", 0.0101);
+  EXPECT_THAT(table.faults(), ::testing::Contains("dtype e")) << "codes of its own";
+}
+
 TEST(AuditPolicy, AStatedSharingMustBeKept) {
   PoolCase pool;
   EXPECT_THAT(pool.faults(), IsEmpty()) << "unstated, it may requantize";
