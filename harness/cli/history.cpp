@@ -41,7 +41,7 @@ std::string row_text(const results::Store::HistoryRow& row) {
     text += fmt::format("  {:.2f} dB", *row.result.sqnr_db);
   }
   if (row.result.margin) {
-    text += fmt::format("  margin {:.3f}", *row.result.margin);
+    text += fmt::format("  margin {:.3g}", *row.result.margin);
   }
   return text;
 }

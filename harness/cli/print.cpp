@@ -68,7 +68,7 @@ std::string verdict_line(const results::ResultRow& row) {
     line += fmt::format("  {:.1f} dB", *row.sqnr_db);
   }
   if (row.margin) {
-    line += fmt::format("  margin {:.2f}", *row.margin);
+    line += fmt::format("  margin {:.3g}", *row.margin);
   }
   return line;
 }
