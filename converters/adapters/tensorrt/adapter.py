@@ -106,7 +106,7 @@ class TensorRt:
         file = Path(output, "calibration.cache")
         file.write_bytes(cache)
         own = tensor_scales(original, lambda name: name)  # of the quantizers that the model has itself
-        entries = own or cache_entries(read_cache(cache.decode())[1], original)
+        entries = own or cache_entries(read_cache(cache.decode())[1], original, information)
         precision = node_precision(original, types, information, (*OPERATORS, *MOVING))
         return {"artifact": artifact, "cache": file,
                 "precision": [{**entry, "node": names.old(entry["node"])} for entry in precision],
