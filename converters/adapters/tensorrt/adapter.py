@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors  # first: Polygraphy prints
-from cuda_device import missing_gpu  # before Polygraphy
+from cuda_device import context_stands, missing_gpu  # before Polygraphy
 import numpy
 import onnx
 import tensorrt
@@ -78,6 +78,9 @@ class TensorRt:
             },
             "policy": POLICY,
         }
+
+    def usable(self):
+        return bool(self._missing) or context_stands()
 
     def convert(self, model, calibration, options, output):
         self._demand_gpu()
