@@ -37,10 +37,11 @@ def speaks_of(entry, version):
 
 
 def verdicts(suite, results):
+    """Of the runs whose selection begins with the suite's first word: the suite, a shard or another choice of its cases."""
     with tempfile.NamedTemporaryFile(suffix=".db") as file:
         file.write(gzip.decompress(Path(results).read_bytes()))
         file.flush()
-        return sqlite3.connect(file.name).execute(ASK, (Path(suite).stem + "%",)).fetchall()
+        return sqlite3.connect(file.name).execute(ASK, (Path(suite).stem.split("_")[0] + "%",)).fetchall()
 
 
 def check(entries, rows, history, used):

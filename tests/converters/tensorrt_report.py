@@ -65,6 +65,23 @@ class Cache(unittest.TestCase):
         self.assertEqual([(entry["name"], entry["scale"], entry["axis"]) for entry in entries],
                          [("x", [0.5], None), ("c", [0.25], None)])
 
+    def test_a_tensor_by_a_name_of_tensorrt_s_is_what_its_layer_computes(self):
+        # As 8.6.1 wrote it down on an H200: cache and layers call the Softmax's output by no name of the model.
+        softmax = model([node("s", "MatMul", ["x", "w1"], ["s"]), node("p", "Softmax", ["s"], ["p"]),
+                         node("y", "MatMul", ["p", "w2"], ["y"])], initializers=("w1", "w2"))
+        real = [("(Unnamed Layer* 2) [Softmax]_output", "Row major linear FP32")]
+        information = json.dumps({"Layers": ["Reformat", layer("p", "CaskSoftMaxV2", [("s", "Row major linear FP32")], real, nodes=["p"]),
+                                             layer("reshape_before_y", "NoOp", real, [("t", "Row major linear FP32")], nodes=["y"])]})
+        cache = {"s": 0.25, "(Unnamed Layer* 2) [Softmax]_output": 0.5, "(Unnamed Layer* 4) [Constant]_output": 2.0}
+        self.assertEqual({entry["name"]: entry["scale"] for entry in cache_entries(cache, softmax, information)},
+                         {"s": [0.25], "p": [0.5]})
+        self.assertEqual({entry["name"]: entry["scale"] for entry in cache_entries({**cache, "p": 1.0}, softmax, information)},
+                         {"s": [0.25], "p": [1.0]})
+
+    def test_a_concat_s_scale_is_not_that_of_what_is_written_into_it(self):
+        information = json.dumps({"Layers": [layer("ca", "CaskConvolution", [("x", "Int8")], [("c", "Int8")], nodes=["ca"])]})
+        self.assertEqual([entry["name"] for entry in cache_entries({"x": 0.5, "c": 0.25}, CONCAT_RANGES, information)], ["x", "c"])
+
 
 class Layers(unittest.TestCase):
     def nodes_of(self, case, route, names):
@@ -136,6 +153,16 @@ class Precision(unittest.TestCase):
         types = {name: FLOAT for name in ("x", "x2", "y")}
         self.assertEqual(node_precision(inputs, types, information, ON_CODES), [{"node": "cat", "op": "Concat", "got": "fp32"}])
 
+    def test_what_is_set_around_a_product_of_a_symbolic_length_is_no_part_of_it(self):
+        # As 10.6.0 wrote it down on an H200: the last product's values are put back into shape by a Shuffle.
+        product = model([node("y", "MatMul", ["x", "w"], ["y"])], initializers=("w",))
+        information = json.dumps({"Layers": [
+            layer("reshape_before_y", "NoOp", [("x", "Float")], [("reshape_before_y", "Float")], nodes=["y"]),
+            layer("y", "CaskConvolution", [("q", "Int8")], [("y_conv_out", "Float")], "Int8", nodes=["y"]),
+            layer("reshape_after_y", "Shuffle", [("y_conv_out", "Float")], [("y", "Float")], nodes=["y"])]})
+        self.assertEqual(node_precision(product, {"y": FLOAT}, information, ON_CODES + ("MatMul",)),
+                         [{"node": "y", "op": "MatMul", "got": "int8"}])
+
     def test_a_function_of_codes_that_has_no_int8_form_is_float(self):
         functions = model([node("s", "Sin", ["x"], ["y"]), node("r", "Relu", ["x"], ["z"])])
         information = json.dumps({"Layers": [layer(name, "PointWiseV2", [("x", "Row major Int8 format")], [(out, "Row major linear FP32")])
@@ -180,6 +207,12 @@ class Errors(unittest.TestCase):
             found = blamed_node(RUNS[run]["err"], graph)
             self.assertIsNotNone(found, run)
             self.assertEqual(found.name, name, run)
+
+    def test_a_node_that_myelin_would_have_to_compute_is_blamed(self):
+        norm = model([node("n", "InstanceNormalization", ["x", "s", "b"], ["y"])], initializers=("s", "b"))
+        message = ("IBuilder::buildSerializedNetwork: Error Code 9: Internal Error (n requires foreign node optimizations incompatible "
+                   "with int8 precision constraints. kOBEY_PRECISION_CONSTRAINTS was set, so treating as error.)")  # 10.6.0
+        self.assertEqual(blamed_node([message], norm).name, "n")
 
     def test_nobody_is_blamed_where_no_node_is_named(self):
         for run in (("concat_const", "no_calibrator"), ("concat_ranges", "fp16concat_nofp16flag"),

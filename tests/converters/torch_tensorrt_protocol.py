@@ -7,6 +7,7 @@ What is fed and asked, which twins are believed, what comes back; nothing of wha
 """
 
 import json
+import os
 import shutil
 import struct
 import sys
@@ -141,6 +142,20 @@ class Protocol(unittest.TestCase):
         self.assertIn("Building failed", reply["reason"])
         self.assertTrue(reply["reason"].endswith("2: no tactic"), reply["reason"])
         self.assertEqual(list(self.output.iterdir()), [])
+
+    def test_a_context_that_ended_is_no_other_case_s_error(self):
+        def folder():
+            return os.readlink(f"/proc/{self.adapter.process.pid}/cwd")
+        self.convert()
+        first = folder()
+        self.convert("Exp")
+        self.assertEqual(folder(), first)  # refused: nothing to start anew for
+        self.assertEqual(self.convert("Sin")["status"], "error")
+        made = self.convert()
+        self.assertEqual(made["status"], "ok", made)
+        self.assertNotEqual(folder(), first)
+        self.assertFalse(Path(first).exists())
+        self.assertEqual(self.execute(made["artifact"], a=filled(1), b=filled(0))[0]["status"], "ok")
 
     def test_a_batch_without_an_input_leaves_the_others_their_positions(self):
         for batch in ("0000", "0001"):

@@ -25,6 +25,7 @@ from install import describe
 from layers import Failed, say
 from libraries import is_elf, loader_of, system_libraries
 from parts import write_parts
+from unpacker import make_unpacker
 
 # Of the standard library: what serves development and windows alone.
 NOT_OF_STANDARD_LIBRARY = {"test", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages", "dist-packages"}
@@ -279,9 +280,10 @@ def main():
         (scratch / "stage").mkdir()
         stage = Stage(scratch / "stage")
         make(plan, stage)
-        say(f"compressing {stage.bytes / 1e6:.0f} MB …")
+        unpacker = make_unpacker(scratch, plan["part_bytes"])
+        say(f"compressing {stage.bytes / 1e6:.0f} MB with {'zstd' if unpacker else 'xz'} …")
         parts = write_parts(stage.root, scratch / "parts", ORDER, plan["part_bytes"], plan["level"], HERE / "run.sh",
-                            stage.bytes)
+                            stage.bytes, unpacker)
         if folder.is_dir():
             folder.rmdir()
         (scratch / "parts").rename(folder)

@@ -14,10 +14,10 @@ BLOCK_BYTES = 1 << 20
 
 
 class Parts:
-    """A file to write to: its bytes go to part-01, part-02 … of at most `part_bytes` each."""
+    """A file to write to: its bytes go to part-01, part-02 … of at most `part_bytes` each, the first of `taken` less."""
 
-    def __init__(self, folder, part_bytes):
-        self.folder, self.part_bytes = folder, part_bytes
+    def __init__(self, folder, part_bytes, taken=0):
+        self.folder, self.part_bytes, self.taken = folder, part_bytes, taken
         self.parts = []  # [file, bytes, sha256]
         self.stream = None
 
@@ -27,12 +27,13 @@ class Parts:
             if self.stream is None:
                 self.begin()
             file, written, digest = self.parts[-1]
-            room = self.part_bytes - written if self.part_bytes else len(data)
+            most = self.part_bytes - (self.taken if len(self.parts) == 1 else 0)
+            room = most - written if self.part_bytes else len(data)
             piece, data = data[:room], data[room:]
             self.stream.write(piece)
             digest.update(piece)
             self.parts[-1][1] += len(piece)
-            if self.part_bytes and self.parts[-1][1] == self.part_bytes:
+            if self.part_bytes and self.parts[-1][1] == most:
                 self.end()
 
     def begin(self):
@@ -71,38 +72,44 @@ def write_archive(stream, folder, first):
             archive.add(folder / path, path, recursive=False, filter=plain)
 
 
-def compress(folder, first, parts, level):
-    """Writes the folder as tar.xz. xz's blocks begin anew, so that what stands in front of a change stays the same."""
-    if not shutil.which("xz"):
+def compress(folder, first, parts, level, with_zstd):
+    """Writes the folder as tar.zst or tar.xz. Blocks begin anew, so that what stands in front of a change stays the same."""
+    if with_zstd:
+        command = ["zstd", "--compress", "--stdout", "--quiet", "--threads=0", f"-{max(level, 1)}"]
+    elif shutil.which("xz"):
+        command = ["xz", "--compress", "--stdout", "--threads=0", f"-{level}"]
+    else:
         with lzma.open(parts, "wb", preset=level) as stream:
             write_archive(stream, folder, first)
         return
-    command = ["xz", "--compress", "--stdout", "--threads=0", f"-{level}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as xz:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         def take():
-            while block := xz.stdout.read(BLOCK_BYTES):
+            while block := process.stdout.read(BLOCK_BYTES):
                 parts.write(block)
         taker = threading.Thread(target=take)
         taker.start()
-        write_archive(xz.stdin, folder, first)
-        xz.stdin.close()
+        write_archive(process.stdin, folder, first)
+        process.stdin.close()
         taker.join()
-    if xz.returncode != 0:
-        raise OSError(f"xz ended with exit status {xz.returncode}")
+    if process.returncode != 0:
+        raise OSError(f"{command[0]} ended with exit status {process.returncode}")
 
 
-def write_parts(source, folder, first, part_bytes, level, script, unpacked_bytes):
+def write_parts(source, folder, first, part_bytes, level, script, unpacked_bytes, unpacker=None):
     """Makes folder/part-01, part-02 …, each with its part, the script run.sh and the manifest of all parts.
 
-    part_bytes: the most that a part's folder holds, 0 for one part. Returns [(name, bytes of its part)].
+    part_bytes: the most that a part's folder holds, 0 for one part. unpacker: a file to unpack zstd with (unpacker.py),
+    which goes beside the first part; where there is none, xz compresses. Returns [(name, bytes of its part)].
     """
     folder.mkdir()
-    parts = Parts(folder, part_bytes and part_bytes - BESIDE_BYTES)
-    compress(source, first, parts, level)
+    taken = unpacker.stat().st_size if unpacker else 0
+    parts = Parts(folder, part_bytes and part_bytes - BESIDE_BYTES, taken)
+    compress(source, first, parts, level, unpacker is not None)
     parts.end()
     width = max(2, len(str(len(parts.parts))))
     names = [f"part-{number:0{width}d}" for number in range(1, len(parts.parts) + 1)]
     lines = [f"{name} {digest.hexdigest()} {size}" for name, (_, size, digest) in zip(names, parts.parts)]
+    lines += [f"{unpacker.name} {hashlib.sha256(unpacker.read_bytes()).hexdigest()} {taken}"] if unpacker else []
     whole = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     manifest = "\n".join(["assay-pack 1", f"pack {whole}", f"unpacked {unpacked_bytes}", *lines, ""])
     if part_bytes and len(manifest) + script.stat().st_size > BESIDE_BYTES:
@@ -113,4 +120,6 @@ def write_parts(source, folder, first, part_bytes, level, script, unpacked_bytes
         file.rename(home / f"{name}.bin")
         shutil.copy(script, home / "run.sh")
         (home / "manifest").write_text(manifest)
+    if unpacker:
+        shutil.copy(unpacker, folder / names[0] / unpacker.name)
     return [(name, size) for name, (_, size, _) in zip(names, parts.parts)]

@@ -49,11 +49,11 @@ sum() { sha256sum "$1" | cut -d ' ' -f 1; }
 assemble() {
   missing='' damaged='' all=''
   while read -r name expected rest; do
-    case $name in part-*) ;; *) continue ;; esac
-    all="$all $name"
+    case $name in part-*) all="$all $name" ;; unzstd.tar) ;; *) continue ;; esac
     [ ! -f "$folder/parts/$name" ] || continue
     arrived=''
-    for candidate in "$here/$name.bin" "$here/../$name/$name.bin" "$here/$name/$name.bin"; do
+    for candidate in "$here/$name.bin" "$here/../$name/$name.bin" "$here/$name/$name.bin" \
+      "$here/$name" "$here"/../part-*/"$name" "$here"/part-*/"$name"; do
       if [ -f "$candidate" ]; then arrived=$candidate; break; fi
     done
     if [ -z "$arrived" ]; then
@@ -75,8 +75,13 @@ assemble() {
   [ -z "$missing" ] || stop "$missing_status" "still missing:$missing"
 }
 
+# A pack that came with unzstd.tar is compressed by zstd, which that holds, else by xz.
 uncompress() {
-  if command -v xz >/dev/null 2>&1; then
+  if [ -f "$folder/parts/unzstd.tar" ]; then
+    if command -v zstd >/dev/null 2>&1; then zstd -dcq; return; fi
+    mkdir -p "$folder/.unzstd" && tar -xf "$folder/parts/unzstd.tar" -C "$folder/.unzstd" || return 1
+    "$folder"/.unzstd/ld-linux* --library-path "$folder/.unzstd" "$folder/.unzstd/zstd" -dcq
+  elif command -v xz >/dev/null 2>&1; then
     if xz -T0 --version >/dev/null 2>&1; then xz -dc -T0; else xz -dc; fi
   elif command -v python3 >/dev/null 2>&1; then
     python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer, 1 << 20)'
@@ -94,7 +99,7 @@ if [ ! -d "$folder/pack" ]; then
   (cd "$folder/parts" && cat $all) | uncompress | tar -xf - -C "$folder/.pack" &&
     [ -f "$folder/.pack/run.words" ] || stop "$broken_status" "the parts can't be unpacked in $folder"
   mv "$folder/.pack" "$folder/pack" || exit "$broken_status"
-  rm -rf "$folder/parts"
+  rm -rf "$folder/parts" "$folder/.unzstd"
   say "the pack is whole: $folder/pack"
 fi
 [ "$run" = yes ] || exit 0

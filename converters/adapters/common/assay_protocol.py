@@ -9,7 +9,9 @@ An adapter is an object with three methods, handed to `serve`:
 One whose `supports` says "trace" also takes execute(artifact, inputs, output, trace), writes the codes inside the
 artifact as trace_0.pb … into the folder `trace` and returns their tensors' names.
 
-Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message.
+Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message. An
+object that has usable() -> bool as well is asked it after such an answer: where it says no, the program starts anew, so
+that what ended a GPU's context, say, is no other case's error.
 Whatever is printed goes to standard error: standard output belongs to the protocol. Import this module before the
 converter's own, since some print while they are imported.
 """
@@ -148,15 +150,30 @@ def _respond(adapter, line):
     return {"id": request.get("id", 0) if isinstance(request, dict) else 0, **reply}
 
 
+def _start_anew():
+    """This program again in this process, with what it has read and answered by handed on."""
+    os.dup2(_LINES.fileno(), 0)
+    os.dup2(_ANSWERS.fileno(), 1)
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
 def serve(adapter):
     """Answers requests until quit or the end of input."""
+    home, usable = os.getcwd(), getattr(adapter, "usable", lambda: True)
+    anew = False
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # several libraries drop files where they stand; requests name full paths
         for line in _LINES:
             reply = _respond(adapter, line)
             if reply is None:
                 break
+            anew = reply["status"] == "error" and not usable()
             rest = memoryview(json.dumps(_plain(reply), allow_nan=False).encode() + b"\n")
             while rest:
                 rest = rest[_ANSWERS.write(rest):]
+            if anew:
+                break
         os.chdir("/")
+    if anew:
+        os.chdir(home)
+        _start_anew()

@@ -29,6 +29,11 @@ def missing_gpu():
     return "" if count.value > 0 else "no NVIDIA GPU"
 
 
+def context_stands():
+    """False once a kernel's fault has ended this process's context: whatever it asks of CUDA from then on fails alike."""
+    return _runtime().cudaDeviceSynchronize() == 0
+
+
 def compute_capability():
     """(major, minor) of the first GPU."""
     runtime, found = _runtime(), []

@@ -6,12 +6,15 @@ import struct
 
 # Layers that only move or convert values; their names are made of those of tensors and of other layers.
 MOVES = ("Reformat", "NoOp", "Constant", "ShapeHostToDevice", "DeviceToShapeHost", "Signal", "Wait")
+# What TensorRT sets around a MatMul or Gemm that it makes a convolution of; of a symbolic length 10.6 calls it a Shuffle.
+AROUND = re.compile(r"reshape_(before|after)_")
 METADATA_NODE = re.compile(r"\[ONNX Layer: (.*?)\](?=\[|\x1e|\x1f|$)")
 FLOAT_TYPES = (1, 10, 11)  # onnx.TensorProto.FLOAT, FLOAT16, DOUBLE
 # How the messages name what they are about: the output of a node, a layer, a tensor.
 PARSED = re.compile(r'parsing node number \d+ \[\S+ -> "(.*?)"')
 LAYERS = (re.compile(r"^(?:\[\w\] )?\d+: (.+?): "), re.compile(r"\bLayer (.+?) failed validation"),
-          re.compile(r"implementation for node (.+?)\.(?: |$)"), re.compile(r"\blayer (.+?)[,:;.](?: |$)"))
+          re.compile(r"implementation for node (.+?)\.(?: |$)"), re.compile(r"\blayer (.+?)[,:;.](?: |$)"),
+          re.compile(r"Internal Error \((.+?) requires "))
 TENSORS = (re.compile(r"\bzero-point for tensor (.+?)(?:\. |, |$)"), re.compile(r"\btensor (.+?)[,:;.](?: |$)"))
 
 
@@ -33,11 +36,25 @@ def read_cache(text):
     return header, scales
 
 
-def cache_entries(scales, model):
-    """The protocol's `tensors`: symmetric int8, one scale each, of the model's own tensors."""
+def cache_entries(scales, model, information='{"Layers": []}'):
+    """The protocol's `tensors`: symmetric int8, one scale each, of the model's own tensors. What TensorRT has a name of
+    its own for, "(Unnamed Layer* 5) [Softmax]_output", is told as what `own_names` says that it is."""
     known = {tensor.name for tensor in model.graph.input} | {name for node in model.graph.node for name in node.output}
+    own = own_names(model, information)
+    scales = {**{own[name]: scale for name, scale in scales.items() if name in own and name not in known}, **scales}
     return [{"name": name, "scale": [scale], "zero_point": [0], "type": "int8", "axis": None}
             for name, scale in scales.items() if name in known]
+
+
+def own_names(model, information):
+    """{name of a tensor in the engine inspector's JSON: the output of the one node that the layer behind it computes}."""
+    outputs = {node.name: node.output[0] for node in model.graph.node if len(node.output) == 1}
+    names = {}
+    for layer in json.loads(information)["Layers"]:
+        computed = layer_nodes(layer, outputs) if isinstance(layer, dict) else []
+        if len(computed) == 1:
+            names.update({tensor["Name"]: outputs[computed[0]] for tensor in layer.get("Outputs", [])})
+    return names
 
 
 def _contains(text, name):
@@ -47,7 +64,7 @@ def _contains(text, name):
 
 def layer_nodes(layer, node_names):
     """Names of the ONNX nodes that an engine's layer computes: by its metadata, else by its name."""
-    if layer.get("LayerType") in MOVES:
+    if layer.get("LayerType") in MOVES or (layer.get("LayerType") == "Shuffle" and AROUND.match(layer["Name"])):
         return []
     from_metadata = [name for name in METADATA_NODE.findall(layer.get("Metadata", "")) if name in node_names]
     if from_metadata:

@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors  # first: Polygraphy prints
-from cuda_device import missing_gpu  # before Polygraphy
+from cuda_device import context_stands, missing_gpu  # before Polygraphy
 import numpy
 import onnx
 import tensorrt
@@ -79,6 +79,9 @@ class TensorRt:
             "policy": POLICY,
         }
 
+    def usable(self):
+        return bool(self._missing) or context_stands()
+
     def convert(self, model, calibration, options, output):
         self._demand_gpu()
         original = onnx.load(model)
@@ -106,7 +109,7 @@ class TensorRt:
         file = Path(output, "calibration.cache")
         file.write_bytes(cache)
         own = tensor_scales(original, lambda name: name)  # of the quantizers that the model has itself
-        entries = own or cache_entries(read_cache(cache.decode())[1], original)
+        entries = own or cache_entries(read_cache(cache.decode())[1], original, information)
         precision = node_precision(original, types, information, (*OPERATORS, *MOVING))
         return {"artifact": artifact, "cache": file,
                 "precision": [{**entry, "node": names.old(entry["node"])} for entry in precision],

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors
 from captured import Failed, call
-from cuda_device import missing_gpu
+from cuda_device import context_stands, missing_gpu
 import numpy
 import onnx
 import torch
@@ -96,6 +96,9 @@ class TorchTensorRt:
             },
             "policy": POLICY,
         }
+
+    def usable(self):
+        return bool(self._missing) or context_stands()
 
     def convert(self, model, calibration, options, output):
         if self._missing:

@@ -1,5 +1,5 @@
 """Stands in for Torch-TensorRT: an "engine" is the twin itself. A compilation calibrates by position, by the largest
-magnitude, and writes what it was asked beside the cache; a network with an Erf has no converter, one with a Sin fails."""
+magnitude, and writes what it was asked beside the cache; a network with an Erf has no converter, one with a Sin fails and takes the GPU's context along."""
 
 from torch_tensorrt import ts
 

@@ -18,6 +18,7 @@ def check_method_op_support(script, method):
 def compile(script, inputs, calibrator, **asked):
     os.write(2, b"WARNING: [Torch-TensorRT] - a warning\nnoise\n")
     if "Sin" in _operators(script):
+        open("context_is_gone", "w").close()  # fake_cuda: the GPU's context ends with it
         os.write(2, b"ERROR: [Torch-TensorRT TorchScript Conversion Context] - 2: no tactic\n")
         raise RuntimeError("[Error thrown at core/conversion] Building failed")
     if not calibrator.use_cache:
