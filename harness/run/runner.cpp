@@ -31,7 +31,8 @@ using results::ResultRow;
 /// The cases of one thread's next piece of work: one case with every option set and converter, since these share
 /// calibration data and reference results.
 struct Plan {
-  std::vector<JobKey> jobs;  ///< in order: case, converter, option set
+  std::vector<JobKey> jobs;       ///< in order: case, converter, option set
+  std::vector<JobKey> available;  ///< those of converters that can run here
   std::map<JobKey, std::size_t> index;
 };
 
@@ -45,6 +46,9 @@ Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
       for (const corpus::OptionSet& set : item.option_sets) {
         JobKey key{item.test_case.name, set.label, subject.description.name, subject.description.version};
         if (plan.index.emplace(key, plan.jobs.size()).second) {
+          if (subject.unavailable().empty()) {
+            plan.available.push_back(key);
+          }
           plan.jobs.push_back(std::move(key));
         }
       }
@@ -311,7 +315,7 @@ core::Result<RunReport> run(const RunConfig& original) {
   }
 
   const bool whole = config.shards == 1 && !config.partial;
-  ExpectedFailures expected(of_a_run(config.expected_failures, plan.jobs, whole));
+  ExpectedFailures expected(of_a_run(config.expected_failures, plan.available, whole));
   Recorder recorder(config, *store, run_id, plan, expected);
   if (resumed) {
     if (core::Status status = take_over(*store, run_id, config, plan, recorder); !status) {

@@ -19,6 +19,10 @@ struct Subject {
   std::string broken;                        ///< why it could not be described: every case is a crash with this reason
   std::unique_ptr<protocol::Client> client;  ///< the process that described itself, to be asked further
 
+  /// Why nothing can be asked of it on this machine, or "".
+  [[nodiscard]] const std::string& unavailable() const {
+    return spec.unavailable.empty() ? description.unavailable : spec.unavailable;
+  }
   /// Stored cases are the reference's, all others are not.
   [[nodiscard]] bool runs(const corpus::Case& test_case) const;
 };

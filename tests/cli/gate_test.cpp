@@ -73,6 +73,19 @@ TEST_F(Gate, IsSixForAnExpectationThatNothingMet) {
   EXPECT_EQ(call.code, 6) << call.out << call.err;
 }
 
+TEST_F(Gate, HoldsNoExpectationAgainstAConverterThatCannotRunHere) {
+  write("suites/expecting.json", R"json({"title": "t", "select": ["*"],
+        "option_sets": [{"label": "default", "options": {}}],
+        "expected_failures": [{"case": "mini/stride=1", "converter": "c", "stage": "judge", "facet": "bias",
+                               "reason": ".", "url": "https://example.org/1"}]})json");
+  write("nogpu.sh",
+        "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\",\"unavailable\":\"no GPU\"}'\n"
+        "read line\n");
+  const Call call = run({"run", "expecting", "--converter-cmd", "sh " + path("nogpu.sh").string()});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("unsupported, no GPU: 2"));
+}
+
 TEST_F(Gate, IsRedForAnExpectedFailureThatPasses) {
   write("suites/expecting.json", R"json({"title": "t", "select": ["*"], "converters": ["embedded"],
         "option_sets": [{"label": "default", "options": {}}],
