@@ -1,6 +1,7 @@
 #include "harness/keep/replay.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <regex>
 
@@ -17,8 +18,9 @@ using nlohmann::ordered_json;
 namespace {
 
 // What makes a verdict another one, and what is only measured when a converter is asked again.
-constexpr std::string_view kDeciding[] = {"verdict", "gate", "stage", "facet", "node"};
-constexpr std::string_view kMeasured[] = {"reason", "margin", "sqnr_db", "layers", "style", "findings", "lost_at"};
+constexpr std::array<std::string_view, 5> kDeciding{"verdict", "gate", "stage", "facet", "node"};
+constexpr std::array<std::string_view, 7> kMeasured{"reason", "margin",   "sqnr_db", "layers",
+                                                    "style",  "findings", "lost_at"};
 
 /// A value without the folders that files lay in, which every run names anew.
 ordered_json without_folders(const ordered_json& value) {

@@ -36,6 +36,7 @@ std::string red_in(const std::set<std::string>& names, std::span<const corpus::S
     }
   }
   std::vector<std::string> cells;
+  cells.reserve(versions.size());
   for (const auto& [converter, ranges] : versions) {
     cells.push_back(ranges.contains("") ? converter : fmt::format("{} `{}`", converter, listed(ranges)));
   }
