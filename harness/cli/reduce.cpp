@@ -7,11 +7,11 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
+#include "harness/run/parallel.hpp"
 
 namespace assay::cli {
 namespace {
@@ -106,8 +106,7 @@ core::Result<Outcome> reduce(const Arguments& arguments) {
   if (!user) return user.error();
   core::Result<Candidate> start = localize::make_candidate(*user);
   if (!start) return start.error();
-  const std::size_t jobs =
-      arguments.jobs > 0 ? static_cast<std::size_t>(arguments.jobs) : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t jobs = run::thread_count(arguments.jobs);
   core::Result<Kept> kept =
       arguments.check.empty() ? kept_verdict(arguments, *start, jobs) : kept_check(arguments, *start, jobs);
   if (!kept) return kept.error();

@@ -231,7 +231,7 @@ void register_run(CLI::App& app, Action& action) {
                    "repeated")
       ->allow_extra_args(false);
   command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
-  command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);
+  command->add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
       ->check(CLI::PositiveNumber);
   command->add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "harness/localize/criterion.hpp"
 #include "harness/localize/reduce.hpp"
@@ -43,8 +42,7 @@ class Hunt {
   Hunt(const HuntOptions& options, const Listener& listener) : options_(options), listener_(listener) {}
 
   core::Status prepare(const run::ConverterSpec& spec) {
-    const std::size_t jobs =
-        options_.jobs > 0 ? static_cast<std::size_t>(options_.jobs) : std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t jobs = run::thread_count(options_.jobs);
     planned_ = options_.graphs.value_or(
         static_cast<std::uint64_t>(kVerdictsPerMinute * options_.minutes * static_cast<double>(jobs)) + 1);
     for (std::size_t i = 0; i < std::min<std::uint64_t>(jobs, planned_); ++i) {

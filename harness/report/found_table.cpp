@@ -43,7 +43,7 @@ std::string red_in(const std::set<std::string>& names, std::span<const corpus::S
   return core::join(cells, ", ");
 }
 
-/// "reported" with the threads, "none found", or nothing where nobody searched.
+/// Links to the threads, "none found", or nothing where nobody searched.
 std::string upstream_text(const corpus::Origin& origin) {
   if (!origin.upstream) return "";
   std::vector<std::string> links;

@@ -6,9 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
-#include <set>
-#include <thread>
-#include <tuple>
 
 #include "harness/conformance/conform.hpp"
 #include "harness/core/text.hpp"
@@ -28,8 +25,7 @@ using judge::Verdict;
 using results::JobKey;
 using results::ResultRow;
 
-/// The cases of one thread's next piece of work: one case with every option set and converter, since these share
-/// calibration data and reference results.
+/// Every verdict that a run is to make.
 struct Plan {
   std::vector<JobKey> jobs;       ///< in order: case, converter, option set
   std::vector<JobKey> available;  ///< those of converters that can run here
@@ -208,17 +204,6 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
 /// Threads for each worker: one judges what it was answered while the other asks.
 constexpr int kThreadsOfAWorker = 2;
 
-/// As many as are to be asked at a time; the first worker goes on with the processes that described themselves.
-std::unique_ptr<Workers> make_workers(const RunConfig& config, std::vector<Subject>& subjects) {
-  const std::size_t wanted =
-      config.jobs > 0 ? static_cast<std::size_t>(config.jobs) : std::max(1U, std::thread::hardware_concurrency());
-  auto workers = std::make_unique<Workers>(std::min(wanted, config.items.size()), subjects.size());
-  for (std::size_t index = 0; index < subjects.size(); ++index) {
-    workers->adopt(index, std::move(subjects[index].client));
-  }
-  return workers;
-}
-
 /// Jobs that an earlier, killed attempt had started are crashes: the case may well be what killed it.
 core::Status take_over(results::Store& store, const std::string& run, const RunConfig& config, const Plan& plan,
                        Recorder& recorder) {
@@ -323,9 +308,14 @@ core::Result<RunReport> run(const RunConfig& original) {
     }
   }
 
-  const std::unique_ptr<Workers> workers = make_workers(config, subjects);
-  for_each_index(config.items.size(), kThreadsOfAWorker * static_cast<int>(workers->count()), [&](std::size_t index) {
-    run_item(config, config.items[index], subjects, *workers, plan.jobs.size(), recorder);
+  std::vector<std::unique_ptr<protocol::Client>> described;
+  described.reserve(subjects.size());
+  for (Subject& subject : subjects) {
+    described.push_back(std::move(subject.client));
+  }
+  Workers workers(std::min(thread_count(config.jobs), config.items.size()), std::move(described));
+  for_each_index(config.items.size(), kThreadsOfAWorker * static_cast<int>(workers.count()), [&](std::size_t index) {
+    run_item(config, config.items[index], subjects, workers, plan.jobs.size(), recorder);
   });
   if (recorder.failed()) {
     return recorder.error();

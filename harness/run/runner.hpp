@@ -39,7 +39,7 @@ struct RunConfig {
   std::optional<converters::CalibrationTable> audit;
   bool every_node = false;  ///< each node's local error too, as metrics
   std::filesystem::path database;
-  int jobs = 0;                          ///< cases at a time, each in converter processes of its own; 0: one per core
+  int jobs = 0;                          ///< cases converted at a time, each by processes of its own; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter
   std::uint64_t memory_limit_bytes = 0;  ///< address space of a converter's process, 0: none
   int shard = 1, shards = 1;

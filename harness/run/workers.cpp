@@ -6,14 +6,11 @@
 
 namespace assay::run {
 
-Workers::Workers(std::size_t count, std::size_t subjects) : workers_(count) {
+Workers::Workers(std::size_t count, std::vector<std::unique_ptr<protocol::Client>> described) : workers_(count) {
   for (Worker& worker : workers_) {
-    worker.clients.resize(subjects);
+    worker.clients.resize(described.size());
   }
-}
-
-void Workers::adopt(std::size_t index, std::unique_ptr<protocol::Client> client) {
-  workers_.front().clients[index] = std::move(client);
+  workers_.front().clients = std::move(described);
 }
 
 Workers::Worker& Workers::take(Worker* wanted) {

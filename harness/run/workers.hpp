@@ -16,9 +16,8 @@ namespace assay::run {
 /// at a time. More threads than workers share them by turns: while one judges what it was answered, another asks.
 class Workers {
  public:
-  Workers(std::size_t count, std::size_t subjects);
-  /// A process of the subject at `index` that has been asked already, for the first worker to go on with.
-  void adopt(std::size_t index, std::unique_ptr<protocol::Client> client);
+  /// `described`: for each subject the process that described itself, or null; the first worker goes on with them.
+  Workers(std::size_t count, std::vector<std::unique_ptr<protocol::Client>> described);
   [[nodiscard]] std::size_t count() const { return workers_.size(); }
 
  private:

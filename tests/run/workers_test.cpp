@@ -47,16 +47,21 @@ class Noting final : public protocol::Client {
   std::atomic<bool> busy_{false};
 };
 
+std::vector<std::unique_ptr<protocol::Client>> noting(std::vector<std::string>& asked) {
+  std::vector<std::unique_ptr<protocol::Client>> clients;
+  clients.push_back(std::make_unique<Noting>(asked));
+  return clients;
+}
+
 class SharedWorkers : public testing::Test {
  protected:
-  SharedWorkers() : workers_(1, 1) { workers_.adopt(0, std::make_unique<Noting>(asked_)); }
   [[nodiscard]] Turn turn() { return Turn(workers_, 0, subject_, {}); }
   static void convert(Turn& turn, const std::string& model) { (void)turn.convert({model, {}, {}, {}}); }
   static void execute(Turn& turn, const std::string& model) { (void)turn.execute({model, {}, {}}); }
 
   std::vector<std::string> asked_;
   Subject subject_;
-  Workers workers_;
+  Workers workers_{1, noting(asked_)};
 };
 
 TEST_F(SharedWorkers, KeepsTheRequestsOfATurnTogether) {
@@ -112,8 +117,7 @@ TEST_F(SharedWorkers, TellsTheTriesOfItsOwnRequests) {
 TEST(Workers, AnyFreeOneIsTakenAndAskedAgain) {
   std::vector<std::string> first;
   const Subject subject;
-  Workers workers(2, 1);
-  workers.adopt(0, std::make_unique<Noting>(first));
+  Workers workers(2, noting(first));
   Turn a(workers, 0, subject, {});
   (void)a.convert({"a", {}, {}, {}});
   auto b = std::make_unique<Turn>(workers, 0, subject, ClientLimits());  // the second worker: nobody waits
