@@ -116,7 +116,29 @@ core::Result<CalibrationTable> parse_plain(const std::string& text) {
   return table;
 }
 
+std::optional<std::string> without_line(const std::string& text, const std::string& tensor) {
+  std::istringstream lines(text);
+  std::string kept, line;
+  bool found = false;
+  for (bool first = true; std::getline(lines, line); first = false) {
+    const std::string before = line.substr(0, line.rfind(' '));
+    const bool entry = before == tensor || before == tensor + ":";
+    const bool header = first && line.starts_with("TRT-");
+    if (entry && !header) {
+      found = true;
+    } else {
+      kept += line + "\n";
+    }
+  }
+  return found ? std::optional(kept) : std::nullopt;
+}
+
 }  // namespace tables
+
+std::optional<std::string> without_entry(const std::string& bytes, const std::string& tensor) {
+  if (bytes.find('\0') != std::string::npos) return std::nullopt;
+  return bytes.starts_with("{") ? tables::without_key(bytes, tensor) : tables::without_line(bytes, tensor);
+}
 
 core::Result<CalibrationTable> parse_calibration_table(const std::string& bytes) {
   const auto first = bytes.find_first_not_of(" \t\r\n");

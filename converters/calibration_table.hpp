@@ -47,12 +47,19 @@ inline constexpr int kTableVersion = 1;
 /// Errors   invalid_data, naming the line, key or offset; a table without tensors is one.
 [[nodiscard]] core::Result<CalibrationTable> parse_calibration_table(const std::string& bytes);
 
+/// The table without the entry of `tensor`, in the form that it has: Assay's cache, ONNX Runtime's JSON, or lines.
+/// Nothing where it has no such entry, or is a FlatBuffer.
+[[nodiscard]] std::optional<std::string> without_entry(const std::string& bytes, const std::string& tensor);
+
 namespace tables {
 /// The parts of parse_calibration_table, by form.
 [[nodiscard]] core::Result<CalibrationTable> parse_tensorrt(const std::string& text);
 [[nodiscard]] core::Result<CalibrationTable> parse_json(const std::string& text);
 [[nodiscard]] core::Result<CalibrationTable> parse_plain(const std::string& text);
 [[nodiscard]] core::Result<CalibrationTable> parse_flatbuffers(const std::string& bytes);
+/// The parts of without_entry.
+[[nodiscard]] std::optional<std::string> without_line(const std::string& text, const std::string& tensor);
+[[nodiscard]] std::optional<std::string> without_key(const std::string& text, const std::string& tensor);
 /// A number as a whole text. Nothing where something else follows, or it is no finite number.
 [[nodiscard]] std::optional<double> parse_number(const std::string& text);
 [[nodiscard]] core::Error table_error(std::string message);

@@ -110,4 +110,13 @@ core::Result<CalibrationTable> parse_json(const std::string& text) {
              : read_onnxruntime(parsed);
 }
 
+std::optional<std::string> without_key(const std::string& text, const std::string& tensor) {
+  json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded()) return std::nullopt;
+  const char* inner = parsed.contains("ranges") ? "ranges" : parsed.contains("data") ? "data" : nullptr;
+  json& entries = inner == nullptr ? parsed : parsed[inner];
+  if (!entries.is_object() || entries.erase(tensor) == 0) return std::nullopt;
+  return parsed.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace assay::converters::tables

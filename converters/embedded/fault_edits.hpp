@@ -35,6 +35,7 @@ Status forget_feed_problem(State& state);
 Status zero_bad_values(State& state);
 Status repeat_last_batch(State& state);
 Status renew_cache_fingerprint(State& state);
+Status leave_uncached_in_float(const Pass& pass, State& state);
 Status write_early(State& state);
 
 // The float graph.

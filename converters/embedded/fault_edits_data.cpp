@@ -128,6 +128,17 @@ Status renew_cache_fingerprint(State& state) {
   return core::success();
 }
 
+Status leave_uncached_in_float(const Pass& pass, State& state) {
+  auto done = pass.run(state);
+  while (!done && done.error().message.find("has no entry for tensor") != std::string::npos) {
+    const std::string missing = done.error().tensor;
+    state.plan.quantized.erase(missing);
+    std::erase_if(state.plan.shares, [&](const auto& entry) { return entry.second == missing; });
+    done = pass.run(state);
+  }
+  return done;
+}
+
 Status write_early(State& state) {
   if (state.output.empty()) return core::success();
   return model::save_model(state.original, state.output / kArtifactFile);

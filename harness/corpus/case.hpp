@@ -46,6 +46,7 @@ struct FeedSpec {
   std::optional<int> stop_after;           ///< the feed breaks off after so many batches (a truncated file follows)
   std::vector<std::string> order;          ///< order in which the files are numbered
   std::string cache;                       ///< "", "previous", "stale"
+  std::vector<std::string> forget;         ///< tensors whose entries that previous cache has lost
   std::optional<std::int64_t> last_batch;  ///< the last batch's size (axis 0): a data set that does not divide
   std::map<std::string, double> poison;    ///< input → NaN or infinity put into its first batch
 };

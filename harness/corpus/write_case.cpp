@@ -42,6 +42,7 @@ ordered_json feed_json(const FeedSpec& feed) {
   put_list(json, "order", feed.order);
   for (const auto& [name, value] : feed.poison) json["poison"][name] = number(value);
   if (!feed.cache.empty()) json["cache"] = feed.cache;
+  put_list(json, "forget", feed.forget);
   return json;
 }
 
@@ -56,7 +57,7 @@ ordered_json scale_json(const ExpectedScale& scale) {
 
 ordered_json expectation_json(const Expectation& expect) {
   ordered_json json{{"status", expect.status}};
-  if (expect.status == "refused") {
+  if (expect.status != "converts") {
     ordered_json& refused = json["refused"] = ordered_json::object();
     put(refused, "node", expect.refused_node);
     put(refused, "operator", expect.refused_op);

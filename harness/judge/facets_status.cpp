@@ -195,7 +195,8 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
         *verdict, Stage::convert, Facet::status, reply.node, reply.op,
         fmt::format("the conversion ended with {}: {}", converters::outcome_name(reply.outcome), reply.reason));
   }
-  if (expect.status == "refused") return settle_refusal(evidence);
+  const bool may_refuse = expect.status == "either" && reply.outcome != Outcome::ok;
+  if (expect.status == "refused" || may_refuse) return settle_refusal(evidence);
   if (reply.outcome == Outcome::refused) {
     const bool complete = !reply.node.empty() && !reply.op.empty() && !reply.reason.empty();
     return with_diagnosis(

@@ -55,9 +55,9 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   if (lacks(supports.per_axis, options.per_axis)) return fmt::format("per_axis: {}", options.per_axis);
   const std::string method(converters::method_name(options.method));
   if (lacks(supports.method, method)) return fmt::format("method {}", method);
-  // Who reports no cache calibrates anew where one is to be reused, and can't be given a stale one.
-  const auto stale = [](const corpus::Step& step) { return step.feed.cache == "stale"; };
-  if (!supports.says("cache") && std::ranges::any_of(test_case.steps, stale)) return "a calibration cache";
+  // Who reports no cache calibrates anew where one is to be reused, and can't be given a spoilt one.
+  const auto spoilt = [](const corpus::Step& step) { return step.feed.cache == "stale" || !step.feed.forget.empty(); };
+  if (!supports.says("cache") && std::ranges::any_of(test_case.steps, spoilt)) return "a calibration cache";
   if (test_case.model == nullptr) return std::nullopt;
   const bool quantized = model::is_quantized(test_case.model->graph);
   if (lacks(supports.models, std::string(quantized ? "qdq" : "float"))) {

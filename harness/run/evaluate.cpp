@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "converters/calibration_table.hpp"
+#include "harness/core/files.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/feed_files.hpp"
 #include "harness/run/stored_data.hpp"
@@ -137,6 +139,35 @@ core::Result<CaseBench::Feeds> CaseBench::feeds() {
   return feeds;
 }
 
+core::Result<std::string> CaseBench::given_cache(converters::Converter& converter, const converters::Options& options,
+                                                 const corpus::Step& step, const fs::path& previous) {
+  if (step.feed.cache == "stale") return stale_cache(converter, options, step);
+  if (step.feed.cache != "previous") return std::string();
+  if (step.feed.forget.empty()) return previous.string();
+  core::Result<std::string> bytes = core::read_file(previous);
+  if (!bytes) {
+    return bytes.error();
+  }
+  for (const std::string& tensor : step.feed.forget) {
+    std::optional<std::string> rest = converters::without_entry(*bytes, tensor);
+    if (!rest) {
+      return core::Error{core::ErrorKind::unsupported,
+                         fmt::format("its calibration cache has no entry named \"{}\" that could be taken out", tensor),
+                         "", "", tensor};
+    }
+    bytes = *std::move(rest);
+  }
+  core::Result<fs::path> folder = fresh_folder("cache");
+  if (!folder) {
+    return folder.error();
+  }
+  const fs::path file = *folder / previous.filename();
+  if (core::Status status = core::write_file(file, *bytes); !status) {
+    return status.error();
+  }
+  return file.string();
+}
+
 core::Result<std::string> CaseBench::stale_cache(converters::Converter& converter, const converters::Options& options,
                                                  const corpus::Step& step) {
   // A cache of the same network from other data: reusing it without a word gives wrong ranges.
@@ -181,7 +212,14 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     return std::move(trial);
   };
   converters::Options options;
-  std::string previous_cache;
+  const auto unsupported = [&](std::string reason) {
+    Judgement judgement;
+    judgement.verdict = Verdict::unsupported;
+    judgement.gate = judge::default_gate(judgement.verdict);
+    judgement.reason = std::move(reason);
+    return settle(std::move(judgement));
+  };
+  fs::path previous_cache;
   for (std::size_t index = 0; index < case_.steps.size(); ++index) {
     const corpus::Step& step = case_.steps[index];
     // The suite's options, then the case's, then the step's: each overrides what stands before.
@@ -195,20 +233,15 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     }
     const bool last = index + 1 == case_.steps.size();
     if (const auto reason = judge::unsupported_reason(description, case_, options, last)) {
-      Judgement judgement;
-      judgement.verdict = Verdict::unsupported;
-      judgement.gate = judge::default_gate(judgement.verdict);
-      judgement.reason = *reason;
-      return settle(std::move(judgement));
+      return unsupported(*reason);
     }
-    if (step.feed.cache == "previous") {
-      options.cache = previous_cache;
-    } else if (step.feed.cache == "stale") {
-      core::Result<std::string> cache = stale_cache(converter, options, step);
-      if (!cache) {
-        return settle(own_fault(cache.error()));
-      }
-      options.cache = *cache;
+    core::Result<std::string> cache = given_cache(converter, options, step, previous_cache);
+    if (!cache) {
+      const core::Error& error = cache.error();
+      return error.kind == core::ErrorKind::unsupported ? unsupported(error.message) : settle(own_fault(error));
+    }
+    if (!cache->empty()) {
+      options.cache = *std::move(cache);
     }
     core::Result<const Feed*> data = feed(step.feed);
     if (!data) {
@@ -221,7 +254,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     judge::Evidence& evidence = trial.evidence;
     evidence.conversion = converter.convert({model_file_, (*data)->folder, options, *output});
     if (!last && evidence.conversion.outcome == Outcome::ok) {
-      previous_cache = evidence.conversion.cache.string();
+      previous_cache = evidence.conversion.cache;
       continue;
     }
     evidence.test_case = &case_;

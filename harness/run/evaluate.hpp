@@ -118,6 +118,11 @@ class CaseBench {
   [[nodiscard]] core::Result<const DataSet*> data_set(std::size_t index, const std::string& name,
                                                       const std::map<std::string, core::QuantParams>& scales);
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
+  /// The cache that `step` gives the converter: none, `previous` less what the step forgets, or a stale one.
+  /// Errors   unsupported where the previous one has no entry of a tensor that is to be forgotten.
+  [[nodiscard]] core::Result<std::string> given_cache(converters::Converter& converter,
+                                                      const converters::Options& options, const corpus::Step& step,
+                                                      const std::filesystem::path& previous);
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);
   /// The evidence that every judgement of a ready artifact begins with.

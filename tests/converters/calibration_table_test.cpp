@@ -52,6 +52,33 @@ TEST(CalibrationTable, OnnxRuntimesThreeFormsAgree) {
   EXPECT_EQ(text->ranges.at("x").high, 4.036861896514893);
 }
 
+TEST(CalibrationTable, LosesOneEntryAndKeepsTheRest) {
+  const auto rest = [](const std::string& bytes, const std::string& tensor) {
+    return without_entry(bytes, tensor).value_or("no such entry");
+  };
+  const std::string tensorrt = "TRT-8601-MinMaxCalibration\nx: 3d052036\na: b: 3f58d2e4\n";
+  EXPECT_EQ(rest(tensorrt, "x"), "TRT-8601-MinMaxCalibration\na: b: 3f58d2e4\n");
+  EXPECT_EQ(rest(tensorrt, "a: b"), "TRT-8601-MinMaxCalibration\nx: 3d052036\n");
+  EXPECT_EQ(rest(tensorrt, "b"), "no such entry");
+  const std::string assay =
+      R"({"format": "assay-calibration", "version": 1, "fingerprint": {"data": {"x": "1f"}, "method": "minmax"},
+          "ranges": {"x": [-1, 2], "y": [0, 3]}})";
+  const auto table = parse_calibration_table(rest(assay, "x"));
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_FALSE(table->ranges.contains("x"));
+  EXPECT_EQ(table->ranges.size(), 1U);
+  EXPECT_EQ(table->origin, parse_calibration_table(assay)->origin) << "the data of \"x\" are still known";
+  EXPECT_EQ(rest(assay, "z"), "no such entry");
+  for (const std::string form : {"cache", "json"}) {
+    const std::string whole = data("onnxruntime/concat_ranges." + form);
+    const auto left = parse_calibration_table(rest(whole, "x"));
+    ASSERT_TRUE(left) << left.error().message;
+    EXPECT_EQ(left->ranges.size() + 1, parse_calibration_table(whole)->ranges.size());
+    EXPECT_FALSE(left->ranges.contains("x"));
+  }
+  EXPECT_EQ(rest(data("onnxruntime/concat_ranges.flatbuffers"), "x"), "no such entry");
+}
+
 TEST(CalibrationTable, ReadsTheBareJsonOfOlderVersions) {
   const auto table = parse_calibration_table(R"({"x": [-1.5, 2], "y": [[0], [3.5]]})");
   ASSERT_TRUE(table) << table.error().message;

@@ -121,6 +121,16 @@ TEST(ParseFamily, MergesStepsOverTheCase) {
   EXPECT_THAT(steps[1].options_json, HasSubstr("fp32"));
 }
 
+TEST(ParseFamily, ForgetsEntriesOfAPreviousCacheOnly) {
+  const auto step = [](const std::string& rest) {
+    return relu_json(R"(,"steps":[{"do":"convert"},{"do":"convert",)" + rest + "}]");
+  };
+  EXPECT_THAT(loaded(step(R"("cache":"previous","forget":["x"])"))[0].steps[1].feed.forget, ElementsAre("x"));
+  EXPECT_THAT(message(step(R"("forget":["x"])")), HasSubstr("forget: needs \"cache\": \"previous\""));
+  EXPECT_THAT(message(step(R"("cache":"stale","forget":["x"])")), HasSubstr("previous"));
+  EXPECT_THAT(message(step(R"("cache":"previous","forget":["nowhere"])")), HasSubstr("unknown tensor"));
+}
+
 TEST(ParseFamily, NamesFileKeyAndNearestKnownKey) {
   EXPECT_THAT(message(relu_json(R"(,"kill":["a"])")),
               AllOf(HasSubstr("family.json"), HasSubstr("kill"), HasSubstr("kills")));

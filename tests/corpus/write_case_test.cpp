@@ -20,7 +20,7 @@ constexpr const char* kRest = R"json(
                    "order": ["b", "a"], "poison": { "a": "NaN", "b": "-Infinity" } },
   "options": { "per_axis": false, "precision": { "Add": "int8" } },
   "steps": [ { "do": "convert" }, { "do": "convert", "options": { "symmetric": true }, "cache": "stale",
-               "calibration": { "batches": 2 } } ],
+               "calibration": { "batches": 2 } }, { "do": "convert", "cache": "previous", "forget": ["a"] } ],
   "expect": { "status": "refused", "refused": { "node": "y", "operator": "Add", "reason": "no .*$$" },
               "precision": { "y": "fp32" }, "scales": { "a": { "axis": 0, "count": 2, "scale": 0.1, "zero_point": 3 } },
               "shape": { "y": [2, 3] }, "dtype": { "y": "float" }, "outputs": ["y"], "diagnostics": ["warned"],
@@ -43,9 +43,10 @@ TEST(WriteCase, ReadsBackWithEveryKey) {
   EXPECT_EQ(copy.title, "costs $5");
   EXPECT_EQ(copy.expect.refused_reason, "no .*$");
   EXPECT_EQ(copy.origins.at(0).upstream.value(), std::vector<std::string>{"https://example.org/2"});
-  ASSERT_EQ(copy.steps.size(), 2U);
+  ASSERT_EQ(copy.steps.size(), 3U);
   EXPECT_EQ(copy.steps[1].feed.batches, 2);
   EXPECT_EQ(copy.steps[1].feed.cache, "stale");
+  EXPECT_EQ(copy.steps[2].feed.forget, std::vector<std::string>{"a"});
   EXPECT_EQ(copy.steps[1].options_json, original.steps[1].options_json);
   EXPECT_EQ(copy.inputs.at("a").low, original.inputs.at("a").low);
 }

@@ -75,6 +75,27 @@ TEST(Judge, ARefusalWhereAConversionIsExpectedIsRefused) {
   EXPECT_THAT(bench.run().reason, HasSubstr("without naming node"));
 }
 
+TEST(Judge, WhereEitherIsRightARefusalSaysWhyAndAConversionIsJudged) {
+  Bench bench;
+  bench.test_case.expect.status = "either";
+  bench.test_case.expect.refused_reason = "\\bx\\b";
+  const Judgement converted = bench.run();
+  EXPECT_NE(converted.stage, Stage::convert) << converted.reason;
+  auto& reply = bench.evidence.conversion;
+  for (const Outcome outcome : {Outcome::refused, Outcome::error}) {
+    reply = {};
+    reply.outcome = outcome;
+    reply.node = "y";
+    reply.op = "Gemm";
+    reply.reason = "the cache has no entry of tensor \"x\"";
+    EXPECT_EQ(bench.run().verdict, Verdict::pass) << bench.run().reason;
+    reply.reason = "the cache has no entry of node \"y\"";
+    EXPECT_THAT(bench.run().reason, HasSubstr("reason doesn't match"));
+  }
+  reply.outcome = Outcome::crash;
+  EXPECT_EQ(bench.run().verdict, Verdict::crash);
+}
+
 TEST(Judge, AnExpectedRefusalPassesOnlyWithNodeOperatorAndReason) {
   Bench bench;
   bench.test_case.expect.status = "refused";

@@ -52,6 +52,9 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
   bench.test_case.steps.resize(1);
   bench.test_case.steps.front().feed.cache = "stale";
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
+  bench.test_case.steps.front().feed.cache = "previous";
+  bench.test_case.steps.front().feed.forget = {"x"};
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
   description.supports.reports = {"cache"};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt);
   description.supports.method = {{"entropy"}};
