@@ -50,7 +50,7 @@ struct Supports {
   std::optional<std::vector<std::string>> int8_operators;  ///< those with an INT8 form; the others stay in float
   bool execute = true;
   std::string artifact = "qdq";      ///< "qdq", "scales", "opaque"
-  std::vector<std::string> reports;  ///< "tensors", "precision", "cache"
+  std::vector<std::string> reports;  ///< "tensors", "activations", "inputs", "precision", "cache"
   bool trace = false;                ///< execute can tell the codes inside the artifact
   [[nodiscard]] bool says(std::string_view what) const;
 };

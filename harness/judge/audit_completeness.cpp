@@ -19,7 +19,7 @@ class CompletenessAudit {
   }
 
   std::vector<Finding> run() {
-    if (listed_.empty()) return {};
+    if (!lists_scales(context_.evidence)) return {};
     for (const model::Node& node : graph_.nodes) {
       if (!runs_on_codes(node)) continue;
       const std::size_t data = data_input_count(node.op_type, node.inputs.size());

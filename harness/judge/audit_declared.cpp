@@ -6,6 +6,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/facets.hpp"
 
 namespace assay::judge {
 namespace {
@@ -79,6 +80,8 @@ void check_expected(const LayerContext& context, std::vector<Finding>& findings)
       // Who tells the activations' scales alone has none of a weight to show.
       const bool weight = context.evidence.model->graph.initializer(name) != nullptr;
       if (weight && context.evidence.converter.supports.says("activations")) continue;
+      const bool input = context.evidence.model->graph.find_input(name) != nullptr;
+      if (!input && context.evidence.converter.supports.says("inputs")) continue;
       findings.push_back(audit_finding(
           Facet::scale, name, fmt::format("tensor \"{}\": expected a scale, but the artifact declares none", name)));
     }
@@ -119,6 +122,10 @@ void check_table(const LayerContext& context, std::vector<Finding>& findings) {
 
 }  // namespace
 
+bool lists_scales(const Evidence& evidence) {
+  return !evidence.conversion.tensors.empty() && !evidence.converter.supports.says("inputs");
+}
+
 std::vector<TensorParameters> tensor_parameters(const LayerContext& context) {
   std::set<std::string> names;
   for (const auto& [name, params] : context.audited) names.insert(name);
@@ -142,10 +149,11 @@ std::vector<Finding> audit_declared(const LayerContext& context) {
 
 std::vector<Finding> audit_parameters(const LayerContext& context, const CalibrationRanges& calibration,
                                       Judgement& out) {
+  const converters::Supports& supports = context.evidence.converter.supports;
   const bool has_table = !context.evidence.conversion.tensors.empty();
-  if (context.artifact == nullptr && (!has_table || context.evidence.converter.supports.artifact == "opaque")) {
+  if (context.artifact == nullptr && (!has_table || (supports.artifact == "opaque" && !supports.says("inputs")))) {
     std::vector<Finding> findings;
-    if (context.evidence.converter.supports.artifact != "opaque") check_expected(context, findings);
+    if (supports.artifact != "opaque") check_expected(context, findings);
     return findings;
   }
   out.layers.emplace_back("L0");

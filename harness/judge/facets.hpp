@@ -43,6 +43,9 @@ struct Demand {
 /// It is asked for in a float type.
 [[nodiscard]] bool asked_in_float(const Evidence& evidence, const model::Node& node);
 
+/// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
+[[nodiscard]] bool lists_scales(const Evidence& evidence);
+
 /// True where `pattern` (ECMAScript, ignoring case) is found in `text`; nothing for a malformed pattern.
 [[nodiscard]] std::optional<bool> matches(const std::string& pattern, const std::string& text);
 

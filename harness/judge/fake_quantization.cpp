@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/judge/facets.hpp"
 #include "reference/executor.hpp"
@@ -101,7 +102,7 @@ void FakeQuantization::find_unmodelled() {
                       entry.node.op_type));
     }
   }
-  if (!evidence.conversion.tensors.empty()) return;
+  if (lists_scales(evidence)) return;
   if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
   if (policy.averaging != "none" || policy.power_of_two || policy.scale_floor > 0) say("the policy bends its scales");
   for (const EffectiveModel::Entry& entry : plan_.model().entries) {
@@ -151,14 +152,17 @@ void FakeQuantization::collect_roundings() {
 void FakeQuantization::assume_roundings() {
   const Evidence& evidence = context_.evidence;
   if (given_) return;
-  for (const auto& told : evidence.conversion.tensors) {
-    if (told.params.scale.size() != 1 || told.params.zero_point.size() != 1) continue;
-    roundings_[told.name].push_back({granted_.activation(told.name, told.params), "", false});
+  std::set<std::string, std::less<>> told;
+  for (const auto& tensor : evidence.conversion.tensors) {
+    if (tensor.params.scale.size() != 1 || tensor.params.zero_point.size() != 1) continue;
+    roundings_[tensor.name].push_back({granted_.activation(tensor.name, tensor.params), "", false});
+    told.insert(tensor.name);
   }
-  if (!evidence.conversion.tensors.empty()) return;
+  if (lists_scales(evidence)) return;
   const auto assume = [&](const std::string& tensor) {
     const auto audited = context_.audited.find(tensor);
-    if (audited != context_.audited.end()) roundings_[tensor].push_back({audited->second, "", false});
+    if (audited != context_.audited.end() && !told.contains(tensor))
+      roundings_[tensor].push_back({audited->second, "", false});
   };
   for (const model::ValueInfo& input : evidence.model->graph.inputs) assume(input.name);
   for (std::size_t i = 0; i < plan_.model().entries.size(); ++i) {
@@ -221,7 +225,7 @@ void FakeQuantization::quantize_constants(std::size_t entry) {
         if (const TensorPtr codes = nearest(value, *made->inputs[i].params)) value = codes;
       } else if (context_.artifact == nullptr && is_rounded) {
         if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
-      } else if (context_.artifact == nullptr && !given_ && context_.evidence.conversion.tensors.empty() &&
+      } else if (context_.artifact == nullptr && !given_ && !lists_scales(context_.evidence) &&
                  i < data_input_count(node.op_type, node.inputs.size()) && !runs_in_float(entry) &&
                  !is_fused_bias(node)) {
         value = nearest_constant(value);

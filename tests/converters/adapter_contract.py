@@ -115,13 +115,13 @@ class Contract:
         supports = self.described["supports"]
         assert self.described["name"] and self.described["version"]
         assert supports["artifact"] in ("qdq", "scales", "opaque"), supports["artifact"]
-        assert set(supports.get("reports", [])) <= {"tensors", "activations", "precision", "cache"}, supports["reports"]
+        assert set(supports.get("reports", [])) <= {"tensors", "activations", "inputs", "precision", "cache"}, supports["reports"]
 
     def converts_and_executes(self):
         made = self.convert()
         assert made["status"] == "ok", made
         for what in self.described["supports"].get("reports", []):
-            assert {"activations": "tensors"}.get(what, what) in made, f"\"reports\" lists {what}"
+            assert {"activations": "tensors", "inputs": "tensors"}.get(what, what) in made, f"\"reports\" lists {what}"
         for entry in made.get("tensors", []):
             assert len(entry["scale"]) == len(entry["zero_point"]) and min(entry["scale"]) > 0, entry
         scales = {entry["name"]: entry for entry in made.get("tensors", [])}

@@ -314,6 +314,8 @@ TEST(AuditCompleteness, AMovedTensorMayKeepTheScaleItHad) {
   GemmCase changed;
   changed.original_text = "g (float[2,3] x) => (float[2,2] y) { t = Tanh(x) y = Gemm<transB=1>(t, w, b) }";
   EXPECT_THAT(table_faults(changed, {"x", "y"}), ElementsAre("scale t"));
+  changed.evidence.converter.supports.reports = {"inputs"};
+  EXPECT_THAT(table_faults(changed, {"x"}), IsEmpty()) << "that others aren't told says nothing of them";
 }
 
 TEST(AllowedRange, EntropyByTheFirstBatchTakesTheMiddleOfABin) {
