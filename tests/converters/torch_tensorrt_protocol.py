@@ -83,6 +83,8 @@ class Protocol(unittest.TestCase):
         self.assertEqual(Path(reply["cache"]).read_text().splitlines(),
                          ["TRT-100600-EntropyCalibration2", "input_0: " + struct.pack(">f", 0.5 / 127).hex(),
                           "input_1: " + struct.pack(">f", 8 / 127).hex()])
+        self.assertEqual({entry["name"]: entry["scale"] for entry in reply["tensors"]},
+                         {"b": [numpy.float32(0.5 / 127)], "a": [numpy.float32(8 / 127)]})
         self.assertEqual(reply["diagnostics"], ["a warning"])
         self.assertIn("MinMax", Path(self.convert(method="minmax")["cache"]).read_text())
 

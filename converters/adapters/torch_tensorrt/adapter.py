@@ -21,7 +21,7 @@ import numpy
 import onnx
 import torch
 from model_request import name_nodes, refuse_float
-from trt_report import joined
+from trt_report import cache_entries, joined, read_cache
 from trt_request import (
     CALIBRATION_CACHE, OPERATORS, POLICY, WORKSPACE_BYTES, declared_shape, graph_inputs, output_types, shape_range,
     shapes_seen)
@@ -72,8 +72,11 @@ class TorchTensorRt:
         if not self._missing:
             import torch_tensorrt  # asks for the current GPU while it is imported
             import torch_tensorrt.ts.ptq
+            import tensorrt
             self._converter = torch_tensorrt
             self._device = torch.device("cuda:0")
+            # The front end makes a builder for each engine; this one keeps the kernels' library loaded between two cases.
+            self._builder = tensorrt.Builder(tensorrt.Logger(tensorrt.Logger.ERROR))
         self._kept = (None, None)
 
     def describe(self):
@@ -90,9 +93,9 @@ class TorchTensorRt:
                 "operators": operators(),
                 "int8_operators": list(OPERATORS),
                 "execute": True,
-                # The cache names tensors after TensorRT's layers, "(Unnamed Layer* 8) [Concatenation]_output".
+                # The cache names all but the inputs after TensorRT's layers, "(Unnamed Layer* 8) [Concatenation]_output".
                 "artifact": "opaque",
-                "reports": ["cache"],
+                "reports": ["inputs", "cache"],
             },
             "policy": POLICY,
         }
@@ -125,7 +128,8 @@ class TorchTensorRt:
             raise
         for _, text in SAID.findall(words):
             logging.getLogger("torch_tensorrt").warning(text)
-        return {"artifact": artifact, "cache": artifact / "calibration.cache"}
+        return {"artifact": artifact, "cache": artifact / "calibration.cache",
+                "tensors": self._input_scales(cache.read_text(), original)}
 
     def execute(self, artifact, inputs, output):
         if self._missing:
@@ -139,6 +143,13 @@ class TorchTensorRt:
         if len(results) != len(types):
             raise Failed(f"{len(results)} outputs where the model has {len(types)}")
         write_tensors({name: tensor.cpu().numpy().astype(types[name]) for name, tensor in zip(types, results)}, output)
+
+    @staticmethod
+    def _input_scales(cache, model):
+        """Of the cache's entries those of the graph's inputs, which it calls by their places: "input_0"."""
+        scales = read_cache(cache)[1]
+        places = {f"input_{index}": tensor.name for index, tensor in enumerate(graph_inputs(model))}
+        return cache_entries({places[name]: scale for name, scale in scales.items() if name in places}, model)
 
     def _compile(self, twin, model, batches, options):
         ptq = self._converter.ts.ptq
