@@ -105,6 +105,19 @@ TEST_F(Run, AsksTheProcessThatDescribedItself) {
   EXPECT_EQ(core::read_file(path("starts")).value(), "started\n");
 }
 
+TEST_F(Run, CannotTakeOutOfACacheWhatIsNotInIt) {
+  write("cases/gap.json", R"json({
+    "family": "gap", "title": "a cache that has lost an entry", "tags": ["Conv"], "matrix": { "lost": ["x", "w"] },
+    "graph": ["agraph (float[2,3,9,7] x) => (float[N,5,H,W] y) { y = Conv <kernel_shape=[3,2]> (x, w) }"],
+    "initializers": { "w": { "shape": [5, 3, 3, 2] } }, "inputs": { "x": { "range": [-3, 2] } },
+    "steps": [ { "do": "convert" }, { "do": "convert", "cache": "previous", "forget": ["$lost"] } ],
+    "expect": { "status": "either", "refused": { "reason": "tensor \"$lost\"" } } })json");
+  const Call call = run({"run", "gap", "--options", "default"});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("no entry named \"w\" that could be taken out: 1"));
+  EXPECT_THAT(call.out, HasSubstr("1 pass"));
+}
+
 TEST_F(Run, KeepsEveryVerdictInTheDatabase) {
   ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
   ASSERT_EQ(run({"run", "--db", "h.db", "--fault", "bias_dropped"}).code, 1);
