@@ -23,6 +23,7 @@ CACHE = "takes a second conversion, from a cache"
 FEED = "takes a feed that is broken"
 GIVEN = "takes a model that holds quantizers"
 NOT_SHOWN = {
+    "cache_gap_left_float": CACHE,
     "cached_ranges_mirrored": CACHE,
     "second_phase_overwrites": CACHE,
     "stale_cache_accepted": CACHE,
