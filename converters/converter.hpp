@@ -70,6 +70,7 @@ struct Policy {
   std::string histogram = "unknown";     ///< "first_batch": entropy's bins divide the first batch's largest magnitude
   std::string calibrates = "float_network";  ///< or the network on its codes: "quantized_weights", "…_constants"
   bool narrow_range = false;                 ///< the least code of int8 stays unused
+  bool folds_scales = false;  ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;

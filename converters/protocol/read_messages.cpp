@@ -87,8 +87,8 @@ Status read_policy(const json& object, Policy& policy) {
       read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
       read_word(object, "histogram", {"unknown", "first_batch"}, policy.histogram),
       read_word(object, "calibrates", {"float_network", "quantized_weights", "quantized_constants"}, policy.calibrates),
-      read(object, "narrow_range", policy.narrow_range), read_fixed_ranges(object, policy),
-      read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
+      read(object, "narrow_range", policy.narrow_range), read(object, "folds_scales", policy.folds_scales),
+      read_fixed_ranges(object, policy), read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
       read(object, "folds_bn", policy.folds_bn),
       read_word(object, "arithmetic", {"unknown", "integer", "float"}, policy.arithmetic),
       read(object, "deterministic", policy.deterministic));

@@ -116,6 +116,7 @@ std::string write_description(std::int64_t id, const Description& description) {
               {"histogram", how.histogram},
               {"calibrates", how.calibrates},
               {"narrow_range", how.narrow_range},
+              {"folds_scales", how.folds_scales},
               {"fixed_ranges", std::move(fixed_ranges)},
               {"arithmetic", how.arithmetic},
               {"deterministic", how.deterministic}};

@@ -56,10 +56,24 @@ class CompletenessAudit {
     return carries && has_scale(std::string(node.input(0)), depth + 1);
   }
 
+  /// What a Concat joins along the channels that a Conv sums over: its weights may take in scales that differ by
+  /// channel.
+  bool is_folded(const model::Node& reader, const std::string& tensor) const {
+    const auto producer = wiring_.producer(tensor);
+    const auto weight = constants_.find(reader.input(1));
+    if (!context_.evidence.converter.policy.folds_scales || !producer || weight == constants_.end()) return false;
+    const model::Node& node = graph_.nodes[*producer];
+    if (node.op_type != "Concat" || reader.op_type != "Conv" || reader.int_or("group", 1) != 1) return false;
+    const std::int64_t axis = node.int_or("axis", 0);
+    if ((axis < 0 ? axis + weight->second->rank() : axis) != 1) return false;
+    return std::ranges::all_of(node.inputs, [&](const std::string& input) { return has_scale(input); });
+  }
+
   void check(const model::Node& reader, const std::string& tensor) {
     const auto range = context_.ranges->find(tensor);
     const bool real = range != context_.ranges->end() && range->second.samples > 0;
-    if (tensor.empty() || constants_.contains(tensor) || !real || has_scale(tensor)) return;
+    if (tensor.empty() || constants_.contains(tensor) || !real || has_scale(tensor) || is_folded(reader, tensor))
+      return;
     if (!seen_.insert(tensor).second) return;
     const auto producer = wiring_.producer(tensor);
     Finding finding = audit_finding(

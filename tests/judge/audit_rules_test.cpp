@@ -293,6 +293,7 @@ std::vector<std::string> table_faults(GemmCase& gemm, const std::vector<std::str
   gemm.evidence.converter.supports.artifact = "scales";
   gemm.evidence.conversion.tensors.clear();
   const std::map<std::string, core::QuantParams> all{{"x", {{float32(4.0 / 255)}, {-64}, DType::int8, {}}},
+                                                     {"t", {{float32(2.0 / 255)}, {0}, DType::int8, {}}},
                                                      {"y", {{float32(8.625 / 255)}, {-65}, DType::int8, {}}}};
   for (const std::string& name : tensors) gemm.evidence.conversion.tensors.push_back({name, all.at(name)});
   return brief(audit_completeness(layers));
@@ -316,6 +317,30 @@ TEST(AuditCompleteness, AMovedTensorMayKeepTheScaleItHad) {
   EXPECT_THAT(table_faults(changed, {"x", "y"}), ElementsAre("scale t"));
   changed.evidence.converter.supports.reports = {"inputs"};
   EXPECT_THAT(table_faults(changed, {"x"}), IsEmpty()) << "that others aren't told says nothing of them";
+}
+
+TEST(AuditCompleteness, AConvsWeightsMayTakeInTheScalesOfWhatIsJoined) {
+  GemmCase joined;
+  joined.original_text =
+      "g (float[1,1,1,2] x) => (float[1,1,1,2] y) { t = Tanh(x) c = Concat<axis=1>(x, t) y = Conv(c, w) }";
+  joined.weights = {{"w", reals({1, 2, 1, 1}, {1, 2})}};
+  joined.batches = {{{"x", reals({1, 1, 1, 2}, {-1, 3})}}};
+  joined.artifact_text = joined.original_text;
+  for (const auto& [name, value] : joined.weights) joined.constants.emplace(name, value);
+  EXPECT_THAT(table_faults(joined, {"x", "t"}), ElementsAre("scale c"));
+  joined.evidence.converter.policy.folds_scales = true;
+  EXPECT_THAT(table_faults(joined, {"x", "t"}), IsEmpty());
+  EXPECT_THAT(table_faults(joined, {"x"}), ElementsAre("scale c")) << "a branch has none";
+  const auto with_axis = [&](const std::string& axis, std::int64_t channels) {
+    GemmCase other = joined;
+    other.original_text.replace(other.original_text.find("axis=1"), 6, "axis=" + axis);
+    other.artifact_text = other.original_text;
+    other.weights["w"] = other.constants["w"] =
+        reals({1, channels, 1, 1}, std::vector<double>(static_cast<std::size_t>(channels), 1));
+    return table_faults(other, {"x", "t"});
+  };
+  EXPECT_THAT(with_axis("-3", 2), IsEmpty());
+  EXPECT_THAT(with_axis("-1", 1), ElementsAre("scale c")) << "its scales don't differ by channel";
 }
 
 TEST(AllowedRange, EntropyByTheFirstBatchTakesTheMiddleOfABin) {

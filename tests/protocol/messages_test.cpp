@@ -101,6 +101,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.unsigned_codes = "nonnegative";
   d.policy.outputs = "float";
   d.policy.narrow_range = true;
+  d.policy.folds_scales = true;
   d.policy.dequantize = "affine";
   d.policy.histogram = "first_batch";
   d.unavailable = "no GPU";
@@ -143,6 +144,7 @@ TEST(Description, DefaultsAreThePolicyOfDesign) {
   EXPECT_EQ(bare.policy.unsigned_codes, "asked");
   EXPECT_EQ(bare.policy.outputs, "either");
   EXPECT_FALSE(bare.policy.narrow_range);
+  EXPECT_FALSE(bare.policy.folds_scales);
   EXPECT_EQ(bare.policy.dequantize, "product");
   EXPECT_EQ(bare.policy.histogram, "unknown");
   EXPECT_EQ(bare.unavailable, "");

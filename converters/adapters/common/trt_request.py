@@ -12,7 +12,7 @@ WORKSPACE_BYTES = 4 << 30
 LONGEST_BATCH = 8  # a symbolic first dimension may be as long as this at least
 # Chosen by measured time, tactics may sum in another order in the next build: not deterministic.
 POLICY = {"weights": "nearest", "bias": "float", "divisor": 127, "averaging": "none", "histogram": "first_batch",
-          "folds_bn": True, "deterministic": False}
+          "folds_bn": True, "folds_scales": True, "deterministic": False}
 
 
 def graph_inputs(model):
