@@ -144,7 +144,7 @@ core::Result<std::string> CaseBench::given_cache(converters::Converter& converte
   if (step.feed.cache == "stale") return stale_cache(converter, options, step);
   if (step.feed.cache != "previous") return std::string();
   if (step.feed.forget.empty()) return previous.string();
-  core::Result<std::string> bytes = core::read_file(previous);
+  core::Result<std::string> bytes = previous.empty() ? std::string() : core::read_file(previous);
   if (!bytes) {
     return bytes.error();
   }
