@@ -164,6 +164,7 @@ std::size_t data_input_count(std::string_view op, std::size_t input_count) {
       {"Expand", 1},
       {"Tile", 1},
       {"Clip", 1},
+      {"Pow", 1},  // an exponent is no data
       {"ReduceMean", 1},
       {"ReduceSum", 1},
       {"ReduceMax", 1},

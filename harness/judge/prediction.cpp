@@ -10,6 +10,7 @@
 
 #include "harness/judge/deviation.hpp"
 #include "harness/judge/grounds.hpp"
+#include "harness/judge/lost_outputs.hpp"
 #include "harness/judge/measured_limits.hpp"
 #include "harness/judge/statistics.hpp"
 
@@ -150,6 +151,10 @@ class PredictionCheck {
     const std::optional<std::size_t> worst = worst_channel(channels);
     record("prediction_deviation_db", whole.deviation_db());
     if (worst) record("channel_deviation_db", channels[*worst].deviation_db());
+    if (const auto lost = find_lost_output(context_, plan_, tensor, expected, actual, execution.inputs)) {
+      report_lost(tensor, data_set, whole, *lost);
+      return;
+    }
     if (!modelled() || distinct_values(expected.reals(), kDistinctOutputs) < kDistinctOutputs) return;
     record("prediction_gates", 1);
     const std::optional<Loss> lost = loss_of(channels);
@@ -318,27 +323,51 @@ class PredictionCheck {
 
   void report(const std::string& tensor, const std::string& where, const std::string& data_set, const Power& power,
               double limit) {
+    add(tensor, data_set, -power.deviation_db() / limit,
+        fmt::format(
+            "{}: SQNR {:.2f} dB, the stated policy predicts {:.2f} dB; correct engines were measured to lose at "
+            "most {:.3g} dB against it\n  the noise is more than this policy makes: a wrong scale, axis, weight "
+            "or bias, or a rounding too many",
+            about(tensor, where, data_set), decibel(power.signal / power.actual),
+            decibel(power.signal / power.predicted), limit));
+  }
+
+  void report_lost(const std::string& tensor, const std::string& data_set, const Power& power, const LostOutput& lost) {
+    if (std::ranges::find(out_.layers, "L2") == out_.layers.end()) out_.layers.emplace_back("L2");
+    const double sqnr_db = decibel(power.signal / power.actual);
+    add(tensor, data_set, lost.margin,
+        fmt::format("{}: SQNR {:.2f} dB where {:.2f} dB are predicted, and {:.2f} dB with every rounded value a step "
+                    "off\n  next to nothing of the right values is left: no noise of quantization",
+                    about(tensor, "", data_set), sqnr_db, lost.predicted_db, lost.worst_draw_db));
+  }
+
+  [[nodiscard]] std::string about(const std::string& tensor, const std::string& where,
+                                  const std::string& data_set) const {
+    const Node* maker = maker_of(tensor);
+    return fmt::format("{}, tensor \"{}\"{}{}",
+                       maker == nullptr ? "graph input" : fmt::format("node \"{}\" ({})", maker->name, maker->op_type),
+                       tensor, where, data_set.empty() ? "" : fmt::format(", data set \"{}\"", data_set));
+  }
+
+  [[nodiscard]] const Node* maker_of(const std::string& tensor) const {
+    const auto producer = wiring_.producer(tensor);
+    return producer ? &context_.evidence.model->graph.nodes[*producer] : nullptr;
+  }
+
+  void add(const std::string& tensor, const std::string& data_set, double margin, std::string message) {
     if (findings_.size() >= kMaxFindings) return;
     Finding finding;
     finding.facet = Facet::numerics;
     finding.layer = "L2";
     finding.tensor = tensor;
     finding.data_set = data_set;
-    finding.margin = -power.deviation_db() / limit;
+    finding.margin = margin;
     finding.predicted = true;
-    std::string maker = "graph input";
-    if (const auto producer = wiring_.producer(tensor)) {
-      const Node& node = context_.evidence.model->graph.nodes[*producer];
-      finding.node = node.name;
-      finding.op = node.op_type;
-      maker = fmt::format("node \"{}\" ({})", node.name, node.op_type);
+    if (const Node* maker = maker_of(tensor)) {
+      finding.node = maker->name;
+      finding.op = maker->op_type;
     }
-    finding.message = fmt::format(
-        "{}, tensor \"{}\"{}{}: SQNR {:.2f} dB, the stated policy predicts {:.2f} dB; correct engines were measured to "
-        "lose at most {:.3g} dB against it\n  the noise is more than this policy makes: a wrong scale, axis, weight or "
-        "bias, or a rounding too many",
-        maker, tensor, where, data_set.empty() ? "" : fmt::format(", data set \"{}\"", data_set),
-        decibel(power.signal / power.actual), decibel(power.signal / power.predicted), limit);
+    finding.message = std::move(message);
     findings_.push_back(std::move(finding));
   }
 
