@@ -151,6 +151,7 @@ void sigmoid_for_swish(model::Model& artifact);
 void lose_axis_of_shared(model::Model& artifact);
 void move_before_dequantizer(model::Model& artifact);
 void assume_unit_interval(model::Model& artifact);
+void normalize_in_whole_numbers(model::Model& artifact);
 void round_ratio_of_scales(model::Model& artifact);
 void skip_second_pair(model::Model& artifact);
 void wrap_channel_index(model::Model& artifact);

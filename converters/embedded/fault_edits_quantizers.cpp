@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/fault_edits.hpp"
@@ -154,6 +156,36 @@ void assume_unit_interval(Model& artifact) {
     node.inputs.resize(3);
     node.inputs[1] = put(graph, "unit_scale", Tensor::scalar(DType::float32, kStep));
     node.inputs[2] = put(graph, "unit_zero_point", Tensor::scalar(params->type, lowest));
+  }
+}
+
+void normalize_in_whole_numbers(Model& artifact) {
+  constexpr std::array kPointwise{"Add", "Sub", "Mul", "Div", "Pow", "Sqrt"};
+  auto& graph = artifact.graph;
+  const model::Wiring wiring(graph);
+  std::set<std::string> centred;  // computed of a mean, element by element
+  std::set<std::size_t> pairs;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const bool pointwise = std::ranges::any_of(kPointwise, [&](std::string_view op) { return is_op(node, op); });
+    const bool pair = is_op(node, "QuantizeLinear") || is_op(node, "DequantizeLinear");
+    const bool reads = std::ranges::any_of(node.inputs, [&](const auto& input) { return centred.contains(input); });
+    if (is_op(node, "ReduceMean") || (reads && (pointwise || pair))) centred.insert(node.outputs.front());
+    const auto maker = wiring.producer(node.input(0));
+    if (!reads || !pair || !maker) continue;
+    if (is_op(node, "QuantizeLinear") ? !is_op(graph.nodes[*maker], "ReduceMean") : pairs.contains(*maker)) {
+      pairs.insert(i);
+    }
+  }
+  for (const std::size_t pair : pairs) {
+    Node& node = graph.nodes[pair];
+    const auto params = declared_params(graph, node);
+    if (!params || params->axis) continue;
+    const auto limits = core::integer_limits(params->type);
+    const auto middle = static_cast<double>(limits.low + (limits.high - limits.low + 1) / 2);
+    node.inputs.resize(3);
+    node.inputs[1] = put(graph, "whole_scale", Tensor::scalar(DType::float32, 1));
+    node.inputs[2] = put(graph, "whole_zero_point", Tensor::scalar(params->type, middle));
   }
 }
 
