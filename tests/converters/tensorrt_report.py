@@ -214,6 +214,11 @@ class Errors(unittest.TestCase):
                    "with int8 precision constraints. kOBEY_PRECISION_CONSTRAINTS was set, so treating as error.)")  # 10.6.0
         self.assertEqual(blamed_node([message], norm).name, "n")
 
+    def test_a_pointwise_operator_without_a_format_is_blamed(self):
+        mlp = model([node("y", "MatMul", ["a1", "w"], ["y1"]), node("a", "Tanh", ["x"], ["a1"])])
+        message = "2: Assertion !n->candidateRequirements.empty() failed. No supported formats for PWN(a)"  # 8.6.1
+        self.assertEqual(blamed_node([message], mlp).name, "a")
+
     def test_nobody_is_blamed_where_no_node_is_named(self):
         for run in (("concat_const", "no_calibrator"), ("concat_ranges", "fp16concat_nofp16flag"),
                     ("three_inputs", "calib_missing_input")):

@@ -14,7 +14,7 @@ FLOAT_TYPES = (1, 10, 11)  # onnx.TensorProto.FLOAT, FLOAT16, DOUBLE
 PARSED = re.compile(r'parsing node number \d+ \[\S+ -> "(.*?)"')
 LAYERS = (re.compile(r"^(?:\[\w\] )?\d+: (.+?): "), re.compile(r"\bLayer (.+?) failed validation"),
           re.compile(r"implementation for node (.+?)\.(?: |$)"), re.compile(r"\blayer (.+?)[,:;.](?: |$)"),
-          re.compile(r"Internal Error \((.+?) requires "))
+          re.compile(r"Internal Error \((.+?) requires "), re.compile(r"No supported formats for (.+?)(?:; |\. |$)"))
 TENSORS = (re.compile(r"\bzero-point for tensor (.+?)(?:\. |, |$)"), re.compile(r"\btensor (.+?)[,:;.](?: |$)"))
 
 
