@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A suite's expected failures against the verdicts that a results file recorded before they were stated.
 
-stated_failures.py SUITE RESULTS MENDED [RESULTS MENDED …]; a MENDED is JSON, {case: why the red verdict that its RESULTS hold
-is history}. Every other red verdict of the suite's option sets has an entry about its version, every entry meets one, and
-none is about a verdict that isn't red.
+stated_failures.py SUITE RESULTS MENDED [RESULTS MENDED …]; a MENDED is JSON, {case: why a verdict that its RESULTS hold is
+history}. Every other red verdict of the suite's option sets has an entry about its version, every other entry meets one,
+and none is about a verdict that isn't red.
 """
 
 import gzip
@@ -48,20 +48,22 @@ def check(entries, rows, history, used):
     """What doesn't agree between entries and verdicts; the entries that met one go to `used`."""
     complaints, seen = [], set()
     for name, version, options, gate, stage, facet, reason, margin in rows:
-        if name in history and gate == "red":
-            seen.add(name)
-            continue
         about = [i for i, entry in enumerate(entries) if entry.get("options") == options
                  and speaks_of(entry, version) and pattern(entry["case"]).fullmatch(name)]
         met = [i for i in about if entries[i]["stage"] == stage and entries[i]["facet"] == facet
                and re.search(entries[i]["reason"], reason) and margin <= entries[i].get("margin", margin)]
+        if name in history and (not met if gate == "red" else about):
+            seen.add(name)
+            used.update(about if gate != "red" else [])
+            continue
         used.update(met)
         if gate == "red" and not met:
             complaints.append(f"{name} ({options}, {version}): red, and nothing is stated: {reason[:120]}")
         if gate != "red" and about:
             complaints.append(f"{name} ({options}, {version}): {gate}, and stated as a failure by "
                               f"\"{entries[about[0]]['case']}\"")
-    return complaints + [f"{name}: said to be mended, and no red verdict is recorded" for name in history if name not in seen]
+    return complaints + [f"{name}: said to be history, and what is recorded is what is stated"
+                         for name in history if name not in seen]
 
 
 def main(suite, *files):
