@@ -182,10 +182,10 @@ void normalize_in_whole_numbers(Model& artifact) {
     const auto params = declared_params(graph, node);
     if (!params || params->axis) continue;
     const auto limits = core::integer_limits(params->type);
-    const auto middle = static_cast<double>(limits.low + (limits.high - limits.low + 1) / 2);
+    const std::int64_t middle = limits.low + (limits.high - limits.low + 1) / 2;
     node.inputs.resize(3);
     node.inputs[1] = put(graph, "whole_scale", Tensor::scalar(DType::float32, 1));
-    node.inputs[2] = put(graph, "whole_zero_point", Tensor::scalar(params->type, middle));
+    node.inputs[2] = put(graph, "whole_zero_point", Tensor::scalar(params->type, static_cast<double>(middle)));
   }
 }
 

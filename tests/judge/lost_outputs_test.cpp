@@ -24,7 +24,7 @@ Judged told(const std::string& text, const std::function<void(std::span<double>)
   const model::Model original = parse(text, {});
   const core::Shape shape{7, 13, 24};
   core::Rng rng(29);
-  std::vector<double> values(7 * 13 * 24);
+  std::vector<double> values(std::size_t{7} * 13 * 24);
   for (double& value : values) value = float32(rng.uniform(-3, 3));
   const double excess = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()) - 0.005;
   for (double& value : values) value = float32(value - excess);
