@@ -172,8 +172,8 @@ TEST_F(Pack, ResultsOfARealGpuAreImported) {
   const std::string file = (source_tree() / "tests/data/tensorrt/results-8.6.1-h200.db.gz").string();
   const Call imported = run({"import-results", file, "--json"});
   ASSERT_EQ(imported.code, 0) << imported.err;
-  EXPECT_EQ(imported.json()["new_runs"], 44);
-  EXPECT_EQ(imported.json()["new_verdicts"], 784 + 599 + 328 + 200 + 132 + 10 + 10)
+  EXPECT_EQ(imported.json()["new_runs"], 68);
+  EXPECT_EQ(imported.json()["new_verdicts"], 784 + 599 + 621 + 537 + 132 + 10 + 11)
       << "entropy, reported, parts of minmax, strict and allowed, what is newer, and what was mended";
   EXPECT_THAT(imported.json()["runs"][0]["machine"]["accelerators"].get<std::string>(), HasSubstr("NVIDIA H200"));
   const Call series = run({"history", "deconv_output/form=geometry,what=dilated"});
