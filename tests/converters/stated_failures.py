@@ -6,6 +6,7 @@ history}. Every other red verdict of the suite's option sets has an entry about 
 and none is about a verdict that isn't red.
 """
 
+import functools
 import gzip
 import json
 import operator
@@ -21,11 +22,13 @@ ASK = """select name, version, options, gate, stage, facet, reason, coalesce(mar
 COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "==": operator.eq}
 
 
+@functools.cache
 def pattern(text):
     """Of a case's name: `*` and `?`."""
     return re.compile("".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in text), re.DOTALL)
 
 
+@functools.cache
 def numbers(version):
     return tuple(int(part) for part in version.split("."))
 
