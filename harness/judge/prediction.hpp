@@ -14,7 +14,8 @@ namespace assay::judge {
 ///          the channel that lies furthest below its prediction; the layer's own output is left in float).
 ///          By tensor between (full depth): predicted_sqnr_db, before its own rounding.
 /// Gate     a deviation below what correct variants were measured to have (measured_limits.hpp), where the policy is
-///          fully modelled (metric prediction_gates): facet numerics, layer L2.
+///          fully modelled (metric prediction_gates), and an output of which next to nothing is right, modelled or not
+///          (lost_outputs.hpp): facet numerics, layer L2.
 [[nodiscard]] std::vector<Finding> check_prediction(const LayerContext& context, Judgement& out);
 
 }  // namespace assay::judge
