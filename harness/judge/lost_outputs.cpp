@@ -1,9 +1,8 @@
 #include "harness/judge/lost_outputs.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "harness/core/rng.hpp"
@@ -31,22 +30,20 @@ bool ranges_are_known(const LayerContext& context, const QuantizationPlan& plan)
          context.evidence.converter.policy.averaging == "none";
 }
 
-/// In dB, without the tenth of the elements that are off most: a pole makes few of them as wrong as it likes.
+/// Without the tenth of the elements that are off most: a pole makes few of them as wrong as it likes.
 double trimmed_sqnr_db(const Tensor& expected, const Tensor& actual) {
   constexpr std::size_t kTrimmed = 10;
+  Deviation kept = measure_deviation(expected, actual);
+  if (!(kept.sqnr_db() < kLeastDb)) return kept.sqnr_db();  // without them it is no lower
   std::vector<double> errors;
-  double signal = 0;
   for (std::size_t i = 0; i < expected.reals().size(); ++i) {
-    const double want = expected.reals()[i], error = actual.reals()[i] - want;
-    signal += want * want;
-    errors.push_back(std::isnan(error) ? std::numeric_limits<double>::infinity() : error * error);
+    const double error = actual.reals()[i] - expected.reals()[i];
+    errors.push_back(error * error);
   }
-  const auto kept = errors.end() - static_cast<std::ptrdiff_t>(errors.size() / kTrimmed);
-  if (kept != errors.end()) std::ranges::nth_element(errors, kept);
-  double noise = 0;
-  for (auto error = errors.begin(); error != kept; ++error) noise += *error;
-  constexpr double kDecibel = 10;
-  return kDecibel * std::log10(signal / noise);
+  const auto end = errors.end() - static_cast<std::ptrdiff_t>(errors.size() / kTrimmed);
+  std::ranges::nth_element(errors, end);
+  kept.noise = std::accumulate(errors.begin(), end, 0.0);
+  return kept.sqnr_db();
 }
 
 /// Every rounded tensor's elements are moved by up to the coarsest legal step before they are rounded: where they lie
@@ -87,7 +84,8 @@ std::optional<LostOutput> find_lost_output(const LayerContext& context, const Qu
     const bool comparable = value != nullptr && value->is_real() && value->shape() == expected.shape();
     return comparable ? measure_deviation(expected, *value).sqnr_db() : -std::numeric_limits<double>::infinity();
   };
-  LostOutput lost{.predicted_db = predicted_db(), .worst_draw_db = predicted_db(), .margin = 0};
+  LostOutput lost{.predicted_db = predicted_db()};
+  lost.worst_draw_db = lost.predicted_db;
   core::Rng rng(1, tensor);
   for (int draw = 0; draw < kDraws; ++draw) {
     if (!(sqnr_db < lost.worst_draw_db - kBeyondDrawsDb)) return std::nullopt;

@@ -20,7 +20,7 @@ struct LostOutput {
 /// than a tenth of the signal and more than 15 dB above what any of the draws makes. The draws see what a
 /// comparison, an index or a pole makes of a step of rounding, which is no loss of the converter's.
 ///
-/// expected, actual   of the output, alike in shape, real
+/// expected, actual   of the output, alike in shape, real; no infinity in `expected`, no NaN in either
 /// inputs             of the execution, as graph inputs are fed
 /// Null where nobody knows what is clipped (neither an artifact nor scales are told, and the ranges aren't those of
 /// all data), where the output isn't lost, and beyond 2²⁰ elements.
