@@ -169,9 +169,8 @@ TEST_P(ExplainFamilies, TermsAddUpToTheLimit) {
     if (family == "divisor_near_zero") continue;
     int derived = 0;
     bool bounded = false;
-    // Refusals have nothing to derive: up to three cases from all over the family, until one has.
+    // Refusals have nothing to derive: three cases from all over the family.
     for (const std::size_t at : {std::size_t{0}, cases.size() / 2, cases.size() - 1}) {
-      if (derived > 0) break;
       const Call call = run({"explain", cases[at], "--json"}, shipped);
       ASSERT_EQ(call.code, 0) << cases[at] << call.err;
       const json verdict = call.json();
