@@ -22,14 +22,16 @@ from pathlib import Path
 KINDS = ["embedded", "embedded:scales", "embedded:opaque"]
 VARIANTS = ["", "round_half_away", "multiplier_31", "reciprocal_scale", "float_multiply", "double_rounding"]
 ALPHA = 1e-6  # kFalseAlarmRate
-SHARE = 0.25 / 4  # kMeasuredShare, divided among the four gates below
+SHARE = 0.25 / 5  # kMeasuredShare, divided among the five gates below
 TAIL = 50  # losses that the tail is fitted to
 
 MEASURES = [  # constant, metric, what it is
     ("kPredictionLossDb", "prediction_deviation_db", "Largest loss against the predicted SQNR, in dB, of a tensor."),
     ("kChannelLossDb", "channel_deviation_db", "The same of an output channel."),
     ("kWeightLossDb", "weight_deviation_db", "The same of a weight's channel, the layer's own output left in float."),
+    ("kDrawnLossDb", "drawn_deviation_db", "Largest loss beyond what draws of an output's roundings may leave, in dB."),
 ]
+GATES = {"drawn_deviation_db": "prediction_limit_db"}  # the metric beside it that says that it gates; else the usual
 
 
 def run(program: Path, home: Path, converter: str, variant: str, database: Path) -> int:
@@ -53,8 +55,9 @@ def read(database: Path) -> dict[str, list[float]]:
     values = collections.defaultdict(list)
     for metrics in rows.values():
         for _, metric, _ in MEASURES:
-            if metric in metrics and "prediction_gates" in metrics:
-                values[metric].append(-metrics[metric])
+            if metric in metrics and GATES.get(metric, "prediction_gates") in metrics:
+                if math.isfinite(metrics[metric]):  # without any rounding to draw there is nothing to compare
+                    values[metric].append(-metrics[metric])
         if "noise_ratio" in metrics:
             values["noise_ratio"].append(-10 * math.log10(metrics["noise_ratio"]))
     return values
@@ -96,6 +99,7 @@ def main() -> None:
         losses = values[metric]
         probability = SHARE * ALPHA / (len(losses) / runs)
         bound, worst, excess = limit(losses, probability)
+        bound = max(bound, 0.0)
         lines.append(f"// {metric}: {len(losses)} judgements, worst {worst:.4g} dB, mean excess {excess:.3g} dB, "
                      f"probability {probability:.2g} each.")
         if constant == "kFloatNoiseRatio":

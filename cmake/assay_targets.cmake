@@ -25,6 +25,7 @@ add_library(assay_allocator INTERFACE)
 if(NOT ASSAY_SANITIZE)
   find_package(mimalloc REQUIRED)
   target_link_libraries(assay_allocator INTERFACE "-Wl,--push-state,--no-as-needed" mimalloc "-Wl,--pop-state")
+  target_sources(assay_allocator INTERFACE ${CMAKE_SOURCE_DIR}/harness/core/throwing_new.cpp)
 endif()
 
 # assay_library(NAME SOURCES … [DEPENDS assay_core …] [LIBS fmt::fmt …])

@@ -60,7 +60,7 @@ struct Policy {
   std::string weights = "nearest";
   std::string bias = "nearest";
   double divisor = 127;
-  std::string averaging = "none";
+  std::string averaging = "none";  ///< "batch_mean": the mean of the batches' extremes, and no other
   double scale_floor = 0;
   bool power_of_two = false;
   std::string zero = "rounded";          ///< "exact": a range is widened until zero_point needs no rounding
@@ -70,6 +70,9 @@ struct Policy {
   std::string histogram = "unknown";     ///< "first_batch": entropy's bins divide the first batch's largest magnitude
   std::string calibrates = "float_network";  ///< or the network on its codes: "quantized_weights", "…_constants"
   bool narrow_range = false;                 ///< the least code of int8 stays unused
+  bool depthwise_channels = false;           ///< what a depthwise Conv reads has one scale for each channel
+  double first_divisor = 0;                  ///< of the weights of the first Convs; 0: as `divisor`
+  double channel_floor = 0;                  ///< a channel's range is at least this share of the widest channel's
   bool folds_scales = false;  ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::optional<std::vector<std::string>> shares;

@@ -27,22 +27,25 @@ TensorPtr borrowed(const Tensor& tensor) { return {TensorPtr(), &tensor}; }
 /// The values visible while a graph runs. A subgraph sees its own and, behind them, those of the graphs around it.
 class Scope {
  public:
-  explicit Scope(const Scope* outer) : outer_(outer) {}
+  explicit Scope(const Scope* outer, const OuterTensor* beyond = nullptr) : outer_(outer), beyond_(beyond) {}
 
   [[nodiscard]] TensorPtr find(const std::string& name) const {
+    const Scope* outermost = this;
     for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
       const auto found = scope->values_.find(name);
       if (found != scope->values_.end()) {
         return found->second;
       }
+      outermost = scope;
     }
-    return nullptr;
+    return outermost->beyond_ != nullptr && *outermost->beyond_ ? (*outermost->beyond_)(name) : nullptr;
   }
   void bind(const std::string& name, TensorPtr value) { values_[name] = std::move(value); }
   void free(const std::string& name) { values_.erase(name); }
 
  private:
   const Scope* outer_;
+  const OuterTensor* beyond_;  ///< of the outermost scope: names that no graph here makes
   std::unordered_map<std::string, TensorPtr> values_;
 };
 
@@ -97,17 +100,17 @@ using Opsets = std::map<std::string, std::int64_t>;
 
 /// Runs `graph` with `bound` added to what `outer` (may be null) makes visible.
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
-                                         const TensorMap& bound);
+                                         const TensorMap& bound, const RunOptions& options);
 
 class GraphRun {
  public:
-  GraphRun(const model::Graph& graph, const Opsets& opsets, const Scope* outer, const RunOptions* options)
-      : graph_(graph), opsets_(opsets), scope_(outer), options_(options) {}
+  GraphRun(const model::Graph& graph, const Opsets& opsets, const Scope* outer, const RunOptions& options)
+      : graph_(graph), opsets_(opsets), scope_(outer), is_subgraph_(outer != nullptr), options_(options) {}
 
   /// Makes `value` visible under `name`.
   void bind(const std::string& name, TensorPtr value) {
-    if (options_ != nullptr && options_->observe) {
-      options_->observe(name, *value);
+    if (options_.observe && !is_subgraph_) {
+      options_.observe(name, *value);
     }
     scope_.bind(name, std::move(value));
   }
@@ -153,15 +156,19 @@ class GraphRun {
       }
       inputs.push_back(held.back().get());
     }
-    const Result<const OpDef*> op = operator_of(node, opset == opsets_.end() ? 0 : opset->second, inputs);
+    const std::int64_t version = opset == opsets_.end() ? 0 : opset->second;
+    if (auto others = options_.substitute ? options_.substitute(node, version, inputs) : std::nullopt) {
+      return *others ? bind_outputs(node, *std::move(*others)) : Status(others->error());
+    }
+    const Result<const OpDef*> op = operator_of(node, version, inputs);
     if (!op) {
       return op.error();
     }
     const SubgraphRunner subgraphs = [this](const model::Graph& graph, const TensorMap& bound) {
-      return run_subgraph(graph, opsets_, &scope_, bound);
+      return run_subgraph(graph, opsets_, &scope_, bound, options_);
     };
     Result<std::vector<Tensor>> outputs =
-        run_kernel(**op, {.node = node, .opset = opset->second, .inputs = inputs, .run_subgraph = &subgraphs});
+        run_kernel(**op, {.node = node, .opset = version, .inputs = inputs, .run_subgraph = &subgraphs});
     if (!outputs) {
       return outputs.error();
     }
@@ -185,12 +192,13 @@ class GraphRun {
   const model::Graph& graph_;
   const Opsets& opsets_;
   Scope scope_;
-  const RunOptions* options_;
+  bool is_subgraph_;
+  const RunOptions& options_;
 };
 
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
-                                         const TensorMap& bound) {
-  GraphRun run(graph, opsets, outer, nullptr);
+                                         const TensorMap& bound, const RunOptions& options) {
+  GraphRun run(graph, opsets, outer, options);
   for (const auto& [name, value] : bound) {
     run.bind(name, borrowed(value));
   }
@@ -275,7 +283,7 @@ Result<TensorMap> execute(const model::Model& model, const TensorMap& inputs, co
   if (const Status status = check_inputs(model.graph, inputs); !status) {
     return status.error();
   }
-  GraphRun run(model.graph, model.opsets, nullptr, &options);
+  GraphRun run(model.graph, model.opsets, nullptr, options);
   for (const auto& [name, value] : inputs) {
     run.bind(name, borrowed(value));
   }
@@ -290,14 +298,16 @@ Result<TensorMap> execute(const model::Model& model, const TensorMap& inputs, co
   return named;
 }
 
-Result<std::vector<Tensor>> execute_node(const Node& node, std::int64_t opset, std::span<const Tensor* const> inputs) {
+Result<std::vector<Tensor>> execute_node(const Node& node, std::int64_t opset, std::span<const Tensor* const> inputs,
+                                         const OuterTensor& outer) {
   const Result<const OpDef*> op = operator_of(node, opset, inputs);
   if (!op) {
     return node_error(node, op.error());
   }
   const Opsets opsets{{node.domain, opset}};
-  const SubgraphRunner subgraphs = [&opsets](const model::Graph& graph, const TensorMap& bound) {
-    return run_subgraph(graph, opsets, nullptr, bound);
+  const Scope around(nullptr, &outer);
+  const SubgraphRunner subgraphs = [&](const model::Graph& graph, const TensorMap& bound) {
+    return run_subgraph(graph, opsets, &around, bound, {});
   };
   Result<std::vector<Tensor>> outputs =
       run_kernel(**op, {.node = node, .opset = opset, .inputs = inputs, .run_subgraph = &subgraphs});

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
@@ -13,7 +16,15 @@ namespace assay::reference {
 struct RunOptions {
   /// Called once for every tensor when it is made (graph inputs and initializers included), before it may be freed.
   std::function<void(const std::string& name, const core::Tensor& value)> observe;
+  /// Asked before every node, those of subgraphs included: outputs that it gives stand for what the node would make;
+  /// nothing: the node runs as ever.
+  std::function<std::optional<core::Result<std::vector<core::Tensor>>>(const model::Node& node, std::int64_t opset,
+                                                                       std::span<const core::Tensor* const> inputs)>
+      substitute;
 };
+
+/// A tensor around a node with subgraphs, by name; null where there is none.
+using OuterTensor = std::function<core::TensorPtr(const std::string& name)>;
 
 /// Runs `model` in float64 and exact integers. Real tensors keep their declared type as a label, but their values
 /// are not rounded to it (Cast rounds, as its text demands). Inputs are bound by name.
@@ -24,8 +35,10 @@ struct RunOptions {
 [[nodiscard]] core::Result<core::TensorMap> execute(const model::Model& model, const core::TensorMap& inputs,
                                                     const RunOptions& options = {});
 
-/// Runs one node on tensors given in the order of its inputs (null where left out).
+/// Runs one node on tensors given in the order of its inputs (null where left out). Its subgraphs see what `outer`
+/// gives; without it they capture nothing.
 [[nodiscard]] core::Result<std::vector<core::Tensor>> execute_node(const model::Node& node, std::int64_t opset,
-                                                                   std::span<const core::Tensor* const> inputs);
+                                                                   std::span<const core::Tensor* const> inputs,
+                                                                   const OuterTensor& outer = {});
 
 }  // namespace assay::reference

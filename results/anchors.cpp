@@ -30,8 +30,9 @@ Result<std::int64_t> find_result(Database& database, const std::string& run, con
   const auto id = database.number(
       "SELECT result.id FROM case_version JOIN result ON case_version_id = case_version.id JOIN converter_version ON "
       "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id WHERE "
-      "case_version.name = ? AND run_id = ? AND options = ? AND converter.name = ? AND version = ?",
-      key.case_name, run, key.options, key.converter, key.version);
+      "case_version.name = ? AND run_id = ? AND options = ? AND converter.name = ? AND version = ? AND "
+      "converter_version.hash = ?",
+      key.case_name, run, key.options, key.converter, key.version, key.hash);
   if (!id) return id.error();
   if (*id) return **id;
   return Error{ErrorKind::internal,
@@ -48,8 +49,7 @@ Result<Wobble> wobble_of(Database& database, std::int64_t result) {
       "JOIN result AS other ON other.case_version_id = accepted.case_version_id AND other.options = accepted.options "
       "AND other.verdict = accepted.verdict JOIN converter_version AS others ON others.id = "
       "other.converter_version_id AND others.converter_id = its.converter_id AND others.version = its.version WHERE "
-      "accepted.id = ? AND (other.started_at, other.id) <= (accepted.started_at, accepted.id) ORDER BY "
-      "other.started_at, other.id",
+      "accepted.id = ? AND other.id <= accepted.id ORDER BY other.id",
       result);
   if (!ids) return ids.error();
   std::vector<ResultRow> repeats;
@@ -87,7 +87,7 @@ Result<std::vector<std::int64_t>> newest_ids(Database& database, const std::stri
   return read_ids(
       database,
       "SELECT id FROM (SELECT result.id, case_version.name, options, row_number() OVER (PARTITION BY "
-      "case_version.name, options ORDER BY started_at DESC, result.id DESC) AS age FROM converter JOIN "
+      "case_version.name, options ORDER BY result.id DESC) AS age FROM converter JOIN "
       "converter_version ON converter_id = converter.id JOIN result ON converter_version_id = converter_version.id "
       "JOIN case_version ON case_version.id = case_version_id WHERE converter.name = ? AND version = ?) WHERE age = 1 "
       "ORDER BY name, options",
@@ -186,11 +186,12 @@ Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::st
   std::vector<AcceptedRow> rows;
   auto status = database.query(
       "SELECT case_version.name, result.options, converter.name, version, accepted_at, anchor.reason, repeats, "
-      "wobble_db, parameters_wobble FROM anchor JOIN result ON result.id = result_id JOIN case_version ON "
+      "wobble_db, parameters_wobble, converter_version.hash FROM anchor JOIN result ON result.id = result_id JOIN "
+      "case_version ON "
       "case_version.id = case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN "
       "converter ON converter.id = converter_id WHERE run_id = ? ORDER BY anchor.id",
       [&](const Row& row) {
-        rows.push_back({{row.text(0), row.text(1), row.text(2), row.text(3)},
+        rows.push_back({{row.text(0), row.text(1), row.text(2), row.text(3), row.text(9)},
                         row.text(4),
                         row.text(5),
                         {static_cast<std::size_t>(row.integer(6)), row.real(7), row.integer(8) != 0}});
@@ -222,11 +223,12 @@ Result<std::vector<ChangeRow>> read_changes(Database& database, const std::strin
   std::vector<ChangeRow> changes;
   auto status = database.query(
       "SELECT case_version.name, result.options, converter.name, version, anchor_id, kind, delta, detail, accepted_at, "
-      "change.reason FROM change JOIN result ON result.id = result_id JOIN case_version ON case_version.id = "
+      "change.reason, converter_version.hash FROM change JOIN result ON result.id = result_id JOIN case_version ON "
+      "case_version.id = "
       "case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN converter ON "
       "converter.id = converter_id WHERE run_id = ? ORDER BY change.id",
       [&](const Row& row) {
-        changes.push_back({{row.text(0), row.text(1), row.text(2), row.text(3)},
+        changes.push_back({{row.text(0), row.text(1), row.text(2), row.text(3), row.text(10)},
                            row.integer(4),
                            row.text(5),
                            row.optional_real(6),

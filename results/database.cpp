@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -37,8 +39,21 @@ std::optional<double> Row::optional_real(int column) const {
 }
 bool Row::null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
+namespace {
+
+/// Device and number of a file; nothing where there is none.
+using FileId = std::optional<std::pair<dev_t, ino_t>>;
+FileId file_id(const std::string& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  return std::pair(status.st_dev, status.st_ino);
+}
+
+}  // namespace
+
 struct Database::State {
   std::filesystem::path file;
+  FileId log;  ///< the write-ahead log's, once it was seen
   sqlite3* connection = nullptr;
   std::unordered_map<std::string_view, sqlite3_stmt*> statements;  ///< keys are string literals
 
@@ -106,6 +121,15 @@ Status Database::run_statement(const char* sql, std::initializer_list<Bound> val
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
   return status;
+}
+
+bool Database::in_place() const {
+  int moved = 0;
+  const int asked = sqlite3_file_control(state_->connection, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (asked != SQLITE_OK || moved != 0) return false;
+  const FileId log = file_id(state_->file.string() + "-wal");
+  if (!state_->log) state_->log = log;
+  return state_->log == log;
 }
 
 std::int64_t Database::changes() const { return sqlite3_changes64(state_->connection); }

@@ -59,6 +59,9 @@ class Database {
     if (!status) return status.error();
     return found;
   }
+  /// Whether what is written here still lies where the file was opened: false once somebody has removed or replaced the
+  /// file or its log.
+  [[nodiscard]] bool in_place() const;
   /// Rows that the newest run() changed.
   [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] std::int64_t last_row() const;

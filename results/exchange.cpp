@@ -91,7 +91,7 @@ class Reader {
 template <typename Visitor, typename T>
 void visit_key(Visitor& visit, T& key) {
   visit("case", key.case_name), visit("options", key.options), visit("converter", key.converter),
-      visit("version", key.version);
+      visit("version", key.version), visit("converter_hash", key.hash);
 }
 
 // The second parameter is the struct, const or not.
@@ -99,8 +99,9 @@ template <typename V, typename T>
 void visit_fields(V& visit, T& x) {
   using Row = std::remove_const_t<T>;
   if constexpr (std::is_same_v<Row, RunInfo>) {
-    visit("id", x.id), visit("command", x.command), visit("suite", x.suite), visit("started_at", x.started_at);
-    visit("finished_at", x.finished_at), visit("assay_version", x.assay_version), visit("planned", x.planned);
+    visit("id", x.id), visit("command", x.command), visit("suite", x.suite), visit("settings", x.settings);
+    visit("started_at", x.started_at), visit("finished_at", x.finished_at), visit("assay_version", x.assay_version),
+        visit("planned", x.planned);
     visit("cpu", x.machine.cpu), visit("features", x.machine.features), visit("cores", x.machine.cores);
     visit("system", x.machine.system), visit("accelerators", x.machine.accelerators);
   } else if constexpr (std::is_same_v<Row, FindingRow>) {
@@ -116,6 +117,10 @@ void visit_fields(V& visit, T& x) {
   } else if constexpr (std::is_same_v<Row, AttemptRow>) {
     visit("request", x.request), visit("number", x.number), visit("outcome", x.outcome), visit("reason", x.reason);
     visit("seconds", x.seconds);
+  } else if constexpr (std::is_same_v<Row, CoverageRow>) {
+    visit("op", x.op), visit("nodes", x.nodes), visit("judged", x.judged);
+  } else if constexpr (std::is_same_v<Row, UnjudgedRow>) {
+    visit("node", x.node), visit("op", x.op), visit("reason", x.reason);
   } else if constexpr (std::is_same_v<Row, ExpectationRow>) {
     visit("case_pattern", x.case_pattern), visit("options", x.options), visit("converter", x.converter);
     visit("versions", x.versions), visit("stage", x.stage), visit("facet", x.facet), visit("reason", x.reason);
@@ -127,7 +132,7 @@ void visit_fields(V& visit, T& x) {
   } else {
     static_assert(std::is_same_v<Row, ResultRow>);
     visit_key(visit, x.key);
-    visit("family", x.family), visit("case_hash", x.case_hash), visit("converter_hash", x.converter_hash);
+    visit("family", x.family), visit("case_hash", x.case_hash);
     visit("verdict", x.verdict), visit("gate", x.gate), visit("stage", x.stage), visit("facet", x.facet);
     visit("node", x.node), visit("op", x.op), visit("reason", x.reason), visit("signature", x.signature);
     visit("style", x.style), visit("layers", x.layers), visit("artifact_kind", x.artifact_kind);
@@ -135,6 +140,7 @@ void visit_fields(V& visit, T& x) {
     visit("sqnr_db", x.sqnr_db), visit("seconds", x.seconds), visit("attempt", x.attempt);
     visit("started_at", x.started_at), visit("findings", x.findings), visit("metrics", x.metrics);
     visit("parameters", x.parameters), visit("precision", x.precision), visit("attempts", x.attempts);
+    visit("judged_outputs", x.judged_outputs), visit("coverage", x.coverage), visit("unjudged", x.unjudged);
     visit("expectation", x.expectation);
   }
 }

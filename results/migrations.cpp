@@ -18,6 +18,12 @@ using core::Status;
 constexpr std::int64_t kApplicationId = 0x41736179;
 constexpr std::string_view kSqliteMagic{"SQLite format 3\0", 16};
 
+// 8: what a tensor lost was measured between tensors of the same name, which a converter may give to another value; it
+// is measured on what operators read now, and the two aren't to be compared.
+constexpr const char* kMarkLossesByName = R"sql(
+UPDATE metric SET name = 'sqnr_loss_db_by_name' WHERE name = 'sqnr_loss_db';
+)sql";
+
 // A step is never edited once released: a change of the schema is a new step at the end.
 constexpr std::array kSteps{
     // 1: runs, their planned jobs, verdicts with what belongs to each, and what drift is judged against.
@@ -108,6 +114,38 @@ CREATE INDEX change_by_anchor ON change (anchor_id);
     R"sql(
 ALTER TABLE run ADD COLUMN accelerators TEXT NOT NULL DEFAULT '';
 )sql",
+    // 5: two programs of a run that call themselves the same have a job each.
+    R"sql(
+CREATE TABLE job_5 (
+  run_id TEXT NOT NULL REFERENCES run, case_name TEXT NOT NULL, options TEXT NOT NULL, converter TEXT NOT NULL,
+  version TEXT NOT NULL, hash TEXT NOT NULL, position INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('waiting', 'started', 'done')),
+  PRIMARY KEY (run_id, case_name, options, converter, version, hash)) WITHOUT ROWID;
+INSERT INTO job_5 SELECT run_id, case_name, options, converter, version, coalesce((
+  SELECT converter_version.hash FROM case_version JOIN result ON case_version_id = case_version.id
+  JOIN converter_version ON converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id
+  WHERE case_version.name = job.case_name AND result.run_id = job.run_id AND result.options = job.options
+  AND converter.name = job.converter AND converter_version.version = job.version), ''), position, state FROM job;
+DROP TABLE job;
+ALTER TABLE job_5 RENAME TO job;
+)sql",
+    // 6: what a run was made with, which resuming compares; and the process that writes it, which beats.
+    R"sql(
+ALTER TABLE run ADD COLUMN settings TEXT NOT NULL DEFAULT '';
+ALTER TABLE run ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE run ADD COLUMN beats INTEGER NOT NULL DEFAULT 0;
+)sql",
+    // 7: what a verdict covers: nodes by operator, the ones that were not judged, and the least share of an output.
+    R"sql(
+ALTER TABLE result ADD COLUMN judged_outputs REAL;
+CREATE TABLE coverage (
+  result_id INTEGER NOT NULL REFERENCES result, position INTEGER NOT NULL, op TEXT NOT NULL, nodes INTEGER NOT NULL,
+  judged INTEGER NOT NULL, PRIMARY KEY (result_id, position)) WITHOUT ROWID;
+CREATE TABLE unjudged (
+  result_id INTEGER NOT NULL REFERENCES result, position INTEGER NOT NULL, node TEXT NOT NULL, op TEXT NOT NULL,
+  reason TEXT NOT NULL, PRIMARY KEY (result_id, position)) WITHOUT ROWID;
+)sql",
+    kMarkLossesByName,
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {

@@ -86,7 +86,7 @@ Result<Owners> intern_owners(Database& database, const ResultRow& row) {
   const auto version =
       intern(database, "SELECT id FROM converter_version WHERE converter_id = ? AND version = ? AND hash = ?",
              "INSERT INTO converter_version (converter_id, version, hash) VALUES (?,?,?)", *converter, row.key.version,
-             row.converter_hash);
+             row.key.hash);
   if (!version) return version.error();
   owners.converter_version = *version;
 
@@ -134,9 +134,17 @@ Status insert_all_children(Database& database, std::int64_t id, const ResultRow&
     return database.run("INSERT INTO precision VALUES (?,?,?,?,?)", id, position, p.node, p.op, p.got);
   });
   if (!status) return status;
-  return insert_children(row.attempts, [&](std::size_t position, const AttemptRow& a) {
+  status = insert_children(row.attempts, [&](std::size_t position, const AttemptRow& a) {
     return database.run("INSERT INTO attempt VALUES (?,?,?,?,?,?,?)", id, position, a.request, a.number, a.outcome,
                         a.reason, a.seconds);
+  });
+  if (!status) return status;
+  status = insert_children(row.coverage, [&](std::size_t position, const CoverageRow& c) {
+    return database.run("INSERT INTO coverage VALUES (?,?,?,?,?)", id, position, c.op, c.nodes, c.judged);
+  });
+  if (!status) return status;
+  return insert_children(row.unjudged, [&](std::size_t position, const UnjudgedRow& u) {
+    return database.run("INSERT INTO unjudged VALUES (?,?,?,?,?)", id, position, u.node, u.op, u.reason);
   });
 }
 
@@ -144,12 +152,14 @@ constexpr const char* kResultColumns =
     "SELECT result.id, case_version.name, result.options, converter.name, converter_version.version, family, "
     "case_version.hash, converter_version.hash, verdict, gate, stage, facet, node, op, reason, signature, style, "
     "layers, margin, sqnr_db, seconds, attempt, started_at, artifact.kind, artifact.hash, artifact.size_bytes, "
-    "expectation_id FROM result JOIN case_version ON case_version.id = case_version_id JOIN converter_version ON "
+    "expectation_id, judged_outputs FROM result JOIN case_version ON case_version.id = case_version_id JOIN "
+    "converter_version ON "
     "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id LEFT JOIN artifact ON "
     "artifact.result_id = result.id ";
 constexpr const char* kInPlannedOrder =
     "LEFT JOIN job ON job.run_id = result.run_id AND job.case_name = case_version.name AND job.options = "
-    "result.options AND job.converter = converter.name AND job.version = converter_version.version WHERE result.run_id "
+    "result.options AND job.converter = converter.name AND job.version = converter_version.version AND job.hash = "
+    "converter_version.hash WHERE result.run_id "
     "= ? ORDER BY job.position, result.id";
 
 /// A verdict with the numbers by which the rest of it is found.
@@ -164,10 +174,9 @@ Found read_result(const Row& row) {
   found.id = row.integer(0);
   if (!row.null(26)) found.expectation = row.integer(26);
   ResultRow& r = found.row;
-  r.key = {row.text(1), row.text(2), row.text(3), row.text(4)};
+  r.key = {row.text(1), row.text(2), row.text(3), row.text(4), row.text(7)};
   r.family = row.text(5);
   r.case_hash = row.text(6);
-  r.converter_hash = row.text(7);
   r.verdict = row.text(8);
   r.gate = row.text(9);
   r.stage = row.text(10);
@@ -186,6 +195,7 @@ Found read_result(const Row& row) {
   r.artifact_kind = row.text(23);
   r.artifact_hash = row.text(24);
   r.artifact_bytes = static_cast<std::size_t>(row.integer(25));
+  r.judged_outputs = row.optional_real(27);
   return found;
 }
 
@@ -197,6 +207,23 @@ Status read_parameters(Database& database, std::int64_t id, ResultRow& out) {
         p.params.type = core::parse_dtype(row.text(3)).value_or(core::DType::undefined);
         if (!row.null(4)) p.params.axis = row.integer(4);
         out.parameters.push_back(std::move(p));
+      },
+      id);
+}
+
+Status read_coverage(Database& database, std::int64_t id, ResultRow& out) {
+  auto status = database.query(
+      "SELECT op, nodes, judged FROM coverage WHERE result_id = ?",
+      [&](const Row& row) {
+        out.coverage.push_back(
+            {row.text(0), static_cast<std::size_t>(row.integer(1)), static_cast<std::size_t>(row.integer(2))});
+      },
+      id);
+  if (!status) return status;
+  return database.query(
+      "SELECT node, op, reason FROM unjudged WHERE result_id = ?",
+      [&](const Row& row) {
+        out.unjudged.push_back({row.text(0), row.text(1), row.text(2)});
       },
       id);
 }
@@ -234,6 +261,8 @@ Status read_children(Database& database, Found& found) {
         out.attempts.push_back({row.text(0), static_cast<int>(row.integer(1)), row.text(2), row.text(3), row.real(4)});
       },
       id);
+  if (!status) return status;
+  status = read_coverage(database, id, out);
   if (!status || !found.expectation) return status;
   return database.query(
       "SELECT case_pattern, options, converter, versions, stage, facet, reason, url, until, margin FROM expectation "
@@ -247,16 +276,28 @@ Status read_children(Database& database, Found& found) {
 
 }  // namespace
 
+std::size_t ResultRow::nodes() const {
+  std::size_t sum = 0;
+  for (const CoverageRow& row : coverage) sum += row.nodes;
+  return sum;
+}
+
+std::size_t ResultRow::judged_nodes() const {
+  std::size_t sum = 0;
+  for (const CoverageRow& row : coverage) sum += row.judged;
+  return sum;
+}
+
 Status insert_result(Database& database, const std::string& run, const ResultRow& row) {
   const auto owners = intern_owners(database, row);
   if (!owners) return owners.error();
   if (auto status = database.run(
           "INSERT INTO result (run_id, case_version_id, converter_version_id, options, verdict, gate, stage, facet, "
-          "node, op, reason, signature, style, layers, margin, sqnr_db, seconds, attempt, started_at, expectation_id) "
-          "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+          "node, op, reason, signature, style, layers, margin, sqnr_db, seconds, attempt, started_at, expectation_id, "
+          "judged_outputs) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
           run, owners->case_version, owners->converter_version, row.key.options, row.verdict, row.gate, row.stage,
           row.facet, row.node, row.op, row.reason, row.signature, row.style, row.layers, row.margin, row.sqnr_db,
-          row.seconds, row.attempt, row.started_at, owners->expectation);
+          row.seconds, row.attempt, row.started_at, owners->expectation, row.judged_outputs);
       !status) {
     return status;
   }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <random>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "harness/core/text.hpp"
@@ -18,6 +19,7 @@
 #include "results/anchors.hpp"
 #include "results/database.hpp"
 #include "results/migrations.hpp"
+#include "results/owner.hpp"
 #include "results/rows.hpp"
 
 namespace assay::results {
@@ -47,7 +49,7 @@ std::string new_uuid() {
 
 constexpr const char* kRunColumns =
     "SELECT run.id, command, suite, started_at, finished_at, assay_version, planned, cpu, features, cores, system, "
-    "accelerators "
+    "accelerators, settings "
     "FROM run JOIN machine ON machine.id = run.machine_id ";
 
 RunInfo read_run(const Row& row) {
@@ -59,11 +61,12 @@ RunInfo read_run(const Row& row) {
   run.finished_at = row.text(4);
   run.assay_version = row.text(5);
   run.planned = static_cast<std::size_t>(row.integer(6));
+  run.settings = row.text(12);
   run.machine = {row.text(7), row.text(8), static_cast<int>(row.integer(9)), row.text(10), row.text(11)};
   return run;
 }
 
-JobKey read_key(const Row& row) { return {row.text(0), row.text(1), row.text(2), row.text(3)}; }
+JobKey read_key(const Row& row) { return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4)}; }
 
 }  // namespace
 
@@ -75,8 +78,10 @@ std::string utc_now() {
 }
 
 struct Store::State {
-  explicit State(Database opened) : database(std::move(opened)) {}
+  State(Database opened, std::filesystem::path path) : database(std::move(opened)), file(std::move(path)) {}
   Database database;
+  std::filesystem::path file;
+  std::string self = this_process();
   std::mutex mutex;
 
   Status insert_run(const RunInfo& run) {
@@ -87,17 +92,18 @@ struct Store::State {
       return status;
     }
     return database.run(
-        "INSERT OR IGNORE INTO run SELECT ?,?,?,?,?,?,?, id, ? FROM machine WHERE cpu = ? AND features = ? AND "
-        "cores = ? AND system = ?",
+        "INSERT OR IGNORE INTO run (id, command, suite, started_at, finished_at, assay_version, planned, machine_id, "
+        "accelerators, settings) SELECT ?,?,?,?,?,?,?, id, ?,? FROM machine WHERE cpu = ? AND features = ? AND cores = "
+        "? AND system = ?",
         run.id, run.command, run.suite, run.started_at, run.finished_at, run.assay_version, run.planned, m.accelerators,
-        m.cpu, m.features, m.cores, m.system);
+        run.settings, m.cpu, m.features, m.cores, m.system);
   }
 
   Status insert_jobs(const std::string& run, const std::vector<JobKey>& keys, std::string_view state,
                      std::size_t first_position) {
     for (const JobKey& key : keys) {
-      if (auto status = database.run("INSERT OR IGNORE INTO job VALUES (?,?,?,?,?,?,?)", run, key.case_name,
-                                     key.options, key.converter, key.version, first_position++, state);
+      if (auto status = database.run("INSERT OR IGNORE INTO job VALUES (?,?,?,?,?,?,?,?)", run, key.case_name,
+                                     key.options, key.converter, key.version, key.hash, first_position++, state);
           !status) {
         return status;
       }
@@ -109,13 +115,70 @@ struct Store::State {
   Status set_job(const std::string& run, const JobKey& key, std::string_view job_state) {
     if (auto status = database.run(
             "UPDATE job SET state = ? WHERE run_id = ? AND case_name = ? AND options = ? AND converter = ? AND "
-            "version = ? AND state <> 'done'",
-            job_state, run, key.case_name, key.options, key.converter, key.version);
+            "version = ? AND hash = ? AND state <> 'done'",
+            job_state, run, key.case_name, key.options, key.converter, key.version, key.hash);
         !status) {
       return status;
     }
     if (database.changes() == 1) return core::success();
     return broken_plan(key, "was not planned in this run or is recorded already");
+  }
+
+  [[nodiscard]] Status in_place() const {
+    if (database.in_place()) return core::success();
+    return Error{ErrorKind::internal,
+                 fmt::format("the results database {} was removed or replaced while a run wrote to it: the verdicts of "
+                             "this run are not recorded; run it again, and leave the file and its -wal alone meanwhile",
+                             file.string()),
+                 "", "", ""};
+  }
+
+  /// `status`, or why it is as it is where the file has gone.
+  [[nodiscard]] Status explained(Status status) const {
+    if (status) return status;
+    Status place = in_place();
+    return place ? status : place;
+  }
+
+  Status record(const std::string& run, const ResultRow& row) {
+    Transaction transaction(database);
+    if (!transaction.begun()) return transaction.begun();
+    if (auto status = set_job(run, row.key, "done"); !status) return status;
+    if (auto status = insert_result(database, run, row); !status) return status;
+    if (auto status = transaction.commit(); !status) return status;
+    return in_place();
+  }
+
+  struct Lock {
+    std::string owner;
+    std::int64_t beats = 0;
+  };
+  Result<Lock> lock_of(const std::string& run) {
+    std::optional<Lock> lock;
+    auto status = database.query(
+        "SELECT owner, beats FROM run WHERE id = ?",
+        [&](const Row& row) {
+          lock = {row.text(0), row.integer(1)};
+        },
+        run);
+    if (!status) return status.error();
+    if (lock) return *std::move(lock);
+    return Error{ErrorKind::internal, fmt::format("results: there is no run {}", run), "", "", ""};
+  }
+
+  /// Gives the run to this process if it still belongs to `before`.
+  Status take(const std::string& run, const std::string& before) {
+    if (auto status = database.run("UPDATE run SET owner = ? WHERE id = ? AND owner = ?", self, run, before); !status) {
+      return status;
+    }
+    return database.changes() == 1 ? core::success() : Status(under_way(run, ""));
+  }
+
+  static Error under_way(const std::string& run, const std::string& owner) {
+    return {ErrorKind::usage,
+            fmt::format("run {} is under way: {} is at it; wait for its end or end it, then --resume finishes the run",
+                        run, owner.empty() ? "another process" : owner_name(owner)),
+            "", "", ""};
   }
 
   /// Inside the caller's transaction.
@@ -137,8 +200,8 @@ struct Store::State {
     for (const ResultRow& row : from.results) {
       const auto known = database.number(
           "SELECT count(*) FROM job WHERE run_id = ? AND case_name = ? AND options = ? AND converter = ? AND "
-          "version = ? AND state = 'done'",
-          id, row.key.case_name, row.key.options, row.key.converter, row.key.version);
+          "version = ? AND hash = ? AND state = 'done'",
+          id, row.key.case_name, row.key.options, row.key.converter, row.key.version, row.key.hash);
       if (!known) return known.error();
       if (known->value_or(0) > 0) continue;
       if (auto status = set_job(id, row.key, "done"); !status) return status;
@@ -169,7 +232,7 @@ Result<Store> Store::open(const std::filesystem::path& file) {
     return status.error();
   }
   if (auto status = migrate(*database); !status) return status.error();
-  return Store(std::make_unique<State>(std::move(*database)));
+  return Store(std::make_unique<State>(std::move(*database), file));
 }
 
 Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobKey>& planned) {
@@ -187,6 +250,7 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
     return Error{ErrorKind::internal, fmt::format("results: run {} has begun already", run.id), "", "", ""};
   }
   if (auto status = state_->insert_run(run); !status) return status.error();
+  if (auto status = state_->take(run.id, ""); !status) return status.error();
   if (auto status = state_->insert_jobs(run.id, planned, "waiting", 0); !status) return status.error();
   const auto jobs = state_->database.number("SELECT count(*) FROM job WHERE run_id = ?", run.id);
   if (!jobs) return jobs.error();
@@ -202,31 +266,93 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
 
 Status Store::job_started(const std::string& run, const JobKey& key) {
   const std::scoped_lock lock(state_->mutex);
-  return state_->set_job(run, key, "started");
+  return state_->explained(state_->set_job(run, key, "started"));
 }
 
 Status Store::record(const std::string& run, const ResultRow& row) {
   const std::scoped_lock lock(state_->mutex);
-  Transaction transaction(state_->database);
-  if (!transaction.begun()) return transaction.begun();
-  if (auto status = state_->set_job(run, row.key, "done"); !status) return status;
-  if (auto status = insert_result(state_->database, run, row); !status) return status;
-  return transaction.commit();
+  return state_->explained(state_->record(run, row));
 }
 
 Status Store::finish_run(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
-  return state_->database.run("UPDATE run SET finished_at = ? WHERE id = ?", utc_now(), run);
+  if (auto status = state_->database.run("UPDATE run SET finished_at = ?, owner = '' WHERE id = ?", utc_now(), run);
+      !status) {
+    return state_->explained(status);
+  }
+  if (auto status = state_->in_place(); !status) return status;
+  // What a reader of the file finds is what counts.
+  const auto verdicts = [&run](Database& database) {
+    return database.number(
+        "SELECT (SELECT count(*) FROM result WHERE run_id = run.id) FROM run WHERE id = ? AND finished_at <> ''", run);
+  };
+  auto reader = Database::open(state_->file, Database::Mode::read_only);
+  const auto written = verdicts(state_->database);
+  if (!written) return written.error();
+  const auto found = reader ? verdicts(*reader) : Result<std::optional<std::int64_t>>(reader.error());
+  if (found && *written && *found == *written) return core::success();
+  return Error{ErrorKind::internal,
+               fmt::format("the results database {} doesn't hold the run that was written to it ({}); run it again",
+                           state_->file.string(),
+                           !found    ? found.error().message
+                           : !*found ? "a reader finds no such run"
+                                     : fmt::format("{} of {} verdicts are there", **found, written->value_or(0))),
+               "", "", ""};
 }
 
-Result<std::optional<RunInfo>> Store::unfinished_run(const std::string& suite) {
+Status Store::claim_run(const std::string& run) {
+  std::unique_lock lock(state_->mutex);
+  const auto before = state_->lock_of(run);
+  if (!before) return before.error();
+  switch (process_state(before->owner)) {
+    case ProcessState::ended:
+      return state_->take(run, before->owner);
+    case ProcessState::runs:
+      return before->owner == state_->self ? core::success() : Status(State::under_way(run, before->owner));
+    case ProcessState::elsewhere:
+      break;
+  }
+  constexpr int kMissedBeats = 4;
+  constexpr std::chrono::milliseconds kLook{200};
+  for (const auto end = std::chrono::steady_clock::now() + kMissedBeats * kBeat;
+       std::chrono::steady_clock::now() < end;) {
+    lock.unlock();
+    std::this_thread::sleep_for(kLook);
+    lock.lock();
+    const auto after = state_->lock_of(run);
+    if (!after) return after.error();
+    if (after->owner != before->owner || after->beats != before->beats) return State::under_way(run, after->owner);
+  }
+  return state_->take(run, before->owner);
+}
+
+Status Store::beat(const std::string& run) {
+  const std::scoped_lock lock(state_->mutex);
+  if (auto status = state_->in_place(); !status) return status;
+  if (auto status =
+          state_->database.run("UPDATE run SET beats = beats + 1 WHERE id = ? AND owner = ?", run, state_->self);
+      !status) {
+    return status;
+  }
+  if (state_->database.changes() == 1) return core::success();
+  return Error{
+      ErrorKind::internal,
+      fmt::format("run {} was taken over by another process, or is no longer in {}", run, state_->file.string()), "",
+      "", ""};
+}
+
+Status Store::release_run(const std::string& run) {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->database.run("UPDATE run SET owner = '' WHERE id = ? AND owner = ?", run, state_->self);
+}
+
+Result<std::vector<RunInfo>> Store::unfinished_runs(const std::string& suite) {
   const std::scoped_lock lock(state_->mutex);
   static const std::string sql =
-      std::string(kRunColumns) +
-      "WHERE finished_at = '' AND suite = ? ORDER BY started_at DESC, run.rowid DESC LIMIT 1";
-  std::optional<RunInfo> found;
+      std::string(kRunColumns) + "WHERE finished_at = '' AND suite = ? ORDER BY run.rowid DESC";
+  std::vector<RunInfo> found;
   auto status = state_->database.query(
-      sql.c_str(), [&](const Row& row) { found = read_run(row); }, suite);
+      sql.c_str(), [&](const Row& row) { found.push_back(read_run(row)); }, suite);
   if (!status) return status.error();
   return found;
 }
@@ -235,9 +361,9 @@ Result<Store::Progress> Store::progress(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
   Progress progress;
   auto status = state_->database.query(
-      "SELECT case_name, options, converter, version, state FROM job WHERE run_id = ? ORDER BY position",
+      "SELECT case_name, options, converter, version, hash, state FROM job WHERE run_id = ? ORDER BY position",
       [&](const Row& row) {
-        const std::string state = row.text(4);
+        const std::string state = row.text(5);
         auto& list = state == "done" ? progress.done : state == "started" ? progress.started : progress.waiting;
         list.push_back(read_key(row));
       },
@@ -253,7 +379,7 @@ Result<std::vector<ResultRow>> Store::results(const std::string& run) {
 
 Result<std::vector<RunInfo>> Store::runs() {
   const std::scoped_lock lock(state_->mutex);
-  static const std::string sql = std::string(kRunColumns) + "ORDER BY started_at, run.rowid";
+  static const std::string sql = std::string(kRunColumns) + "ORDER BY run.rowid";
   std::vector<RunInfo> runs;
   auto status = state_->database.query(sql.c_str(), [&](const Row& row) { runs.push_back(read_run(row)); });
   if (!status) return status.error();
@@ -308,6 +434,23 @@ Result<std::vector<std::string>> Store::versions(const std::string& converter) {
   if (!status) return status.error();
   std::sort(versions.begin(), versions.end(), core::version_less);
   return versions;
+}
+
+Result<std::optional<Store::KnownProgram>> Store::known_program(const std::string& converter,
+                                                                const std::string& version, const std::string& run) {
+  const std::scoped_lock lock(state_->mutex);
+  std::optional<KnownProgram> known;
+  // CROSS JOIN keeps the order: from the newest verdict back, which soon ends.
+  auto status = state_->database.query(
+      "SELECT hash, run.id, run.started_at FROM result CROSS JOIN converter_version ON converter_version.id = "
+      "converter_version_id CROSS JOIN converter ON converter.id = converter_id CROSS JOIN run ON run.id = run_id "
+      "WHERE converter.name = ? AND version = ? AND run_id <> ? ORDER BY result.id DESC LIMIT 1",
+      [&](const Row& row) {
+        if (!row.text(0).empty()) known = KnownProgram{row.text(0), row.text(1), row.text(2)};
+      },
+      converter, version, run);
+  if (!status) return status.error();
+  return known;
 }
 
 Result<std::vector<AcceptedRow>> Store::accepted(const std::string& run) {

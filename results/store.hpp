@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -14,9 +15,11 @@
 
 namespace assay::results {
 
-/// One planned verdict: a case under an option set by a converter version.
+/// One planned verdict: a case under an option set by a converter version. `hash` is of the program behind that name
+/// and version, "" where none is known: it tells two programs of a run apart that call themselves the same. A series
+/// goes by name and version alone.
 struct JobKey {
-  std::string case_name, options, converter, version;
+  std::string case_name, options, converter, version, hash = {};
   friend auto operator<=>(const JobKey&, const JobKey&) = default;  // NOLINT(modernize-use-nullptr): sees a 0 in it
 };
 
@@ -48,14 +51,27 @@ struct FindingRow {
   double margin = 0;
 };
 
+/// Nodes of one operator that a verdict covers, and how many of them were judged.
+struct CoverageRow {
+  std::string op;
+  std::size_t nodes = 0, judged = 0;
+};
+/// A node that was not judged, and why.
+struct UnjudgedRow {
+  std::string node, op, reason;
+};
+
 /// One verdict as it is stored. Plain words, so that results depends on nothing of the judge.
 struct ResultRow {
   JobKey key;
-  std::string family, case_hash, converter_hash;
+  std::string family, case_hash;
   std::string verdict, gate, stage, facet, node, op, reason, signature, style, layers, artifact_kind;
+  std::string judged_as;      ///< whose policy a ready artifact was judged by; not kept in the database
   std::string artifact_hash;  ///< SHA-256, or empty
   std::size_t artifact_bytes = 0;
   std::optional<double> margin, sqnr_db;
+  /// Least share of an output's elements that a limit against the float model reaches; empty where nothing was judged.
+  std::optional<double> judged_outputs;
   double seconds = 0;
   int attempt = 1;
   std::string started_at;  ///< UTC, ISO 8601
@@ -64,7 +80,12 @@ struct ResultRow {
   std::vector<ParameterRow> parameters;
   std::vector<PrecisionRow> precision;
   std::vector<AttemptRow> attempts;
+  std::vector<CoverageRow> coverage;
+  std::vector<UnjudgedRow> unjudged;
   std::optional<ExpectationRow> expectation;
+
+  [[nodiscard]] std::size_t nodes() const;         ///< of the float model
+  [[nodiscard]] std::size_t judged_nodes() const;  ///< of these
 };
 
 /// How much repeated measurements of one converter version differ among themselves (results/drift.hpp).
@@ -99,6 +120,7 @@ struct ChangeRow {
 struct RunInfo {
   std::string id;  ///< UUID; begin_run makes one where it is empty
   std::string command, suite;
+  std::string settings;  ///< what its verdicts depend on, one "name: value" a line: a run is resumed with the same only
   std::string started_at, finished_at;  ///< UTC, ISO 8601; begin_run and finish_run fill in the time
   std::string assay_version;
   std::size_t planned = 0;  ///< jobs; begin_run counts them
@@ -109,7 +131,8 @@ struct RunInfo {
 [[nodiscard]] std::string utc_now();
 
 /// The results database (DESIGN section 7). One writer: the parent process; calls from its threads take turns. Every
-/// call is its own transaction, so that a kill at any moment loses nothing that a call has returned from.
+/// call is its own transaction, so that a kill at any moment loses nothing that a call has returned from. What writes a
+/// run fails (internal) once the file is no longer where it was opened: nobody would ever find what is written then.
 class Store {
  public:
   /// Opens or creates; migrates older schemas; refuses newer ones and files that are no database of Assay's, untouched.
@@ -118,16 +141,28 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
+  /// The run belongs to this process until finish_run() or release_run(), or until the process ends.
   [[nodiscard]] core::Result<std::string> begin_run(const RunInfo& info, const std::vector<JobKey>& planned);
+  /// Makes this process the owner of an unfinished run that no other process is at. Of an owner that can't be seen from
+  /// here (another machine, another container) it waits for a sign of life, for some seconds.
+  /// Errors   usage, while another process is at it, naming it.
+  [[nodiscard]] core::Status claim_run(const std::string& run);
+  /// A sign of life of the owner, to be given every kBeat.
+  /// Errors   internal, where the run is another process's by now, or the database is no longer where it was.
+  [[nodiscard]] core::Status beat(const std::string& run);
+  static constexpr std::chrono::seconds kBeat{2};
+  /// The run is nobody's any more, and still unfinished.
+  [[nodiscard]] core::Status release_run(const std::string& run);
   /// Marks a job as started, so that a killed run knows which one it held.
   [[nodiscard]] core::Status job_started(const std::string& run, const JobKey& key);
   /// Stores a verdict with all that belongs to it and marks its job as done.
   /// Errors   internal, for a job that was not planned or is recorded already; nothing is written then.
   [[nodiscard]] core::Status record(const std::string& run, const ResultRow& row);
+  /// Errors   internal, where a reader of the file doesn't find the finished run with all its verdicts.
   [[nodiscard]] core::Status finish_run(const std::string& run);
 
-  /// The newest unfinished run of the same command, for --resume.
-  [[nodiscard]] core::Result<std::optional<RunInfo>> unfinished_run(const std::string& suite);
+  /// The unfinished runs of a selection, newest first, for --resume.
+  [[nodiscard]] core::Result<std::vector<RunInfo>> unfinished_runs(const std::string& suite);
   /// Planned jobs of a run by state: done, started but never recorded (killed), not started.
   struct Progress {
     std::vector<JobKey> done, started, waiting;
@@ -135,7 +170,7 @@ class Store {
   [[nodiscard]] core::Result<Progress> progress(const std::string& run);
   /// Verdicts of a run in the order of its plan.
   [[nodiscard]] core::Result<std::vector<ResultRow>> results(const std::string& run);
-  /// All runs, oldest first.
+  /// All runs, oldest first: in the order in which they came into this database, whatever a clock said.
   [[nodiscard]] core::Result<std::vector<RunInfo>> runs();
   struct HistoryRow {
     RunInfo run;
@@ -158,6 +193,14 @@ class Store {
                                                                     const std::string& version);
   /// The versions of a converter that have verdicts, oldest version first.
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
+  /// The program behind a converter version in its newest verdict outside `run`; nothing where there is none or its
+  /// hash was not recorded.
+  struct KnownProgram {
+    std::string hash, run, started_at;
+  };
+  [[nodiscard]] core::Result<std::optional<KnownProgram>> known_program(const std::string& converter,
+                                                                        const std::string& version,
+                                                                        const std::string& run);
   /// All that was ever accepted of a run, oldest first.
   [[nodiscard]] core::Result<std::vector<AcceptedRow>> accepted(const std::string& run);
   /// Records in what a run's verdicts differ from their anchors, instead of what was recorded of it before.

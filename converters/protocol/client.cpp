@@ -42,6 +42,7 @@ constexpr int kKilledStatus = 137;
 struct Failure {
   Outcome outcome = Outcome::crash;
   std::string reason;
+  bool ended = false;  ///< the program did, by itself or killed by somebody else
 };
 template <typename T>
 using Answered = std::variant<T, Failure>;
@@ -163,7 +164,7 @@ class ProcessClient final : public Client {
       const auto begin = Clock::now();
       Failure end = once();
       const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-      attempts_.push_back({number, end.outcome, std::move(end.reason), seconds});
+      attempts_.push_back({number, end.outcome, std::move(end.reason), seconds, false});
       const Outcome outcome = attempts_.back().outcome;
       if (outcome != Outcome::timeout && (outcome != Outcome::oom || !used)) return;
       if (process_) (void)stop({outcome, ""});
@@ -200,8 +201,24 @@ class ProcessClient final : public Client {
     return reply;
   }
 
-  /// Makes sure that a program runs and has described itself.
+  /// Makes sure that a program runs and has described itself. One that is killed before it could (by a system without
+  /// memory, say) is no verdict on what it was to be asked.
   std::optional<Failure> start() {
+    constexpr int kStarts = 3;
+    for (int number = 1;; ++number) {
+      const auto begin = Clock::now();
+      std::optional<Failure> failure = start_once();
+      if (!failure || !failure->ended) return failure;
+      if (number == kStarts) {
+        failure->reason = fmt::format("{} times in a row: {}", kStarts, failure->reason);
+        return failure;
+      }
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      attempts_.push_back({number, failure->outcome, std::move(failure->reason), seconds, true});
+    }
+  }
+
+  std::optional<Failure> start_once() {
     if (process_) return std::nullopt;
     core::SpawnOptions spawn;
     spawn.arguments = options_.command;
@@ -279,7 +296,7 @@ class ProcessClient final : public Client {
     if (!end) return stop({Outcome::crash, fmt::format("protocol: closed its standard output {}", when)});
     const bool memory = end->code == kKilledStatus || speaks_of_memory(process_->stderr_tail());
     return stop({memory ? Outcome::oom : Outcome::crash,
-                 fmt::format("ended with {} {}{}", exit_text(*end), when, memory ? ", out of memory" : "")});
+                 fmt::format("ended with {} {}{}", exit_text(*end), when, memory ? ", out of memory" : ""), true});
   }
 
   ClientOptions options_;

@@ -38,6 +38,10 @@ struct Request {
 [[nodiscard]] std::optional<std::int64_t> read_id(std::string_view line);
 
 [[nodiscard]] std::string write_description(std::int64_t id, const converters::Description& description);
+/// A policy by itself, with the words that it has in a description.
+/// Errors   those of a description, and a key that no policy has: nobody but us writes such text.
+[[nodiscard]] core::Result<converters::Policy> read_policy(std::string_view text);
+[[nodiscard]] std::string write_policy(const converters::Policy& policy);
 [[nodiscard]] std::string write_reply(std::int64_t id, const converters::ConvertReply& reply,
                                       const converters::Supports& supports);
 [[nodiscard]] std::string write_reply(std::int64_t id, const converters::ExecuteReply& reply);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "converters/protocol/json_fields.hpp"
+#include "harness/core/text.hpp"
 
 namespace assay::protocol {
 namespace {
@@ -74,12 +75,12 @@ Status read_fixed_ranges(const json& object, Policy& policy) {
   return core::success();
 }
 
-Status read_policy(const json& object, Policy& policy) {
+Status read_policy_words(const json& object, Policy& policy) {
   return first_failure(
       read_word(object, "weights", {"nearest", "adapted"}, policy.weights),
       read_word(object, "bias", {"nearest", "corrected", "float"}, policy.bias),
       read(object, "divisor", policy.divisor),
-      read_word(object, "averaging", {"none", "per_sample", "ema"}, policy.averaging),
+      read_word(object, "averaging", {"none", "per_sample", "ema", "batch_mean"}, policy.averaging),
       read(object, "scale_floor", policy.scale_floor), read(object, "power_of_two", policy.power_of_two),
       read_word(object, "zero", {"rounded", "exact"}, policy.zero),
       read_word(object, "unsigned", {"asked", "nonnegative"}, policy.unsigned_codes),
@@ -87,8 +88,10 @@ Status read_policy(const json& object, Policy& policy) {
       read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
       read_word(object, "histogram", {"unknown", "first_batch"}, policy.histogram),
       read_word(object, "calibrates", {"float_network", "quantized_weights", "quantized_constants"}, policy.calibrates),
-      read(object, "narrow_range", policy.narrow_range), read(object, "folds_scales", policy.folds_scales),
-      read_fixed_ranges(object, policy), read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
+      read(object, "narrow_range", policy.narrow_range), read(object, "depthwise_channels", policy.depthwise_channels),
+      read(object, "first_divisor", policy.first_divisor), read(object, "channel_floor", policy.channel_floor),
+      read(object, "folds_scales", policy.folds_scales), read_fixed_ranges(object, policy),
+      read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
       read(object, "folds_bn", policy.folds_bn),
       read_word(object, "arithmetic", {"unknown", "integer", "float"}, policy.arithmetic),
       read(object, "deterministic", policy.deterministic));
@@ -213,6 +216,23 @@ Status read_file_name(const json& object, std::string_view key, const std::files
 
 }  // namespace
 
+Result<Policy> read_policy(std::string_view text) {
+  const auto object = read_object(text);
+  if (!object) return object.error();
+  const auto known = read_object(write_policy(Policy()));
+  if (!known) return known.error();
+  std::vector<std::string> words{"shares", "fusions", "folds_bn"};  // those that a policy may leave unsaid
+  for (const auto& [word, value] : known->items()) words.push_back(word);
+  for (const auto& [word, value] : object->items()) {
+    if (std::ranges::find(words, word) != words.end()) continue;
+    return broken(fmt::format("a policy has no \"{}\"; there are: {}", word,
+                              core::join(core::nearest(word, words, words.size()), ", ")));
+  }
+  Policy policy;
+  if (auto status = read_policy_words(*object, policy); !status) return status.error();
+  return policy;
+}
+
 Result<Request> read_request(std::string_view line) {
   const auto object = read_object(line);
   if (!object) return object.error();
@@ -300,7 +320,7 @@ Result<Description> read_description(std::int64_t id, std::string_view line) {
   }
   if (const json* policy = find(object, "policy"); policy != nullptr) {
     if (!policy->is_object()) return wrong_kind("policy", "an object", *policy);
-    if (auto status = read_policy(*policy, description.policy); !status) return status.error();
+    if (auto status = read_policy_words(*policy, description.policy); !status) return status.error();
   }
   if (description.policy.calibrates != "float_network" && description.supports.artifact != "qdq") {
     return broken(

@@ -55,7 +55,38 @@ json tensor_object(const TensorScale& tensor) {
   return object;
 }
 
+json policy_object(const Policy& how) {
+  json fixed_ranges = json::object();
+  for (const auto& [op, range] : how.fixed_ranges) fixed_ranges[op] = {number(range.first), number(range.second)};
+  json policy{{"weights", how.weights},
+              {"bias", how.bias},
+              {"divisor", number(how.divisor)},
+              {"averaging", how.averaging},
+              {"scale_floor", number(how.scale_floor)},
+              {"power_of_two", how.power_of_two},
+              {"zero", how.zero},
+              {"unsigned", how.unsigned_codes},
+              {"outputs", how.outputs},
+              {"dequantize", how.dequantize},
+              {"histogram", how.histogram},
+              {"calibrates", how.calibrates},
+              {"narrow_range", how.narrow_range},
+              {"depthwise_channels", how.depthwise_channels},
+              {"first_divisor", number(how.first_divisor)},
+              {"channel_floor", number(how.channel_floor)},
+              {"folds_scales", how.folds_scales},
+              {"fixed_ranges", std::move(fixed_ranges)},
+              {"arithmetic", how.arithmetic},
+              {"deterministic", how.deterministic}};
+  put(policy, "shares", how.shares);
+  put(policy, "fusions", how.fusions);
+  put(policy, "folds_bn", how.folds_bn);
+  return policy;
+}
+
 }  // namespace
+
+std::string write_policy(const Policy& policy) { return text_of(policy_object(policy)); }
 
 std::string_view verb_name(Verb verb) {
   switch (verb) {
@@ -100,36 +131,12 @@ std::string write_description(std::int64_t id, const Description& description) {
   put(supports, "int8_operators", can.int8_operators);
   if (can.trace) supports["trace"] = true;
 
-  const Policy& how = description.policy;
-  json fixed_ranges = json::object();
-  for (const auto& [op, range] : how.fixed_ranges) fixed_ranges[op] = {number(range.first), number(range.second)};
-  json policy{{"weights", how.weights},
-              {"bias", how.bias},
-              {"divisor", number(how.divisor)},
-              {"averaging", how.averaging},
-              {"scale_floor", number(how.scale_floor)},
-              {"power_of_two", how.power_of_two},
-              {"zero", how.zero},
-              {"unsigned", how.unsigned_codes},
-              {"outputs", how.outputs},
-              {"dequantize", how.dequantize},
-              {"histogram", how.histogram},
-              {"calibrates", how.calibrates},
-              {"narrow_range", how.narrow_range},
-              {"folds_scales", how.folds_scales},
-              {"fixed_ranges", std::move(fixed_ranges)},
-              {"arithmetic", how.arithmetic},
-              {"deterministic", how.deterministic}};
-  put(policy, "shares", how.shares);
-  put(policy, "fusions", how.fusions);
-  put(policy, "folds_bn", how.folds_bn);
-
   json object = head(id, "ok");
   object["name"] = description.name;
   object["version"] = description.version;
   put(object, "unavailable", description.unavailable);
   object["supports"] = std::move(supports);
-  object["policy"] = std::move(policy);
+  object["policy"] = policy_object(description.policy);
   return text_of(object);
 }
 

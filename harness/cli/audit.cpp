@@ -9,6 +9,8 @@
 #include "harness/cli/print.hpp"
 #include "harness/core/files.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/run/data_origin.hpp"
+#include "harness/run/known_names.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/table_scales.hpp"
 #include "harness/run/user_case.hpp"
@@ -80,7 +82,13 @@ core::Result<converters::CalibrationTable> read_table(const Arguments& arguments
   return table;
 }
 
-core::Result<run::RunReport> audit(const Arguments& arguments) {
+struct Audited {
+  run::RunReport report;
+  std::string data_line;
+  nlohmann::ordered_json data;
+};
+
+core::Result<Audited> audit(const Arguments& arguments) {
   if (arguments.cache.empty() == arguments.artifact.empty()) {
     return usage("audit takes one of --cache FILE and --artifact QDQ.onnx");
   }
@@ -108,10 +116,15 @@ core::Result<run::RunReport> audit(const Arguments& arguments) {
   if (!parsed) {
     return parsed.error();
   }
+  if (const core::Status named = run::check_precision_names(*parsed, user->test_case.model->graph); !named) {
+    return named.error();
+  }
   const core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
   if (!folder) {
     return folder.error();
   }
+  Audited audited{
+      {}, run::calibration_line(*user, run::Conversion::elsewhere), run::data_json(*user, run::Conversion::elsewhere)};
   run::RunConfig config;
   config.suite = "audit " + user->test_case.name;
   config.command = config.suite;
@@ -121,7 +134,12 @@ core::Result<run::RunReport> audit(const Arguments& arguments) {
   config.artifact = arguments.artifact;
   config.audit = *std::move(table);
   config.database = folder->path() / "audit.db";
-  return run::run(config);
+  core::Result<run::RunReport> report = run::run(config);
+  if (!report) {
+    return report.error();
+  }
+  audited.report = *std::move(report);
+  return audited;
 }
 
 std::string repeat_command(const Arguments& arguments) {
@@ -144,11 +162,18 @@ std::string repeat_command(const Arguments& arguments) {
 }
 
 int audit_command(const Arguments& arguments) {
-  const core::Result<run::RunReport> report = audit(arguments);
-  if (!report) {
-    return report_error(report.error());
+  const core::Result<Audited> audited = audit(arguments);
+  if (!audited) {
+    return report_error(audited.error());
   }
-  return print_judged_model(*report, arguments.json, repeat_command(arguments));
+  if (arguments.json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(report_json(audited->report));
+    json["data"] = audited->data;
+    fmt::print("{}\n", json_line(json));
+    return run::exit_code(audited->report);
+  }
+  fmt::print("{}\n", audited->data_line);
+  return print_judged_model(audited->report, repeat_command(arguments));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "harness/cli/print_nodes.hpp"
 #include "harness/core/text.hpp"
 #include "harness/localize/candidate.hpp"
+#include "harness/run/data_origin.hpp"
 
 namespace assay::cli {
 namespace {
@@ -148,9 +149,14 @@ core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
   const core::Result<run::UserCase> user =
       run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
+  fmt::print(stderr, "{}\n", run::data_line(*user, run::Conversion::here));
   const core::Result<Candidate> whole = localize::make_candidate(*user);
   if (!whole) return whole.error();
-  if (const auto options = converters::options_from_json(arguments.options); !options) return options.error();
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  if (!options) return options.error();
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, whole->model.graph); !named) {
+    return named.error();
+  }
   const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
   const bool print = !arguments.json;

@@ -55,6 +55,9 @@ core::Result<keep::BundleRequest> user_model(const Arguments& arguments) {
   if (!user) return user.error();
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options.value_or("{}"));
   if (!options) return options.error();
+  if (core::Status named = check_named_nodes(arguments.converters, *options, user->test_case.model->graph); !named) {
+    return named.error();
+  }
   keep::BundleRequest request;
   request.test_case = std::move(user->test_case);
   request.data = std::move(user->data);
@@ -74,6 +77,7 @@ core::Result<keep::BundleRequest> named_case(const Arguments& arguments) {
     return usage(fmt::format("\"{}\" is {} cases; bundle takes one, for example \"{}\"", arguments.what,
                              selection->items.size(), selection->items.front().test_case.name));
   }
+  if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) return named.error();
   const run::RunItem& item = selection->items.front();
   keep::BundleRequest request;
   if (core::Status status = choose_converter(arguments, selection->converters, request); !status) {

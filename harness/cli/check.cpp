@@ -9,6 +9,7 @@
 #include "harness/cli/print.hpp"
 #include "harness/cli/print_nodes.hpp"
 #include "harness/core/files.hpp"
+#include "harness/run/data_origin.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/user_case.hpp"
 
@@ -16,11 +17,12 @@ namespace assay::cli {
 namespace {
 
 struct Arguments {
-  std::string model, artifact, calibration, inputs, database;
+  std::string model, artifact, made_by, calibration, inputs, database;
   std::optional<std::string> options;
   ConverterOptions converters;
   double timeout_s = 600;
   bool metamorphic = false;
+  bool require_judged = false;
   bool json = false;
 };
 
@@ -32,6 +34,7 @@ std::string repeat_command(const Arguments& arguments) {
     }
   };
   add("--artifact", arguments.artifact);
+  add("--made-by", arguments.made_by);
   add("--calibration", arguments.calibration);
   add("--inputs", arguments.inputs);
   add("--options", arguments.options.value_or(""));
@@ -39,11 +42,16 @@ std::string repeat_command(const Arguments& arguments) {
   if (arguments.metamorphic) {
     command += " --metamorphic";
   }
+  if (arguments.require_judged) {
+    command += " --require-judged";
+  }
   return command;
 }
 
 struct Checked {
   run::RunReport report;
+  std::string data_line;  ///< which data were given and which made up
+  nlohmann::ordered_json data;
   std::shared_ptr<const model::Model> model;
 };
 
@@ -96,9 +104,14 @@ core::Result<Checked> check(const Arguments& arguments) {
   if (!options) {
     return options.error();
   }
+  const std::shared_ptr<const model::Model> model = user->test_case.model;
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, model->graph); !named) {
+    return named.error();
+  }
+  const auto conversion = arguments.artifact.empty() ? run::Conversion::here : run::Conversion::elsewhere;
+  Checked checked{{}, run::data_line(*user, conversion), run::data_json(*user, conversion), model};
   run::RunConfig config;
   config.every_node = true;
-  const std::shared_ptr<const model::Model> model = user->test_case.model;
   config.suite = "check " + user->test_case.name;
   config.command = config.suite;
   config.items.push_back(
@@ -107,6 +120,7 @@ core::Result<Checked> check(const Arguments& arguments) {
     ask_all_relations(config.items);
   }
   config.timeout_s = arguments.timeout_s;
+  config.require_judged = arguments.require_judged;
   config.jobs = 1;
   if (arguments.artifact.empty()) {
     core::Result<std::vector<run::ConverterSpec>> converters = resolve_converters(arguments.converters, {"embedded"});
@@ -121,6 +135,13 @@ core::Result<Checked> check(const Arguments& arguments) {
     }
     config.artifact = arguments.artifact;
     config.infer_options = !arguments.options;
+    config.made_by.stated = !arguments.made_by.empty();
+    core::Result<std::vector<run::StatedPolicy>> policies =
+        config.made_by.stated ? run::stated_policies_of(arguments.made_by) : run::list_stated_policies();
+    if (!policies) {
+      return policies.error();
+    }
+    config.made_by.candidates = *std::move(policies);
   }
   // Recorded only where the user names a database: a model under work is not part of a history.
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
@@ -133,7 +154,8 @@ core::Result<Checked> check(const Arguments& arguments) {
   if (!report) {
     return report.error();
   }
-  return Checked{*std::move(report), model};
+  checked.report = *std::move(report);
+  return checked;
 }
 
 int check_command(const Arguments& arguments) {
@@ -144,6 +166,7 @@ int check_command(const Arguments& arguments) {
   const std::vector<localize::NodeRow> nodes = nodes_of(*checked);
   if (arguments.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::parse(report_json(checked->report));
+    json["data"] = checked->data;
     json["nodes"] = nlohmann::ordered_json::array();
     for (const localize::NodeRow& row : nodes) {
       json["nodes"].push_back(node_json(row));
@@ -151,7 +174,8 @@ int check_command(const Arguments& arguments) {
     fmt::print("{}\n", json.dump());
     return run::exit_code(checked->report);
   }
-  const int code = print_judged_model(checked->report, false, repeat_command(arguments));
+  fmt::print("{}\n", checked->data_line);
+  const int code = print_judged_model(checked->report, repeat_command(arguments));
   fmt::print("\n{}", node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
   if (wrong != nodes.end()) {
@@ -172,6 +196,11 @@ void register_check(CLI::App& app, Action& action) {
   add_converter_options(*command, arguments->converters);
   command->add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
       ->excludes("--converter", "--converter-cmd");
+  command
+      ->add_option("--made-by", arguments->made_by,
+                   "NAME[@VERSION] of the converter that made --artifact: its stated policy is taken, installed or "
+                   "not (left out: the known one that explains it)")
+      ->needs("--artifact");
   command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
   command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
   command->add_option("--options", arguments->options,
@@ -183,6 +212,8 @@ void register_check(CLI::App& app, Action& action) {
       ->add_flag("--metamorphic", arguments->metamorphic,
                  "Also convert and run changed forms of the model that must give the same: renamed, reordered, …")
       ->excludes("--artifact");
+  command->add_flag("--require-judged", arguments->require_judged,
+                    "A verdict that could not be judged is red (exit code 1)");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->callback([arguments, &action] { action = [arguments] { return check_command(*arguments); }; });
 }

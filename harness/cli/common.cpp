@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/run/known_names.hpp"
 #include "harness/run/twins.hpp"
 #include "results/store.hpp"
 
@@ -64,6 +65,21 @@ std::string converter_words(const ConverterOptions& converters) {
   for (const std::string& fault : converters.faults) words += " --fault " + shell_quoted(fault);
   if (!converters.variant.empty()) words += " --variant " + shell_quoted(converters.variant);
   return words;
+}
+
+core::Status check_named_nodes(const ConverterOptions& converters, const converters::Options& options,
+                               const model::Graph& graph) {
+  const core::Status named = run::check_precision_names(options, graph);
+  return named ? run::check_fault_nodes(converters.faults, graph) : named;
+}
+
+core::Status check_fault_nodes(const ConverterOptions& converters, const std::vector<run::RunItem>& items) {
+  for (const run::RunItem& item : items) {
+    if (item.test_case.model == nullptr) continue;
+    const core::Status known = run::check_fault_nodes(converters.faults, item.test_case.model->graph);
+    if (!known) return known.error().within(fmt::format("case \"{}\"", item.test_case.name));
+  }
+  return core::success();
 }
 
 core::Result<results::Store> open_existing(const std::filesystem::path& database) {

@@ -81,6 +81,13 @@ void add_converter_options(CLI::App& command, ConverterOptions& options);
 [[nodiscard]] core::Result<std::vector<run::ConverterSpec>> resolve_converters(
     const ConverterOptions& options, const std::vector<std::string>& fallback);
 
+/// The nodes that options.precision and --fault NAME@NODE name must be nodes of `graph`. Errors   usage.
+[[nodiscard]] core::Status check_named_nodes(const ConverterOptions& converters, const converters::Options& options,
+                                             const model::Graph& graph);
+/// The same of --fault over every selected case; what options say of a case's nodes is its own verdict.
+[[nodiscard]] core::Status check_fault_nodes(const ConverterOptions& converters,
+                                             const std::vector<run::RunItem>& items);
+
 /// The results database, which must be there: commands that only read history don't make one.
 /// Errors   io, saying what makes one.
 [[nodiscard]] core::Result<results::Store> open_existing(const std::filesystem::path& database);

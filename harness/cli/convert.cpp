@@ -10,6 +10,7 @@
 #include "harness/core/text.hpp"
 #include "harness/corpus/case.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/run/data_origin.hpp"
 #include "harness/run/feed_files.hpp"
 #include "harness/run/user_case.hpp"
 
@@ -45,9 +46,14 @@ core::Result<converters::ConvertReply> convert(const Arguments& arguments) {
   if (!user) {
     return user.error();
   }
+  fmt::print(stderr, "{}\n", run::calibration_line(*user, run::Conversion::here));
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
   if (!options) {
     return options.error();
+  }
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, user->test_case.model->graph);
+      !named) {
+    return named.error();
   }
   const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
   if (!specs) {

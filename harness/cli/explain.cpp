@@ -30,6 +30,9 @@ int explain_command(const Arguments& arguments) {
         usage(fmt::format("\"{}\" is {} cases; explain takes one, for example \"{}\"", arguments.case_name,
                           selection->items.size(), selection->items.front().test_case.name)));
   }
+  if (const core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
+    return report_error(named.error());
+  }
   if (arguments.metamorphic) ask_all_relations(selection->items);
   const core::Result<std::vector<run::ConverterSpec>> converters =
       resolve_converters(arguments.converters, selection->converters);

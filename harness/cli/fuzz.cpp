@@ -11,6 +11,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
 #include "harness/localize/candidate.hpp"
+#include "harness/run/known_names.hpp"
 
 namespace assay::cli {
 namespace {
@@ -27,6 +28,8 @@ struct Arguments {
   bool json = false;
 };
 
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
 /// A find as it lies on disk.
 struct Saved {
   const Find* find;
@@ -40,8 +43,8 @@ std::string facet_of(const Find& find) {
 }
 
 std::string check_command(const Arguments& arguments, const Find& find, const fs::path& folder) {
-  const std::string options =
-      find.sample.options_json == "{}" ? "" : " --options " + shell_quoted(find.sample.options_json);
+  const std::string left = run::options_for_part(find.sample.options_json, find.sample.candidate.model.graph);
+  const std::string options = left == "{}" ? "" : " --options " + shell_quoted(left);
   return fmt::format("./assay check {} --calibration {} --inputs {}{}{}", shell_quoted(folder / "model.onnx"),
                      shell_quoted(folder / "calibration"), shell_quoted(folder / "inputs"), options,
                      converter_words(arguments.converters));
@@ -142,15 +145,22 @@ void print_text(const Arguments& arguments, const fuzz::Hunted& hunted, const st
 int fuzz_command(Arguments& arguments) {
   if (arguments.graphs > 0) arguments.hunt.graphs = arguments.graphs;
   if (!arguments.options.empty()) {
-    if (const auto options = converters::options_from_json(arguments.options); !options) {
-      return report_error(options.error());
-    }
+    const auto options = converters::options_from_json(arguments.options);
+    if (!options) return report_error(options.error());
+    if (const core::Status named = run::check_precision_operators(*options); !named) return report_error(named.error());
     arguments.hunt.options_json = arguments.options;
+  }
+  for (const std::string& fault : arguments.converters.faults) {
+    if (const std::size_t at = fault.find('@'); at != std::string::npos) {
+      return report_error(
+          usage(fmt::format("--fault {}: fuzz makes graphs up, so that no node can be named; leave out \"{}\"", fault,
+                            fault.substr(at))));
+    }
   }
   const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return report_error(specs.error());
   if (specs->size() != 1) {
-    return report_error({core::ErrorKind::usage, "fuzz asks one converter, in one version", {}, {}, {}});
+    return report_error(usage("fuzz asks one converter, in one version"));
   }
   const core::Result<fuzz::Hunted> hunted = fuzz::hunt(specs->front(), arguments.hunt, progress());
   if (!hunted) return report_error(hunted.error());

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/print_history.hpp"
+#include "harness/run/program_hash.hpp"
 #include "results/store.hpp"
 
 namespace assay::cli {
@@ -26,6 +29,7 @@ nlohmann::ordered_json row_json(const results::Store::HistoryRow& row) {
   json["options"] = row.result.key.options;
   json["converter"] = row.result.key.converter;
   json["version"] = row.result.key.version;
+  json["converter_hash"] = row.result.key.hash;
   json["verdict"] = row.result.verdict;
   json["facet"] = row.result.facet;
   json["sqnr_db"] = row.result.sqnr_db ? nlohmann::ordered_json(*row.result.sqnr_db) : nullptr;
@@ -33,7 +37,22 @@ nlohmann::ordered_json row_json(const results::Store::HistoryRow& row) {
   return json;
 }
 
-std::string row_text(const results::Store::HistoryRow& row) {
+using results::JobKey;
+
+/// The converter versions, "NAME@VERSION", behind which several programs stood.
+std::map<std::string, std::set<std::string>> programs_of(const std::vector<results::Store::HistoryRow>& rows) {
+  std::map<std::string, std::set<std::string>> programs;
+  for (const results::Store::HistoryRow& row : rows) {
+    const JobKey& key = row.result.key;
+    if (!key.hash.empty()) {
+      programs[key.converter + "@" + key.version].insert(key.hash);
+    }
+  }
+  std::erase_if(programs, [](const auto& each) { return each.second.size() < 2; });
+  return programs;
+}
+
+std::string row_text(const results::Store::HistoryRow& row, bool with_program) {
   std::string text =
       fmt::format("{}  {:<13} {}  {}  {}@{}", row.run.started_at, row.result.verdict, row.result.key.case_name,
                   row.result.key.options, row.result.key.converter, row.result.key.version);
@@ -42,6 +61,9 @@ std::string row_text(const results::Store::HistoryRow& row) {
   }
   if (row.result.margin) {
     text += fmt::format("  margin {:.3g}", *row.result.margin);
+  }
+  if (with_program) {
+    text += "  program " + (row.result.key.hash.empty() ? "unknown" : run::short_hash(row.result.key.hash));
   }
   return text;
 }
@@ -59,17 +81,22 @@ int history_command(const Arguments& arguments) {
     return report_error(
         {core::ErrorKind::usage, fmt::format("no recorded case matches \"{}\"", arguments.pattern), {}, {}, {}});
   }
+  const auto programs = programs_of(*rows);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const results::Store::HistoryRow& row : *rows) {
     if (arguments.json) {
       json.push_back(row_json(row));
     } else {
-      fmt::print("{}\n", row_text(row));
+      const JobKey& key = row.result.key;
+      fmt::print("{}\n", row_text(row, programs.contains(key.converter + "@" + key.version)));
     }
   }
   if (arguments.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
   } else {
+    for (const auto& [name, hashes] : programs) {
+      fmt::print("{} was {} different programs, or had other arguments\n", name, hashes.size());
+    }
     fmt::print("{}", history_plots(*rows));
   }
   return kExitOk;

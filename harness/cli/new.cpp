@@ -11,6 +11,7 @@
 #include "harness/corpus/write_case.hpp"
 #include "harness/keep/new_case.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/run/known_names.hpp"
 #include "harness/run/user_case.hpp"
 
 namespace assay::cli {
@@ -89,6 +90,9 @@ core::Result<keep::CaseDraft> draft_of(const Arguments& arguments) {
   if (!user) return user.error();
   const bool url = arguments.what.find("://") != std::string::npos;
   if (url && arguments.defect.empty()) return usage("a report has a --defect: say in a line what goes wrong");
+  if (const core::Status named = run::check_fault_nodes(arguments.faults, user->test_case.model->graph); !named) {
+    return named.error();
+  }
   keep::CaseDraft draft;
   draft.name = !arguments.name.empty() ? arguments.name
                : url                   ? keep::case_name(std::filesystem::path(arguments.model).stem().string())

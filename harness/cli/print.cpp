@@ -9,6 +9,7 @@
 
 #include "harness/cli/print_drift.hpp"
 #include "harness/core/text.hpp"
+#include "harness/run/program_hash.hpp"
 #include "harness/run/result_json.hpp"
 
 namespace assay::cli {
@@ -33,6 +34,23 @@ std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& rep
   return reasons;
 }
 
+nlohmann::ordered_json programs_json(const run::RunReport& report) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const run::RunProgram& program : report.programs) {
+    nlohmann::ordered_json json{{"converter", program.name},
+                                {"version", program.version},
+                                {"hash", program.hash},
+                                {"command", program.command}};
+    if (program.changed_since) {
+      json["changed_since"] = {{"run", program.changed_since->run},
+                               {"started_at", program.changed_since->started_at},
+                               {"hash", program.changed_since->hash}};
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string json_line(const nlohmann::ordered_json& json) {
@@ -43,11 +61,13 @@ std::string report_json(const run::RunReport& report) {
   nlohmann::ordered_json json;
   json["run"] = report.run;
   json["planned"] = report.planned;
+  json["converters"] = programs_json(report);
   json["verdicts"] = report.counts();
   json["unsupported"] = unsupported_reasons(report);
   json["results"] = nlohmann::ordered_json::array();
   for (const results::ResultRow& row : report.rows) {
     json["results"].push_back(run::result_json(row));
+    json["results"].back()["converter_hash"] = row.key.hash;
   }
   json["unused_expectations"] = report.unused_expectations;
   if (report.drift.compared > 0) {
@@ -64,11 +84,17 @@ std::string verdict_line(const results::ResultRow& row) {
   if (!row.layers.empty()) {
     line += "  " + row.layers;
   }
+  if (row.judged_outputs) {
+    line += fmt::format("  judged {}/{}", row.judged_nodes(), row.nodes());
+  }
   if (row.sqnr_db) {
     line += fmt::format("  {:.1f} dB", *row.sqnr_db);
   }
   if (row.margin) {
     line += fmt::format("  margin {:.3g}", *row.margin);
+  }
+  if (!row.judged_as.empty()) {
+    line += "  " + row.judged_as;
   }
   return line;
 }
@@ -104,13 +130,24 @@ std::string losses_text(const results::ResultRow& row) {
   return text;
 }
 
-int print_judged_model(const run::RunReport& report, bool json, const std::string& repeat) {
-  if (json) {
-    fmt::print("{}\n", report_json(report));
-    return run::exit_code(report);
+std::string headline_text(const results::ResultRow& row) {
+  const run::Headline headline = run::headline_of(row);
+  if (!headline.worst_db) return "";
+  const auto predicted = [](const std::optional<double>& db) {
+    return db ? fmt::format(" ({:.1f} dB predicted)", *db) : std::string();
+  };
+  std::string text = "    ";
+  if (headline.whole_db) {
+    text += fmt::format("{:.1f} dB over all data sets{}; ", *headline.whole_db, predicted(headline.predicted_whole_db));
   }
+  return text + fmt::format("{}{:.1f} dB on \"{}\" at output \"{}\"{}\n", headline.whole_db ? "worst: " : "",
+                            *headline.worst_db, headline.worst_data_set, headline.worst_output,
+                            predicted(headline.predicted_worst_db));
+}
+
+int print_judged_model(const run::RunReport& report, const std::string& repeat) {
   for (const results::ResultRow& row : report.rows) {
-    fmt::print("{}\n{}", verdict_line(row), losses_text(row));
+    fmt::print("{}\n{}{}", verdict_line(row), headline_text(row), losses_text(row));
     if (row.gate != "green") {
       fmt::print("\n{}", failure_text(row, repeat));
     }
@@ -122,6 +159,24 @@ std::string unsupported_text(const run::RunReport& report) {
   std::string text;
   for (const auto& [reason, count] : unsupported_reasons(report)) {
     text += fmt::format("unsupported, {}: {}\n", reason, count);
+  }
+  return text;
+}
+
+std::string programs_text(const run::RunReport& report) {
+  std::string text;
+  for (const run::RunProgram& program : report.programs) {
+    const std::string hash = run::short_hash(program.hash);
+    if (report.shares_its_name({"", "", program.name, program.version, program.hash})) {
+      text += fmt::format("{} {} is several programs here; program {}: {}\n", program.name, program.version, hash,
+                          core::join(program.command, " "));
+    }
+    if (program.changed_since) {
+      text +=
+          fmt::format("{} {} was another program, or had other arguments, in the run of {}: program {} then, {} now\n",
+                      program.name, program.version, program.changed_since->started_at,
+                      run::short_hash(program.changed_since->hash), hash);
+    }
   }
   return text;
 }

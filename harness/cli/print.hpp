@@ -23,12 +23,19 @@ namespace assay::cli {
 /// The nodes' outputs where most accuracy is lost, a line each; empty where nothing is known.
 [[nodiscard]] std::string losses_text(const results::ResultRow& row);
 
-/// What `check` and `audit` print of their one model, as JSON or as text with `repeat` as the command that shows it
-/// again. Returns the exit code.
-int print_judged_model(const run::RunReport& report, bool json, const std::string& repeat);
+/// The SQNR over all data sets and of the worst, each beside what is predicted; empty where there is none.
+[[nodiscard]] std::string headline_text(const results::ResultRow& row);
+
+/// What `check` and `audit` print of their one model, with `repeat` as the command that shows it again. Returns the
+/// exit code.
+int print_judged_model(const run::RunReport& report, const std::string& repeat);
 
 /// What is `unsupported` and why, a line for each reason up to its first colon with its count; empty where nothing is.
 [[nodiscard]] std::string unsupported_text(const run::RunReport& report);
+
+/// The programs of a run that share a name and version, and those that are others than earlier runs recorded under
+/// theirs; "" where there is neither.
+[[nodiscard]] std::string programs_text(const run::RunReport& report);
 
 /// "520 planned: 518 pass, 2 fail".
 [[nodiscard]] std::string counts_line(const run::RunReport& report);

@@ -11,6 +11,8 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
+#include "harness/run/data_origin.hpp"
+#include "harness/run/known_names.hpp"
 #include "harness/run/parallel.hpp"
 
 namespace assay::cli {
@@ -47,7 +49,11 @@ core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& can
   const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
   if (specs->size() != 1) return usage("reduce asks one converter, in one version");
-  if (const auto options = converters::options_from_json(arguments.options); !options) return options.error();
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  if (!options) return options.error();
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, candidate.model.graph); !named) {
+    return named.error();
+  }
   std::vector<std::shared_ptr<const localize::Judge>> judges;
   for (std::size_t i = 0; i < jobs; ++i) {
     core::Result<std::unique_ptr<localize::Judge>> judge =
@@ -83,9 +89,10 @@ core::Result<Kept> kept_check(const Arguments& arguments, const Candidate& candi
   return Kept{std::vector<localize::Criterion>(jobs, holds), "check: " + arguments.check, {}, {}};
 }
 
-std::string repeat_command(const Arguments& arguments, const fs::path& folder) {
+std::string repeat_command(const Arguments& arguments, const Candidate& reduced, const fs::path& folder) {
   if (!arguments.check.empty()) return "";
-  const std::string options = arguments.options == "{}" ? "" : " --options " + shell_quoted(arguments.options);
+  const std::string left = run::options_for_part(arguments.options, reduced.model.graph);
+  const std::string options = left == "{}" ? "" : " --options " + shell_quoted(left);
   return fmt::format("./assay check {} --calibration {} --inputs {}{}{}", shell_quoted(folder / "model.onnx"),
                      shell_quoted(folder / "calibration"), shell_quoted(folder / "inputs"), options,
                      converter_words(arguments.converters));
@@ -104,6 +111,7 @@ core::Result<Outcome> reduce(const Arguments& arguments) {
   const core::Result<run::UserCase> user =
       run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
+  fmt::print(stderr, "{}\n", run::data_line(*user, run::Conversion::here));
   core::Result<Candidate> start = localize::make_candidate(*user);
   if (!start) return start.error();
   const std::size_t jobs = run::thread_count(arguments.jobs);
@@ -145,7 +153,7 @@ std::string size_text(const Candidate& candidate) {
 int reduce_command(const Arguments& arguments) {
   const core::Result<Outcome> outcome = reduce(arguments);
   if (!outcome) return report_error(outcome.error());
-  const std::string repeat = repeat_command(arguments, outcome->folder);
+  const std::string repeat = repeat_command(arguments, outcome->after, outcome->folder);
   if (arguments.json) {
     const nlohmann::ordered_json json{{"kept", outcome->kept},
                                       {"before", size_json(outcome->before)},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "harness/cli/print.hpp"
 #include "harness/cli/print_drift.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/run/program_hash.hpp"
 
 namespace assay::cli {
 namespace {
@@ -27,6 +29,7 @@ struct Arguments {
   double memory_gib = 0;
   std::string shard;
   bool metamorphic = false;
+  bool require_judged = false;
   bool resume = false;
   bool json = false;
   bool quiet = false;
@@ -51,12 +54,41 @@ std::string fault_options(const Arguments& arguments) {
   return command;
 }
 
-std::string repeat_command(const Arguments& arguments, const results::ResultRow& row) {
+/// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
+std::string whole_command(const Arguments& arguments, const std::string& selection) {
+  const Arguments defaults;
+  std::string command = "run " + selection + converter_words(arguments.converters);
+  for (const std::string& executor : arguments.executors) command += " --execute-with " + shell_quoted(executor);
+  if (!arguments.options.empty()) command += " --options " + shell_quoted(arguments.options);
+  if (arguments.metamorphic) command += " --metamorphic";
+  if (!arguments.shard.empty()) command += " --shard " + arguments.shard;
+  if (arguments.timeout_s != defaults.timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
+  if (arguments.memory_gib != defaults.memory_gib) command += fmt::format(" --memory {:g}", arguments.memory_gib);
+  return command;
+}
+
+/// Those of --converter-cmd that are the verdict's program: one, or none where it was named otherwise.
+std::vector<std::string> commands_of(const Arguments& arguments, const run::RunReport& report,
+                                     const results::JobKey& key) {
+  std::vector<std::string> own;
+  for (const std::string& text : arguments.converters.commands) {
+    const core::Result<run::ConverterSpec> spec = run::parse_converter_command(text);
+    if (spec && std::ranges::any_of(report.programs, [&](const run::RunProgram& each) {
+          return each.hash == key.hash && each.command == spec->command;
+        })) {
+      own.push_back(text);
+    }
+  }
+  return own;
+}
+
+std::string repeat_command(const Arguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
   std::string command = "./assay run " + shell_quoted(row.key.case_name);
   if (row.key.options != "default") {
     command += " --options " + shell_quoted(row.key.options);
   }
-  for (const std::string& program : arguments.converters.commands) {
+  const std::vector<std::string> programs = commands_of(arguments, report, row.key);
+  for (const std::string& program : programs) {
     command += " --converter-cmd " + shell_quoted(program);
   }
   std::string converter = row.key.converter, version = row.key.version, executor;
@@ -66,7 +98,7 @@ std::string repeat_command(const Arguments& arguments, const results::ResultRow&
     converter.resize(name);
     version.resize(number);
   }
-  if (arguments.converters.commands.empty() && converter != "embedded" && converter != corpus::kReference) {
+  if (programs.empty() && converter != "embedded" && converter != corpus::kReference) {
     command += " --converter " + shell_quoted(converter + "@" + version);
   }
   if (!executor.empty()) {
@@ -101,7 +133,8 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
   }
   for (const results::ResultRow& row : report.rows) {
     if (!arguments.quiet || row.gate != "green") {
-      fmt::print("{}\n", verdict_line(row));
+      fmt::print("{}{}\n", verdict_line(row),
+                 report.shares_its_name(row.key) ? "  program " + run::short_hash(row.key.hash) : "");
       if (report.rows.size() <= kRowsWithLosses) {
         fmt::print("{}", losses_text(row));
       }
@@ -109,14 +142,14 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
   }
   for (const results::ResultRow& row : report.rows) {
     if (row.gate == "red" || row.gate == "amber") {
-      fmt::print("\n{}", failure_text(row, repeat_command(arguments, row)));
+      fmt::print("\n{}", failure_text(row, repeat_command(arguments, report, row)));
     }
   }
   for (const std::string& line : report.unused_expectations) {
     fmt::print("{}\n", line);
   }
   print_drift(arguments, report);
-  fmt::print("{}{}\n", unsupported_text(report), counts_line(report));
+  fmt::print("{}{}{}\n", programs_text(report), unsupported_text(report), counts_line(report));
 }
 
 /// Each converter once more with each of the named ones as the executor of its artifacts.
@@ -157,6 +190,9 @@ int run_command(const Arguments& arguments) {
   if (!selection->unmatched.empty()) {
     return report_unmatched(selection->unmatched);
   }
+  if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
+    return report_error(named.error());
+  }
   core::Result<std::vector<run::ConverterSpec>> converters =
       resolve_converters(arguments.converters, selection->converters);
   if (!converters) {
@@ -167,7 +203,7 @@ int run_command(const Arguments& arguments) {
   }
   run::RunConfig config;
   config.suite = selection->text;
-  config.command = "run " + selection->text + fault_options(arguments);
+  config.command = whole_command(arguments, selection->text);
   config.items = std::move(selection->items);
   config.expected_failures = std::move(selection->expected_failures);
   config.partial = !arguments.options.empty();
@@ -178,6 +214,8 @@ int run_command(const Arguments& arguments) {
   config.database = arguments.database;
   config.jobs = arguments.jobs;
   config.timeout_s = arguments.timeout_s;
+  config.own_corpus = true;
+  config.require_judged = arguments.require_judged;
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
   config.resume = arguments.resume;
@@ -231,13 +269,16 @@ void register_run(CLI::App& app, Action& action) {
                    "repeated")
       ->allow_extra_args(false);
   command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
-  command->add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")->check(CLI::NonNegativeNumber);
+  command->add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
       ->check(CLI::PositiveNumber);
   command->add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--shard", arguments->shard, "Only part i of n, as i/n");
   command->add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case");
+  command->add_flag("--require-judged", arguments->require_judged,
+                    "A verdict that could not be judged is red, whoever converted");
   command->add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->add_flag("--quiet", arguments->quiet, "Leave green verdicts out of the text");

@@ -4,11 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/score_artifacts.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/run/false_alarms.hpp"
 
@@ -24,6 +27,7 @@ struct Arguments {
   std::vector<std::string> faults;
   std::vector<std::string> variants;
   bool only_faults = false, only_variants = false;
+  ArtifactArguments artifacts;
   int jobs = 0;
   bool json = false;
 };
@@ -247,6 +251,55 @@ int score_command(const Arguments& arguments) {
   return red ? kExitRed : kExitOk;
 }
 
+/// The judge on other people's artifacts (score_artifacts.hpp).
+void add_artifact_options(CLI::App& command, ArtifactArguments& arguments) {
+  command
+      .add_option("--artifacts", arguments.converters,
+                  "Put defects into the artifacts of this converter, NAME[@VERSION,…]; may be repeated")
+      ->allow_extra_args(false);
+  command
+      .add_option("--folder", arguments.folders,
+                  "Into ready artifacts: a folder, or folders below it, with float.onnx, q.onnx, calibration.npz and "
+                  "inputs.npz; may be repeated")
+      ->allow_extra_args(false);
+  command.add_flag("--falsify", arguments.falsify,
+                   "Artifacts: times -1, 0 and 1.25 and two channels swapped behind every node and every output");
+  command.add_option("--mutants", arguments.mutants, "Artifacts: random defects in each")->check(CLI::PositiveNumber);
+  command.add_option("--seed", arguments.seed, "Artifacts: of the random defects");
+  command.add_option("--mutant", arguments.only, "Artifacts: this one alone, as a survivor's command says");
+  command.add_option("--options", arguments.options, "Artifacts: only the option set of this label");
+  command.add_option("--keep", arguments.keep, "Artifacts: write every survivor into a folder below this one");
+  command.add_option("--timeout", arguments.timeout_s, "Artifacts: seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+}
+
+/// Options that only one of the two ways to measure takes.
+constexpr std::array kOfArtifacts{"--falsify", "--mutants", "--seed", "--mutant", "--options", "--keep", "--timeout"};
+constexpr std::array kOfFaults{"--fault", "--variant", "--faults", "--variants", "--artifact-kind"};
+
+int dispatch(const CLI::App& command, Arguments& arguments) {
+  ArtifactArguments& artifacts = arguments.artifacts;
+  const bool of_artifacts = !artifacts.converters.empty() || !artifacts.folders.empty();
+  const auto misplaced = [&](const auto& names, std::string_view why) -> std::optional<core::Error> {
+    for (const char* name : names) {
+      if (command.count(name) == 0) continue;
+      return core::Error{core::ErrorKind::usage, fmt::format("{} {}", name, why), {}, {}, {}};
+    }
+    return std::nullopt;
+  };
+  const std::optional<core::Error> wrong =
+      of_artifacts ? misplaced(kOfFaults,
+                               "is about the embedded converter's faults and variants: leave it out, or "
+                               "--artifacts and --folder")
+                   : misplaced(kOfArtifacts, "changes artifacts: say whose with --artifacts or --folder");
+  if (wrong) return report_error(*wrong);
+  if (!of_artifacts) return score_command(arguments);
+  artifacts.words = arguments.words;
+  artifacts.jobs = arguments.jobs;
+  artifacts.json = arguments.json;
+  return score_artifacts_command(artifacts);
+}
+
 }  // namespace
 
 void register_score(CLI::App& app, Action& action) {
@@ -264,7 +317,9 @@ void register_score(CLI::App& app, Action& action) {
   command->add_flag("--variants", arguments->only_variants, "Correct variants, no faults");
   command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);
   command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return score_command(*arguments); }; });
+  add_artifact_options(*command, arguments->artifacts);
+  command->callback(
+      [arguments, command, &action] { action = [arguments, command] { return dispatch(*command, *arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -153,6 +153,13 @@ core::Result<Selection> select(const std::vector<std::string>& words, const std:
       return selection;
     }
   }
+  std::vector<std::string> once;  // several suites may name the same
+  for (std::string& name : selection.converters) {
+    if (std::ranges::find(once, name) == once.end()) {
+      once.push_back(std::move(name));
+    }
+  }
+  selection.converters = std::move(once);
   for (run::RunItem& item : selection.items) {
     if (core::Status status = corpus::load_deferred(item.test_case); !status) {
       return status.error();

@@ -99,8 +99,10 @@ Status write_file(const fs::path& path, std::string_view bytes) {
   fs::path temporary = path;
   temporary += fmt::format(".part{}", counter++);
   if (!write_whole(temporary, bytes, O_TRUNC)) {
+    const std::string why = std::generic_category().message(errno);
     unlink(temporary.c_str());
-    return io_error(fmt::format("\"{}\" can't be written; is its folder there and the disk not full?", path.string()));
+    return io_error(
+        fmt::format("\"{}\" can't be written ({}); is its folder there and the disk not full?", path.string(), why));
   }
   std::error_code code;
   fs::rename(temporary, path, code);

@@ -204,6 +204,18 @@ Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) 
   return Tensor(params.type, values.shape(), std::move(codes));
 }
 
+std::optional<Tensor> dequantize_tensor(const Tensor& codes, const QuantParams& params) {
+  const auto channels = ChannelIndex::make(codes.shape(), params);
+  if (!channels || codes.is_real()) return std::nullopt;
+  const auto integers = codes.integers();
+  std::vector<double> values(integers.size());
+  channels->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t c) {
+    reference::dequantize(integers.subspan(first, length), params.scale[c], params.zero_point[c],
+                          std::span(values).subspan(first, length));
+  });
+  return Tensor(core::DType::float32, codes.shape(), std::move(values));
+}
+
 Result<ChannelIndex> ChannelIndex::make(const core::Shape& shape, const QuantParams& params) {
   ChannelIndex index;
   if (params.scale.size() == 1 && !params.axis) return index;

@@ -130,6 +130,9 @@ class ChannelIndex {
 /// The codes of float values by ONNX's rule. Errors   invalid_model on NaN or an axis that doesn't fit.
 [[nodiscard]] core::Result<core::Tensor> quantize_tensor(const core::Tensor& values, const core::QuantParams& params);
 
+/// Real values of codes; nothing where the parameters don't fit them, or `codes` are none.
+[[nodiscard]] std::optional<core::Tensor> dequantize_tensor(const core::Tensor& codes, const core::QuantParams& params);
+
 /// A constant of any graph by tensor name: initializer, Constant node, through Identity and Cast.
 [[nodiscard]] std::map<std::string, core::TensorPtr, std::less<>> constants_of(const model::Graph& graph);
 

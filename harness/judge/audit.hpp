@@ -31,6 +31,9 @@ namespace assay::judge {
 /// Biases of normalizations: no accumulator fixes their step, so that 8 bits over their own range are the least that a
 /// converter has to keep of them.
 [[nodiscard]] std::vector<Finding> audit_normalizations(const LayerContext& context);
+/// Constants of the nodes that are found again in the artifact, other than the weights and biases of sums: each within
+/// half its step of the float model's, or float32's error where it isn't quantized.
+[[nodiscard]] std::vector<Finding> audit_constants(const LayerContext& context);
 /// What the policy states (shares, fusions, folding, bias in float) and the artifact contradicts.
 [[nodiscard]] std::vector<Finding> audit_policy(const LayerContext& context);
 /// For a table of scales: operators on codes whose inputs have no entry, and none that they could take over.

@@ -20,7 +20,7 @@ std::string params_text(const QuantParams& params) {
 class ActivationAudit {
  public:
   ActivationAudit(const LayerContext& context, const CalibrationRanges& calibration)
-      : context_(context), legal_(context, calibration), given_(context.given()) {}
+      : context_(context), calibration_(calibration), legal_(context, calibration), given_(context.given()) {}
 
   std::vector<Finding> run() {
     if (context_.evidence.calibration == nullptr) return {};  // no ranges to hold them against
@@ -88,6 +88,54 @@ class ActivationAudit {
     return false;
   }
 
+  /// Does a Conv read the tensor that keeps its channels apart?
+  bool feeds_depthwise(const std::string& tensor) const {
+    const model::Graph& graph = context_.evidence.model->graph;
+    return std::ranges::any_of(graph.nodes, [&](const model::Node& node) {
+      const core::Tensor* weight = node.op_type == "Conv" ? graph.initializer(node.input(1)) : nullptr;
+      return weight != nullptr && node.input(0) == tensor && node.int_or("group", 1) > 1 && weight->shape()[1] == 1;
+    });
+  }
+
+  /// One scale for each index along axis 1, from the extremes over all batches.
+  void check_channels(const std::string& tensor, const QuantParams& params) {
+    const Evidence& evidence = context_.evidence;
+    const auto found = calibration_.channels.find(tensor);
+    if (found == calibration_.channels.end() || params.axis.value_or(1) != 1 ||
+        found->second.size() != params.scale.size()) {
+      add(Facet::count, tensor, 0,
+          fmt::format("activation \"{}\": expected one scale, or one for each of {} channels along axis 1; actual {} "
+                      "along axis {}",
+                      tensor, found == calibration_.channels.end() ? 0 : found->second.size(), params.scale.size(),
+                      params.axis.value_or(0)));
+      return;
+    }
+    double widest = 0, least = 0;
+    for (const auto& [low, high] : found->second) {
+      widest = std::max({widest, -low, high});
+      least = std::min(least, low);
+    }
+    const auto& range = calibration_.ranges.at(tensor);
+    for (std::size_t c = 0; c < params.scale.size(); ++c) {
+      const double floor = widest * evidence.converter.policy.channel_floor;
+      const double magnitude = std::max({-found->second[c].first, found->second[c].second, floor});
+      AllowedRange allowed;
+      // Codes are signed for all channels where any is negative.
+      const double low = evidence.options.symmetric ? least : std::min(found->second[c].first, 0.0);
+      const double high = evidence.options.symmetric ? magnitude : std::max(found->second[c].second, 0.0);
+      allowed.low = {std::max(low, -magnitude), std::max(low, -magnitude)};
+      allowed.high = {high, high};
+      allowed.slack = range.is_input ? 0 : range.slack;
+      const QuantParams one{{params.scale[c]}, {params.zero_point[c]}, params.type, std::nullopt};
+      const auto fault = check_params(one, allowed, evidence.options.symmetric, evidence.converter.policy);
+      if (!fault) continue;
+      add(fault->facet, tensor, fault->margin,
+          fmt::format("tensor \"{}\", channel {}: expected {} {}, actual {}", tensor, c, facet_name(fault->facet),
+                      fault->expected, fault->actual));
+      return;
+    }
+  }
+
   void check(const std::string& tensor, const QuantParams& params, bool constant) {
     const Evidence& evidence = context_.evidence;
     if (!given_.empty()) {
@@ -100,6 +148,10 @@ class ActivationAudit {
       }
       // What shares with a given tensor takes its parameters.
       if (std::ranges::any_of(given_, [&](const auto& entry) { return is_given(entry.first, params); })) return;
+    }
+    if (params.scale.size() > 1 && context_.evidence.converter.policy.depthwise_channels && feeds_depthwise(tensor)) {
+      check_channels(tensor, params);
+      return;
     }
     if (params.scale.size() > 1) {
       add(Facet::count, tensor, 0,
@@ -163,6 +215,7 @@ class ActivationAudit {
   }
 
   const LayerContext& context_;
+  const CalibrationRanges& calibration_;
   LegalRanges legal_;
   const GivenParams& given_;
   std::set<std::pair<Facet, std::string>> seen_;

@@ -114,8 +114,8 @@ std::vector<Finding> audit_structure(const LayerContext& context, Judgement& out
   }
   check_pairs(view, findings);
   check_doubled(view, *context.evidence.model, findings);
-  for (auto more :
-       {audit_fusions(context), audit_normalizations(context), audit_policy(context), audit_concats(context, out)}) {
+  for (auto more : {audit_fusions(context), audit_normalizations(context), audit_constants(context),
+                    audit_policy(context), audit_concats(context, out)}) {
     std::ranges::move(more, std::back_inserter(findings));
   }
   return findings;

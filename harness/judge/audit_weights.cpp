@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
 #include "harness/judge/audit_bias.hpp"
+#include "harness/judge/audit_reported.hpp"
 #include "harness/judge/effective_linear.hpp"
 #include "harness/judge/forward_error.hpp"
 
@@ -19,6 +21,27 @@ constexpr double kQuotientError = 0x1p-22;
 /// Roundings of a folded weight and of its scale.
 constexpr double kFoldRoundings = 8;
 constexpr std::size_t kShownDifferences = 10;
+
+/// The Convs of one group that a path from a graph input reaches through no other such Conv.
+std::set<std::size_t> first_convolutions(const model::Graph& graph) {
+  const model::Wiring wiring(graph);
+  std::vector<std::string> tensors;
+  for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
+  std::set<std::size_t> seen, first;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::string tensor = tensors[i];
+    for (const std::size_t reader : wiring.consumers(tensor)) {
+      if (!seen.insert(reader).second) continue;
+      const model::Node& node = graph.nodes[reader];
+      if (node.op_type == "Conv" && node.int_or("group", 1) == 1) {
+        first.insert(reader);
+      } else {
+        tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
+      }
+    }
+  }
+  return first;
+}
 
 class WeightAudit {
  public:
@@ -128,6 +151,7 @@ class WeightAudit {
       low[c] = std::min(low[c], weights[i]);
       high[c] = std::max(high[c], weights[i]);
     }
+    widen_channels(low, high);
     std::vector<std::string> lines;
     std::size_t wrong = 0;
     double worst = 0;
@@ -145,6 +169,25 @@ class WeightAudit {
         fmt::format("{} of {} {}s differ{}", wrong, count, facet_name(facet), fmt::join(lines, "")), worst);
   }
 
+  /// By the policy no channel's range is below a share of the widest one's.
+  void widen_channels(const std::vector<double>& low, std::vector<double>& high) const {
+    double widest = 0;
+    for (std::size_t c = 0; c < low.size(); ++c) widest = std::max({widest, -low[c], high[c]});
+    const double least = widest * context_.evidence.converter.policy.channel_floor;
+    for (std::size_t c = 0; c < low.size(); ++c) {
+      if (std::max(-low[c], high[c]) < least) high[c] = least;
+    }
+  }
+
+  /// The policy, with the divisor that it has for this node's weights.
+  converters::Policy policy_for(const ArtifactNode& node) const {
+    converters::Policy policy = context_.evidence.converter.policy;
+    if (policy.first_divisor > 0 && first_convolutions(context_.evidence.model->graph).contains(*node.original)) {
+      policy.divisor = policy.first_divisor;
+    }
+    return policy;
+  }
+
   /// Float32's error in a weight that the graph computes from constants.
   double computing_error(const ArtifactNode& node, const EffectiveLinear& linear) const {
     if (context_.ranges == nullptr) return 0;
@@ -154,7 +197,7 @@ class WeightAudit {
 
   std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
                                         const QuantParams& params, std::size_t channel, double low, double high) const {
-    const converters::Policy& policy = context_.evidence.converter.policy;
+    const converters::Policy policy = policy_for(node);
     AllowedRange allowed;
     allowed.low = {low, low};
     allowed.high = {high, high};
@@ -169,6 +212,10 @@ class WeightAudit {
     const bool symmetric = one.zero_point.front() == (limits.low == 0 ? (limits.high + 1) / 2 : 0);
     ScaleMargin margin;
     auto fault = check_params(one, allowed, symmetric, policy, context_.explanation == nullptr ? nullptr : &margin);
+    // Asymmetric codes may have their zero in the middle by chance.
+    const bool unsigned_codes = limits.low == 0;
+    const bool asymmetric = unsigned_codes || std::ranges::any_of(params.zero_point, [](auto z) { return z != 0; });
+    if (fault && symmetric && asymmetric && !check_params(one, allowed, false, policy)) fault.reset();
     if (fault && (is_given(linear, params, channel) || raised_for_bias(node, linear, channel, one.scale.front())))
       return std::nullopt;
     if (!margin.expected.empty()) {
@@ -278,7 +325,7 @@ class WeightAudit {
 }  // namespace
 
 std::vector<Finding> audit_weights(const LayerContext& context, Judgement& out) {
-  return context.artifact == nullptr ? std::vector<Finding>{} : WeightAudit(context, out).run();
+  return context.artifact == nullptr ? audit_reported_weights(context) : WeightAudit(context, out).run();
 }
 
 }  // namespace assay::judge

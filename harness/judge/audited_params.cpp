@@ -53,6 +53,17 @@ void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, do
   allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -symmetric), allowed.low.low, 0.0);
 }
 
+/// The mean of the batches' extremes; of their largest magnitudes where codes lie around zero.
+void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmetric) {
+  const auto batches = static_cast<double>(std::max<std::size_t>(range.batches, 1));
+  const double low = std::min(range.batch_low / batches, 0.0);
+  const double high = std::max((symmetric ? range.batch_extent : range.batch_high) / batches, 0.0);
+  allowed.low = {low, low};
+  allowed.high = {high, high};
+  constexpr double kRounding = 0x1p-24;  // of each of float32's sums, and of the quotient
+  allowed.slack += (batches + 1) * kRounding * std::max(-low, high);
+}
+
 /// How often a histogram up to `first` doubles until it reaches `extreme`.
 int doublings(double first, double extreme) {
   int count = 0;
@@ -246,7 +257,9 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     allowed.low = {low - bin, 0};
     allowed.high = {0, high + bin};
   }
-  if (policy.averaging != "none") {
+  if (policy.averaging == "batch_mean") {
+    set_batch_mean(allowed, range, options.symmetric);
+  } else if (policy.averaging != "none") {
     allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));
     allowed.high.low = std::min(allowed.high.low, std::max(range.inner_high, 0.0));
   }

@@ -8,7 +8,9 @@ namespace assay::judge {
 
 double storage_error(double value) { return 2 * kFloatUnit * std::fabs(value) + 0x1p-149; }
 
-Excess compare_bounds(const Enclosure& ends, std::span<const double> actual) {
+Excess compare_bounds(const Enclosure& enclosure, std::span<const double> actual) {
+  // What nothing rounds any more may hold its error as a relative one alone: a product of constants in float32.
+  const Enclosure ends = with_explicit_ends(enclosure);
   const std::span<const double> expected = ends.centre->reals();
   const std::span<const double> lows = ends.low_or_centre().reals(), highs = ends.high_or_centre().reals();
   Excess excess;
@@ -27,6 +29,12 @@ Excess compare_bounds(const Enclosure& ends, std::span<const double> actual) {
     excess.wrong += inside ? 0 : 1;
     const bool vacuous = std::min(expected[i] - lows[i], highs[i] - expected[i]) >= high - low;
     excess.vacuous += vacuous ? 1 : 0;
+    const double to_zero = expected[i] < 0 ? highs[i] - expected[i] : expected[i] - lows[i];
+    const double from_zero = expected[i] < 0 ? expected[i] - lows[i] : highs[i] - expected[i];
+    excess.rules_out_nothing =
+        excess.rules_out_nothing || std::fabs(expected[i]) > to_zero + storage_error(expected[i]);
+    excess.rules_out_more =
+        excess.rules_out_more || std::fabs(expected[i]) / 4 > from_zero + storage_error(expected[i]);
     if (i > 0 && error <= excess.margin * limit * kJustBelow) {
       continue;
     }

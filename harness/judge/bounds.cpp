@@ -68,6 +68,7 @@ class BoundsCheck {
     if (applied_) {
       out_.layers.emplace_back("L2");
     }
+    cover_locally();
     for (const auto& [tensor, local] : local_) {
       out_.metrics.push_back({tensor, local.data_set, "local_margin", local.margin});
       out_.metrics.push_back({tensor, local.data_set, "local_sqnr_db", local.sqnr_db});
@@ -182,6 +183,7 @@ class BoundsCheck {
       }
       applied_ = true;
       const Excess excess = compare_bounds(ends, value->reals());
+      note_reach(tensor, excess);
       if (context_.depth == Depth::every_node) {
         note_locally(tensor, execution.data_set, excess.margin, measure_deviation(*expected.centre, *value).sqnr_db());
       }
@@ -199,6 +201,42 @@ class BoundsCheck {
       if (excess.wrong > 0) {
         report(entry, tensor, execution.data_set, *expected.centre, excess,
                "on the values that the artifact's own tensors hold before it");
+      }
+    }
+  }
+
+  /// Limits that let through an output of zeros, or one that is a quarter too large, judge nothing.
+  static double share_reached(const Excess& excess) {
+    if (excess.elements == 0) return 1;
+    if (!excess.rules_out_nothing || !excess.rules_out_more) return 0;
+    return 1 - static_cast<double>(excess.vacuous) / static_cast<double>(excess.elements);
+  }
+
+  void note_reach(const std::string& tensor, const Excess& excess) {
+    double& known = reached_locally_[tensor];
+    known = std::max(known, share_reached(excess));
+  }
+
+  /// What made a tensor whose values were bounded from values that the artifact holds before it was judged by that.
+  void cover_locally() {
+    constexpr double kLeastShare = 0.99;
+    std::vector<std::string> open;
+    for (const auto& [tensor, share] : reached_locally_) {
+      if (share >= kLeastShare) open.push_back(tensor);
+    }
+    std::map<std::string, const EffectiveModel::Entry*, std::less<>> makers;
+    for (const EffectiveModel::Entry& entry : plan_.model().entries) {
+      for (const std::string& output : entry.node.outputs) makers[output] = &entry;
+    }
+    while (!open.empty()) {
+      const auto maker = makers.find(open.back());
+      open.pop_back();
+      if (maker == makers.end()) continue;
+      const EffectiveModel::Entry& entry = *maker->second;
+      if (!out_.coverage.locally.insert(entry.original).second) continue;
+      out_.coverage.locally.insert(entry.last);
+      for (const std::string& input : entry.node.inputs) {
+        if (!reached_locally_.contains(input)) open.push_back(input);
       }
     }
   }
@@ -255,6 +293,7 @@ class BoundsCheck {
     }
     const auto elements = static_cast<double>(std::max<std::int64_t>(excess.elements, 1));
     out_.metrics.push_back({tensor, execution.data_set, "l2_vacuous", static_cast<double>(excess.vacuous) / elements});
+    if (const double share = share_reached(excess); share > 0) out_.coverage.reach(tensor, share);
     if (excess.wrong > 0) {
       report(output.entry, tensor, execution.data_set, *centre, excess, "end to end");
     }
@@ -368,7 +407,8 @@ class BoundsCheck {
     std::string data_set;
     double margin, sqnr_db;
   };
-  std::map<std::string, Local> local_;  ///< by tensor
+  std::map<std::string, Local> local_;                          ///< by tensor
+  std::map<std::string, double, std::less<>> reached_locally_;  ///< share of elements, by tensor
   bool applied_ = false;
 };
 

@@ -7,6 +7,15 @@
 
 namespace assay::judge {
 
+Deviation& Deviation::operator+=(const Deviation& other) {
+  signal += other.signal;
+  energy += other.energy;
+  product += other.product;
+  noise += other.noise;
+  largest = std::isnan(largest) || std::isnan(other.largest) ? std::nan("") : std::max(largest, other.largest);
+  return *this;
+}
+
 double Deviation::sqnr_db() const {
   constexpr double kDecibel = 10;
   return signal > 0 ? kDecibel * std::log10(signal / noise) : std::nan("");

@@ -12,6 +12,7 @@ struct Deviation {
   double noise = 0;    ///< sum of (expected - actual)²
   double largest = 0;  ///< largest |expected - actual|; NaN where one is
 
+  Deviation& operator+=(const Deviation& other);
   /// Signal over noise in dB: infinite where nothing differs, NaN where there is no signal.
   [[nodiscard]] double sqnr_db() const;
   /// Between -1 and 1; NaN where either side is all zero.

@@ -14,7 +14,7 @@ bool is_centre(std::int64_t zero_point, core::DType type) {
 }  // namespace
 
 converters::Options evident_options(const std::shared_ptr<const model::Model>& artifact, const model::Model& original,
-                                    const converters::Options& fallback) {
+                                    const converters::Options& fallback, const converters::Policy& policy) {
   converters::Options options = fallback;
   const core::Result<ArtifactView> view = ArtifactView::build(artifact, original);
   if (!view) return options;
@@ -22,9 +22,13 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   bool symmetric = true;
   for (const Quantizer& quantizer : view->quantizers()) {
     if (quantizer.constant || quantizer.params.zero_point.empty()) continue;
+    const std::int64_t zero_point = quantizer.params.zero_point.front();
+    if (policy.unsigned_codes == "nonnegative" && quantizer.params.type == core::DType::uint8 && zero_point == 0) {
+      continue;  // its range has no negative end: it would be so whatever was asked for
+    }
     any = true;
     options.activation = quantizer.params.type;
-    symmetric = symmetric && is_centre(quantizer.params.zero_point.front(), quantizer.params.type);
+    symmetric = symmetric && is_centre(zero_point, quantizer.params.type);
   }
   if (any) options.symmetric = symmetric;
   bool weights = false;

@@ -140,17 +140,17 @@ class PrecisionCheck {
     }
   }
 
-  /// Without a map and a graph to look at, only the noise tells.
+  /// Without a graph to look at, only the noise tells; a map is no more than a claim.
   void check_noise() {
     // A model that holds its quantizers is its own reference: there is no noise to carry.
     if (!demanded_ || mixed_ || given_ || context_.artifact != nullptr) return;
     const bool told = !evidence_.conversion.precision.empty();
-    if (context_.depth == Depth::gate && (told || !required_)) return;  // nothing red can come of it
+    if (context_.depth == Depth::gate && !required_) return;  // nothing red can come of it
     const auto evidence = weigh_noise(context_);
     if (!evidence) return;
     out_.noise_ratio = evidence->ratio;
     const double limit = float_noise_limit(context_, *evidence);
-    if (!(evidence->ratio < limit) || told) return;
+    if (!(evidence->ratio < limit)) return;
     out_.ran_in_float = true;
     Finding finding;
     finding.stage = Stage::execute;
@@ -160,8 +160,8 @@ class PrecisionCheck {
     finding.margin = evidence->ratio;
     finding.message = fmt::format(
         "the outputs carry {:.3g} of the noise that INT8 must leave (threshold {:.3g}): "
-        "they were computed in float; single nodes left in float deep in a graph can't be told this way",
-        evidence->ratio, limit);
+        "they were computed in float{}; single nodes left in float deep in a graph can't be told this way",
+        evidence->ratio, limit, told ? ", though the converter's precision map says int8" : "");
     out_.findings.push_back(std::move(finding));
   }
 

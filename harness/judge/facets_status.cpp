@@ -213,6 +213,11 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
                             reply.reason.empty() ? "(no message)" : reply.reason)),
         evidence, reply);
   }
+  if (evidence.own_limit) {
+    Judgement limit = own_fault(*evidence.own_limit);
+    limit.stage = Stage::artifact;
+    return limit;
+  }
   if (evidence.converter.supports.artifact == "qdq" && evidence.artifact == nullptr) {
     return settled(Verdict::fail, Stage::artifact, Facet::status, "", "",
                    fmt::format("the converter reported success, but its Q/DQ artifact can't be read: {}",

@@ -365,6 +365,13 @@ TensorPtr FakeQuantization::carried(const std::string& tensor) const {
   return found == values_.end() ? nullptr : found->second;
 }
 
+/// What a subgraph sees of a tensor around it.
+TensorPtr FakeQuantization::captured(const std::string& tensor) const {
+  if (values_.contains(tensor)) return rounded(tensor, "");
+  const auto constant = plan_.model().constants.find(tensor);
+  return constant == plan_.model().constants.end() ? nullptr : constant->second;
+}
+
 core::Status FakeQuantization::run(const core::TensorMap& inputs) {
   values_.clear();
   for (const auto& [name, tensor] : inputs) {
@@ -387,7 +394,8 @@ core::Status FakeQuantization::run(const core::TensorMap& inputs) {
       }
       operands.push_back(held.back().get());
     }
-    auto outputs = reference::execute_node(node, plan_.model().opset(node.domain), operands);
+    auto outputs = reference::execute_node(node, plan_.model().opset(node.domain), operands,
+                                           [this](const std::string& name) { return captured(name); });
     if (!outputs) return outputs.error();
     for (std::size_t k = 0; k < node.outputs.size() && k < outputs->size(); ++k) {
       values_[node.outputs[k]] = std::make_shared<const Tensor>(std::move((*outputs)[k]));

@@ -56,6 +56,7 @@ class FakeQuantization {
   [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
   [[nodiscard]] core::TensorPtr rounded(const std::string& tensor, const std::string& codes) const;
   [[nodiscard]] core::TensorPtr operand(std::size_t entry, std::size_t index) const;
+  [[nodiscard]] core::TensorPtr captured(const std::string& tensor) const;
 
   const LayerContext& context_;
   const QuantizationPlan& plan_;

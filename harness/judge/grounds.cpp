@@ -14,8 +14,9 @@ using model::Node;
 /// More data sets than a case has; those with NaN among their values equal nothing and would pile up.
 constexpr std::size_t kMostWalks = 32;
 
-/// What of the evidence a plan and a prediction read.
-Evidence told(const Evidence& evidence) {
+}  // namespace
+
+Evidence without_outputs(const Evidence& evidence) {
   Evidence copy;
   copy.test_case = evidence.test_case;
   copy.options = evidence.options;
@@ -29,10 +30,8 @@ Evidence told(const Evidence& evidence) {
   return copy;
 }
 
-}  // namespace
-
 Grounds::Grounds(const LayerContext& context)
-    : evidence_(told(context.evidence)),
+    : evidence_(without_outputs(context.evidence)),
       context_{.evidence = evidence_,
                .artifact = context.artifact,
                .reference = {},

@@ -14,6 +14,9 @@
 
 namespace assay::judge {
 
+/// What of the evidence a plan and a prediction read: nothing that was executed.
+[[nodiscard]] Evidence without_outputs(const Evidence& evidence);
+
 /// What correct quantization amounts to in one conversion, as far as that follows from the model, the data and what the
 /// converter tells, and not from outputs: the plan, and for each data set the bounds from end to end, the noise and the
 /// prediction. Each is made at its first use. Not for use from two threads.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -11,8 +12,10 @@
 #include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/audit.hpp"
 #include "harness/judge/calibrated_network.hpp"
+#include "harness/judge/coverage.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/grounds.hpp"
+#include "harness/judge/headline.hpp"
 #include "harness/judge/integer_memo.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/loss.hpp"
@@ -24,12 +27,8 @@ namespace assay::judge {
 namespace {
 
 Judgement harness_error(Stage stage, std::string reason, const core::Error& error) {
-  Judgement out;
-  out.verdict = Verdict::harness_error;
-  out.gate = default_gate(out.verdict);
+  Judgement out = own_fault(error);
   out.stage = stage;
-  out.node = error.node;
-  out.op = error.op;
   out.reason = std::move(reason);
   return out;
 }
@@ -87,6 +86,7 @@ class Judge {
     if (context_.explanation != nullptr) context_.explanation->tensors = tensor_parameters(context_);
     out_.findings = evidence_.recorded;
     if (unreadable_) out_.findings.push_back(std::move(*unreadable_));
+    open_coverage();
     std::vector<Finding> structure = check_outputs(context_);
     const bool comparable = structure.empty();
     append(out_.findings, std::move(structure));
@@ -96,6 +96,7 @@ class Judge {
     append(out_.findings, std::move(precision.findings));
     if (precision.noise_ratio) out_.metrics.push_back({"", "typical", "noise_ratio", *precision.noise_ratio});
     if (!settled()) append(out_.findings, audit_parameters(context_, *calibration_, out_));
+    grant();
     // Numbers are only compared where names, shapes and types agree.
     const bool numbers = comparable && !evidence_.executions.empty();
     if (numbers && !settled()) append(out_.findings, check_integers(context_, evidence_.executions, out_));
@@ -104,11 +105,14 @@ class Judge {
     if (numbers && !settled()) append(out_.findings, check_moments(context_, out_));
     if (numbers && !settled()) append(out_.findings, check_prediction(context_, out_));
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
+    std::ranges::move(measure_headline(context_), std::back_inserter(out_.metrics));
     if (depth_ != Depth::gate) {
       std::ranges::move(measure_losses(context_, out_.metrics), std::back_inserter(out_.metrics));
     }
+    cover_nodes(context_, out_.coverage);
     decide(precision.ran_in_float);
     check_trust();
+    check_judged();
     summarize();
     return std::move(out_);
   }
@@ -136,7 +140,8 @@ class Judge {
     const std::string key = model_key(*evidence_.model, evidence_.test_case->content_hash);
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
-    const bool keep_values = evidence_.options.method == converters::Method::percentile;
+    const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile,
+                            evidence_.converter.policy.depthwise_channels};
     // Before the calibration data, of which some may be the same.
     std::optional<Judgement> failed;
     for (const Execution& execution : evidence_.executions) {
@@ -156,9 +161,9 @@ class Judge {
       context_.reference.push_back(std::move(*tensors));
     }
     read_artifact();
-    auto calibration = cache_.ranges(*evidence_.model, key, batches, keep_values);
+    auto calibration = cache_.ranges(*evidence_.model, key, batches, kept);
     if (calibration && view_ && evidence_.converter.policy.calibrates != "float_network") {
-      calibration = ranges_on_codes(**calibration, batches, keep_values);
+      calibration = ranges_on_codes(**calibration, batches, kept);
     }
     if (!calibration) {
       return harness_error(Stage::float_run,
@@ -200,18 +205,18 @@ class Judge {
   /// Tensors that it doesn't have, such as a folded Conv's own output, keep what they had.
   core::Result<std::shared_ptr<const CalibrationRanges>> ranges_on_codes(const CalibrationRanges& plain,
                                                                          const std::vector<core::TensorMap>& batches,
-                                                                         bool keep_values) {
+                                                                         KeptOfRanges kept) {
     const bool all = evidence_.converter.policy.calibrates == "quantized_constants";
     const model::Model network =
         calibrated_network(*evidence_.model, *view_, all ? OnCodes::constants : OnCodes::weights);
-    auto calibration = cache_.ranges(network, model_key(network, ""), batches, keep_values);
+    auto calibration = cache_.ranges(network, model_key(network, ""), batches, kept);
     if (!calibration) return calibration.error().within("on the artifact's weights");
     auto merged = std::make_shared<CalibrationRanges>(plain);
     for (auto& [name, range] : merged->ranges) {
       const auto found = (*calibration)->ranges.find(name);
       if (found == (*calibration)->ranges.end()) continue;
       range = found->second;
-      if (keep_values) merged->sorted_values[name] = (*calibration)->sorted_values.at(name);
+      if (kept.values) merged->sorted_values[name] = (*calibration)->sorted_values.at(name);
     }
     return std::shared_ptr<const CalibrationRanges>(std::move(merged));
   }
@@ -249,6 +254,18 @@ class Judge {
     }
   }
 
+  /// What another converter's policy allows is a note where nobody knows who made the artifact.
+  void grant() {
+    for (Finding& finding : out_.findings) {
+      const auto granted = std::ranges::find_if(evidence_.granted, [&](const Grant& each) {
+        return each.facet == finding.facet && each.tensor == finding.tensor && each.node == finding.node;
+      });
+      if (granted == evidence_.granted.end() || finding.layer != "L0") continue;
+      finding.amber = true;
+      finding.message += fmt::format("\n  granted: the policy of {} allows it", granted->by);
+    }
+  }
+
   /// The first red facet is the headline; amber ones only colour a pass.
   void decide(bool ran_in_float) {
     std::ranges::stable_sort(out_.findings, {},
@@ -282,15 +299,43 @@ class Judge {
     }
   }
 
-  /// The smallest SQNR of an output on `typical` data, or on any where there is none.
+  /// Every output begins as one that no limit reaches; one without elements has nothing to judge.
+  void open_coverage() {
+    out_.coverage.applies = true;
+    for (const model::ValueInfo& output : evidence_.model->graph.outputs) {
+      double reached = 0;
+      for (const auto& reference : context_.reference) {
+        const auto expected = reference == nullptr ? core::TensorMap::const_iterator() : reference->find(output.name);
+        if (reference != nullptr && expected != reference->end() && expected->second.size() == 0) reached = 1;
+      }
+      out_.coverage.outputs[output.name] = reached;
+    }
+  }
+
+  /// A pass says that everything was judged.
+  void check_judged() {
+    if (out_.verdict != Verdict::pass) return;
+    std::string reason = unjudged_reason(context_, out_.coverage);
+    if (reason.empty()) return;
+    out_.verdict = Verdict::unjudged;
+    out_.gate = evidence_.require_judged ? Gate::red : Gate::amber;
+    out_.reason = std::move(reason);
+  }
+
+  /// The smallest SQNR of an output: over all data sets where they are the user's, else on `typical` data, or on any
+  /// where there is none.
   void summarize() {
-    std::optional<double> typical, any;
+    std::optional<double> whole, typical, any;
     for (const Metric& metric : out_.metrics) {
       if (metric.name != "sqnr_db" || evidence_.model->graph.find_output(metric.tensor) == nullptr) continue;
+      if (metric.data_set.empty()) {
+        whole = std::min(whole.value_or(metric.value), metric.value);
+        continue;
+      }
       any = std::min(any.value_or(metric.value), metric.value);
       if (metric.data_set == "typical") typical = std::min(typical.value_or(metric.value), metric.value);
     }
-    out_.sqnr_db = typical ? typical : any;
+    out_.sqnr_db = whole && are_alike(evidence_) ? whole : typical ? typical : any;
   }
 
   Evidence& evidence_;
@@ -304,6 +349,24 @@ class Judge {
 };
 
 }  // namespace
+
+namespace {
+
+constexpr std::array<std::pair<DataSource, std::string_view>, 4> kDataSources{{{DataSource::given, "given"},
+                                                                               {DataSource::generated, "generated"},
+                                                                               {DataSource::stands_in, "stands_in"},
+                                                                               {DataSource::unknown, "unknown"}}};
+
+}  // namespace
+
+std::string_view data_source_name(DataSource source) {
+  return std::ranges::find(kDataSources, source, &std::pair<DataSource, std::string_view>::first)->second;
+}
+
+std::optional<DataSource> parse_data_source(std::string_view name) {
+  const auto found = std::ranges::find(kDataSources, name, &std::pair<DataSource, std::string_view>::second);
+  return found == kDataSources.end() ? std::nullopt : std::optional(found->first);
+}
 
 double LayerContext::threshold() const { return std::sqrt(2 * alarm_exponent(*this, kElementShare)); }
 

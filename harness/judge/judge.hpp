@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "converters/converter.hpp"
@@ -28,6 +29,23 @@ struct Execution {
   core::TensorMap trace;
 };
 
+/// Where data come from. Nothing may be held against data that the user didn't give without a word about it.
+enum class DataSource {
+  given,      ///< by the user, or kept beside the case
+  generated,  ///< made up from the model's shapes
+  stands_in,  ///< given for another purpose: inputs that calibrate, or calibration data that are executed
+  unknown,    ///< nobody knows them: what a ready artifact was calibrated with
+};
+[[nodiscard]] std::string_view data_source_name(DataSource source);
+[[nodiscard]] std::optional<DataSource> parse_data_source(std::string_view name);
+
+/// What one policy finds wrong and another stated one does not: where nobody knows who made an artifact, it is granted.
+struct Grant {
+  Facet facet = Facet::scale;
+  std::string tensor, node;
+  std::string by;  ///< who states it
+};
+
 /// Everything the judge reads. Of the converter's, it runs nothing but what `ask_trace` does.
 struct Evidence {
   const corpus::Case* test_case = nullptr;  ///< expectation and names; never null
@@ -36,15 +54,22 @@ struct Evidence {
   const model::Model* model = nullptr;  ///< the original
   /// As fed to the judged conversion; null where nobody knows (a ready artifact): activations are not audited then.
   const std::vector<core::TensorMap>* calibration = nullptr;
+  DataSource calibration_source = DataSource::unknown;  ///< unknown exactly where `calibration` is null
+  DataSource inputs_source = DataSource::unknown;       ///< of the executions'
   converters::ConvertReply conversion;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
   bool infer_options = false;  ///< a ready artifact whose options nobody stated: whoever reads it infers them
   /// False where ranges come from a table that doesn't say how: they are then held to what any method may give
   /// (options.method is mse, the widest).
   bool method_stated = true;
+  /// An output that no limit reaches is red, not amber: our own converter, or whoever asks for it.
+  bool require_judged = false;
   /// Entropy's histogram is known to divide the first batch's largest magnitude into 2048 bins that double in width
   /// until every batch fits, and the range to be the middle of one (TensorRT's entropy-2).
   bool first_batch_bins = false;
+  /// Why Assay can't read or run what was made, where that is a limit of its own: the verdict is `unsupported`.
+  std::optional<core::Error> own_limit;
+  std::vector<Grant> granted;           ///< findings of L0 that are notes only
   std::string artifact_error;           ///< why a qdq artifact can't be read: `fail` at stage artifact
   std::filesystem::path output_folder;  ///< given to the conversion; after a refusal or error nothing may lie in it
   std::vector<Execution> executions;
@@ -82,10 +107,11 @@ struct Explained {
 /// "scales"). Executions need no outputs; their inputs are data to weigh a narrow Concat on.
 [[nodiscard]] Judgement audit(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts);
 
-/// The options that a ready artifact was evidently made with: activation type, symmetry, granularity. `fallback` where
-/// the artifact does not show it.
+/// The options that a ready artifact was evidently made with under `policy`: activation type, symmetry, granularity.
+/// `fallback` where the artifact does not show it.
 [[nodiscard]] converters::Options evident_options(const std::shared_ptr<const model::Model>& artifact,
-                                                  const model::Model& original, const converters::Options& fallback);
+                                                  const model::Model& original, const converters::Options& fallback,
+                                                  const converters::Policy& policy);
 
 /// Why `test_case` under `options` lies outside what the converter declares in `supports`, or nothing: the case then
 /// is `unsupported` without having been run. An operator whose refusal the case expects doesn't count; what it expects

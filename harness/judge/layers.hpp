@@ -26,6 +26,10 @@ struct TensorRange {
   double inner_low = 0;      ///< largest of the per-sample minima: averaging can't go nearer to zero
   double inner_high = 0;     ///< smallest of the per-sample maxima
   double first = 0;          ///< largest magnitude in the first batch
+  double batch_low = 0;      ///< sum over the batches of their minima
+  double batch_high = 0;     ///< and of their maxima
+  double batch_extent = 0;   ///< and of their largest magnitudes
+  std::size_t batches = 0;   ///< that had values
   double slack = 0;          ///< bound on the float32 forward error of an extreme (docs/oracle.md, L0)
   bool finite = true;        ///< no NaN or infinity among the values
   bool is_input = false;     ///< a graph input: exact but for rounding, slack 0

@@ -2,7 +2,6 @@
 
 #include "harness/judge/deviation.hpp"
 #include "harness/judge/facets.hpp"
-#include "reference/quant.hpp"
 
 namespace assay::judge {
 namespace {
@@ -19,19 +18,6 @@ void compare(const Tensor& expected, const Tensor& actual, const std::string& te
   metrics.push_back({tensor, data_set, "max_error", deviation.largest});
   if (const double db = deviation.sqnr_db(); std::isfinite(db)) metrics.push_back({tensor, data_set, "sqnr_db", db});
   if (const double c = deviation.cosine(); std::isfinite(c)) metrics.push_back({tensor, data_set, "cosine", c});
-}
-
-/// Real values of codes; nothing where the parameters don't fit them.
-std::optional<Tensor> dequantized(const Tensor& codes, const core::QuantParams& params) {
-  const auto channels = ChannelIndex::make(codes.shape(), params);
-  if (!channels || codes.is_real()) return std::nullopt;
-  const auto integers = codes.integers();
-  std::vector<double> values(integers.size());
-  channels->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t c) {
-    reference::dequantize(integers.subspan(first, length), params.scale[c], params.zero_point[c],
-                          std::span(values).subspan(first, length));
-  });
-  return Tensor(core::DType::float32, codes.shape(), std::move(values));
 }
 
 }  // namespace
@@ -54,7 +40,7 @@ std::vector<Metric> measure(const LayerContext& context) {
       if (codes == execution.trace.end() || expected == reference.end() ||
           execution.outputs.contains(quantizer.original))
         continue;
-      if (const auto values = dequantized(codes->second, quantizer.params)) {
+      if (const auto values = dequantize_tensor(codes->second, quantizer.params)) {
         compare(expected->second, *values, quantizer.original, execution.data_set, metrics);
       }
     }

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "harness/judge/deviation.hpp"
 #include "harness/judge/grounds.hpp"
-#include "harness/judge/lost_outputs.hpp"
 #include "harness/judge/measured_limits.hpp"
+#include "harness/judge/noise_draws.hpp"
 #include "harness/judge/statistics.hpp"
 
 namespace assay::judge {
@@ -28,19 +29,22 @@ double decibel(double ratio) {
   return kDecibel * std::log10(ratio);
 }
 
+/// Noise of the power `predicted` and of float32's last places (here four) between two roundings, which no prediction
+/// has and which count where the roundings themselves are that small; a scale's own last place shifts all elements
+/// alike, so that amplitudes add up and not powers.
+double with_float32(double predicted, double signal) {
+  constexpr double kFloat32Error = 0x1p-22;
+  const double amplitude = std::sqrt(predicted) + kFloat32Error * std::sqrt(signal);
+  return amplitude * amplitude;
+}
+
 /// Signal and noise of one channel.
 struct Power {
   double signal = 0, actual = 0, predicted = 0;
   std::int64_t elements = 0;
   [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
-  /// Actual minus predicted SQNR. What is computed in float32 between two roundings is off by some of its last places
-  /// (here four), which no prediction has and which counts where the roundings themselves are that small; a scale's own
-  /// last place shifts all elements alike, so that amplitudes add up and not powers.
-  [[nodiscard]] double deviation_db() const {
-    constexpr double kFloat32Error = 0x1p-22;
-    const double amplitude = std::sqrt(predicted) + kFloat32Error * std::sqrt(signal);
-    return decibel(amplitude * amplitude / actual);
-  }
+  /// Actual minus predicted SQNR.
+  [[nodiscard]] double deviation_db() const { return decibel(with_float32(predicted, signal) / actual); }
 };
 
 /// Powers by index along `axis`; one channel where it is -1.
@@ -82,29 +86,164 @@ class PredictionCheck {
 
   std::vector<Finding> run() {
     check_weights();
-    for (std::size_t i = 0; i < context_.evidence.executions.size(); ++i) {
-      const Execution& execution = context_.evidence.executions[i];
-      if (execution.data_set != "typical" || execution.reply.outcome != converters::Outcome::ok ||
-          i >= context_.reference.size() || context_.reference[i] == nullptr ||
-          context_.grounds().prediction(execution.inputs) == nullptr) {
+    const auto& executions = context_.evidence.executions;
+    const bool has_typical = std::ranges::any_of(executions, &is_typical);
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+      const Execution& execution = executions[i];
+      const bool gates = has_typical ? is_typical(execution) : findings_.empty() && !checked_;
+      if (!gates || execution.reply.outcome != converters::Outcome::ok || i >= context_.reference.size() ||
+          context_.reference[i] == nullptr) {
         continue;
       }
-      for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
-        const auto actual = execution.outputs.find(output.name);
-        const auto expected = context_.reference[i]->find(output.name);
-        const TensorPtr predicted = predicted_.value(output.name);
-        const bool comparable = actual != execution.outputs.end() && expected != context_.reference[i]->end() &&
-                                predicted != nullptr && expected->second.is_real() && actual->second.is_real() &&
-                                predicted->is_real() && actual->second.shape() == expected->second.shape() &&
-                                predicted->shape() == expected->second.shape();
-        if (comparable) compare(output.name, expected->second, actual->second, *predicted, execution);
-      }
-      if (context_.depth != Depth::gate) predict_inside(*context_.reference[i], execution.data_set);
+      check_execution(execution, *context_.reference[i]);
+      checked_ = true;
     }
     return std::move(findings_);
   }
 
  private:
+  static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
+
+  void check_execution(const Execution& execution, const core::TensorMap& reference) {
+    const FakeQuantization* predicted = context_.grounds().prediction(execution.inputs);
+    std::optional<core::Result<NoiseByOutput>> draws;  // made where an output needs them
+    for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
+      const auto actual = execution.outputs.find(output.name);
+      const auto expected = reference.find(output.name);
+      if (actual == execution.outputs.end() || expected == reference.end() ||
+          actual->second.shape() != expected->second.shape() ||
+          actual->second.is_real() != expected->second.is_real() || expected->second.size() == 0) {
+        continue;
+      }
+      if (!comes_of_reals(output.name, reference)) {
+        compare_exactly(output.name, expected->second, actual->second, execution.data_set);
+        continue;
+      }
+      const TensorPtr guess = predicted == nullptr ? nullptr : predicted_.value(output.name);
+      const bool real = guess != nullptr && guess->is_real() && expected->second.is_real() &&
+                        guess->shape() == expected->second.shape();
+      if (real && compare(output.name, expected->second, actual->second, *guess, execution)) continue;
+      if (!draws) draws = draw(execution, reference);
+      compare_with_draws(output.name, expected->second, actual->second, *draws, execution.data_set);
+    }
+    if (predicted != nullptr && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
+  }
+
+  /// Whether any real value decides the tensor's: a shape, or what is computed of integers alone, knows no rounding.
+  [[nodiscard]] bool comes_of_reals(const std::string& tensor, const core::TensorMap& reference) const {
+    std::vector<std::string> open{tensor};
+    std::set<std::string> seen;
+    while (!open.empty()) {
+      const std::string name = std::move(open.back());
+      open.pop_back();
+      if (name.empty() || !seen.insert(name).second) continue;
+      const auto producer = wiring_.producer(name);
+      if (!producer) {
+        const auto found = reference.find(name);
+        if (found == reference.end() || found->second.is_real()) return true;
+        continue;
+      }
+      const Node& node = context_.evidence.model->graph.nodes[*producer];
+      if (node.op_type == "Shape" || node.op_type == "Size") continue;
+      if (node.op_type == "Constant" && node.outputs.front() != tensor) {
+        const auto found = reference.find(name);
+        if (found == reference.end() || found->second.is_real()) return true;
+        continue;
+      }
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+      const auto captured = model::captured_names(node);
+      open.insert(open.end(), captured.begin(), captured.end());
+    }
+    return false;
+  }
+
+  void compare_exactly(const std::string& tensor, const Tensor& expected, const Tensor& actual,
+                       const std::string& data_set) {
+    out_.coverage.reach(tensor, 1);
+    const double noise = noise_power(expected, actual);
+    if (noise == 0) return;
+    add(tensor, data_set, noise,
+        fmt::format("{}: differs from the float model's ({} of {} elements), though no rounding can reach it",
+                    about(tensor, "", data_set), noise, expected.size()));
+  }
+
+  /// Other outcomes of the roundings that may have been, wherever not all of the converter's choices are known.
+  [[nodiscard]] core::Result<NoiseByOutput> draw(const Execution& execution, const core::TensorMap& reference) const {
+    constexpr std::uint64_t kDraws = 8, kDrawsOfLarge = 2;
+    const std::uint64_t draws = context_.large ? kDrawsOfLarge : kDraws;
+    const Evidence& evidence = context_.evidence;
+    if (context_.artifact != nullptr) {
+      return draw_from_artifact(context_.artifact->artifact(), execution.inputs, evidence.model->graph.outputs,
+                                only_rounds(),
+                                {.learned = evidence.converter.policy.weights == "adapted",
+                                 .twice = out_.style == "double_rounding",
+                                 .draws = draws});
+    }
+    return draw_from_policy(context_, plan_, execution.inputs, reference, draws);
+  }
+
+  /// The artifact's quantized values that stand for no Relu or Clip of the original.
+  [[nodiscard]] std::set<std::string> only_rounds() const {
+    const model::Graph& graph = context_.evidence.model->graph;
+    std::set<std::string> names;
+    for (const Quantizer& quantizer : context_.artifact->quantizers()) {
+      const std::string& tensor = quantizer.original;
+      const auto& planned = plan_.roundings(tensor);  // elsewhere, where an activation behind the tensor is gone
+      if (tensor.empty() ||
+          std::ranges::find(planned, quantizer.codes, &QuantizationPlan::Rounding::codes) == planned.end()) {
+        continue;
+      }
+      const auto maker = wiring_.producer(tensor);
+      const bool cuts = maker && (graph.nodes[*maker].op_type == "Relu" || graph.nodes[*maker].op_type == "Clip");
+      if (!cuts || context_.artifact->find_original(*maker) != nullptr) names.insert(quantizer.codes);
+    }
+    return names;
+  }
+
+  /// Noise beyond what any rounding that may have been makes of this output.
+  void compare_with_draws(const std::string& tensor, const Tensor& expected, const Tensor& actual,
+                          const core::Result<NoiseByOutput>& draws, const std::string& data_set) {
+    if (!draws) {
+      const core::Error& error = draws.error();
+      out_.coverage.miss(tensor, error.node.empty()
+                                     ? error.message
+                                     : fmt::format("node \"{}\" ({}): {}", error.node, error.op, error.message));
+      return;
+    }
+    const auto found = draws->find(tensor);
+    if (found == draws->end()) {
+      out_.coverage.miss(tensor, "the artifact makes no output of that name, type and shape");
+      return;
+    }
+    const double signal = signal_power(expected), noise = noise_power(expected, actual);
+    const double drawn = found->second.limit(alarm_exponent(context_, kMeasuredShare)) * ratio(kDrawnLossDb);
+    // What a long sum in float32 is off is for the bounds to say; no 8 bits leave as little as 16.
+    constexpr double kSixteenBits = 0x1p-32;  // as a power
+    const double limit = expected.is_real() ? std::max(drawn, signal * kSixteenBits) : drawn;
+    // Zeros for an output must not pass. Where rounding turns decisions over, how many is no matter of chance, and less
+    // than an output that is a quarter too large is not told from it.
+    constexpr double kQuarter = 1.0 / 16;
+    if (!(limit < signal * (found->second.decide() ? kQuarter : 1))) {
+      out_.coverage.miss(tensor, fmt::format("rounding alone may leave {:.1f} dB of it", decibel(signal / limit)));
+      return;
+    }
+    out_.coverage.reach(tensor, 1);
+    out_.metrics.push_back({tensor, data_set, "prediction_limit_db", decibel(limit / found->second.mean())});
+    if (noise > 0) {
+      out_.metrics.push_back({tensor, data_set, "drawn_deviation_db", decibel(drawn / ratio(kDrawnLossDb) / noise)});
+    }
+    if (noise <= limit) return;
+    add(tensor, data_set, noise / limit,
+        fmt::format("{}: SQNR {:.2f} dB, where the roundings of this conversion leave {:.2f} dB and not less than "
+                    "{:.2f} dB\n  the noise is more than quantization makes: an operator, operand, attribute, scale, "
+                    "axis, weight or bias differs from the float model's",
+                    about(tensor, "", data_set), decibel(signal / noise), decibel(signal / found->second.mean()),
+                    decibel(signal / limit)));
+    if (std::ranges::find(out_.layers, "L2") == out_.layers.end()) out_.layers.emplace_back("L2");
+  }
+
+  static double ratio(double db) { return std::pow(10, db / 10); }
+
   /// What is predicted of the tensors between; measure_losses holds an artifact's against it.
   void predict_inside(const core::TensorMap& expected, const std::string& data_set) {
     for (const auto& [tensor, want] : expected) {
@@ -134,7 +273,8 @@ class PredictionCheck {
     return std::nullopt;
   }
 
-  void compare(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& predicted,
+  /// The whole and each channel against the prediction. True where that gates.
+  bool compare(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& predicted,
                const Execution& execution) {
     const std::string& data_set = execution.data_set;
     const auto channels_of = [&](const Tensor& guess) {
@@ -142,27 +282,26 @@ class PredictionCheck {
     };
     const std::vector<Power> channels = channels_of(predicted);
     const Power whole = total(channels);
-    if (!(whole.signal > 0) || !(whole.predicted > 0)) return;
+    if (!(whole.signal > 0) || !(whole.predicted > 0)) return false;
     const auto record = [&](std::string name, double value) {
       out_.metrics.push_back({tensor, data_set, std::move(name), value});
     };
     record("predicted_sqnr_db", decibel(whole.signal / whole.predicted));
-    if (!whole.comparable()) return;
+    const bool gates = modelled() && distinct_values(expected.reals(), kDistinctOutputs) >= kDistinctOutputs &&
+                       with_float32(whole.predicted, whole.signal) * ratio(kPredictionLossDb) < whole.signal;
+    if (gates) out_.coverage.reach(tensor, 1);
+    if (!whole.comparable()) return gates;
     const std::optional<std::size_t> worst = worst_channel(channels);
     record("prediction_deviation_db", whole.deviation_db());
     if (worst) record("channel_deviation_db", channels[*worst].deviation_db());
-    if (const auto lost = find_lost_output(context_, plan_, tensor, expected, actual, execution.inputs)) {
-      report_lost(tensor, data_set, whole, *lost);
-      return;
-    }
-    if (!modelled() || distinct_values(expected.reals(), kDistinctOutputs) < kDistinctOutputs) return;
+    if (!gates) return false;
     record("prediction_gates", 1);
     const std::optional<Loss> lost = loss_of(channels);
-    if (!lost) return;
-    if (loss_of(channels_of(with_sides_of(predicted_, tensor, actual))) &&
+    if (lost && loss_of(channels_of(with_sides_of(predicted_, tensor, actual))) &&
         loss_of(channels_of(with_sides_inside(tensor, actual, execution.inputs)))) {
       report(tensor, lost->where, data_set, lost->power, lost->limit);
     }
+    return true;
   }
 
   /// What decides at a tie: float32's error of a sum of a few products or of a division by a scale.
@@ -332,15 +471,6 @@ class PredictionCheck {
             decibel(power.signal / power.predicted), limit));
   }
 
-  void report_lost(const std::string& tensor, const std::string& data_set, const Power& power, const LostOutput& lost) {
-    if (std::ranges::find(out_.layers, "L2") == out_.layers.end()) out_.layers.emplace_back("L2");
-    const double sqnr_db = decibel(power.signal / power.actual);
-    add(tensor, data_set, lost.margin,
-        fmt::format("{}: SQNR {:.2f} dB where {:.2f} dB are predicted, and {:.2f} dB with every rounded value a step "
-                    "off\n  next to nothing of the right values is left: no noise of quantization",
-                    about(tensor, "", data_set), sqnr_db, lost.predicted_db, lost.worst_draw_db));
-  }
-
   [[nodiscard]] std::string about(const std::string& tensor, const std::string& where,
                                   const std::string& data_set) const {
     const Node* maker = maker_of(tensor);
@@ -384,6 +514,7 @@ class PredictionCheck {
   const FakeQuantization& predicted_;  ///< on the data set run last
   model::Wiring wiring_{context_.evidence.model->graph};
   std::vector<Finding> findings_;
+  bool checked_ = false;  ///< some data set
 };
 
 }  // namespace

@@ -371,6 +371,15 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const std::int64_t axis = lost || (declared == nullptr && slots.batched) ? -1 : slots.axis;
   const std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
+  if (context_.evidence.converter.policy.bias == "corrected" && bias != nullptr && made_bias != nullptr) {
+    // What a correction adds has no rule: the declared bias stands for the original's.
+    const TensorPtr corrected =
+        made_bias->constant_values != nullptr ? made_bias->constant_values : dequantized_constant(*made_bias);
+    if (corrected != nullptr && corrected->is_real() && corrected->shape() == bias->shape()) {
+      constants.inputs[2] = exact_enclosure(corrected);
+      return;
+    }
+  }
   const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : lost || context_.artifact == nullptr;
   if (bias == nullptr || !bias_quantized) {
     return;

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "harness/core/text.hpp"
@@ -102,6 +103,7 @@ void extend(TensorRange& range, const Tensor& tensor) {
   const auto values = tensor.reals();
   range.shape = tensor.shape();
   if (values.empty()) return;
+  double least = values.front(), most = values.front();
   const std::size_t samples = tensor.rank() > 1 ? static_cast<std::size_t>(tensor.shape().front()) : 1;
   const std::size_t stride = values.size() / samples;
   for (std::size_t s = 0; s < samples; ++s) {
@@ -114,6 +116,27 @@ void extend(TensorRange& range, const Tensor& tensor) {
     range.inner_low = first ? low : std::max(range.inner_low, low);
     range.inner_high = first ? high : std::min(range.inner_high, high);
     range.samples += static_cast<std::int64_t>(stride);
+    least = std::min(least, low);
+    most = std::max(most, high);
+  }
+  range.batch_low += least;
+  range.batch_high += most;
+  range.batch_extent += std::max(-least, most);
+  ++range.batches;
+}
+
+/// Extends the extremes of each index along axis 1.
+void extend(std::vector<std::pair<double, double>>& channels, const Tensor& tensor) {
+  if (tensor.rank() < 2 || tensor.size() == 0) return;
+  const auto extent = static_cast<std::size_t>(tensor.shape()[1]);
+  const auto values = tensor.reals();
+  const std::size_t inner = values.size() / extent / static_cast<std::size_t>(tensor.shape()[0]);
+  constexpr double kNothing = std::numeric_limits<double>::infinity();
+  channels.resize(extent, {kNothing, -kNothing});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    auto& [low, high] = channels[i / inner % extent];
+    low = std::min(low, values[i]);
+    high = std::max(high, values[i]);
   }
 }
 
@@ -174,11 +197,15 @@ Result<std::shared_ptr<const TensorMap>> ReferenceCache::run(const model::Model&
 Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const model::Model& model,
                                                                         const std::string& key_text,
                                                                         const std::vector<TensorMap>& batches,
-                                                                        bool keep_values) {
+                                                                        KeptOfRanges kept) {
   ContentHash hash;
-  hash.add(std::string_view(keep_values ? "values" : "ranges"));
+  hash.add(std::string_view(kept.values ? "values" : "ranges"));
+  hash.add(std::string_view(kept.channels ? "channels" : ""));
   hash.add(key_text);
   for (const TensorMap& batch : batches) hash.add(batch);
+  for (const auto& [key, newest] : newest_ranges_) {
+    if (key == hash.value()) return newest;
+  }
   if (const Entry* entry = find(hash.value())) return entry->ranges;
   auto result = std::make_shared<CalibrationRanges>();
   std::size_t batch = 0;
@@ -187,7 +214,8 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
     TensorRange& range = result->ranges[name];
     extend(range, value);
     if (batch == 0) range.first = std::max(-range.low, range.high);
-    if (!keep_values) return;
+    if (kept.channels) extend(result->channels[name], value);
+    if (!kept.values) return;
     auto& all = result->sorted_values[name];
     const auto values = value.reals();
     all.insert(all.end(), values.begin(), values.end());
@@ -210,6 +238,8 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   for (const auto& [name, values] : result->sorted_values) bytes += 8 * values.size();
   std::shared_ptr<const CalibrationRanges> shared = std::move(result);
   keep({hash.value(), nullptr, shared, bytes + 256 * shared->ranges.size()});
+  newest_ranges_.emplace_front(hash.value(), shared);
+  if (newest_ranges_.size() > kNewestRanges) newest_ranges_.pop_back();
   return shared;
 }
 

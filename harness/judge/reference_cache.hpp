@@ -20,6 +20,13 @@ struct CalibrationRanges {
   RangeTable ranges;
   /// All values of each tensor, sorted; only where they were asked for (percentile).
   std::map<std::string, std::vector<double>> sorted_values;
+  /// Extremes of each index along axis 1; only where they were asked for.
+  std::map<std::string, std::vector<std::pair<double, double>>> channels;
+};
+
+/// What a range pass keeps beside the ranges.
+struct KeptOfRanges {
+  bool values = false, channels = false;
 };
 
 class IntegerMemo;  // integer_memo.hpp
@@ -37,7 +44,7 @@ class ReferenceCache {
   /// Ranges of every real tensor over `batches`. Errors   what the reference says, with the batch's number.
   [[nodiscard]] core::Result<std::shared_ptr<const CalibrationRanges>> ranges(
       const model::Model& model, const std::string& model_key, const std::vector<core::TensorMap>& batches,
-      bool keep_values);
+      KeptOfRanges kept);
 
   /// LayerContext::given() of the model, kept for the newest one.
   [[nodiscard]] std::shared_ptr<const GivenParams> given(const model::Model& model, const std::string& model_key);
@@ -65,6 +72,9 @@ class ReferenceCache {
   std::map<Key, std::list<Entry>::iterator> index_;
   std::size_t bytes_ = 0;
   std::size_t executions_ = 0;
+  /// Kept whatever they weigh: several policies in turn are held against the same.
+  static constexpr std::size_t kNewestRanges = 2;
+  std::list<std::pair<Key, std::shared_ptr<const CalibrationRanges>>> newest_ranges_;
   std::pair<std::string, std::shared_ptr<const GivenParams>> given_;  ///< by the model's key
   std::shared_ptr<GroundsCache> grounds_;
   std::shared_ptr<IntegerMemo> integers_;

@@ -24,6 +24,7 @@ constexpr std::array kVerdicts{
     VerdictRow{Verdict::xfail, "xfail", Gate::green},
     VerdictRow{Verdict::xfail_changed, "xfail-changed", Gate::red},
     VerdictRow{Verdict::xpass, "xpass", Gate::red},
+    VerdictRow{Verdict::unjudged, "unjudged", Gate::amber},
     VerdictRow{Verdict::mistrusted, "mistrusted", Gate::red},
     VerdictRow{Verdict::skipped, "skipped", Gate::neutral},
     VerdictRow{Verdict::not_run, "not-run", Gate::red},
@@ -75,5 +76,36 @@ std::optional<Facet> parse_facet(std::string_view name) { return find<Facet>(kFa
 std::span<const Verdict> all_verdicts() { return kVerdictList; }
 
 Gate default_gate(Verdict verdict) { return row(kVerdicts, verdict).gate; }
+
+std::size_t Coverage::judged_nodes() const {
+  return static_cast<std::size_t>(std::ranges::count_if(nodes, [](const Node& node) { return !node.layer.empty(); }));
+}
+
+double Coverage::least_output() const {
+  double least = 1;
+  for (const auto& [output, share] : outputs) least = std::min(least, share);
+  return least;
+}
+
+void Coverage::reach(const std::string& output, double share) {
+  double& known = outputs[output];
+  known = std::max(known, share);
+}
+
+void Coverage::miss(const std::string& output, std::string reason) { reasons.try_emplace(output, std::move(reason)); }
+
+Judgement own_fault(const core::Error& error) {
+  const auto verdict_of = [](core::ErrorKind kind) {
+    if (kind == core::ErrorKind::unsupported) return Verdict::unsupported;
+    return kind == core::ErrorKind::invalid_case ? Verdict::invalid_case : Verdict::harness_error;
+  };
+  Judgement judgement;
+  judgement.verdict = verdict_of(error.kind);
+  judgement.gate = default_gate(judgement.verdict);
+  judgement.node = error.node;
+  judgement.op = error.op;
+  judgement.reason = error.message;
+  return judgement;
+}
 
 }  // namespace assay::judge

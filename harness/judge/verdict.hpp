@@ -2,10 +2,13 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/core/result.hpp"
 
 namespace assay::judge {
 
@@ -22,6 +25,7 @@ enum class Verdict {
   xfail,
   xfail_changed,
   xpass,
+  unjudged,
   mistrusted,
   skipped,
   not_run,
@@ -82,6 +86,31 @@ struct Metric {
   double value = 0;
 };
 
+/// How far limits against the float original reach, of those that gate and exclude something.
+struct Coverage {
+  /// One node of the original, those of subgraphs included.
+  struct Node {
+    std::string node, op;
+    std::string layer;   ///< that judged it ("L2"), or empty
+    std::string reason;  ///< why none did
+  };
+  std::vector<Node> nodes;
+  std::map<std::string, double> outputs;       ///< share of each output's elements, 0 to 1
+  std::map<std::string, std::string> reasons;  ///< by output, why nothing or not everything is reached
+  /// Nodes of the original, by index in its graph, around which limits exclude what is wrong on the values before and
+  /// behind them.
+  std::set<std::size_t> locally;
+  bool applies = false;  ///< false where nothing was converted: a refusal has no outputs
+
+  [[nodiscard]] std::size_t judged_nodes() const;
+  /// The least share over all outputs; 1 where there is none.
+  [[nodiscard]] double least_output() const;
+  /// A limit reaches `share` of an output's elements.
+  void reach(const std::string& output, double share);
+  /// The first reason counts.
+  void miss(const std::string& output, std::string reason);
+};
+
 /// A verdict with everything that goes into the results.
 struct Judgement {
   Verdict verdict = Verdict::harness_error;
@@ -89,12 +118,20 @@ struct Judgement {
   Stage stage = Stage::judge;
   std::optional<Facet> facet;
   std::string node, op, reason;
-  std::optional<double> margin;   ///< largest |e| ÷ limit over outputs
-  std::optional<double> sqnr_db;  ///< smallest over outputs, on `typical` (any data set where there is none)
+  std::optional<double> margin;  ///< largest |e| ÷ limit over outputs
+  /// Smallest over outputs: over all data sets that the user gave; of generated ones on `typical` (any where there is
+  /// none).
+  std::optional<double> sqnr_db;
   std::vector<std::string> layers;
   std::vector<Finding> findings;
   std::vector<Metric> metrics;
   std::string style;  ///< execution style that explains the integers, where L1 applied
+  Coverage coverage;
 };
+
+/// The verdict where Assay itself can't go on, which is never the converter's red: `unsupported` for a limit of ours
+/// (ErrorKind::unsupported: an operator that the reference doesn't have, more nodes or elements than it takes),
+/// `invalid-case` for a case that can't be used, else `harness-error`.
+[[nodiscard]] Judgement own_fault(const core::Error& error);
 
 }  // namespace assay::judge

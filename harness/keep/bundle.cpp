@@ -128,7 +128,7 @@ RecordedSet read_set(const ordered_json& json) {
 }
 
 run::RelationReport read_relations(const ordered_json& json) {
-  run::RelationReport relations{{}, json.at("held"), json.at("broken"), json.at("not_applicable")};
+  run::RelationReport relations{{}, json.at("held"), json.at("broken"), json.at("not_applicable"), {}};
   for (const ordered_json& each : json.at("findings")) {
     judge::Finding finding;
     const auto stage = judge::parse_stage(each.at("stage").get<std::string>());
@@ -159,9 +159,19 @@ corpus::Case read_case(const ordered_json& json, const fs::path& index) {
   return std::move(cases.front());
 }
 
+/// Older bundles don't say it: what was made up has names of its own.
+judge::DataSource read_source(const ordered_json& json, const Bundle& bundle) {
+  const bool own_names = std::ranges::any_of(
+      bundle.sets, [](const RecordedSet& set) { return set.name != "typical" && !set.name.starts_with("inputs_"); });
+  const judge::DataSource guess = own_names ? judge::DataSource::generated : judge::DataSource::given;
+  const std::string name = json.value("inputs", std::string(judge::data_source_name(guess)));
+  return judge::parse_data_source(name).value_or(guess);
+}
+
 run::CaseBench::UserData read_data(const ordered_json& json, const Bundle& bundle) {
   run::CaseBench::UserData data;
   data.calibrated = json.at("calibrated");
+  data.inputs_source = read_source(json, bundle);
   for (const ordered_json& each : json.at("feeds")) {
     run::CaseBench::Feed feed{bundle.folder / each.at("folder").get<std::string>(), {}};
     for (std::size_t index = 0; index < each.at("batches").get<std::size_t>(); ++index) {
@@ -251,7 +261,9 @@ core::Status write_index(const Bundle& bundle) {
   json["data_sets"] = ordered_json::array();
   for (const RecordedSet& each : bundle.sets) json["data_sets"].push_back(set_json(each));
   json["relations"] = relations_json(bundle.relations);
-  json["data"] = {{"calibrated", bundle.data.calibrated}, {"feeds", ordered_json::array()}};
+  json["data"] = {{"calibrated", bundle.data.calibrated},
+                  {"inputs", judge::data_source_name(bundle.data.inputs_source)},
+                  {"feeds", ordered_json::array()}};
   for (const auto& [key, feed] : bundle.data.feeds) {
     json["data"]["feeds"].push_back(
         {{"key", key}, {"folder", inside(feed.folder, bundle.folder)}, {"batches", feed.batches.size()}});

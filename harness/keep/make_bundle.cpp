@@ -226,6 +226,8 @@ core::Result<results::ResultRow> make_bundle(const BundleRequest& request, const
   bundle.asked = request.asked;
   bundle.description = subject->description;
   bundle.data.calibrated = request.data && request.data->calibrated;
+  if (!request.data && !request.test_case.stored_data) bundle.data.inputs_source = judge::DataSource::generated;
+  if (request.data) bundle.data.inputs_source = request.data->inputs_source;
   if (core::Status status = keep_model(bundle.test_case, bundle.folder); !status) return status.error();
 
   const auto begin = std::chrono::steady_clock::now();

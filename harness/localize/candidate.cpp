@@ -51,10 +51,11 @@ std::string Candidate::hash() const {
 }
 
 core::Result<Candidate> make_candidate(const run::UserCase& user) {
-  Candidate candidate{*user.test_case.model, {}, {}};
+  Candidate candidate{*user.test_case.model, {}, {}, {}};
   if (user.data) {
     candidate.calibration = user.data->calibration;
     candidate.inputs = user.data->inputs;
+    candidate.inputs_source = user.data->inputs_source;
     return candidate;
   }
   core::Result<std::vector<TensorMap>> batches =
@@ -63,6 +64,7 @@ core::Result<Candidate> make_candidate(const run::UserCase& user) {
     return batches.error();
   }
   candidate.calibration = *std::move(batches);
+  candidate.inputs_source = judge::DataSource::generated;
   for (const std::string& set : corpus::data_set_names(user.test_case)) {
     core::Result<TensorMap> inputs = corpus::data_set(user.test_case, set, {});
     if (!inputs) {
@@ -79,6 +81,7 @@ run::UserCase as_case(const Candidate& candidate, const std::string& name) {
   given.calibration = candidate.calibration;
   given.inputs = candidate.inputs;
   given.calibrated = true;
+  given.inputs_source = candidate.inputs_source;
   user.give(std::move(given));
   return user;
 }

@@ -16,6 +16,7 @@ struct Candidate {
   model::Model model;
   std::vector<core::TensorMap> calibration;  ///< batches, every graph input by name
   std::vector<core::TensorMap> inputs;       ///< data sets that are executed
+  judge::DataSource inputs_source = judge::DataSource::given;
 
   [[nodiscard]] std::size_t nodes() const { return model.graph.nodes.size(); }
   /// Size of the model's file.

@@ -6,6 +6,7 @@
 #include "harness/core/files.hpp"
 #include "harness/core/process.hpp"
 #include "harness/run/evaluate.hpp"
+#include "harness/run/known_names.hpp"
 #include "harness/run/subject.hpp"
 #include "results/signature.hpp"
 
@@ -53,7 +54,8 @@ Judged Judge::ask(const Candidate& candidate, judge::Depth depth, const std::str
     out.judgement = run::own_fault(bench.error());
     return out;
   }
-  run::Trial trial = (*bench)->attempt(*client_, description_, options_json);
+  run::Trial trial =
+      (*bench)->attempt(*client_, description_, run::options_for_part(options_json, candidate.model.graph));
   const converters::ConvertReply& reply = trial.evidence.conversion;
   out.precision = reply.precision;
   out.artifact_kind = trial.artifact_kind;

@@ -33,7 +33,8 @@ class Judge {
 
   /// The whole verdict, or no more than its gate and headline.
   [[nodiscard]] judge::Judgement judge(const Candidate& candidate, judge::Depth depth) const;
-  /// The same with what the converter told, under other options.
+  /// The same with what the converter told, under other options; what they say of nodes that the candidate doesn't
+  /// have is left out.
   [[nodiscard]] Judged ask(const Candidate& candidate, judge::Depth depth, const std::string& options_json) const;
   [[nodiscard]] const std::string& options_json() const { return options_json_; }
   /// Other options from here on.

@@ -25,6 +25,7 @@ std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge
     }
     rows.push_back({node.name, node.op_type, "", {}, {}, {}, {}, false});
   }
+  std::vector<std::optional<double>> whole(rows.size());  // over all data sets, where that is known
   for (const judge::Metric& metric : metrics) {
     const auto found = by_output.find(metric.tensor);
     if (found == by_output.end()) {
@@ -36,10 +37,13 @@ std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge
     } else if (metric.name == "local_sqnr_db") {
       take_least(row.local_db, metric.value);
     } else if (metric.name == "sqnr_db") {
-      take_least(row.sqnr_db, metric.value);
+      take_least(metric.data_set.empty() ? whole[found->second] : row.sqnr_db, metric.value);
     } else if (metric.name == "sqnr_loss_db") {
       take_most(row.loss_db, metric.value);
     }
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (whole[i]) rows[i].sqnr_db = whole[i];
   }
   for (const converters::NodePrecision& each : precision) {
     if (const auto found = by_name.find(each.node); found != by_name.end()) {

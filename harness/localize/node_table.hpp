@@ -17,7 +17,7 @@ struct NodeRow {
   std::string precision;           ///< obtained, by the converter's own map; "" where it doesn't say
   std::optional<double> margin;    ///< |e| ÷ limit on the values that the artifact's own tensors hold before it
   std::optional<double> local_db;  ///< SQNR on those values
-  std::optional<double> sqnr_db;   ///< SQNR after all that came before
+  std::optional<double> sqnr_db;   ///< SQNR of what is read of it, after all that came before: over all data sets
   std::optional<double> loss_db;   ///< what of it was lost here
   bool found = false;              ///< a finding names it
 };

@@ -50,8 +50,9 @@ core::Status Cutter::trace(const std::vector<TensorMap>& batches, std::vector<Te
     TensorMap& kept = traces.emplace_back();
     reference::RunOptions options;
     options.observe = [&](const std::string& name, const Tensor& value) {
+      // As a file holds it: what is judged here is what `assay check` judges of the saved part.
       if (graph().initializer(name) == nullptr) {
-        kept.insert_or_assign(name, value);
+        kept.insert_or_assign(name, core::rounded_to_type(value));
       }
     };
     if (const auto outputs = reference::execute(whole_->model, batch, options); !outputs) {

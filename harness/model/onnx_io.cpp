@@ -8,6 +8,10 @@
 namespace assay::model {
 
 core::Result<Model> load_model(const std::filesystem::path& path, const LoadLimits& limits) {
+  std::error_code code;
+  if (const std::uintmax_t size = std::filesystem::file_size(path, code); !code && size > limits.file_bytes) {
+    return proto::limit_error(fmt::format("\"{}\" has {} bytes", path.string(), size), limits.file_bytes);
+  }
   core::Result<std::string> bytes = core::read_file(path, limits.file_bytes);
   if (!bytes) {
     return bytes.error();

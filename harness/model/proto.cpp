@@ -109,9 +109,13 @@ core::Result<ValueInfo> decode_value_info(const onnx::ValueInfoProto& proto, con
     Dimension dimension;
     if (dim.has_dim_value() && dim.dim_value() >= 0) {
       dimension.value = dim.dim_value();
-      if (__builtin_mul_overflow(count, dim.dim_value(), &count) || count > limits.tensor_elements) {
-        return model_error(fmt::format("\"{}\" declares more than {} elements", info.name, limits.tensor_elements), {},
-                           {}, info.name);
+      if (__builtin_mul_overflow(count, dim.dim_value(), &count)) {
+        return model_error(fmt::format("\"{}\" declares more elements than 64 bits count", info.name), {}, {},
+                           info.name);
+      }
+      if (count > limits.tensor_elements) {
+        return limit_error(fmt::format("\"{}\" declares {} elements", info.name, count),
+                           static_cast<std::uintmax_t>(limits.tensor_elements), info.name);
       }
     } else if (dim.has_dim_value() && dim.dim_value() < -1) {
       return model_error(fmt::format("\"{}\" declares the extent {}", info.name, dim.dim_value()), {}, {}, info.name);
@@ -229,14 +233,21 @@ core::Error model_error(std::string message, std::string node, std::string op, s
   return {core::ErrorKind::invalid_model, std::move(message), std::move(node), std::move(op), std::move(tensor)};
 }
 
+core::Error limit_error(const std::string& what, std::uintmax_t limit, std::string tensor) {
+  return {core::ErrorKind::unsupported,
+          fmt::format("{}, more than Assay's limit of {}", what, limit),
+          {},
+          {},
+          std::move(tensor)};
+}
+
 core::Result<Graph> decode_graph(const onnx::GraphProto& proto, const fs::path& folder, const LoadLimits& limits,
                                  int depth) {
   if (depth > kDeepestSubgraph) {
-    return model_error(fmt::format("subgraphs nest deeper than {}", kDeepestSubgraph));
+    return limit_error(fmt::format("subgraphs nest {} deep", depth), kDeepestSubgraph);
   }
   if (static_cast<std::size_t>(proto.node_size()) > limits.nodes) {
-    return model_error(
-        fmt::format("the graph has {} nodes, more than the limit of {}", proto.node_size(), limits.nodes));
+    return limit_error(fmt::format("the graph has {} nodes", proto.node_size()), limits.nodes);
   }
   if (proto.sparse_initializer_size() > 0) {
     return unsupported(fmt::format("initializer \"{}\" is sparse, which Assay doesn't read",

@@ -4,7 +4,10 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "harness/core/result.hpp"
 #include "harness/model/graph.hpp"
@@ -27,5 +30,8 @@ namespace assay::model::proto {
 
 [[nodiscard]] core::Error model_error(std::string message, std::string node = {}, std::string op = {},
                                       std::string tensor = {});
+
+/// `what` ("the graph has 5 nodes") is more than Assay takes.
+[[nodiscard]] core::Error limit_error(const std::string& what, std::uintmax_t limit, std::string tensor = {});
 
 }  // namespace assay::model::proto

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <fstream>
 
 #include "harness/model/proto.hpp"
@@ -154,13 +155,23 @@ core::Result<Tensor> decode_tensor(const onnx::TensorProto& proto, const fs::pat
   Shape shape(proto.dims().begin(), proto.dims().end());
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count) || count > limits.tensor_elements) {
-      return model_error(fmt::format("tensor \"{}\" declares shape {}: negative, or more than {} elements",
-                                     proto.name(), core::shape_text(shape), limits.tensor_elements),
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) {
+      return model_error(fmt::format("tensor \"{}\" declares shape {}: negative, or more elements than 64 bits count",
+                                     proto.name(), core::shape_text(shape)),
                          {}, {}, proto.name());
     }
   }
   const auto elements = static_cast<std::size_t>(count);
+  if (count > limits.tensor_elements) {
+    // A shape is quickly said: only of one whose data are there it is our limit that is in the way.
+    const bool there = proto.data_location() == onnx::TensorProto::EXTERNAL ||
+                       proto.raw_data().size() / element_bits == elements / CHAR_BIT;
+    const std::string what = fmt::format("tensor \"{}\" declares shape {}", proto.name(), core::shape_text(shape));
+    return there ? limit_error(what + fmt::format(", {} elements", count),
+                               static_cast<std::uintmax_t>(limits.tensor_elements), proto.name())
+                 : model_error(fmt::format("{}, and holds less than these {} elements", what, count), {}, {},
+                               proto.name());
+  }
   if (proto.has_segment()) {
     return model_error(fmt::format("tensor \"{}\" is stored in segments, which ONNX has withdrawn", proto.name()), {},
                        {}, proto.name());

@@ -33,7 +33,9 @@ struct Members {
   }
 };
 
-bool in_order(const ResultRow& row) { return row.verdict == "pass" || row.gate == "neutral"; }
+bool in_order(const ResultRow& row) {
+  return row.verdict == "pass" || row.verdict == "unjudged" || row.gate == "neutral";
+}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -110,6 +112,43 @@ std::string groups_table(const ByVersion& verdicts) {
   return table;
 }
 
+/// How many nodes were judged in each version, and of the operators that were not all judged how many and why.
+std::string coverage_table(const ByVersion& verdicts) {
+  struct Sum {
+    std::size_t nodes = 0, judged = 0;
+    std::map<std::string, std::size_t> reasons;
+  };
+  std::map<std::string, Sum> by_op;
+  std::string table = "\n" + table_head({"version", "nodes", "judged", "verdicts with an output that nothing judged"});
+  bool any = false;
+  for (const auto& [version, rows] : verdicts) {
+    Sum all;
+    for (const ResultRow& row : rows) {
+      all.nodes += row.nodes();
+      all.judged += row.judged_nodes();
+      for (const results::CoverageRow& op : row.coverage) {
+        by_op[op.op].nodes += op.nodes;
+        by_op[op.op].judged += op.judged;
+      }
+      for (const results::UnjudgedRow& node : row.unjudged) {
+        ++by_op[node.op].reasons[results::without_numbers_and_paths(first_line(node.reason))];
+      }
+    }
+    any = any || all.nodes > 0;
+    const auto unjudged = std::ranges::count(rows, "unjudged", &ResultRow::verdict);
+    table += row_text({version, std::to_string(all.nodes), std::to_string(all.judged), std::to_string(unjudged)});
+  }
+  if (!any) return {};
+  std::string operators;
+  for (const auto& [op, sum] : by_op) {
+    if (sum.judged == sum.nodes) continue;
+    const auto reason = std::ranges::max_element(sum.reasons, {}, [](const auto& each) { return each.second; });
+    operators += row_text({op, std::to_string(sum.nodes), std::to_string(sum.judged), escaped(reason->first)});
+  }
+  return operators.empty() ? table
+                           : table + "\n" + table_head({"operator", "nodes", "judged", "commonest reason"}) + operators;
+}
+
 }  // namespace
 
 core::Result<ByVersion> verdicts_of(results::Store& store, const std::string& converter) {
@@ -128,7 +167,9 @@ core::Result<ByVersion> verdicts_of(results::Store& store, const std::string& co
   return verdicts;
 }
 
-std::string converter_page(const ByVersion& verdicts) { return versions_table(verdicts) + groups_table(verdicts); }
+std::string converter_page(const ByVersion& verdicts) {
+  return versions_table(verdicts) + coverage_table(verdicts) + groups_table(verdicts);
+}
 
 core::Result<std::string> with_generated(const std::string& page, const std::string& generated) {
   const std::size_t begin = page.find(kBegin), end = page.find(kEnd);

@@ -47,6 +47,8 @@ std::vector<std::string> adapter_command(const Adapter& adapter, const std::stri
 
 }  // namespace
 
+bool ConverterSpec::is_embedded() const { return name.substr(0, name.find(':')) == kEmbedded; }
+
 bool ConverterSpec::is_reference() const { return name == corpus::kReference && command.empty(); }
 
 std::string written_as(const FloatForm& form, const std::vector<std::string>& nodes) {

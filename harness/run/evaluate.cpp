@@ -6,11 +6,15 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "converters/calibration_table.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/room.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/run/data_origin.hpp"
 #include "harness/run/feed_files.hpp"
+#include "harness/run/known_names.hpp"
 #include "harness/run/stored_data.hpp"
 #include "harness/run/table_scales.hpp"
 
@@ -37,6 +41,29 @@ void note_relations(const RelationReport& relations, Judgement& judgement) {
   }
 }
 
+/// `error` as the fault of a case, or of the options that it is run under.
+core::Error case_error(core::Error error) {
+  error.kind = core::ErrorKind::invalid_case;
+  return error;
+}
+
+/// A ready artifact is run by the reference: what that refuses is beyond the reference, and no defect of the artifact.
+void note_own_limit(judge::Evidence& evidence) {
+  const auto refused = std::ranges::find(evidence.executions, Outcome::refused,
+                                         [](const judge::Execution& each) { return each.reply.outcome; });
+  if (refused == evidence.executions.end() || evidence.own_limit) {
+    return;
+  }
+  const converters::ExecuteReply& reply = refused->reply;
+  evidence.own_limit =
+      core::Error{core::ErrorKind::unsupported,
+                  fmt::format("the reference can't run the artifact: {}; an executor that can judges it with "
+                              "./assay check MODEL --converter NAME",
+                              reply.reason),
+                  reply.node, reply.op, ""};
+  evidence.executions.clear();
+}
+
 /// Do these options say how codes lie? Then a ready artifact is held to them, else to what it evidently has.
 bool states_codes(const std::string& options_json) {
   const nlohmann::json json = nlohmann::json::parse(options_json, nullptr, false);
@@ -54,8 +81,8 @@ CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder
       references_(judge::make_reference_cache()),
       twins_(folder_.path() / "twins") {}
 
-core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& test_case,
-                                                           std::optional<UserData> data) {
+core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& test_case, std::optional<UserData> data,
+                                                           const CaseBench* sibling) {
   if (test_case.model == nullptr) {
     return core::Error{core::ErrorKind::unsupported, test_case.unavailable, {}, {}, {}};
   }
@@ -74,7 +101,28 @@ core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& t
   if (core::Status status = model::save_model(*test_case.model, bench->model_file_); !status) {
     return status.error();
   }
+  if (sibling != nullptr) {
+    bench->references_ = sibling->references_;
+  }
   return bench;
+}
+
+core::Status CaseBench::heal() {
+  if (!given_.spoiled()) {
+    return core::success();
+  }
+  given_.forget();
+  twins_.forget();
+  data_sets_.clear();
+  for (const auto& [key, feed] : feeds_) {
+    feed->folder.clear();  // its batches stay where they are: what was judged may point to them
+  }
+  core::Result<fs::path> folder = fresh_folder("model");
+  if (!folder) {
+    return folder.error();
+  }
+  model_file_ = *folder / "model.onnx";
+  return model::save_model(*case_.model, model_file_);
 }
 
 core::Result<fs::path> CaseBench::fresh_folder(const std::string& stem) {
@@ -87,15 +135,41 @@ core::Result<fs::path> CaseBench::fresh_folder(const std::string& stem) {
 
 core::Result<const CaseBench::Feed*> CaseBench::feed(const corpus::FeedSpec& spec) {
   std::unique_ptr<Feed>& slot = feeds_[feed_key(spec)];
-  if (slot != nullptr) {
+  if (slot != nullptr && !slot->folder.empty()) {
     return static_cast<const Feed*>(slot.get());
   }
-  auto made = std::make_unique<Feed>();
+  core::Result<Feed> made = make_feed(spec);
+  if (!made) {
+    return made.error();
+  }
+  if (slot == nullptr) {
+    slot = std::make_unique<Feed>(*std::move(made));
+  } else {
+    slot->folder = std::move(made->folder);
+  }
+  return static_cast<const Feed*>(slot.get());
+}
+
+core::Result<CaseBench::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec) {
   if (data_ && data_->feeds.contains(feed_key(spec))) {
-    *made = data_->feeds[feed_key(spec)];
-    slot = std::move(made);
-    return static_cast<const Feed*>(slot.get());
+    Feed ready = data_->feeds[feed_key(spec)];
+    core::Result<fs::path> own = fresh_folder("calibration");
+    if (!own) {
+      return own.error();
+    }
+    std::error_code code;
+    fs::copy(ready.folder, *own, fs::copy_options::recursive, code);
+    if (code) {
+      return core::Error{core::ErrorKind::io,
+                         fmt::format("\"{}\" can't be copied: {}", ready.folder.string(), code.message()),
+                         {},
+                         {},
+                         {}};
+    }
+    ready.folder = *std::move(own);
+    return ready;
   }
+  Feed made;
   core::Result<std::vector<core::TensorMap>> batches =
       data_ ? data_->calibration : corpus::calibration_batches(case_, spec);
   if (!batches) {
@@ -105,7 +179,7 @@ core::Result<const CaseBench::Feed*> CaseBench::feed(const corpus::FeedSpec& spe
   if (!folder) {
     return folder.error();
   }
-  made->folder = *folder;
+  made.folder = *folder;
   std::size_t whole = batches->size();
   if (spec.stop_after) {
     whole = std::min(whole, static_cast<std::size_t>(std::max(0, *spec.stop_after)));
@@ -121,9 +195,8 @@ core::Result<const CaseBench::Feed*> CaseBench::feed(const corpus::FeedSpec& spe
     }
     batches->resize(whole);
   }
-  made->batches = *std::move(batches);
-  slot = std::move(made);
-  return static_cast<const Feed*>(slot.get());
+  made.batches = *std::move(batches);
+  return made;
 }
 
 core::Result<CaseBench::Feeds> CaseBench::feeds() {
@@ -183,7 +256,8 @@ core::Result<std::string> CaseBench::stale_cache(converters::Converter& converte
   if (!output) {
     return output.error();
   }
-  const converters::ConvertReply reply = converter.convert({model_file_, (*data)->folder, options, *output});
+  const converters::ConvertReply reply = given_.convert(converter, {model_file_, (*data)->folder, options, *output});
+  fallen_ = fallen(reply.outcome, Stage::convert, "while it made a calibration cache from other data: " + reply.reason);
   return reply.outcome == Outcome::ok ? reply.cache.string() : std::string();
 }
 
@@ -200,8 +274,26 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;
   out.judgement = judge(std::move(trial), planned_verdicts, depth_);
+  blame_room(out.judgement);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
+}
+
+void CaseBench::blame_room(Judgement& judgement) const {
+  constexpr std::uintmax_t kLeastBytes = std::uintmax_t{1} << 20U;
+  if (judgement.gate != judge::Gate::red || judgement.verdict == Verdict::harness_error) {
+    return;
+  }
+  const core::Status room = core::check_room(folder_.path(), kLeastBytes + core::bytes_below(folder_.path()));
+  if (room && !core::speaks_of_room(judgement.reason)) {
+    return;
+  }
+  const std::string what = room ? "a file system that the converter writes to is full" : room.error().message;
+  judgement = own_fault({core::ErrorKind::io,
+                         fmt::format("{}; so this says nothing about the converter:\n{}", what, judgement.reason),
+                         {},
+                         {},
+                         {}});
 }
 
 Trial CaseBench::attempt(converters::Converter& converter, const converters::Description& description,
@@ -212,13 +304,11 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     return std::move(trial);
   };
   converters::Options options;
-  const auto unsupported = [&](std::string reason) {
-    Judgement judgement;
-    judgement.verdict = Verdict::unsupported;
-    judgement.gate = judge::default_gate(judgement.verdict);
-    judgement.reason = std::move(reason);
-    return settle(std::move(judgement));
-  };
+  const auto unsupported = [&](std::string reason) { return settle(not_supported(std::move(reason))); };
+  fallen_.reset();
+  if (core::Status status = heal(); !status) {
+    return settle(own_fault(status.error()));
+  }
   fs::path previous_cache;
   for (std::size_t index = 0; index < case_.steps.size(); ++index) {
     const corpus::Step& step = case_.steps[index];
@@ -231,14 +321,19 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
       }
       options = *std::move(merged);
     }
+    if (const core::Status named = check_precision_names(options, case_.model->graph); !named) {
+      return settle(own_fault(case_error(named.error().within(case_.name))));
+    }
     const bool last = index + 1 == case_.steps.size();
     if (const auto reason = judge::unsupported_reason(description, case_, options, last)) {
       return unsupported(*reason);
     }
     core::Result<std::string> cache = given_cache(converter, options, step, previous_cache);
     if (!cache) {
-      const core::Error& error = cache.error();
-      return error.kind == core::ErrorKind::unsupported ? unsupported(error.message) : settle(own_fault(error));
+      return settle(own_fault(cache.error()));
+    }
+    if (fallen_) {
+      return settle(*std::exchange(fallen_, std::nullopt));
     }
     if (!cache->empty()) {
       options.cache = *std::move(cache);
@@ -252,17 +347,21 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
       return settle(own_fault(output.error()));
     }
     judge::Evidence& evidence = trial.evidence;
-    evidence.conversion = converter.convert({model_file_, (*data)->folder, options, *output});
+    evidence.conversion = given_.convert(converter, {model_file_, (*data)->folder, options, *output});
     if (!last && evidence.conversion.outcome == Outcome::ok) {
       previous_cache = evidence.conversion.cache;
       continue;
     }
     evidence.test_case = &case_;
+    evidence.require_judged = require_judged_;
     evidence.options = options;
     evidence.converter = description;
     evidence.first_batch_bins = description.policy.histogram == "first_batch";
     evidence.model = case_.model.get();
     evidence.calibration = &(*data)->batches;
+    const DataOrigin origin = origin_of(data_, Conversion::here);
+    evidence.calibration_source = origin.calibration;
+    evidence.inputs_source = origin.inputs;
     evidence.output_folder = *output;
     trial.repeated = like != nullptr && !like->settled && same_conversion(like->evidence, evidence);
     if (!trial.repeated) {
@@ -279,7 +378,21 @@ Judgement CaseBench::judge(Trial trial, std::size_t planned_verdicts, judge::Dep
   }
   Judgement judgement = judge::judge(trial.evidence, *references_, planned_verdicts, depth);
   note_relations(trial.relations, judgement);
+  note_fall(judgement);
   return judgement;
+}
+
+void CaseBench::note_fall(Judgement& judgement) {
+  if (!fallen_) {
+    return;
+  }
+  judgement.verdict = fallen_->verdict;
+  judgement.gate = fallen_->gate;
+  judgement.stage = fallen_->stage;
+  judgement.facet = fallen_->facet;
+  judgement.node.clear();
+  judgement.op.clear();
+  judgement.reason = std::exchange(fallen_, std::nullopt)->reason;
 }
 
 judge::Explained CaseBench::explain(Trial trial, std::size_t planned_verdicts) {
@@ -288,6 +401,7 @@ judge::Explained CaseBench::explain(Trial trial, std::size_t planned_verdicts) {
   }
   judge::Explained explained = judge::explain(trial.evidence, *references_, planned_verdicts);
   note_relations(trial.relations, explained.judgement);
+  note_fall(explained.judgement);
   return explained;
 }
 
@@ -303,8 +417,12 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
   if (!options) {
     return options.error();
   }
+  if (const core::Status named = check_precision_names(*options, case_.model->graph); !named) {
+    return case_error(named.error().within(case_.name));
+  }
   judge::Evidence evidence;
   evidence.test_case = &case_;
+  evidence.require_judged = require_judged_;
   evidence.options = *std::move(options);
   evidence.converter = description;
   evidence.first_batch_bins = description.policy.histogram == "first_batch";
@@ -312,12 +430,16 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
   if (data_ && data_->calibrated) {
     evidence.calibration = &data_->calibration;
   }
+  const DataOrigin origin = origin_of(data_, Conversion::elsewhere);
+  evidence.calibration_source = origin.calibration;
+  evidence.inputs_source = origin.inputs;
   evidence.conversion.outcome = Outcome::ok;
   return evidence;
 }
 
 Trial CaseBench::attempt_artifact(converters::Converter& executor, const converters::Description& description,
-                                  const fs::path& artifact, const std::optional<std::string>& options_json) {
+                                  const fs::path& artifact, const std::optional<std::string>& options_json,
+                                  const MadeBy& made_by) {
   Trial trial;
   core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json.value_or("{}"));
   if (!evidence) {
@@ -328,16 +450,22 @@ Trial CaseBench::attempt_artifact(converters::Converter& executor, const convert
   trial.evidence.conversion.artifact = artifact;
   trial.evidence.infer_options = !options_json.has_value();
   execute(executor, trial);
+  if (trial.evidence.artifact != nullptr) {
+    trial.judged_as =
+        settle_maker(trial.evidence, *references_, made_by, options_json.has_value() ? &*options_json : nullptr);
+  }
+  note_own_limit(trial.evidence);
   return trial;
 }
 
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
                                         const fs::path& artifact, const std::optional<std::string>& options_json,
-                                        std::size_t planned_verdicts) {
+                                        std::size_t planned_verdicts, const MadeBy& made_by) {
   const auto begin = std::chrono::steady_clock::now();
-  Trial trial = attempt_artifact(executor, description, artifact, options_json);
+  Trial trial = attempt_artifact(executor, description, artifact, options_json, made_by);
   relate(executor, trial);
   Evaluation out;
+  out.judged_as = trial.judged_as;
   out.artifact_kind = trial.artifact_kind;
   out.judgement = judge(std::move(trial), planned_verdicts, depth_);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -379,13 +507,18 @@ Evaluation CaseBench::audit(const converters::Description& description, const fs
 
 void CaseBench::read_artifact(judge::Evidence& evidence) {
   core::Result<model::Model> artifact = model::load_model(evidence.conversion.artifact);
+  if (!artifact && artifact.error().kind == core::ErrorKind::unsupported) {
+    evidence.own_limit = artifact.error().within("Assay can't read the artifact");
+    return;
+  }
   if (!artifact) {
     evidence.artifact_error = artifact.error().message;
     return;
   }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
   if (evidence.infer_options) {
-    evidence.options = judge::evident_options(evidence.artifact, *evidence.model, evidence.options);
+    evidence.options =
+        judge::evident_options(evidence.artifact, *evidence.model, evidence.options, evidence.converter.policy);
   }
 }
 

@@ -17,6 +17,8 @@
 #include "harness/corpus/case.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/verdict.hpp"
+#include "harness/run/given_files.hpp"
+#include "harness/run/made_by.hpp"
 #include "harness/run/metamorphic.hpp"
 #include "harness/run/trial.hpp"
 
@@ -27,11 +29,13 @@ struct Evaluation {
   judge::Judgement judgement;
   converters::ConvertReply conversion;  ///< of the judged step
   std::string artifact_kind;            ///< "qdq", "scales", "opaque"; "" when nothing was converted
+  std::string judged_as;                ///< of a ready artifact: whose policy it was judged by, in words
   double seconds = 0;
 };
 
 /// One case on disk, ready to be converted under several option sets by several converters: its model file,
-/// calibration folders and reference results are made once and shared. Not for use from two threads.
+/// calibration folders and reference results are made once and shared; files that a converter has written into are made
+/// again. Not for use from two threads.
 class CaseBench {
  public:
   /// A calibration feed: the folder that a converter is given, and the whole batches in it.
@@ -45,7 +49,8 @@ class CaseBench {
   struct UserData {
     std::vector<core::TensorMap> calibration;
     std::vector<core::TensorMap> inputs;
-    bool calibrated = false;         ///< `calibration` was given as such, and does not merely stand in
+    bool calibrated = false;  ///< `calibration` was given as such, and does not merely stand in
+    judge::DataSource inputs_source = judge::DataSource::given;
     std::vector<std::string> names;  ///< of `inputs` as data sets; empty: "typical", "inputs_1", …
     Feeds feeds;                     ///< ready ones, used as they lie instead of `calibration`
   };
@@ -59,11 +64,15 @@ class CaseBench {
   };
 
   /// Writes the model below a temporary folder.
+  /// Reference results are shared with `sibling`, another bench of the same case, where there is one; files never are.
   [[nodiscard]] static core::Result<std::unique_ptr<CaseBench>> create(const corpus::Case& test_case,
-                                                                       std::optional<UserData> data = std::nullopt);
+                                                                       std::optional<UserData> data = std::nullopt,
+                                                                       const CaseBench* sibling = nullptr);
 
   /// How much evaluate() and evaluate_artifact() find out.
   void set_depth(judge::Depth depth) { depth_ = depth; }
+  /// Whether an output that no limit reaches is red instead of amber.
+  void require_judged(bool required) { require_judged_ = required; }
 
   /// Runs the case's steps through `converter` and judges the last one. `options_json` is the suite's option set; the
   /// case's own options win. Never fails: what goes wrong is the verdict. `converted` is called before it is judged,
@@ -93,16 +102,16 @@ class CaseBench {
   [[nodiscard]] core::Result<std::vector<DataSet>> data_sets(const Trial& trial);
 
   /// A ready artifact executed, with no conversion; `executor` runs it. Where nobody stated the options that it was
-  /// made with, those are taken that it shows.
+  /// made with, those are taken that it shows. `made_by`: see settle_maker(); without candidates no policy is taken.
   [[nodiscard]] Trial attempt_artifact(converters::Converter& executor, const converters::Description& description,
                                        const std::filesystem::path& artifact,
-                                       const std::optional<std::string>& options_json);
+                                       const std::optional<std::string>& options_json, const MadeBy& made_by = {});
   /// The same, judged against the model.
   [[nodiscard]] Evaluation evaluate_artifact(converters::Converter& executor,
                                              const converters::Description& description,
                                              const std::filesystem::path& artifact,
                                              const std::optional<std::string>& options_json,
-                                             std::size_t planned_verdicts);
+                                             std::size_t planned_verdicts, const MadeBy& made_by = {});
 
   /// L0 alone, of the Q/DQ model `artifact` or, where that is empty, of `table`; nothing is executed.
   [[nodiscard]] Evaluation audit(const converters::Description& description, const std::filesystem::path& artifact,
@@ -112,6 +121,9 @@ class CaseBench {
  private:
   CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data);
   [[nodiscard]] core::Result<const Feed*> feed(const corpus::FeedSpec& spec);
+  [[nodiscard]] core::Result<Feed> make_feed(const corpus::FeedSpec& spec);
+  /// Writes everything anew that converters are given, where one of them has written into it.
+  [[nodiscard]] core::Status heal();
   /// The data sets that an artifact is to be executed on, in order.
   [[nodiscard]] std::vector<std::string> data_set_names() const;
   /// The one at `index`, called `name`, made and written once for all that have the same scales.
@@ -129,6 +141,10 @@ class CaseBench {
   [[nodiscard]] core::Result<judge::Evidence> ready_evidence(const converters::Description& description,
                                                              const converters::Options& base,
                                                              const std::string& options_json) const;
+  /// A converter that fell while the judge asked for a trace has that verdict, whatever was found meanwhile.
+  void note_fall(judge::Judgement& judgement);
+  /// A red verdict that comes of a file system without room is our own trouble, not the converter's.
+  void blame_room(judge::Judgement& judgement) const;
   static void read_artifact(judge::Evidence& evidence);
   void execute(converters::Converter& converter, Trial& trial);
   void execute_data_sets(converters::Converter& converter, Trial& trial);
@@ -148,7 +164,11 @@ class CaseBench {
   std::list<DataSet> data_sets_;
   std::shared_ptr<judge::ReferenceCache> references_;
   Twins twins_;
+  GivenFiles given_;
+  /// How the converter fell in a request whose answer only counts later: see fallen(). Of the newest attempt.
+  std::optional<judge::Judgement> fallen_;
   judge::Depth depth_ = judge::Depth::full;
+  bool require_judged_ = false;
   int counter_ = 0;
 };
 

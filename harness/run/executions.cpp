@@ -52,6 +52,7 @@ void CaseBench::execute(converters::Converter& converter, Trial& trial) {
   if (trial.artifact_kind == "qdq") {
     read_artifact(evidence);
   }
+  // What can't be read can be run all the same, unless it is we who'd run it.
   if (evidence.artifact_error.empty() && evidence.converter.supports.execute) {
     execute_data_sets(converter, trial);
   }
@@ -67,9 +68,13 @@ void CaseBench::relate(converters::Converter& converter, Trial& trial) {
   if (evidence.calibration == nullptr || evidence.executions.empty() || !ran) {
     return;
   }
-  core::Result<RelationReport> relations = twins_.check(converter, evidence, case_.metamorphic);
+  core::Result<RelationReport> relations = twins_.check(converter, given_, evidence, case_.metamorphic);
   if (!relations) {
     trial.settled = own_fault(relations.error().within(case_.name));
+    return;
+  }
+  if (relations->fallen) {
+    trial.settled = relations->fallen;
     return;
   }
   evidence.recorded.insert(evidence.recorded.end(), relations->findings.begin(), relations->findings.end());
@@ -167,7 +172,7 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
   }
   judge::Execution execution;
   execution.data_set = data_set;
-  execution.reply = converter.execute({artifact, inputs, *output, *trace});
+  execution.reply = given_.execute(converter, {artifact, inputs, *output, *trace});
   if (execution.reply.outcome != Outcome::ok) {
     return execution;
   }
@@ -216,6 +221,11 @@ core::Result<core::TensorMap> CaseBench::trace(converters::Converter& converter,
   core::Result<judge::Execution> again = execute(converter, artifact, execution.data_set, *inputs, true);
   if (!again) {
     return core::TensorMap();
+  }
+  if (!fallen_) {
+    fallen_ = fallen(
+        again->reply.outcome, judge::Stage::execute,
+        fmt::format("data set \"{}\", executed again for its trace: {}", execution.data_set, again->reply.reason));
   }
   if (again->reply.outcome != Outcome::ok) {
     return wrong(fmt::format("{}: {}", converters::outcome_name(again->reply.outcome), again->reply.reason));

@@ -11,6 +11,7 @@
 #include "harness/core/files.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/run/feed_files.hpp"
+#include "harness/run/trial.hpp"
 #include "harness/run/twins.hpp"
 #include "reference/executor.hpp"
 
@@ -134,11 +135,14 @@ namespace {
 /// One relation on its way: what differs first is the finding.
 class TwinRun {
  public:
-  TwinRun(converters::Converter& converter, const judge::Evidence& evidence, const Relation& relation, MadeTwin& made)
-      : converter_(converter), evidence_(evidence), relation_(relation), made_(made) {}
+  TwinRun(converters::Converter& converter, GivenFiles& given, const judge::Evidence& evidence,
+          const Relation& relation, MadeTwin& made)
+      : converter_(converter), given_(given), evidence_(evidence), relation_(relation), made_(made) {}
 
-  /// Nothing where the relation holds.
+  /// Nothing where the relation holds, or where the converter has fallen().
   core::Result<std::optional<Finding>> run();
+  /// The verdict of a converter that crashed, hung or ran out of memory: it says nothing about the relation.
+  [[nodiscard]] const std::optional<judge::Judgement>& fallen() const { return fallen_; }
 
  private:
   [[nodiscard]] Finding finding(Stage stage, Facet facet, std::string what, std::string node = {},
@@ -153,15 +157,23 @@ class TwinRun {
         fmt::format("metamorphic relation \"{}\": {}\n  {}", relation_.name, relation_.broken, std::move(what));
     return finding;
   }
+  [[nodiscard]] bool has_fallen(Outcome outcome, Stage stage, const std::string& reason) {
+    fallen_ = run::fallen(outcome, stage,
+                          fmt::format("metamorphic relation \"{}\": the model's twin ended with {}: {}", relation_.name,
+                                      converters::outcome_name(outcome), reason));
+    return fallen_.has_value();
+  }
   [[nodiscard]] std::optional<Finding> compare(const TensorMap& expected, const TensorMap& actual,
                                                const std::string& data_set) const;
   [[nodiscard]] std::optional<Finding> compare_conversions(const converters::ConvertReply& second) const;
   core::Result<converters::ConvertReply> convert();
 
   converters::Converter& converter_;
+  GivenFiles& given_;
   const judge::Evidence& evidence_;
   const Relation& relation_;
   MadeTwin& made_;
+  std::optional<judge::Judgement> fallen_;
 };
 
 bool same_value(double left, double right) { return left == right || (std::isnan(left) && std::isnan(right)); }
@@ -241,13 +253,16 @@ core::Result<converters::ConvertReply> TwinRun::convert() {
     const auto renamed = made_.twin->renamed_nodes.find(what);
     options.precision.emplace(renamed == made_.twin->renamed_nodes.end() ? what : renamed->second, precision);
   }
-  return converter_.convert({made_.folder / "model.onnx", made_.calibration, options, *output});
+  return given_.convert(converter_, {made_.folder / "model.onnx", made_.calibration, options, *output});
 }
 
 core::Result<std::optional<Finding>> TwinRun::run() {
   core::Result<converters::ConvertReply> conversion = convert();
   if (!conversion) {
     return conversion.error();
+  }
+  if (has_fallen(conversion->outcome, Stage::convert, conversion->reason)) {
+    return std::optional<Finding>();
   }
   if (conversion->outcome != Outcome::ok) {
     return std::optional(finding(Stage::convert, Facet::status,
@@ -272,7 +287,10 @@ core::Result<std::optional<Finding>> TwinRun::run() {
         return out.error();
       }
       const converters::ExecuteReply reply =
-          converter_.execute({conversion->artifact, (*inputs)->folders[index], *out});
+          given_.execute(converter_, {conversion->artifact, (*inputs)->folders[index], *out});
+      if (has_fallen(reply.outcome, Stage::execute, reply.reason)) {
+        return std::optional<Finding>();
+      }
       if (reply.outcome != Outcome::ok) {
         return std::optional(finding(Stage::execute, Facet::status,
                                      fmt::format("the model runs, its twin does not ({}): {}",
@@ -280,8 +298,9 @@ core::Result<std::optional<Finding>> TwinRun::run() {
                                      reply.node, reply.op));
       }
       const core::Result<TensorMap> outputs = model::take_tensors(*out, "output");
-      if (!outputs) {
-        return std::optional(finding(Stage::execute, Facet::status, outputs.error().message));
+      if (!outputs) {  // protocol 1 fixes the files' form
+        (void)has_fallen(Outcome::crash, Stage::execute, "protocol: " + outputs.error().message);
+        return std::optional<Finding>();
       }
       if (std::optional<Finding> found = compare(expected[index], *outputs, execution.data_set)) {
         return found;
@@ -330,8 +349,14 @@ MadeTwin& Twins::made(const Relation& relation, const judge::Evidence& evidence)
   return *slot;
 }
 
-core::Result<RelationReport> Twins::check(converters::Converter& converter, const judge::Evidence& evidence,
-                                          const std::vector<std::string>& names) {
+void Twins::forget() {
+  made_.clear();
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+core::Result<RelationReport> Twins::check(converters::Converter& converter, GivenFiles& given,
+                                          const judge::Evidence& evidence, const std::vector<std::string>& names) {
   RelationReport report;
   for (const std::string& name : names) {
     const Relation* relation = find_relation(name);
@@ -355,9 +380,14 @@ core::Result<RelationReport> Twins::check(converters::Converter& converter, cons
     if (core::Status status = core::make_folder(twin.folder); !status) {
       return status.error();
     }
-    core::Result<std::optional<Finding>> finding = TwinRun(converter, evidence, *relation, twin).run();
+    TwinRun twin_run(converter, given, evidence, *relation, twin);
+    core::Result<std::optional<Finding>> finding = twin_run.run();
     if (!finding) {
       return finding.error();
+    }
+    if (twin_run.fallen()) {
+      report.fallen = twin_run.fallen();
+      return report;
     }
     if (finding->has_value()) {
       report.findings.push_back(**std::move(finding));

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "converters/converter.hpp"
 #include "harness/core/result.hpp"
 #include "harness/judge/judge.hpp"
+#include "harness/run/given_files.hpp"
 
 namespace assay::run {
 
@@ -22,6 +24,8 @@ struct RelationReport {
   std::vector<judge::Finding> findings;     ///< of layer L3, one for each relation that does not hold
   std::vector<std::string> held, broken;    ///< names
   std::vector<std::string> not_applicable;  ///< "name: reason"
+  std::optional<judge::Judgement>
+      fallen;  ///< the converter crashed, hung or ran out of memory on a twin; none is asked after
 };
 
 /// The twins of one case. What does not depend on the converter is made once for all checks: the twin, its files, and
@@ -38,8 +42,11 @@ class Twins {
   /// Converts and executes the twin of each named relation and compares its outputs with those in `evidence`, bit for
   /// bit, over all data sets that ran.
   /// Errors   io; a converter that fails on a twin is a finding.
-  [[nodiscard]] core::Result<RelationReport> check(converters::Converter& converter, const judge::Evidence& evidence,
+  [[nodiscard]] core::Result<RelationReport> check(converters::Converter& converter, GivenFiles& given,
+                                                   const judge::Evidence& evidence,
                                                    const std::vector<std::string>& names);
+  /// All twins and their files are to be made anew.
+  void forget();
 
  private:
   [[nodiscard]] MadeTwin& made(const Relation& relation, const judge::Evidence& evidence);

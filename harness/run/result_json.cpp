@@ -31,6 +31,31 @@ std::vector<std::string> layer_list(const std::string& layers) {
 
 }  // namespace
 
+Headline headline_of(const results::ResultRow& row) {
+  Headline headline;
+  const auto predicted = [&](const std::string& output, const std::string& data_set) -> std::optional<double> {
+    for (const results::MetricRow& metric : row.metrics) {
+      if (metric.name == "predicted_sqnr_db" && metric.tensor == output && metric.data_set == data_set) {
+        return metric.value;
+      }
+    }
+    return std::nullopt;
+  };
+  for (const results::MetricRow& metric : row.metrics) {
+    if (metric.name == "worst_sqnr_db") {
+      headline.worst_db = metric.value;
+      headline.worst_data_set = metric.data_set;
+      headline.worst_output = metric.tensor;
+      headline.predicted_worst_db = predicted(metric.tensor, metric.data_set);
+    }
+    if (metric.name == "whole_sqnr_db") {
+      headline.whole_db = metric.value;
+      headline.predicted_whole_db = predicted(metric.tensor, "");
+    }
+  }
+  return headline;
+}
+
 std::vector<std::pair<results::MetricRow, double>> largest_losses(const results::ResultRow& row) {
   constexpr std::size_t kShown = 5;
   std::vector<std::pair<results::MetricRow, double>> losses;
@@ -62,8 +87,29 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
   result["reason"] = row.reason;
   result["margin"] = number(row.margin);
   result["sqnr_db"] = number(row.sqnr_db);
+  const Headline headline = headline_of(row);
+  result["whole_sqnr_db"] = number(headline.whole_db);
+  result["predicted_whole_sqnr_db"] = number(headline.predicted_whole_db);
+  result["worst_sqnr_db"] = number(headline.worst_db);
+  result["predicted_worst_sqnr_db"] = number(headline.predicted_worst_db);
+  result["worst_data_set"] = headline.worst_data_set.empty() ? nlohmann::ordered_json(nullptr)
+                                                             : nlohmann::ordered_json(headline.worst_data_set);
   result["layers"] = layer_list(row.layers);
+  result["judged"] = nullptr;
+  if (row.judged_outputs) {
+    nlohmann::ordered_json unjudged = nlohmann::ordered_json::array();
+    for (const results::UnjudgedRow& node : row.unjudged) {
+      unjudged.push_back({{"node", node.node}, {"op", node.op}, {"reason", node.reason}});
+    }
+    result["judged"] = {{"nodes", row.judged_nodes()},
+                        {"of", row.nodes()},
+                        {"outputs", *row.judged_outputs},
+                        {"unjudged", std::move(unjudged)}};
+  }
   result["style"] = row.style;
+  if (!row.judged_as.empty()) {
+    result["made_by"] = row.judged_as;
+  }
   result["seconds"] = row.seconds;
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const results::FindingRow& finding : row.findings) {

@@ -1,5 +1,7 @@
 #include "harness/run/result_row.hpp"
 
+#include <map>
+
 #include "harness/core/text.hpp"
 #include "results/signature.hpp"
 
@@ -17,10 +19,26 @@ std::vector<results::AttemptRow> attempt_rows(const Evaluation& evaluation,
   std::vector<results::AttemptRow> rows;
   rows.reserve(attempts.size());
   for (const protocol::Attempt& attempt : attempts) {
-    rows.push_back({request, attempt.number, std::string(converters::outcome_name(attempt.outcome)), attempt.reason,
-                    attempt.seconds});
+    rows.push_back({attempt.describing ? "describe" : request, attempt.number,
+                    std::string(converters::outcome_name(attempt.outcome)), attempt.reason, attempt.seconds});
   }
   return rows;
+}
+
+void add_coverage(const judge::Coverage& coverage, ResultRow& row) {
+  if (!coverage.applies) return;
+  row.judged_outputs = coverage.least_output();
+  std::map<std::string, results::CoverageRow> by_op;
+  for (const judge::Coverage::Node& node : coverage.nodes) {
+    results::CoverageRow& sum = by_op.try_emplace(node.op, results::CoverageRow{node.op}).first->second;
+    ++sum.nodes;
+    if (node.layer.empty()) {
+      row.unjudged.push_back({node.node, node.op, node.reason});
+    } else {
+      ++sum.judged;
+    }
+  }
+  for (const auto& [op, sum] : by_op) row.coverage.push_back(sum);
 }
 
 }  // namespace
@@ -45,10 +63,12 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   row.style = judgement.style;
   row.layers = core::join(judgement.layers, ",");
   row.artifact_kind = evaluation.artifact_kind;
+  row.judged_as = evaluation.judged_as;
   row.margin = judgement.margin;
   row.sqnr_db = judgement.sqnr_db;
   row.seconds = evaluation.seconds;
   row.attempts = attempt_rows(evaluation, attempts);
+  add_coverage(judgement.coverage, row);
   row.started_at = results::utc_now();
   for (const judge::Finding& finding : judgement.findings) {
     row.findings.push_back({std::string(judge::stage_name(finding.stage)),

@@ -5,16 +5,22 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <new>
+#include <thread>
 
 #include "harness/conformance/conform.hpp"
 #include "harness/core/text.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/expected.hpp"
 #include "harness/run/parallel.hpp"
+#include "harness/run/program_hash.hpp"
 #include "harness/run/result_row.hpp"
+#include "harness/run/run_settings.hpp"
 #include "harness/run/subject.hpp"
 #include "harness/run/table_scales.hpp"
+#include "harness/run/trial.hpp"
 #include "harness/run/workers.hpp"
 
 namespace assay::run {
@@ -32,7 +38,42 @@ struct Plan {
   std::map<JobKey, std::size_t> index;
 };
 
-Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
+JobKey key_of(const corpus::Case& test_case, const corpus::OptionSet& set, const Subject& subject) {
+  return {test_case.name, set.label, subject.description.name, subject.description.version, subject.hash};
+}
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+/// Two subjects that are one: the same program with the same arguments, or nothing by the same name.
+bool same_converter(const Subject& a, const Subject& b) {
+  const auto executor = [](const Subject& each) {
+    return each.spec.executor == nullptr ? std::vector<std::string>() : each.spec.executor->command;
+  };
+  const bool same_name = a.description.name == b.description.name && a.description.version == b.description.version;
+  return (same_name && a.hash == b.hash) ||
+         (!a.spec.command.empty() && a.spec.command == b.spec.command && executor(a) == executor(b));
+}
+
+/// Errors   usage, for a converter that is named twice.
+core::Status check_converters(const std::vector<Subject>& subjects) {
+  for (std::size_t second = 1; second < subjects.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (same_converter(subjects[first], subjects[second])) {
+        const Subject& twice = subjects[second];
+        const std::string command =
+            twice.spec.command.empty() ? "" : ", \"" + core::join(twice.spec.command, " ") + "\"";
+        return usage(
+            fmt::format("converter {} {}{} is named twice: the same program with the same arguments as "
+                        "converter {} of this run; name each once",
+                        twice.description.name, twice.description.version, command, first + 1));
+      }
+    }
+  }
+  return core::success();
+}
+
+/// Errors   internal, for a verdict that is planned twice.
+core::Result<Plan> make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
   Plan plan;
   for (const RunItem& item : config.items) {
     for (const Subject& subject : subjects) {
@@ -40,13 +81,19 @@ Plan make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
         continue;
       }
       for (const corpus::OptionSet& set : item.option_sets) {
-        JobKey key{item.test_case.name, set.label, subject.description.name, subject.description.version};
-        if (plan.index.emplace(key, plan.jobs.size()).second) {
-          if (subject.unavailable().empty()) {
-            plan.available.push_back(key);
-          }
-          plan.jobs.push_back(std::move(key));
+        JobKey key = key_of(item.test_case, set, subject);
+        if (!plan.index.emplace(key, plan.jobs.size()).second) {
+          return core::Error{core::ErrorKind::internal,
+                             fmt::format("case \"{}\" with options \"{}\" by {} {} is planned twice", key.case_name,
+                                         key.options, key.converter, key.version),
+                             {},
+                             {},
+                             {}};
         }
+        if (subject.unavailable().empty()) {
+          plan.available.push_back(key);
+        }
+        plan.jobs.push_back(std::move(key));
       }
     }
   }
@@ -103,6 +150,11 @@ class Recorder {
     }
     keep(std::move(row));
   }
+  /// The run can't go on: what is under way is finished, and nothing more is begun.
+  void fail(const core::Status& status) {
+    const std::lock_guard lock(mutex_);
+    note(status);
+  }
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] const core::Error& error() const { return error_; }
   [[nodiscard]] std::vector<ResultRow> take_rows() {
@@ -144,19 +196,93 @@ Evaluation conform(const std::filesystem::path& folder) {
   return evaluation;
 }
 
+/// One case on its way through the converters. Each has files of its own, so that none meets another's traces; they
+/// share the reference's results.
+class ItemRun {
+ public:
+  ItemRun(const RunConfig& config, const RunItem& item, std::size_t planned_verdicts)
+      : config_(config), item_(item), planned_verdicts_(planned_verdicts) {}
+
+  /// Never fails: what goes wrong is the verdict.
+  [[nodiscard]] Evaluation evaluate(Turn& turn, const Subject& subject, const corpus::OptionSet& set) {
+    const corpus::Case& test_case = item_.test_case;
+    const std::string& unavailable = test_case.unavailable.empty() ? subject.spec.unavailable : test_case.unavailable;
+    Evaluation evaluation;
+    if (!unavailable.empty()) {
+      evaluation.judgement = plain_judgement(Verdict::unsupported, unavailable);
+      return evaluation;
+    }
+    try {
+      if (test_case.stored_case) {
+        return conform(*test_case.stored_case);
+      }
+      if (!subject.broken.empty()) {
+        evaluation.judgement = plain_judgement(Verdict::crash, subject.broken);
+        return evaluation;
+      }
+      if (const core::Status status = prepare(subject); !status) {
+        evaluation.judgement = own_fault(status.error());
+        return evaluation;
+      }
+      return ask_and_judge(turn, subject, set);
+    } catch (const std::bad_alloc&) {
+      bench_.reset();  // in what state nobody knows
+      evaluation.judgement = plain_judgement(
+          Verdict::oom, "this program had no memory left for what the converter made, or for judging it");
+      evaluation.judgement.stage = judge::Stage::judge;
+      return evaluation;
+    }
+  }
+
+ private:
+  /// Makes the files of `subject`.
+  [[nodiscard]] core::Status prepare(const Subject& subject) {
+    if (bench_ != nullptr && owner_ == &subject) {
+      return core::success();
+    }
+    core::Result<std::unique_ptr<CaseBench>> made = CaseBench::create(item_.test_case, item_.data, bench_.get());
+    if (!made) {
+      return made.error();
+    }
+    bench_ = *std::move(made);
+    owner_ = &subject;
+    bench_->set_depth(config_.every_node ? judge::Depth::every_node : judge::Depth::full);
+    bench_->require_judged(config_.require_judged || (config_.own_corpus && subject.spec.is_embedded()));
+    return core::success();
+  }
+
+  [[nodiscard]] Evaluation ask_and_judge(Turn& turn, const Subject& subject, const corpus::OptionSet& set) {
+    if (config_.audit) {
+      return bench_->audit(subject.description, config_.artifact, *config_.audit, set.options_json, planned_verdicts_);
+    }
+    if (subject.executor != nullptr) {
+      const auto stated = config_.infer_options ? std::nullopt : std::optional(set.options_json);
+      return bench_->evaluate_artifact(*subject.executor, subject.description, config_.artifact, stated,
+                                       planned_verdicts_, config_.made_by);
+    }
+    return bench_->evaluate(turn, subject.description, set.options_json, planned_verdicts_,
+                            [&turn] { turn.pass_on(); });
+  }
+
+  const RunConfig& config_;
+  const RunItem& item_;
+  std::size_t planned_verdicts_;
+  std::unique_ptr<CaseBench> bench_;
+  const Subject* owner_ = nullptr;  ///< of bench_
+};
+
 /// Runs one case with every option set on every converter, as far as it is not recorded yet. All but the judging of
 /// what was converted is done in a turn at a worker.
 void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects, Workers& workers,
               std::size_t planned_verdicts, Recorder& recorder) {
-  const corpus::Case& test_case = item.test_case;
-  std::unique_ptr<CaseBench> bench;
+  ItemRun run(config, item, planned_verdicts);
   for (std::size_t s = 0; s < subjects.size(); ++s) {
     const Subject& subject = subjects[s];
-    if (!subject.runs(test_case)) {
+    if (!subject.runs(item.test_case)) {
       continue;
     }
     for (const corpus::OptionSet& set : item.option_sets) {
-      const JobKey key{test_case.name, set.label, subject.description.name, subject.description.version};
+      const JobKey key = key_of(item.test_case, set, subject);
       if (recorder.has(key)) {
         continue;
       }
@@ -165,38 +291,8 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
         continue;
       }
       recorder.start(key);
-      Evaluation evaluation;
-      const std::string& unavailable = test_case.unavailable.empty() ? subject.spec.unavailable : test_case.unavailable;
-      if (!unavailable.empty()) {
-        evaluation.judgement = plain_judgement(Verdict::unsupported, unavailable);
-      } else if (test_case.stored_case) {
-        evaluation = conform(*test_case.stored_case);
-      } else if (!subject.broken.empty()) {
-        evaluation.judgement = plain_judgement(Verdict::crash, subject.broken);
-      } else {
-        if (bench == nullptr) {
-          core::Result<std::unique_ptr<CaseBench>> made = CaseBench::create(test_case, item.data);
-          if (!made) {
-            evaluation.judgement = plain_judgement(Verdict::harness_error, made.error().message);
-            recorder.record(key, test_case, std::move(evaluation));
-            continue;
-          }
-          bench = *std::move(made);
-          bench->set_depth(config.every_node ? judge::Depth::every_node : judge::Depth::full);
-        }
-        if (config.audit) {
-          evaluation =
-              bench->audit(subject.description, config.artifact, *config.audit, set.options_json, planned_verdicts);
-        } else if (subject.executor != nullptr) {
-          const auto stated = config.infer_options ? std::nullopt : std::optional(set.options_json);
-          evaluation = bench->evaluate_artifact(*subject.executor, subject.description, config.artifact, stated,
-                                                planned_verdicts);
-        } else {
-          evaluation = bench->evaluate(turn, subject.description, set.options_json, planned_verdicts,
-                                       [&turn] { turn.pass_on(); });
-        }
-      }
-      recorder.record(key, test_case, std::move(evaluation), turn.attempts());
+      Evaluation evaluation = run.evaluate(turn, subject, set);
+      recorder.record(key, item.test_case, std::move(evaluation), turn.attempts());
     }
   }
 }
@@ -230,7 +326,92 @@ core::Status take_over(results::Store& store, const std::string& run, const RunC
   return core::success();
 }
 
+/// The unfinished run that `config` goes on with, which is this process's then; "" where there is none.
+/// Errors   usage, where one was begun with something else, or another process is at it.
+core::Result<std::string> resumed_run(results::Store& store, const RunConfig& config, const std::string& settings) {
+  const core::Result<std::vector<results::RunInfo>> unfinished = store.unfinished_runs(config.suite);
+  if (!unfinished) {
+    return unfinished.error();
+  }
+  std::optional<core::Error> held;
+  for (const results::RunInfo& run : *unfinished) {
+    if (run.settings != settings) {
+      continue;
+    }
+    const core::Status claimed = store.claim_run(run.id);
+    if (claimed) {
+      return run.id;
+    }
+    held = held.value_or(claimed.error());
+  }
+  if (held) {
+    return *held;
+  }
+  if (unfinished->empty()) {
+    return std::string();
+  }
+  const results::RunInfo& newest = unfinished->front();
+  return usage(fmt::format(
+      "run {} of {} (\"{}\") can't be resumed by this command, it was begun with something else:\n{}repeat its command "
+      "with the same build, or leave --resume out for a new run",
+      newest.id, newest.started_at, newest.command, settings_difference(newest.settings, settings)));
+}
+
+/// Gives signs of life while a run is under way.
+class Heartbeat {
+ public:
+  Heartbeat(results::Store& store, const std::string& run, Recorder& recorder)
+      : thread_([this, &store, run, &recorder](const std::stop_token& stop) {
+          std::unique_lock lock(mutex_);
+          while (!waiting_.wait_for(lock, stop, results::Store::kBeat, [] { return false; }) &&
+                 !stop.stop_requested()) {
+            const core::Status beat = store.beat(run);
+            if (!beat && beat.error().kind == core::ErrorKind::internal) {  // a busy database isn't the end
+              recorder.fail(beat);
+            }
+          }
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any waiting_;
+  std::jthread thread_;
+};
+
+std::vector<RunProgram> programs_of(const std::vector<Subject>& subjects) {
+  std::vector<RunProgram> programs;
+  for (const Subject& subject : subjects) {
+    programs.push_back(
+        {subject.description.name, subject.description.version, subject.hash, subject.spec.command, std::nullopt});
+  }
+  return programs;
+}
+
+/// Whether the newest other run by each name and version was another program's.
+core::Status look_for_changes(results::Store& store, const std::string& run, std::vector<RunProgram>& programs) {
+  for (RunProgram& program : programs) {
+    if (program.hash.empty()) {
+      continue;
+    }
+    core::Result<std::optional<results::Store::KnownProgram>> known =
+        store.known_program(program.name, program.version, run);
+    if (!known) {
+      return known.error();
+    }
+    if (known->has_value() && (*known)->hash != program.hash) {
+      program.changed_since = *std::move(known);
+    }
+  }
+  return core::success();
+}
+
 }  // namespace
+
+bool RunReport::shares_its_name(const JobKey& key) const {
+  return std::ranges::count_if(programs, [&](const RunProgram& each) {
+           return each.name == key.converter && each.version == key.version;
+         }) > 1;
+}
 
 std::map<std::string, std::size_t> RunReport::counts() const {
   std::map<std::string, std::size_t> counts;
@@ -262,6 +443,7 @@ core::Result<RunReport> run(const RunConfig& original) {
   std::vector<Subject> subjects;
   for (const ConverterSpec& spec : config.converters) {
     subjects.push_back(describe(spec, limits(config)));
+    subjects.back().hash = program_hash(spec);
   }
   if (config.audit && config.artifact.empty()) {
     subjects.push_back({{}, nullptr, table_description(*config.audit), {}, nullptr});
@@ -273,24 +455,27 @@ core::Result<RunReport> run(const RunConfig& original) {
     }
     subjects.push_back(*std::move(subject));
   }
-  const Plan plan = make_plan(config, subjects);
-
-  std::string run_id;
-  bool resumed = false;
-  if (config.resume) {
-    core::Result<std::optional<results::RunInfo>> unfinished = store->unfinished_run(config.suite);
-    if (!unfinished) {
-      return unfinished.error();
-    }
-    if (unfinished->has_value()) {
-      run_id = (*unfinished)->id;
-      resumed = true;
-    }
+  if (core::Status status = check_converters(subjects); !status) {
+    return status.error();
   }
+  const core::Result<Plan> made = make_plan(config, subjects);
+  if (!made) {
+    return made.error();
+  }
+  const Plan& plan = *made;
+
+  const std::string settings = settings_text(config, subjects);
+  core::Result<std::string> unfinished = config.resume ? resumed_run(*store, config, settings) : std::string();
+  if (!unfinished) {
+    return unfinished.error();
+  }
+  std::string run_id = *std::move(unfinished);
+  const bool resumed = !run_id.empty();
   if (!resumed) {
     results::RunInfo info;
     info.command = config.command;
     info.suite = config.suite;
+    info.settings = settings;
     info.planned = plan.jobs.size();
     core::Result<std::string> begun = store->begin_run(info, plan.jobs);
     if (!begun) {
@@ -314,17 +499,27 @@ core::Result<RunReport> run(const RunConfig& original) {
     described.push_back(std::move(subject.client));
   }
   Workers workers(std::min(thread_count(config.jobs), config.items.size()), std::move(described));
-  for_each_index(config.items.size(), kThreadsOfAWorker * static_cast<int>(workers.count()), [&](std::size_t index) {
-    run_item(config, config.items[index], subjects, workers, plan.jobs.size(), recorder);
-  });
+  {
+    const Heartbeat heartbeat(*store, run_id, recorder);
+    for_each_index(config.items.size(), kThreadsOfAWorker * static_cast<int>(workers.count()), [&](std::size_t index) {
+      run_item(config, config.items[index], subjects, workers, plan.jobs.size(), recorder);
+    });
+  }
   if (recorder.failed()) {
     return recorder.error();
   }
   RunReport report;
   report.run = run_id;
   report.planned = plan.jobs.size();
+  report.programs = programs_of(subjects);
+  if (core::Status status = look_for_changes(*store, run_id, report.programs); !status) {
+    return status.error();
+  }
   report.rows = recorder.take_rows();
   if (config.stopped && config.stopped() && report.rows.size() < report.planned) {
+    if (core::Status status = store->release_run(run_id); !status) {
+      return status.error();
+    }
     return report;
   }
   core::Result<results::DriftReport> drift = results::record_drift(*store, run_id, report.rows);

@@ -35,9 +35,12 @@ struct RunConfig {
   bool partial = false;            ///< option sets of the suites were left out: not every expected failure can be met
   std::filesystem::path artifact;  ///< judge this Q/DQ model against each item, with no converter; empty: convert
   bool infer_options = false;      ///< nobody stated the options that `artifact` was made with: it shows them
+  MadeBy made_by;                  ///< whose policy `artifact` is judged by
   /// Audit parameters only (assay audit): `artifact`, or this table where that is empty.
   std::optional<converters::CalibrationTable> audit;
-  bool every_node = false;  ///< each node's local error too, as metrics
+  bool require_judged = false;  ///< `unjudged` is red, whoever converted
+  bool own_corpus = false;      ///< the cases are ours: `unjudged` is red where the embedded converter ran them
+  bool every_node = false;      ///< each node's local error too, as metrics
   std::filesystem::path database;
   int jobs = 0;                          ///< cases converted at a time, each by processes of its own; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter
@@ -51,21 +54,35 @@ struct RunConfig {
   std::function<void(const results::ResultRow& row, std::size_t done, std::size_t planned)> on_result;
 };
 
+/// A program that took part in a run.
+struct RunProgram {
+  std::string name, version;  ///< as it calls itself
+  std::string hash;           ///< program_hash(), "" where none is known
+  std::vector<std::string> command;
+  /// The newest other run by this name and version, where that was by a program with another hash.
+  std::optional<results::Store::KnownProgram> changed_since;
+};
+
 struct RunReport {
   std::string run;  ///< UUID
+  std::vector<RunProgram> programs;
   std::size_t planned = 0;
   std::vector<results::ResultRow> rows;  ///< all of the run, resumed ones too, in planned order
   std::vector<std::string> unused_expectations;
   results::DriftReport drift;  ///< against the database's accepted anchors; empty where it has none
   [[nodiscard]] std::map<std::string, std::size_t> counts() const;
+  /// Whether several programs of the run call themselves what this verdict's does.
+  [[nodiscard]] bool shares_its_name(const results::JobKey& key) const;
 };
 
 /// Runs cases × option sets × converters. Every verdict is in the database before its thread takes the next case; while
 /// it is judged, another thread asks the converter. A crash, hang or memory blow-up of a converter is the verdict of
 /// its case. A verdict planned and never made is recorded as `not-run`, unless the run was stopped: then it stays
 /// unfinished, and its report has fewer rows than planned. An empty selection is a report with nothing planned, and no
-/// run in the database.
-/// Errors   usage, for a file that is no history; io, for the database.
+/// run in the database. Converters are told apart by their commands, whatever they call themselves. A run is resumed
+/// only with what it was begun with, and by one process at a time.
+/// Errors   usage, for a file that is no history, a converter that is named twice, a run that can't be resumed; io, for
+///          the database; internal, where that is removed meanwhile.
 [[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
 
 /// Exit code of a finished run, first match of DESIGN section 5.

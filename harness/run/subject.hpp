@@ -18,6 +18,7 @@ struct Subject {
   converters::Description description;
   std::string broken;                        ///< why it could not be described: every case is a crash with this reason
   std::unique_ptr<protocol::Client> client;  ///< the process that described itself, to be asked further
+  std::string hash = {};                     ///< program_hash() of `spec`; "" where no program is behind it
 
   /// Why nothing can be asked of it on this machine, or "".
   [[nodiscard]] const std::string& unavailable() const {

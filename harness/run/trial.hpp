@@ -14,6 +14,7 @@ namespace assay::run {
 struct Trial {
   judge::Evidence evidence;
   std::string artifact_kind;
+  std::string judged_as;                    ///< of a ready artifact: whose policy it is judged by, in words
   RelationReport relations;                 ///< metamorphic, where the case asks for them and they were checked
   bool related = false;                     ///< they were checked, if there are any
   std::optional<judge::Judgement> settled;  ///< nothing is to be judged: our own fault, or `unsupported`
@@ -29,7 +30,13 @@ struct Trial {
 /// What somebody sees of `trial` to whom the artifact is of `kind`, "scales" or "opaque".
 [[nodiscard]] Trial seen_as(const Trial& trial, const std::string& kind);
 
-/// A verdict that is Assay's or the case's own fault.
-[[nodiscard]] judge::Judgement own_fault(const core::Error& error);
+/// The verdict `crash`, `timeout` or `oom` for a converter that ended so in a request that is not the judged conversion
+/// itself: a twin's, a trace's, one that makes a cache. Nothing for the outcomes that an answer has.
+[[nodiscard]] std::optional<judge::Judgement> fallen(converters::Outcome outcome, judge::Stage stage,
+                                                     std::string reason);
+/// `unsupported`, with its reason.
+[[nodiscard]] judge::Judgement not_supported(std::string reason);
+
+using judge::own_fault;
 
 }  // namespace assay::run

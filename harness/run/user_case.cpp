@@ -65,6 +65,7 @@ core::Result<UserCase> make_user_case(const std::filesystem::path& path, const s
   }
   CaseBench::UserData given;
   given.calibrated = !calibration.empty();
+  given.inputs_source = inputs.empty() ? judge::DataSource::stands_in : judge::DataSource::given;
   user.give(std::move(given));
   if (!calibration.empty()) {
     core::Result<std::vector<core::TensorMap>> batches = load_user_data(calibration, *model);

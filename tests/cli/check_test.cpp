@@ -39,8 +39,128 @@ TEST_F(Check, JudgesTheEmbeddedArtifactAsWell) {
   const std::string model = data("concat_ranges.onnx");
   const std::string calibration = data("concat_ranges.calibration.npz");
   ASSERT_EQ(run({"convert", model, "--calibration", calibration, "--output", "out"}).code, 0);
-  const Call call = run({"check", model, "--artifact", "out/model.onnx", "--calibration", calibration, "--json"});
+  const Call call = run({"check", model, "--artifact", "out/model.onnx", "--calibration", calibration, "--json"},
+                        {{"ASSAY_HOME", source_tree().string()}});
   EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.json()["results"][0]["made_by"].get<std::string>(), HasSubstr("judged "));
+}
+
+TEST_F(Check, NamesWhoseArtifactItJudges) {
+  const std::string model = data("concat_ranges.onnx");
+  const std::string calibration = data("concat_ranges.calibration.npz");
+  ASSERT_EQ(run({"convert", model, "--calibration", calibration, "--output", "out"}).code, 0);
+  const std::map<std::string, std::string> shipped{{"ASSAY_HOME", source_tree().string()}};
+  const Call named = run(
+      {"check", model, "--artifact", "out/model.onnx", "--calibration", calibration, "--made-by", "nncf_onnx@3.4.0"},
+      shipped);
+  EXPECT_THAT(named.out, HasSubstr("judged as nncf_onnx 3.4.0")) << named.out << named.err;
+  const Call unknown = run({"check", model, "--artifact", "out/model.onnx", "--made-by", "nncf"}, shipped);
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("nncf_onnx"));
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+TEST_F(Check, SaysFirstWhichDataWereGivenAndWhichMadeUp) {
+  const std::string model = data("concat_ranges.onnx"), given = data("concat_ranges.calibration.npz");
+  const auto line = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"check", model});
+    return first_line(run(more).out);
+  };
+  EXPECT_EQ(line({}), "data: calibration generated (seed 7), inputs generated (seed 1)");
+  EXPECT_THAT(line({"--calibration", given}),
+              testing::MatchesRegex("data: calibration given \\([0-9]+ batch.*\\), inputs not given: calibration data "
+                                    "stand in \\(.*\\)"));
+  EXPECT_THAT(line({"--inputs", given}),
+              testing::MatchesRegex("data: calibration not given: the inputs stand in \\(.*\\), inputs given .*"));
+  ASSERT_EQ(run({"convert", model, "--calibration", given, "--output", "out"}).code, 0);
+  EXPECT_EQ(
+      line({"--artifact", "out/model.onnx"}),
+      "data: calibration not given: activations' ranges aren't judged (--calibration), inputs generated (seed 1)");
+  const auto json = run({"check", model, "--artifact", "out/model.onnx", "--json"}).json()["data"];
+  EXPECT_EQ(json["calibration"], "unknown");
+  EXPECT_EQ(json["inputs"], "generated");
+  EXPECT_EQ(json["ranges_judged"], false);
+  EXPECT_EQ(run({"check", model, "--json"}).json()["data"]["calibration_seed"], 7);
+  EXPECT_EQ(run({"check", model, "--json", "--calibration", given}).json()["data"]["calibration"], "given");
+  EXPECT_EQ(first_line(run({"audit", model, "--artifact", "out/model.onnx"}).out),
+            "data: calibration not given: activations' ranges aren't judged (--calibration)");
+  EXPECT_EQ(run({"audit", model, "--artifact", "out/model.onnx", "--json"}).json()["data"]["ranges_judged"], false);
+  EXPECT_THAT(run({"convert", model, "--output", "out"}).err, HasSubstr("data: calibration generated (seed 7)"));
+}
+
+TEST_F(Check, TheHeadlineIsTheSameInEveryOrderOfTheInputs) {
+  const auto model = model::load_model(data("concat_ranges.onnx"));
+  ASSERT_TRUE(model.ok());
+  const std::vector<double> sizes{1, 0.05, 0.3, 0.01};
+  const auto write_inputs = [&](const std::string& folder, const std::vector<std::size_t>& order) {
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      core::TensorMap batch;
+      for (const model::ValueInfo& input : model->graph.inputs) {
+        core::Shape shape;
+        for (const model::Dimension& extent : *input.shape) shape.push_back(extent.value.value_or(2));
+        std::vector<double> values(static_cast<std::size_t>(core::element_count(shape)));
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] =
+              static_cast<double>(static_cast<float>(sizes[order[at]] * std::sin(1.7 * static_cast<double>(i))));
+        }
+        batch.emplace(input.name, core::Tensor(input.type, shape, std::move(values)));
+      }
+      std::filesystem::create_directories(path(folder) / ("000" + std::to_string(at)));
+      ASSERT_TRUE(model::save_tensors(batch, path(folder) / ("000" + std::to_string(at)), "input").ok());
+    }
+  };
+  write_inputs("forward", {0, 1, 2, 3});
+  write_inputs("turned", {3, 2, 1, 0});
+  const auto result = [&](const std::string& folder) {
+    return run({"check", data("concat_ranges.onnx"), "--calibration", data("concat_ranges.calibration.npz"), "--inputs",
+                folder, "--json"})
+        .json()["results"][0];
+  };
+  const nlohmann::json forward = result("forward"), turned = result("turned");
+  for (const char* figure : {"sqnr_db", "whole_sqnr_db", "worst_sqnr_db"}) {
+    ASSERT_TRUE(forward[figure].is_number()) << figure << forward;
+    EXPECT_NEAR(forward[figure].get<double>(), turned[figure].get<double>(), 1e-6) << figure;
+  }
+  EXPECT_EQ(forward["sqnr_db"], forward["whole_sqnr_db"]);
+  EXPECT_LT(forward["worst_sqnr_db"].get<double>(), forward["whole_sqnr_db"].get<double>() - 3);
+  EXPECT_EQ(forward["worst_data_set"], "inputs_1");
+  EXPECT_EQ(turned["worst_data_set"], "inputs_2") << "the same data";
+  EXPECT_NEAR(forward["predicted_whole_sqnr_db"].get<double>(), forward["whole_sqnr_db"].get<double>(), 1);
+  const Call text = run({"check", data("concat_ranges.onnx"), "--calibration", data("concat_ranges.calibration.npz"),
+                         "--inputs", "forward"});
+  EXPECT_THAT(text.out, HasSubstr(" dB over all data sets ("));
+  EXPECT_THAT(text.out, HasSubstr("worst: "));
+  EXPECT_THAT(text.out, HasSubstr("on \"inputs_1\""));
+}
+
+TEST_F(Check, WhatTheReferenceCantRunIsUnsupportedAndNotTheConvertersRed) {
+  const std::string model = data("concat_ranges.onnx");
+  ASSERT_EQ(run({"convert", model, "--output", "out"}).code, 0);
+  const auto artifact = model::load_model(path("out/model.onnx"));
+  ASSERT_TRUE(artifact.ok());
+  const auto judged = [&](const std::function<void(model::Model&)>& change) {
+    model::Model changed = *artifact;
+    change(changed);
+    EXPECT_TRUE(model::save_model(changed, path("changed.onnx")).ok());
+    return run({"check", model, "--artifact", "changed.onnx"});
+  };
+  const Call unknown = judged([](model::Model& changed) {
+    changed.opsets["com.microsoft"] = 1;
+    auto& nodes = changed.graph.nodes;
+    const auto concat = std::ranges::find(nodes, "Concat", &model::Node::op_type);
+    concat->op_type = "QLinearEverything";
+    concat->domain = "com.microsoft";
+  });
+  EXPECT_EQ(unknown.code, 77) << unknown.out << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("unsupported"));
+  EXPECT_THAT(unknown.out, HasSubstr("the reference has no operator \"QLinearEverything\""));
+  // What the artifact itself does wrong stays red.
+  const Call broken = judged([](model::Model& changed) {
+    auto& nodes = changed.graph.nodes;
+    std::ranges::find(nodes, "Concat", &model::Node::op_type)->attributes["axis"] = std::int64_t{9};
+  });
+  EXPECT_EQ(broken.code, 1) << broken.out << broken.err;
 }
 
 TEST_F(Check, RefusesBadModelsAndDataWithTheirNames) {

@@ -196,6 +196,91 @@ TEST(AuditNormalizations, ABiasKeepsAtLeastEightBits) {
   EXPECT_THAT(faults(0.32), ElementsAre("bias b"));
 }
 
+/// y = Conv(Relu(Conv(x))), its weights divided by `first` and `second`; nothing else is rounded.
+struct TwoConvs : GemmCase {
+  TwoConvs(double first, double second) {
+    const std::string conv = "Conv<kernel_shape=[1,1]>";
+    original_text =
+        "g (float[1,2,1,2] x) => (float[1,2,1,2] y) { a = " + conv + "(x, w) b = Relu(a) y = " + conv + "(b, v) }";
+    artifact_text =
+        "a (float[1,2,1,2] x) => (float[1,2,1,2] y) {"
+        " xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+        " wd = DequantizeLinear(wq, ws, wz) a = " +
+        conv +
+        "(xd, wd) b = Relu(a)"
+        " bq = QuantizeLinear(b, bs, bz) bd = DequantizeLinear(bq, bs, bz)"
+        " vd = DequantizeLinear(vq, vs, wz) y = " +
+        conv + "(bd, vd) }";
+    weights = {{"w", reals({2, 2, 1, 1}, {1, 0, 0, 1})}, {"v", reals({2, 2, 1, 1}, {0, 2, 2, 0})}};
+    batches = {{{"x", reals({1, 2, 1, 2}, {-1, 0.5, 1, -0.5})}}};
+    const auto code = [](double divisor) { return static_cast<std::int64_t>(divisor); };
+    constants = {{"xs", Tensor::scalar(DType::float32, float32(1.0 / 127))},
+                 {"xz", codes(DType::int8, {}, {0})},
+                 {"ws", Tensor::scalar(DType::float32, float32(1 / first))},
+                 {"wz", codes(DType::int8, {}, {0})},
+                 {"wq", codes(DType::int8, {2, 2, 1, 1}, {code(first), 0, 0, code(first)})},
+                 {"bs", Tensor::scalar(DType::float32, float32(1.0 / 127))},
+                 {"bz", codes(DType::int8, {}, {0})},
+                 {"vs", Tensor::scalar(DType::float32, float32(2 / second))},
+                 {"vq", codes(DType::int8, {2, 2, 1, 1}, {0, code(second), code(second), 0})}};
+    evidence.options.symmetric = true;
+    evidence.options.per_axis = false;
+  }
+  std::vector<std::string> faults_with(double first_divisor) {
+    evidence.converter.policy.first_divisor = first_divisor;
+    return faults();
+  }
+};
+
+TEST(AuditWeights, AFirstDivisorIsThatOfTheFirstConvAlone) {
+  EXPECT_THAT(TwoConvs(63, 127).faults_with(63), IsEmpty());
+  EXPECT_THAT(TwoConvs(63, 127).faults_with(0), ElementsAre("scale w"));
+  EXPECT_THAT(TwoConvs(127, 127).faults_with(63), ElementsAre("scale w")) << "the policy says one bit less";
+  EXPECT_THAT(TwoConvs(63, 63).faults_with(63), ElementsAre("scale v")) << "which isn't the first";
+}
+
+TEST(AuditWeights, AChannelFloorWidensNarrowChannelsOnly) {
+  GemmCase narrow;
+  narrow.evidence.converter.policy.channel_floor = 0.25;  // of 4: the second row, up to 0.5, takes 1
+  EXPECT_THAT(narrow.faults(), ElementsAre("scale w"));
+  const double xs = float32(4.0 / 255), w0 = float32(4.0 / 127), w1 = float32(1.0 / 127);
+  narrow.constants["ws"] = reals({2}, {w0, w1});
+  narrow.constants["wq"] = codes(DType::int8, {2, 3}, {32, 64, -127, 64, -32, 16});
+  narrow.constants["bs"] = reals({2}, {float32(xs * w0), float32(xs * w1)});
+  narrow.constants["bq"] = codes(DType::int32, {2}, {1012, -8096});
+  EXPECT_THAT(narrow.faults(), IsEmpty());
+}
+
+/// y = Conv(x) with one weight for each of two channels; x's channels reach 1 and 4.
+struct DepthwiseCase : GemmCase {
+  DepthwiseCase() {
+    original_text = "g (float[1,2,1,2] x) => (float[1,2,1,2] y) { y = Conv<group=2, kernel_shape=[1,1]>(x, w) }";
+    artifact_text =
+        "a (float[1,2,1,2] x) => (float[1,2,1,2] y) {"
+        " xq = QuantizeLinear<axis=1>(x, xs, xz) xd = DequantizeLinear<axis=1>(xq, xs, xz)"
+        " wd = DequantizeLinear<axis=0>(wq, ws, wz) y = Conv<group=2, kernel_shape=[1,1]>(xd, wd) }";
+    weights = {{"w", reals({2, 1, 1, 1}, {1, 2})}};
+    batches = {{{"x", reals({1, 2, 1, 2}, {-1, 0.5, 4, -2})}}};
+    constants = {{"xs", reals({2}, {float32(1.0 / 127), float32(4.0 / 127)})},
+                 {"xz", codes(DType::int8, {2}, {0, 0})},
+                 {"ws", reals({2}, {float32(1.0 / 127), float32(2.0 / 127)})},
+                 {"wz", codes(DType::int8, {2}, {0, 0})},
+                 {"wq", codes(DType::int8, {2, 1, 1, 1}, {127, 127})}};
+    evidence.options.symmetric = true;
+    evidence.converter.policy.depthwise_channels = true;
+  }
+};
+
+TEST(AuditActivations, WhatADepthwiseConvReadsMayHaveAScaleForEachChannel) {
+  EXPECT_THAT(DepthwiseCase().faults(), IsEmpty());
+  DepthwiseCase unstated;
+  unstated.evidence.converter.policy.depthwise_channels = false;
+  EXPECT_THAT(unstated.faults(), ElementsAre("count x"));
+  DepthwiseCase wrong;
+  wrong.constants["xs"] = reals({2}, {float32(4.0 / 127), float32(1.0 / 127)});
+  EXPECT_THAT(wrong.faults(), ElementsAre("scale x"));
+}
+
 TEST(AuditWeights, AWeightThatTheGraphComputesHasFloat32sError) {
   GemmCase gemm;
   gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { w = Gemm(far, one, back) y = Gemm<transB=1>(x, w, b) }";

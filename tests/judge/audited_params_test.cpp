@@ -28,6 +28,29 @@ std::string fault(const QuantParams& declared, const AllowedRange& allowed, bool
   return found ? std::string(facet_name(found->facet)) : "";
 }
 
+TEST(AllowedRange, TheMeanOfTheBatchesExtremesIsOneValue) {
+  TensorRange range;
+  range.low = -4;
+  range.high = 6;
+  range.samples = 2;
+  range.is_input = true;
+  range.batches = 2;  // [-4, 2] and [-1, 6]
+  range.batch_low = -5;
+  range.batch_high = 8;
+  range.batch_extent = 10;
+  Policy policy;
+  policy.averaging = "batch_mean";
+  Options options;
+  const AllowedRange asymmetric = allowed_range("t", range, nullptr, options, policy);
+  EXPECT_EQ(asymmetric.low.low, -2.5);
+  EXPECT_EQ(asymmetric.low.high, -2.5);
+  EXPECT_EQ(asymmetric.high.low, 4);
+  options.symmetric = true;
+  const AllowedRange symmetric = allowed_range("t", range, nullptr, options, policy);
+  EXPECT_EQ(fault(params(5.0 / 127, 0), symmetric, true), "") << "the mean of 4 and 6";
+  EXPECT_EQ(fault(params(6.0 / 127, 0), symmetric, true), "scale");
+}
+
 TEST(DeriveParams, FollowsTheFormulasOfMinMax) {
   EXPECT_EQ(derive_params(-1, 3, DType::int8, false, {}), params(4.0 / 255, -64));
   EXPECT_EQ(derive_params(-1, 3, DType::uint8, false, {}), params(4.0 / 255, 64, DType::uint8));

@@ -209,6 +209,31 @@ TEST(Bounds, AConstantThatWasComputedInFloatHasFloat32sError) {
   EXPECT_EQ(findings(0x1p-20).size(), 1U);
 }
 
+TEST(Bounds, AnOutputThatIsAProductOfRoundedConstantsHasTheErrorOfEachRounding) {
+  const double a = float32(0.7132), b = float32(0.0537);
+  const double once = float32(a * b), twice = float32(once * once);
+  const std::string text = "(float[1] x) => (float[1] y, float[1] v) { ";
+  const auto findings = [&](double units) {
+    Judged judged(
+        parse("g " + text + "s = Mul(a, b) v = Mul(s, s) y = Relu(x) }",
+              {{"a", reals({1}, {a})}, {"b", reals({1}, {b})}}),
+        parse(
+            "a " + text + "v = Mul(s, s) xq = QuantizeLinear(x, xs, z) xd = DequantizeLinear(xq, xs, z) y = Relu(xd) }",
+            {{"s", reals({1}, {once})},
+             {"xs", Tensor::scalar(DType::float32, float32(1.0 / 127))},
+             {"z", codes(DType::int8, {}, {0})}}));
+    const double off = a * b * a * b * (1 + units * 0x1p-24);
+    judged.add("typical", {{"x", reals({1}, {1})}}, {{"y", reals({1}, {1})}, {"v", reals({1}, {off})}});
+    judged.calibrate();
+    return judged.bounds();
+  };
+  EXPECT_LT(std::fabs(twice / (a * b * a * b) - 1), 3 * 0x1p-24);
+  // Two units in the constant, one in the product; two more where it is stored.
+  EXPECT_THAT(findings(2.9), IsEmpty());
+  EXPECT_THAT(findings(-2.9), IsEmpty());
+  EXPECT_EQ(findings(5.2).size(), 1U);
+}
+
 TEST(Bounds, WhatIsRoundedForAnotherReaderBehindAReshapeStillMayBeReadAsItIs) {
   const double scale = float32(4.0 / 255), step = float32(std::exp(4.0) / 255);
   const auto findings = bounds_of(

@@ -33,7 +33,7 @@ struct Ranges {
       : original(parse(text, weights)), batches{batch} {
     evidence.model = &original;
     evidence.converter.policy = policy;
-    calibration = cache.ranges(original, model_key(original, ""), batches, false).value();
+    calibration = cache.ranges(original, model_key(original, ""), batches, {}).value();
     context.emplace(LayerContext{evidence, nullptr, {}, &calibration->ranges, {}, 1});
     legal.emplace(*context, *calibration);
   }

@@ -13,7 +13,7 @@ TEST(Verdict, NamesAreUniqueAndReadBack) {
     EXPECT_TRUE(names.insert(verdict_name(verdict)).second) << verdict_name(verdict);
     EXPECT_EQ(parse_verdict(verdict_name(verdict)), verdict);
   }
-  EXPECT_EQ(names.size(), 16U);
+  EXPECT_EQ(names.size(), 17U);
   EXPECT_EQ(parse_verdict("passed"), std::nullopt);
   EXPECT_EQ(parse_verdict(""), std::nullopt);
 }

@@ -108,6 +108,17 @@ TEST(Cutter, FeedsAPartWithWhatTheReferenceHasBeforeIt) {
   EXPECT_EQ(part->calibration[0].at("r").shape(), core::Shape({2, 7, 9, 8}));
 }
 
+TEST(Cutter, FeedsAPartWithWhatAFileOfItHolds) {
+  const Candidate whole = network();
+  const auto cutter = Cutter::make(whole);
+  ASSERT_TRUE(cutter);
+  const auto part = cutter->cut({3});
+  ASSERT_TRUE(part);
+  for (const double value : part->calibration[1].at("r").reals()) {
+    ASSERT_EQ(value, static_cast<double>(static_cast<float>(value)));
+  }
+}
+
 TEST(Cutter, TakesShapesForConstants) {
   const Candidate whole = network();
   const auto cutter = Cutter::make(whole);

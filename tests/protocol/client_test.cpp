@@ -222,6 +222,23 @@ TEST_F(WorkerDies, ADescribeThatFailsIsACrashOfTheConverter) {
   }
 }
 
+TEST_F(WorkerDies, AProgramThatEndsBeforeItDescribesItselfIsStartedAgain) {
+  const auto client = make_client(options("describe-segv-once"));
+  EXPECT_EQ(convert(*client).outcome, Outcome::ok) << "it was not asked to convert when it died";
+  ASSERT_EQ(client->attempts().size(), 2U);
+  EXPECT_TRUE(client->attempts()[0].describing);
+  EXPECT_THAT(client->attempts()[0].reason, HasSubstr("SIGSEGV"));
+  EXPECT_FALSE(client->attempts()[1].describing);
+}
+
+TEST_F(WorkerDies, AProgramThatNeverDescribesItselfIsStartedThreeTimes) {
+  const auto client = make_client(options("describe-segv"));
+  const auto description = client->describe();
+  ASSERT_FALSE(description.ok());
+  EXPECT_THAT(description.error().message, HasSubstr("3 times in a row: ended with signal 11"));
+  EXPECT_EQ(client->attempts().size(), 3U);
+}
+
 TEST_F(WorkerHangs, ATimeoutIsTriedOnceMoreInAFreshProcess) {
   auto quick = options("hang-once");
   quick.timeout_s = 1;

@@ -104,6 +104,10 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.folds_scales = true;
   d.policy.dequantize = "affine";
   d.policy.histogram = "first_batch";
+  d.policy.averaging = "batch_mean";
+  d.policy.depthwise_channels = true;
+  d.policy.first_divisor = 63;
+  d.policy.channel_floor = 0.01;
   d.unavailable = "no GPU";
   const auto read = read_description(3, write_description(3, d));
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -117,6 +121,18 @@ TEST(Description, ReadsBackAsWritten) {
   EXPECT_TRUE(read->supports.trace);
   EXPECT_EQ(read->supports.artifact, "scales");
   EXPECT_EQ(read->policy, d.policy);
+}
+
+TEST(Policies, ByThemselvesAreReadLikeADescriptionsAndRefuseUnknownWords) {
+  converters::Policy policy;
+  policy.folds_bn = false;
+  policy.averaging = "batch_mean";
+  const auto read = read_policy(write_policy(policy));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, policy);
+  const auto misspelt = read_policy(R"({"first_divisors": 63})");
+  ASSERT_FALSE(misspelt.ok());
+  EXPECT_THAT(misspelt.error().message, testing::HasSubstr("no \"first_divisors\"; there are: first_divisor"));
 }
 
 Description described(const std::string& supports, const std::string& policy = "{}") {

@@ -94,11 +94,43 @@ TEST(Execute, ShowsEveryTensorOnce) {
   const model::Model model =
       parse("g (float[2] x) => (float[2] y) <float[2] w = {1.0, 2.0}> { t = Add(x, w) u = Mul(t, t) y = Sub(u, x) }");
   std::map<std::string, int> seen;
-  const Result<TensorMap> result = execute(model, {{"x", reals({1, 1})}},
-                                           {.observe = [&](const std::string& name, const Tensor&) { ++seen[name]; }});
+  RunOptions options;
+  options.observe = [&](const std::string& name, const Tensor&) { ++seen[name]; };
+  const Result<TensorMap> result = execute(model, {{"x", reals({1, 1})}}, options);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_THAT(
       seen, ElementsAre(std::pair("t", 1), std::pair("u", 1), std::pair("w", 1), std::pair("x", 1), std::pair("y", 1)));
+}
+
+TEST(Execute, LetsOthersStandForNodesInSubgraphsToo) {
+  const model::Model model = parse(
+      "g (float[1] x, bool c) => (float[1] y) { a = Neg(x) y = If(c) <then_branch = t () => (float[1] b) { b = Neg(a) "
+      "},"
+      " else_branch = f () => (float[1] b) { b = Identity(a) }> }");
+  RunOptions options;
+  options.substitute = [](const model::Node& node, std::int64_t,
+                          std::span<const Tensor* const> inputs) -> std::optional<Result<std::vector<Tensor>>> {
+    if (node.op_type != "Neg") return std::nullopt;
+    return Result<std::vector<Tensor>>(std::vector<Tensor>{reals({inputs[0]->reals()[0] + 10})});
+  };
+  const Tensor yes(core::DType::boolean, {}, std::vector<std::int64_t>{1});
+  const Result<TensorMap> result = execute(model, {{"x", reals({1})}, {"c", yes}}, options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->at("y").reals(), ElementsAre(21));
+}
+
+TEST(ExecuteNode, ShowsASubgraphWhatStandsAroundIt) {
+  const model::Model model = parse(
+      "g (float[1] x, bool c) => (float[1] y) { y = If(c) <then_branch = t () => (float[1] b) { b = Neg(x) },"
+      " else_branch = f () => (float[1] b) { b = Identity(x) }> }");
+  const Tensor yes(core::DType::boolean, {}, std::vector<std::int64_t>{1});
+  const std::vector<const Tensor*> inputs{&yes};
+  const auto x = std::make_shared<const Tensor>(reals({3}));
+  const auto outer = [&](const std::string& name) { return name == "x" ? x : nullptr; };
+  EXPECT_FALSE(execute_node(model.graph.nodes[0], 13, inputs).ok());
+  const auto result = execute_node(model.graph.nodes[0], 13, inputs, outer);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->front().reals(), ElementsAre(-3));
 }
 
 TEST(Execute, GivesAnInputThatIsAlsoAnOutput) {

@@ -118,7 +118,7 @@ bool compare_with_execution(const std::string& name, const model::Model& declare
       EXPECT_EQ(entry->second, value.shape()[axis]) << name << ": " << tensor << ": symbol " << symbol;
     }
   };
-  if (!execute(model, inputs, {.observe = observe})) return false;
+  if (!execute(model, inputs, {.observe = observe, .substitute = {}})) return false;
   ++counts.models;
   counts.tensors += seen.tensors;
   counts.known += seen.known;

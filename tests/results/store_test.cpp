@@ -1,4 +1,5 @@
 #include "results/store.hpp"
+#include "results/owner.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,7 +65,7 @@ using StoreRuns = StoreFile;
 using StoreKilled = StoreFile;
 
 JobKey job(const std::string& name, const std::string& options = "default") {
-  return {name, options, "embedded", "0.1.0"};
+  return {name, options, "embedded", "0.1.0", "c0ffee"};
 }
 
 RunInfo run_info(const std::string& suite = "seeds") {
@@ -80,7 +81,6 @@ ResultRow full_row(const JobKey& key) {
   row.key = key;
   row.family = "conv";
   row.case_hash = "aa11";
-  row.converter_hash = "c0ffee";
   row.verdict = "fail";
   row.gate = "red";
   row.stage = "judge";
@@ -114,8 +114,8 @@ void expect_same(const ResultRow& a, const ResultRow& b) {
   EXPECT_EQ(a.key, b.key);
   const auto words = [](const ResultRow& r) {
     return std::vector<std::string>{
-        r.family, r.case_hash, r.converter_hash, r.verdict, r.gate,   r.stage,         r.facet,         r.node,
-        r.op,     r.reason,    r.signature,      r.style,   r.layers, r.artifact_kind, r.artifact_hash, r.started_at};
+        r.family, r.case_hash, r.verdict, r.gate,   r.stage,         r.facet,         r.node,      r.op,
+        r.reason, r.signature, r.style,   r.layers, r.artifact_kind, r.artifact_hash, r.started_at};
   };
   EXPECT_EQ(words(a), words(b));
   EXPECT_EQ(a.artifact_bytes, b.artifact_bytes);
@@ -198,11 +198,96 @@ TEST_F(StoreRuns, TheNewestUnfinishedRunOfTheSuiteIsResumed) {
   const auto finished = store.begin_run(run_info(), {job("a")}).value();
   const auto other = store.begin_run(run_info("real"), {job("a")}).value();
   ASSERT_TRUE(store.finish_run(finished).ok());
-  EXPECT_EQ(store.unfinished_run("seeds").value()->id, newest);
+  EXPECT_EQ(store.unfinished_runs("seeds").value().front().id, newest);
   ASSERT_TRUE(store.finish_run(newest).ok());
-  EXPECT_EQ(store.unfinished_run("seeds").value()->id, old);
-  EXPECT_EQ(store.unfinished_run("real").value()->id, other);
-  EXPECT_FALSE(store.unfinished_run("none").value().has_value());
+  EXPECT_EQ(store.unfinished_runs("seeds").value().front().id, old);
+  EXPECT_EQ(store.unfinished_runs("real").value().front().id, other);
+  EXPECT_TRUE(store.unfinished_runs("none").value().empty());
+}
+
+TEST_F(StoreRuns, TwoProgramsOfOneNameAndVersionHaveAVerdictEach) {
+  Store store = open();
+  JobKey one = job("a"), other = job("a");
+  other.hash = "beef";
+  const auto run = store.begin_run(run_info(), {one, other}).value();
+  ASSERT_TRUE(store.record(run, full_row(one)).ok());
+  ASSERT_TRUE(store.job_started(run, other).ok());
+  EXPECT_THAT(store.progress(run)->started, ElementsAre(other));
+  ASSERT_TRUE(store.record(run, full_row(other)).ok());
+  const auto rows = store.results(run);
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 2U);
+  EXPECT_EQ((*rows)[0].key, one);
+  EXPECT_EQ((*rows)[1].key, other);
+  ASSERT_TRUE(store.accept(run, {other}, "r").ok());
+  EXPECT_EQ(store.anchors()->front().result.key, other);
+  EXPECT_EQ(store.newest_results("embedded", "0.1.0")->size(), 1U) << "a series goes by name and version";
+}
+
+TEST_F(StoreRuns, TheProgramOfAVersionIsTheOneOfItsNewestVerdict) {
+  Store store = open();
+  EXPECT_FALSE(store.known_program("embedded", "0.1.0", "").value().has_value());
+  std::string newest;
+  for (const char* hash : {"first", "second"}) {
+    JobKey key = job("a");
+    key.hash = hash;
+    newest = store.begin_run(run_info(), {key}).value();
+    ASSERT_TRUE(store.record(newest, full_row(key)).ok());
+  }
+  EXPECT_EQ(store.known_program("embedded", "0.1.0", "").value()->hash, "second");
+  EXPECT_EQ(store.known_program("embedded", "0.1.0", newest).value()->hash, "first");
+  EXPECT_FALSE(store.known_program("embedded", "0.2.0", "").value().has_value());
+}
+
+TEST_F(StoreRuns, AClockThatWasSetBackHidesNothing) {
+  Store store = open();
+  std::vector<std::string> runs;
+  for (const char* year : {"2026", "2020"}) {
+    RunInfo info = run_info();
+    info.started_at = std::string(year) + "-01-01T00:00:00.000Z";
+    runs.push_back(store.begin_run(info, {job("a")}).value());
+    ResultRow row = full_row(job("a"));
+    row.started_at = info.started_at;
+    row.reason = year;
+    ASSERT_TRUE(store.record(runs.back(), row).ok());
+  }
+  EXPECT_EQ(store.runs()->back().id, runs.back());
+  EXPECT_EQ(store.unfinished_runs("seeds")->front().id, runs.back());
+  EXPECT_EQ(store.newest_results("embedded", "0.1.0")->front().reason, "2020");
+  EXPECT_EQ(store.history("a")->back().result.reason, "2020");
+  ASSERT_TRUE(store.accept(runs.back(), {job("a")}, "r").ok());
+  EXPECT_EQ(store.anchors()->front().wobble.repeats, 2U) << "the older run came before, whatever its date";
+}
+
+using StoreLost = StoreFile;
+
+TEST_F(StoreLost, ARemovedDatabaseIsNoticedAtTheNextVerdict) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a"), job("b")}).value();
+  ASSERT_TRUE(store.record(run, full_row(job("a"))).ok());
+  std::filesystem::remove(file());
+  for (const core::Status& status : {store.beat(run), store.record(run, full_row(job("b"))), store.finish_run(run)}) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::internal);
+    EXPECT_THAT(status.error().message, HasSubstr("was removed or replaced"));
+  }
+}
+
+TEST_F(StoreLost, ARemovedLogIsNoticedToo) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a"), job("b")}).value();
+  ASSERT_TRUE(store.record(run, full_row(job("a"))).ok());
+  std::filesystem::remove(file().string() + "-wal");
+  EXPECT_FALSE(store.record(run, full_row(job("b"))).ok());
+}
+
+TEST_F(StoreLost, ADatabasePutInItsPlaceIsNoticed) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  ASSERT_TRUE(store.record(run, full_row(job("a"))).ok());
+  std::filesystem::rename(file(), file().string() + ".old");
+  { const auto another = Store::open(file()); }
+  EXPECT_FALSE(store.finish_run(run).ok());
 }
 
 TEST_F(StoreRuns, AVerdictThatWasNotPlannedOrIsThereAlreadyIsRefused) {
@@ -332,18 +417,36 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     EXPECT_EQ(row.parameters.front().params.scale, (std::vector<double>{0.5, 0.25}));
     EXPECT_EQ(row.artifact_bytes, 1234U);
     EXPECT_FALSE(row.expectation.has_value());
-    EXPECT_EQ(store.unfinished_run("seeds").value()->id, "run-1");
-    EXPECT_THAT(store.progress("run-1")->started, ElementsAre(job("conv/groups=4")));
-    EXPECT_TRUE(store.record("run-1", full_row(job("conv/groups=4"))).ok());
+    EXPECT_EQ(store.unfinished_runs("seeds").value().front().id, "run-1");
+    JobKey without_hash = job("conv/groups=4");  // no program's hash was known to a job then
+    without_hash.hash.clear();
+    EXPECT_THAT(store.progress("run-1")->started, ElementsAre(without_hash));
+    EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "4");
+  EXPECT_EQ(answer("PRAGMA user_version"), "8");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
 
+TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) {
+  const JobKey key = job("conv/groups=2");
+  {
+    Store store = open();
+    const std::string run = store.begin_run(run_info(), {key}).value();
+    ResultRow row = full_row(key);
+    row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"r", "typical", "sqnr_loss_db", 49.3}};
+    ASSERT_TRUE(store.record(run, row).ok());
+  }
+  sql("PRAGMA user_version = 7");
+  { const Store store = open(); }
+  EXPECT_EQ(answer("SELECT value FROM metric WHERE name = 'sqnr_loss_db_by_name'"), "49.3");
+  EXPECT_EQ(answer("SELECT count(*) FROM metric WHERE name = 'sqnr_loss_db'"), "0");
+  EXPECT_EQ(answer("SELECT count(*) FROM metric WHERE name = 'sqnr_db'"), "1");
+}
+
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "4");
+  EXPECT_EQ(answer("PRAGMA user_version"), "8");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table : {"machine", "converter", "converter_version", "case_version", "run", "result", "metric",
@@ -361,7 +464,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 4"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 8"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 
@@ -398,6 +501,69 @@ TEST_F(StoreOpen, AFolderIsRefused) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_THAT(store.error().message, HasSubstr("is a folder"));
+}
+
+using StoreOwned = StoreFile;
+
+/// Records verdicts in a process of its own.
+class Writer {
+ public:
+  Writer(const std::filesystem::path& file, const std::string& run) {
+    core::SpawnOptions options;
+    options.arguments = {ASSAY_TEST_STORE_WRITER, file.string(), run};
+    process_.emplace(core::Process::spawn(options).value());
+    EXPECT_EQ(process_->read_line(core::Process::Clock::now() + std::chrono::seconds(60)).end,
+              core::Process::ReadEnd::line);
+  }
+  void kill() { process_->kill_group(); }
+  [[nodiscard]] int pid() const { return process_->pid(); }
+
+ private:
+  std::optional<core::Process> process_;
+};
+
+TEST_F(StoreOwned, ARunIsClaimedOnlyOnceItsProcessHasEnded) {
+  Writer writer(file(), "run-1");
+  Store store = open();
+  const auto refused = store.claim_run("run-1");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_THAT(refused.error().message, HasSubstr("is under way: process " + std::to_string(writer.pid())));
+  writer.kill();
+  EXPECT_TRUE(store.claim_run("run-1").ok());
+  EXPECT_TRUE(store.beat("run-1").ok());
+}
+
+TEST_F(StoreOwned, ALaterProcessWithTheSameNumberIsAnotherOne) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  ASSERT_TRUE(store.claim_run(run).ok()) << "its own";
+  const std::string self = answer("SELECT owner FROM run");
+  EXPECT_EQ(process_state(self), ProcessState::runs);
+  EXPECT_EQ(process_state(self + "0"), ProcessState::ended);
+  sql("UPDATE run SET owner = owner || '0'");
+  EXPECT_FALSE(store.beat(run).ok()) << "taken over";
+  EXPECT_TRUE(store.claim_run(run).ok());
+  ASSERT_TRUE(store.release_run(run).ok());
+  EXPECT_EQ(answer("SELECT owner FROM run"), "");
+}
+
+TEST_F(StoreOwned, AnOwnerThatIsNotSeenFromHereLivesWhileItBeats) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  sql("UPDATE run SET owner = 'another-boot pid:[1] 1 1'");
+  {
+    const std::jthread heart([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        sql("UPDATE run SET beats = beats + 1");
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+    });
+    const auto refused = store.claim_run(run);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message, HasSubstr("on another machine or in another container"));
+  }
+  EXPECT_TRUE(store.claim_run(run).ok()) << "it has stopped";
 }
 
 TEST_F(StoreKilled, NothingThatWasRecordedIsLost) {

@@ -60,7 +60,8 @@ model::Model one_layer() {
 class FloatConverter : public converters::Converter {
  public:
   using Defect = std::function<void(const model::Model& model, const TensorMap& inputs, TensorMap& outputs)>;
-  explicit FloatConverter(Defect defect) : defect_(std::move(defect)) {}
+  explicit FloatConverter(Defect defect, converters::Outcome conversions = converters::Outcome::ok)
+      : defect_(std::move(defect)), conversions_(conversions) {}
 
   core::Result<converters::Description> describe() override {
     converters::Description description;
@@ -69,7 +70,8 @@ class FloatConverter : public converters::Converter {
   }
   converters::ConvertReply convert(const converters::ConvertRequest& request) override {
     converters::ConvertReply reply;
-    reply.outcome = converters::Outcome::ok;
+    reply.outcome = conversions_;
+    reply.reason = conversions_ == converters::Outcome::ok ? "" : "signal 9 (SIGKILL)";
     reply.artifact = request.model;
     return reply;
   }
@@ -88,6 +90,7 @@ class FloatConverter : public converters::Converter {
 
  private:
   Defect defect_;
+  converters::Outcome conversions_;
 };
 
 std::vector<std::string> all_names() {
@@ -99,8 +102,10 @@ std::vector<std::string> all_names() {
 }
 
 RelationReport report(const model::Model& model, const FloatConverter::Defect& defect = nullptr,
-                      const std::vector<std::string>& names = all_names()) {
-  FloatConverter converter(defect);
+                      const std::vector<std::string>& names = all_names(),
+                      converters::Outcome conversions = converters::Outcome::ok) {
+  FloatConverter converter(defect, conversions);
+  GivenFiles given;
   std::vector<TensorMap> batches(2);
   for (std::size_t index = 0; index < batches.size(); ++index) {
     std::uint64_t seed = index;
@@ -128,13 +133,32 @@ RelationReport report(const model::Model& model, const FloatConverter::Defect& d
   execution.outputs = *model::load_tensors(folder->path() / "out", "output");
   execution.reply.outcome = converters::Outcome::ok;
   evidence.executions.push_back(std::move(execution));
-  core::Result<RelationReport> result = Twins(folder->path()).check(converter, evidence, names);
+  core::Result<RelationReport> result = Twins(folder->path()).check(converter, given, evidence, names);
   EXPECT_TRUE(result);
   return *result;
 }
 
 std::string broken(const RelationReport& report) {
   return report.findings.empty() ? "" : report.findings.front().message;
+}
+
+TEST(Metamorphic, AConverterThatFallsOnATwinHasBrokenNoRelation) {
+  using converters::Outcome;
+  for (const auto& [outcome, verdict] : {std::pair(Outcome::crash, judge::Verdict::crash),
+                                         {Outcome::timeout, judge::Verdict::timeout},
+                                         {Outcome::oom, judge::Verdict::oom}}) {
+    const RelationReport fell = report(two_branches(), nullptr, {"twice", "rename"}, outcome);
+    EXPECT_THAT(fell.findings, IsEmpty());
+    EXPECT_THAT(fell.broken, IsEmpty());
+    ASSERT_TRUE(fell.fallen.has_value());
+    EXPECT_EQ(fell.fallen->verdict, verdict);
+    EXPECT_EQ(fell.fallen->stage, judge::Stage::convert);
+    EXPECT_THAT(fell.fallen->reason, HasSubstr("metamorphic relation \"twice\": the model's twin ended with"));
+    EXPECT_THAT(fell.fallen->reason, HasSubstr("signal 9 (SIGKILL)"));
+  }
+  const RelationReport refused = report(two_branches(), nullptr, {"twice"}, Outcome::refused);
+  EXPECT_FALSE(refused.fallen.has_value());
+  EXPECT_THAT(refused.broken, ElementsAre("twice")) << "an answer is an answer";
 }
 
 TEST(Metamorphic, AllRelationsHoldForTheFloatNetwork) {
@@ -230,7 +254,8 @@ TEST(Metamorphic, FindsAGemmThatIsNotItsConv) {
 TEST(Metamorphic, AnUnknownRelationIsAnError) {
   FloatConverter converter(nullptr);
   const judge::Evidence evidence;
-  const core::Result<RelationReport> result = Twins(".").check(converter, evidence, {"mirror"});
+  GivenFiles given;
+  const core::Result<RelationReport> result = Twins(".").check(converter, given, evidence, {"mirror"});
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("mirror"));
 }

@@ -12,6 +12,7 @@ import onnx
 from assay_protocol import calibration_batches, serve
 from qdq_adapter import QdqAdapter
 from qdq_report import PAIR, tensor_scales
+from stated_policy import stated_policy
 
 from aimet_onnx import QuantizationSimModel
 from aimet_onnx.batch_norm_fold import fold_all_batch_norms_to_weight
@@ -19,10 +20,6 @@ from aimet_onnx.common.quantsim_config import quantsim_config
 from aimet_onnx.utils import duplicate_shared_initializers
 
 OPERATORS = {schema.name for schema in onnx.defs.get_all_schemas()}  # it simulates every operator on codes
-# Operators whose output takes its input's parameters; a Relu behind a Conv, Gemm or Add is fused instead.
-SHARES = ["AveragePool", "Concat", "DepthToSpace", "Dropout", "Expand", "Flatten", "Gather", "GatherElements", "Identity",
-          "MaxPool", "Relu", "Reshape", "Resize", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose",
-          "Unsqueeze"]
 TYPES = {"int8": "signed", "uint8": "unsigned"}
 RULES = Path(quantsim_config.__file__).with_name("default_config_per_channel.json")
 
@@ -104,18 +101,7 @@ class Aimet(QdqAdapter):
             "name": "aimet",
             "version": version("aimet-onnx"),
             "supports": self.supports(activation=list(TYPES), symmetric=True, per_axis=True, method=["minmax"]),
-            "policy": {
-                "weights": "nearest",
-                "bias": "nearest",
-                "divisor": 127,
-                "averaging": "none",
-                "scale_floor": 2.0**-23,
-                "shares": SHARES,
-                "calibrates": "quantized_weights",
-                "folds_bn": True,
-                "arithmetic": "float",
-                "deterministic": True,
-            },
+            "policy": stated_policy("aimet"),
         }
 
     def renaming(self, model, artifact):

@@ -7,6 +7,7 @@ import nncf
 from nncf.common.graph.patterns.manager import PatternsManager
 from nncf.quantization.advanced_parameters import AdvancedQuantizationParameters, OverflowFix, QuantizationParameters
 from nncf.quantization.range_estimator import RangeEstimatorParametersSet
+from stated_policy import stated_policy
 
 
 def preset(options):
@@ -35,13 +36,5 @@ def keep_pattern_graphs():
         setattr(PatternsManager, name, staticmethod(functools.cache(getattr(PatternsManager, name))))
 
 
-# What `nncf.quantize` is known to do with these parameters, the same in both backends.
-POLICY = {
-    "weights": "nearest",
-    "bias": "corrected" if os.environ.get("ASSAY_NNCF_BIAS") == "corrected" else "float",
-    "divisor": 127,
-    "averaging": "none",
-    "zero": "exact",  # an asymmetric range is widened until zero has a code of its own
-    "unsigned": "nonnegative",  # a range without a negative end gets uint8 codes from 0, whatever was asked for
-    "deterministic": True,
-}
+# What `nncf.quantize` is known to do with these parameters on ONNX models.
+POLICY = stated_policy("nncf_onnx", "extremes over all batches" if os.environ.get("ASSAY_NNCF_BIAS") == "corrected" else "")

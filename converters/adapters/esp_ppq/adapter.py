@@ -11,6 +11,7 @@ import torch
 from assay_protocol import calibration_batches, serve
 from qdq_adapter import QdqAdapter
 from qdq_report import PAIR
+from stated_policy import stated_policy
 
 with contextlib.redirect_stdout(sys.stderr):  # it greets whoever imports it
     from esp_ppq.api import export_ppq_graph, quantize_onnx_model
@@ -33,16 +34,7 @@ class EspPpq(QdqAdapter):
             "name": "esp_ppq",
             "version": version("esp-ppq"),
             "supports": self.supports(activation=["int8"], symmetric=[True], per_axis=[True], method=list(METHODS)),
-            "policy": {
-                "weights": "nearest",
-                "bias": "float",
-                "divisor": 127.5,  # a range's width divided by the 255 steps between its codes
-                "averaging": "none",
-                "scale_floor": 1e-8,
-                "calibrates": "quantized_constants",
-                "folds_bn": True,
-                "arithmetic": "float",
-            },
+            "policy": stated_policy("esp_ppq"),
         }
 
     def renaming(self, model, artifact):

@@ -10,6 +10,7 @@ from assay_protocol import serve
 from modelopt.onnx.quantization import quantize
 from onnxruntime_quantizer import Batches, renaming
 from qdq_adapter import QdqAdapter
+from stated_policy import stated_policy
 
 METHODS = {"minmax": "max", "entropy": "entropy"}
 # What the documentation of its INT8 mode names. Their inputs are quantized, their outputs where the next one reads them.
@@ -25,17 +26,7 @@ class ModelOpt(QdqAdapter):
             "name": "modelopt",
             "version": modelopt.__version__,
             "supports": self.supports(activation=["int8"], symmetric=[True], per_axis=[True], method=list(METHODS)),
-            "policy": {
-                "weights": "nearest",
-                "bias": "float",
-                "divisor": 127,
-                "averaging": "none",
-                "fixed_ranges": {"Softmax": [0, 1]},
-                "folds_bn": False,
-                "arithmetic": "float",
-                "outputs": "float",
-                "deterministic": True,
-            },
+            "policy": stated_policy("modelopt"),
         }
 
     def renaming(self, model, artifact):

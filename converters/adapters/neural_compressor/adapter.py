@@ -11,6 +11,7 @@ from onnx_neural_compressor import constants, data_reader, version
 from onnx_neural_compressor.quantization import CalibrationMethod, QuantFormat, QuantType, config, quantize
 from onnxruntime_quantizer import renaming
 from qdq_adapter import QdqAdapter
+from stated_policy import stated_policy
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {"minmax": CalibrationMethod.MinMax, "entropy": CalibrationMethod.Entropy}  # its percentile can't be set
@@ -43,15 +44,7 @@ class NeuralCompressor(QdqAdapter):
             "version": version.__version__,
             "supports": self.supports(
                 activation=list(TYPES), symmetric=True, per_axis=True, method=list(METHODS)),
-            "policy": {
-                "weights": "nearest",
-                "bias": "nearest",
-                "divisor": 127,
-                "averaging": "none",
-                "folds_bn": True,
-                "arithmetic": "float",
-                "deterministic": True,
-            },
+            "policy": stated_policy("neural_compressor"),
         }
 
     def renaming(self, model, artifact):

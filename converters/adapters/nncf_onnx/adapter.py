@@ -45,7 +45,7 @@ class NncfOnnx(QdqAdapter):
             # Codes are uint8 where a range has no negative end and int8 elsewhere; nobody can ask for one.
             "supports": self.supports(activation=["int8"], symmetric=True, per_axis=True, method=["minmax"]),
             # quantize_outputs fails on every ONNX model: they stay in float.
-            "policy": {**POLICY, "folds_bn": False, "arithmetic": "float", "outputs": "float"},
+            "policy": POLICY,
         }
 
     def renaming(self, model, artifact):

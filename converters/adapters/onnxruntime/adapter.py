@@ -12,6 +12,7 @@ from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 from onnxruntime.quantization.shape_inference import quant_pre_process
 from onnxruntime_quantizer import Batches, renaming
 from qdq_adapter import QdqAdapter
+from stated_policy import stated_policy
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {
@@ -31,19 +32,7 @@ class OnnxRuntime(QdqAdapter):
             "version": onnxruntime.__version__,
             "supports": self.supports(
                 activation=list(TYPES), symmetric=True, per_axis=True, method=list(METHODS)),
-            "policy": {
-                "weights": "nearest",
-                "bias": "nearest",
-                "divisor": 127,
-                "averaging": "none",
-                "fixed_ranges": {"Softmax": [0, 1]},
-                # No "shares": a MaxPool or Reshape shares its input's parameters only where an earlier node asked for
-                # these, and a Relu behind it brings its own. No "fusions": Relu and Clip are taken in unless the
-                # activations are symmetric.
-                "folds_bn": True,
-                "arithmetic": "float",
-                "deterministic": True,
-            },
+            "policy": stated_policy("onnxruntime"),
         }
 
     def renaming(self, model, artifact):

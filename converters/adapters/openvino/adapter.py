@@ -50,7 +50,10 @@ class OpenVino:
                 "artifact": "scales",
                 "reports": ["tensors", "precision"],
             },
-            "policy": {**POLICY, "dequantize": "affine"},  # FakeQuantize's specification: output_low + level·width
+            # As on ONNX models, but outputs become codes, folding is the plugin's own choice, and by FakeQuantize's
+            # specification a value is output_low + level·width.
+            "policy": {**{word: POLICY[word] for word in POLICY if word not in ("outputs", "folds_bn", "arithmetic")},
+                       "dequantize": "affine"},
         }
 
     def convert(self, model, calibration, options, output):

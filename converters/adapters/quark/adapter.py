@@ -10,6 +10,7 @@ from assay_protocol import serve
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 from onnxruntime_quantizer import Batches, renaming
 from qdq_adapter import QdqAdapter
+from stated_policy import stated_policy
 from quark.onnx import ModelQuantizer
 from quark.onnx.quantization.config.config import QConfig
 from quark.onnx.quantization.config.spec import CalibMethod, Int8Spec, QLayerConfig, QuantGranularity, UInt8Spec
@@ -28,16 +29,7 @@ class Quark(QdqAdapter):
             "version": version("amd-quark"),
             "supports": self.supports(
                 activation=list(SPECS), symmetric=True, per_axis=True, method=list(METHODS)),
-            "policy": {
-                "weights": "nearest",
-                "bias": "nearest",
-                "divisor": 127,
-                "averaging": "none",
-                "fixed_ranges": {"Softmax": [0, 1]},
-                "folds_bn": True,
-                "arithmetic": "float",
-                "deterministic": True,
-            },
+            "policy": stated_policy("quark"),
         }
 
     def renaming(self, model, artifact):

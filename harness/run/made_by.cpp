@@ -1,0 +1,222 @@
+#include "harness/run/made_by.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "harness/core/text.hpp"
+
+namespace assay::run {
+namespace {
+
+using converters::Method;
+using converters::Options;
+using converters::Policy;
+using judge::Facet;
+using judge::Finding;
+
+/// How much a policy allows beyond one plain choice for each number, less what it says besides and can be held to.
+int width(const Policy& policy, const Options& options) {
+  constexpr int kInterval = 16;  // any value in an interval: more than all words of one value each
+  int relaxed = 0;
+  const auto add = [&](bool allows, int weight) { relaxed += allows ? weight : 0; };
+  add(policy.weights == "adapted", kInterval);
+  add(policy.bias == "corrected", 4);
+  add(policy.averaging == "per_sample" || policy.averaging == "ema", kInterval);
+  add(policy.averaging == "batch_mean", 1);
+  add(policy.unsigned_codes != "asked", 1);
+  add(policy.power_of_two, 4);
+  add(policy.scale_floor > 0, 1);
+  add(policy.depthwise_channels, 1);
+  add(policy.first_divisor > 0, 1);
+  add(policy.channel_floor > 0, 1);
+  add(options.method == Method::percentile, kInterval);
+  add(options.method == Method::entropy, 2 * kInterval);
+  add(options.method == Method::mse, 3 * kInterval);
+  add(policy.folds_bn.has_value(), -1);
+  add(policy.shares.has_value(), -1);
+  add(policy.outputs != "either", -1);
+  add(!policy.fixed_ranges.empty(), -1);
+  return relaxed;
+}
+
+/// What of a policy the artifact's numbers come from; how it is executed and whether twice alike are the executor's.
+Policy executed_by(Policy stated, const Policy& executor) {
+  stated.arithmetic = executor.arithmetic;
+  stated.dequantize = executor.dequantize;
+  stated.deterministic = executor.deterministic;
+  return stated;
+}
+
+/// Do options that the user states contradict those that a policy is about?
+bool contradicts(const std::string& user_options, const std::string& own) {
+  const nlohmann::json user = nlohmann::json::parse(user_options, nullptr, false);
+  const nlohmann::json fixed = nlohmann::json::parse(own, nullptr, false);
+  return std::ranges::any_of(fixed.items(), [&](const auto& item) {
+    return user.is_object() && user.contains(item.key()) && user[item.key()] != item.value();
+  });
+}
+
+struct Candidate {
+  std::string label;
+  Policy policy;
+  Options options;
+  bool general = false;  ///< of no converter: what holds for all
+  std::vector<Finding> red = {};
+
+  [[nodiscard]] bool same_rules(const Candidate& other) const {
+    return policy == other.policy && options == other.options;
+  }
+  [[nodiscard]] bool faults(const Finding& finding) const {
+    return std::ranges::any_of(
+        red, [&](const Finding& own) { return own.tensor == finding.tensor && own.node == finding.node; });
+  }
+};
+
+/// The options that an artifact may have been made with under a policy: those that it shows, with what the policy's
+/// settings fix. Asymmetric codes may lie around zero by chance.
+std::vector<Options> possible_options(const judge::Evidence& evidence, const StatedPolicy& stated) {
+  const Options shown = judge::evident_options(evidence.artifact, *evidence.model, evidence.options, stated.policy);
+  std::vector<Options> all;
+  for (const bool symmetric : {shown.symmetric, false}) {
+    Options base = shown;
+    base.symmetric = symmetric;
+    const auto options = converters::options_from_json(stated.options_json, base);
+    if (options && std::ranges::find(all, *options) == all.end()) {
+      all.push_back(*options);
+    }
+  }
+  return all;
+}
+
+std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by,
+                                      const std::string* user_options) {
+  std::vector<Candidate> all;
+  for (const StatedPolicy& stated : made_by.candidates) {
+    const Policy policy = executed_by(stated.policy, evidence.converter.policy);
+    if (user_options != nullptr && !contradicts(*user_options, stated.options_json)) {
+      all.push_back({stated.label(), policy, evidence.options});
+    }
+    for (const Options& options :
+         user_options == nullptr ? possible_options(evidence, stated) : std::vector<Options>()) {
+      all.push_back({stated.label(), policy, options});
+    }
+  }
+  // Ranges on the artifact's own codes take another run over the calibration data.
+  std::ranges::stable_sort(all, {}, [](const Candidate& each) {
+    return std::tuple(each.policy.calibrates != "float_network", width(each.policy, each.options));
+  });
+  if (!made_by.stated && !made_by.candidates.empty()) {
+    const StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
+    for (const Options& options :
+         user_options == nullptr ? possible_options(evidence, general) : std::vector{evidence.options}) {
+      all.push_back({"the general rules", evidence.converter.policy, options, true});
+    }
+  }
+  return all;
+}
+
+std::vector<Finding> red_findings(judge::Evidence evidence, judge::ReferenceCache& cache, const Candidate& candidate) {
+  evidence.converter.policy = candidate.policy;
+  evidence.options = candidate.options;
+  evidence.executions.clear();
+  judge::Judgement judgement = judge::audit(evidence, cache, 1);
+  std::erase_if(judgement.findings, [](const Finding& finding) { return finding.amber; });
+  return std::move(judgement.findings);
+}
+
+/// How many tensors of the artifact a facet speaks of: activations or weights.
+class Counts {
+ public:
+  explicit Counts(const model::Graph& artifact) {
+    std::set<std::string> quantized;
+    for (const model::Node& node : artifact.nodes) {
+      const bool constant = artifact.initializer(node.input(0)) != nullptr;
+      if (node.op_type == "QuantizeLinear" && !constant) {
+        ++activations_;
+      }
+      if (node.op_type == "DequantizeLinear" && constant) {
+        quantized.insert(node.outputs.begin(), node.outputs.end());
+      }
+    }
+    for (const model::Node& node : artifact.nodes) {
+      weighted_ += quantized.contains(std::string(node.input(1))) ? 1U : 0U;
+    }
+  }
+  /// Nearly everywhere, that is: in more than half, and more than once where there are several.
+  [[nodiscard]] bool nearly_all(std::size_t found, bool of_weights) const {
+    const std::size_t all = of_weights ? weighted_ : activations_;
+    return 2 * found > all && (found > 1 || all == 1);
+  }
+
+ private:
+  std::size_t activations_ = 0, weighted_ = 0;
+};
+
+/// What the nearest policy finds wrong nearly everywhere, and another stated one nowhere.
+std::vector<judge::Grant> grants(const Candidate& nearest, const std::vector<Candidate>& all,
+                                 const model::Graph& artifact, const model::Graph& original) {
+  const auto of_weights = [&](const Finding& finding) {
+    return finding.facet == Facet::bias || finding.facet == Facet::weight ||
+           original.initializer(finding.tensor) != nullptr;
+  };
+  const auto kind = [&](const Finding& finding) { return std::pair(finding.facet, of_weights(finding)); };
+  std::map<std::pair<Facet, bool>, std::size_t> found;
+  for (const Finding& finding : nearest.red) {
+    ++found[kind(finding)];
+  }
+  const Counts counts(artifact);
+  std::vector<judge::Grant> granted;
+  for (const Finding& finding : nearest.red) {
+    if (!counts.nearly_all(found[kind(finding)], of_weights(finding))) continue;
+    const auto other = std::ranges::find_if(all, [&](const Candidate& each) { return !each.faults(finding); });
+    if (other != all.end()) {
+      granted.push_back({finding.facet, finding.tensor, finding.node, other->label});
+    }
+  }
+  return granted;
+}
+
+}  // namespace
+
+std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by,
+                         const std::string* user_options) {
+  std::vector<Candidate> all = candidates_for(evidence, made_by, user_options);
+  if (all.empty()) {
+    return "";
+  }
+  const auto take = [&](const Candidate& chosen) {
+    evidence.converter.policy = chosen.policy;
+    evidence.options = chosen.options;
+    evidence.infer_options = false;
+  };
+  for (Candidate& each : all) {
+    each.red = red_findings(evidence, cache, each);
+    if (!each.red.empty()) continue;
+    take(each);
+    if (each.general) {
+      return "judged by the general rules: no known converter's policy explains it";
+    }
+    std::vector<std::string> names;
+    for (const Candidate& other : all) {
+      const bool alike = other.same_rules(each) && std::ranges::find(names, other.label) == names.end();
+      if (alike) names.push_back(other.label);
+    }
+    return "judged as " + core::join(names, " or ");
+  }
+  const Candidate& nearest = *std::ranges::min_element(all, {}, [](const Candidate& each) { return each.red.size(); });
+  take(nearest);
+  if (made_by.stated) {
+    return fmt::format("judged as {}, which doesn't explain it", nearest.label);
+  }
+  evidence.granted = grants(nearest, all, evidence.artifact->graph, evidence.model->graph);
+  return fmt::format("no known converter's policy explains it; judged as {}, the nearest, {}", nearest.label,
+                     evidence.granted.empty() ? "with nothing granted"
+                                              : fmt::format("{} findings granted to others", evidence.granted.size()));
+}
+
+}  // namespace assay::run

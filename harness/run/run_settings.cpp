@@ -1,0 +1,104 @@
+#include "harness/run/run_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <sstream>
+
+#include "harness/core/build_info.hpp"
+#include "harness/core/text.hpp"
+#include "harness/run/program_hash.hpp"
+
+namespace assay::run {
+namespace {
+
+/// Values in one line whatever is in them; '\x1f' stands between two.
+class Digest {
+ public:
+  Digest& operator<<(const std::string& text) {
+    text_ += text + '\x1f';
+    return *this;
+  }
+  [[nodiscard]] std::string hash() const { return short_hash(core::sha256_hex(text_)); }
+
+ private:
+  std::string text_;
+};
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+std::string cases_value(const std::vector<RunItem>& items) {
+  Digest digest;
+  for (const RunItem& item : items) {
+    digest << item.test_case.name << item.test_case.content_hash << core::join(item.test_case.metamorphic, ",");
+    for (const corpus::OptionSet& set : item.option_sets) {
+      digest << set.label << set.options_json;
+    }
+  }
+  return fmt::format("{} with hash {}", items.size(), digest.hash());
+}
+
+std::string expected_value(const std::vector<corpus::ExpectedFailure>& entries) {
+  Digest digest;
+  for (const corpus::ExpectedFailure& e : entries) {
+    digest << e.case_pattern << e.options << e.converter << e.versions << e.stage << e.facet << e.reason << e.url
+           << e.until << (e.margin ? core::exact_text64(*e.margin) : "");
+  }
+  return fmt::format("{} with hash {}", entries.size(), digest.hash());
+}
+
+std::string command_text(const ConverterSpec& spec) {
+  std::string text = spec.unavailable.empty() ? core::join(spec.command, " ") : spec.unavailable;
+  if (spec.executor != nullptr) text += ", executed by " + command_text(*spec.executor);
+  return text;
+}
+
+std::map<std::string, std::string> values_of(const std::string& settings) {
+  std::map<std::string, std::string> values;
+  std::istringstream lines(settings);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) values[line.substr(0, colon)] = line.substr(colon + 2);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string settings_text(const RunConfig& config, const std::vector<Subject>& subjects) {
+  std::string text =
+      fmt::format("build: {} {}, {}\ncases: {}\nexpected failures: {}\ntimeout_s: {}\nmemory_bytes: {}\n",
+                  core::version(), core::commit(), short_hash(own_hash()), cases_value(config.items),
+                  expected_value(config.expected_failures), config.timeout_s, config.memory_limit_bytes);
+  for (std::size_t index = 0; index < subjects.size(); ++index) {
+    const Subject& subject = subjects[index];
+    text += one_line(fmt::format("converter {}: {} {}, {}, {}", index + 1, subject.description.name,
+                                 subject.description.version, short_hash(subject.hash), command_text(subject.spec))) +
+            "\n";
+  }
+  return text;
+}
+
+std::string settings_difference(const std::string& recorded, const std::string& now) {
+  const std::map<std::string, std::string> before = values_of(recorded);
+  std::map<std::string, std::string> all = values_of(now);
+  const std::map<std::string, std::string> after = all;
+  all.insert(before.begin(), before.end());
+  const auto value = [](const std::map<std::string, std::string>& values, const std::string& name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::string("nothing") : found->second;
+  };
+  std::string text;
+  for (const auto& [name, ignored] : all) {
+    const std::string was = value(before, name), is = value(after, name);
+    if (was != is) text += fmt::format("  {}: recorded {}, now {}\n", name, was, is);
+  }
+  return text;
+}
+
+}  // namespace assay::run

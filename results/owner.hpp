@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace assay::results {
+
+/// What tells this process from every other that may write the same database: system start, process namespace, number
+/// and start time. A later process with the same number has another text.
+[[nodiscard]] std::string this_process();
+
+enum class ProcessState {
+  runs,       ///< on this system, and not ended
+  ended,      ///< likewise
+  elsewhere,  ///< on another machine or in another container: nobody here can tell
+};
+/// Of the process that this_process() gave `owner`; "" has ended.
+[[nodiscard]] ProcessState process_state(const std::string& owner);
+
+/// "process 4711", with where it runs if that isn't here.
+[[nodiscard]] std::string owner_name(const std::string& owner);
+
+}  // namespace assay::results

@@ -1,0 +1,155 @@
+// Whose fault it is: a verdict of one case where something else than the conversion went wrong.
+#include "harness/run/evaluate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "converters/embedded/embedded.hpp"
+#include "harness/core/files.hpp"
+#include "harness/core/room.hpp"
+#include "harness/corpus/suite.hpp"
+#include "harness/model/onnx_io.hpp"
+
+namespace assay::run {
+namespace {
+
+namespace fs = std::filesystem;
+using converters::Outcome;
+using judge::Verdict;
+using testing::HasSubstr;
+
+/// The embedded converter as a foreign one, with something done to its answers.
+class Odd final : public converters::Converter {
+ public:
+  using Convert = std::function<void(const converters::ConvertRequest& request, converters::ConvertReply& reply)>;
+  explicit Odd(Convert after = nullptr) : after_(std::move(after)) {}
+  core::Result<converters::Description> describe() override { return embedded_->describe(); }
+  converters::ConvertReply convert(const converters::ConvertRequest& request) override {
+    converters::ConvertReply reply = embedded_->convert(request);
+    if (after_) after_(request, reply);
+    return reply;
+  }
+  converters::ExecuteReply execute(const converters::ExecuteRequest& request) override {
+    return embedded_->execute(request);
+  }
+
+ private:
+  std::unique_ptr<converters::Converter> embedded_ = embedded::make_embedded().value();
+  Convert after_;
+};
+
+class Bench : public testing::Test {
+ protected:
+  Bench() : folder_(core::TemporaryFolder::create().value()) {}
+
+  [[nodiscard]] std::unique_ptr<CaseBench> bench(const std::string& extra = "") {
+    const fs::path file = folder_.path() / "mini.json";
+    EXPECT_TRUE(core::write_file(file, R"json({
+      "family": "mini", "title": "a plain Conv", "tags": ["Conv"],
+      "graph": ["agraph (float[2,3,9,7] x) => (float[N,5,H,W] y) { y = Conv <kernel_shape=[3,2]> (x, w) }"],
+      "initializers": { "w": { "shape": [5, 3, 3, 2] } }, "inputs": { "x": { "range": [-3, 2] } })json" +
+                                           extra + "}")
+                    .ok());
+    cases_.push_back(std::make_unique<corpus::Case>(corpus::load_family(file).value().front()));
+    return CaseBench::create(*cases_.back()).value();
+  }
+  static judge::Judgement judged(CaseBench& bench, converters::Converter& converter) {
+    return bench.evaluate(converter, converter.describe().value(), "{}", 1).judgement;
+  }
+
+ private:
+  core::TemporaryFolder folder_;
+  std::vector<std::unique_ptr<corpus::Case>> cases_;
+};
+
+TEST_F(Bench, WhoWritesIntoItsModelIsNamedAndHarmsNobodyElse) {
+  const auto shared = bench();
+  Odd writer([](const converters::ConvertRequest& request, converters::ConvertReply&) {
+    EXPECT_TRUE(core::write_file(request.model, "rewritten in place").ok());
+    for (const auto& batch : fs::directory_iterator(request.calibration)) fs::remove_all(batch.path());
+  });
+  Odd neighbour;
+  EXPECT_EQ(judged(*shared, neighbour).verdict, Verdict::pass);
+  const judge::Judgement culprit = judged(*shared, writer);
+  EXPECT_EQ(culprit.verdict, Verdict::crash);
+  EXPECT_EQ(culprit.gate, judge::Gate::red);
+  EXPECT_THAT(culprit.reason, HasSubstr("protocol: it wrote into the"));
+  EXPECT_EQ(judged(*shared, neighbour).verdict, Verdict::pass);
+}
+
+TEST_F(Bench, AnArtifactBeyondOurOwnLimitIsNobodysFail) {
+  Odd converter([](const converters::ConvertRequest&, converters::ConvertReply& reply) {
+    model::Model artifact = model::load_model(reply.artifact).value();
+    std::string from = artifact.graph.nodes.back().outputs.front();
+    for (std::size_t index = 0; index <= model::LoadLimits().nodes; ++index) {
+      model::Node node;
+      node.op_type = "Identity";
+      node.name = "n" + std::to_string(index);
+      node.inputs = {from};
+      node.outputs = {from = "t" + std::to_string(index)};
+      artifact.graph.nodes.push_back(std::move(node));
+    }
+    EXPECT_TRUE(model::save_model(artifact, reply.artifact).ok());
+  });
+  const judge::Judgement judgement = judged(*bench(), converter);
+  EXPECT_EQ(judgement.verdict, Verdict::unsupported) << judgement.reason;
+  EXPECT_THAT(judgement.reason, HasSubstr("nodes, more than Assay's limit of 100000"));
+}
+
+TEST_F(Bench, AnArtifactThatOnlyClaimsToBeLargeIsAFail) {
+  Odd converter([](const converters::ConvertRequest&, converters::ConvertReply& reply) {
+    EXPECT_TRUE(core::write_file(reply.artifact, "more than Assay's limit of 5").ok());
+  });
+  EXPECT_EQ(judged(*bench(), converter).verdict, Verdict::fail);
+}
+
+TEST_F(Bench, AFullFileSystemIsNotTheConvertersFail) {
+  Odd converter([](const converters::ConvertRequest& request, converters::ConvertReply& reply) {
+    reply = {};
+    reply.outcome = Outcome::error;
+    reply.reason = "can't write " + request.output.string() + ": No space left on device";
+  });
+  const judge::Judgement judgement = judged(*bench(), converter);
+  EXPECT_EQ(judgement.verdict, Verdict::harness_error);
+  EXPECT_THAT(judgement.reason, HasSubstr("No space left on device"));
+  EXPECT_THAT(judgement.reason, HasSubstr("says nothing about the converter"));
+}
+
+TEST_F(Bench, AnyOtherErrorStaysTheConvertersFail) {
+  Odd converter([](const converters::ConvertRequest&, converters::ConvertReply& reply) {
+    reply = {};
+    reply.outcome = Outcome::error;
+    reply.reason = "no kernel left";
+  });
+  EXPECT_EQ(judged(*bench(), converter).verdict, Verdict::fail);
+}
+
+TEST_F(Bench, AFallWhileAStaleCacheIsMadeIsTheVerdict) {
+  int conversions = 0;
+  Odd converter([&](const converters::ConvertRequest&, converters::ConvertReply& reply) {
+    if (++conversions == 1) {
+      reply = {};
+      reply.outcome = Outcome::crash;
+      reply.reason = "signal 9 (SIGKILL)";
+    }
+  });
+  const auto stale = bench(R"(, "steps": [ { "do": "convert", "cache": "stale" } ])");
+  const judge::Judgement judgement = judged(*stale, converter);
+  EXPECT_EQ(judgement.verdict, Verdict::crash) << judgement.reason;
+  EXPECT_THAT(judgement.reason, HasSubstr("while it made a calibration cache from other data: signal 9"));
+}
+
+TEST(Room, IsMeasuredAndMissed) {
+  const core::TemporaryFolder folder = core::TemporaryFolder::create().value();
+  EXPECT_TRUE(core::check_room(folder.path(), 1).ok());
+  EXPECT_TRUE(fs::is_empty(folder.path())) << "nothing is left behind";
+  const core::Status none = core::check_room(folder.path(), std::uintmax_t{1} << 62U);
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().message, HasSubstr("is full"));
+  EXPECT_FALSE(core::check_room(folder.path() / "gone", 1).ok());
+}
+
+}  // namespace
+}  // namespace assay::run

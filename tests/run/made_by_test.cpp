@@ -1,0 +1,110 @@
+#include "harness/run/made_by.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/run/converter_spec.hpp"
+#include "tests/judge/gemm_fixture.hpp"
+
+namespace assay::run {
+namespace {
+
+using core::DType;
+using judge::testing::codes;
+using judge::testing::float32;
+using judge::testing::GemmCase;
+using judge::testing::reals;
+using judge::testing::Tensor;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// A ready artifact whose maker is to be found.
+struct Ready : GemmCase {
+  std::string settle(const std::string& made_by = "", const std::string* options = nullptr) {
+    context();
+    evidence.converter.policy.arithmetic = "float";
+    MadeBy makers;
+    makers.stated = !made_by.empty();
+    makers.candidates = (makers.stated ? stated_policies_of(made_by) : list_stated_policies()).value();
+    return settle_maker(evidence, cache, makers, options);
+  }
+};
+
+/// The same Gemm as NNCF's preset PERFORMANCE writes it: the mean of two batches' largest magnitudes, a bias and an
+/// output in float.
+struct OfNncf : Ready {
+  OfNncf() {
+    artifact_text =
+        "a (float[2,3] x) => (float[2,2] y) {"
+        " xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+        " wd = DequantizeLinear<axis=0>(wq, ws, wz) y = Gemm<transB=1>(xd, wd, b) }";
+    batches = {{{"x", reals({2, 3}, {-1, 3, 3, 2, 0, -1})}}, {{"x", reals({2, 3}, {-1, 1, 1, 0.5, 0, -1})}}};
+    constants = {
+        {"xs", Tensor::scalar(DType::float32, float32(2.0 / 127))},       {"xz", codes(DType::int8, {}, {0})},
+        {"ws", reals({2}, {float32(4.0 / 127), float32(0.5 / 127)})},     {"wz", codes(DType::int8, {2}, {0, 0})},
+        {"wq", codes(DType::int8, {2, 3}, {32, 64, -127, 127, -64, 32})}, {"b", reals({2}, {0.5, -1})}};
+  }
+};
+
+TEST(MadeBy, AnArtifactIsExplainedByTheConverterThatMakesSuch) {
+  Ready plain;
+  EXPECT_THAT(plain.settle(), HasSubstr("judged as onnxruntime"));
+  OfNncf nncf;
+  EXPECT_THAT(nncf.settle(), StartsWith("judged as nncf_onnx 3.4.0, preset performance"));
+  EXPECT_EQ(nncf.evidence.converter.policy.averaging, "batch_mean");
+  EXPECT_TRUE(nncf.evidence.options.symmetric);
+  EXPECT_THAT(nncf.evidence.granted, IsEmpty());
+}
+
+TEST(MadeBy, ANamedConverterIsBelievedAndHeldToItsPolicy) {
+  OfNncf own;
+  EXPECT_THAT(own.settle("nncf_onnx@3.4.0"), StartsWith("judged as nncf_onnx 3.4.0"));
+  OfNncf foreign;
+  EXPECT_THAT(foreign.settle("aimet"), HasSubstr("doesn't explain it"));
+  EXPECT_THAT(foreign.evidence.granted, IsEmpty());
+}
+
+TEST(MadeBy, ADefectIsExplainedByNobodyAndGrantedByNobody) {
+  for (const char* tensor : {"xs", "ys"}) {
+    Ready wrong;
+    wrong.set_scalar(tensor, 4 * wrong.constants.at(tensor).as_real(0));
+    EXPECT_THAT(wrong.settle(), StartsWith("no known converter's policy explains it")) << tensor;
+    EXPECT_THAT(wrong.faults(), Not(IsEmpty())) << tensor;
+    EXPECT_THAT(wrong.evidence.granted, IsEmpty()) << tensor;
+  }
+}
+
+TEST(MadeBy, WithoutCalibrationDataRangesDoNotTell) {
+  OfNncf nncf;
+  nncf.context();
+  nncf.evidence.calibration = nullptr;
+  nncf.set_scalar("xs", 7);  // no such range, but nobody knows
+  nncf.evidence.artifact =
+      std::make_shared<const model::Model>(judge::testing::parse(nncf.artifact_text, nncf.constants));
+  const MadeBy makers{list_stated_policies().value(), false};
+  EXPECT_THAT(settle_maker(nncf.evidence, nncf.cache, makers, nullptr), StartsWith("judged as"));
+}
+
+TEST(MadeBy, OptionsThatTheUserStatesHold) {
+  OfNncf nncf;
+  const std::string asymmetric = R"({"symmetric":false})";
+  EXPECT_THAT(nncf.settle("", &asymmetric), Not(HasSubstr("preset performance")));
+  EXPECT_FALSE(nncf.evidence.options.symmetric);
+}
+
+TEST(StatedPolicies, EveryAdaptersFileIsReadable) {
+  const auto all = list_stated_policies();
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_GE(all->size(), 10U);
+}
+
+TEST(StatedPolicies, AnUnknownNameListsThoseThatStateAny) {
+  const auto unknown = stated_policies_of("nncf");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_THAT(unknown.error().message, HasSubstr("nncf_onnx"));
+}
+
+}  // namespace
+}  // namespace assay::run
