@@ -50,7 +50,6 @@ namespace assay::judge {
 [[nodiscard]] std::vector<TensorParameters> tensor_parameters(const LayerContext& context);
 
 /// LayerContext::given() of a model.
-[[nodiscard]] GivenParams given_params(const model::Model& original);
 
 /// Ranges that are legal for a tensor: its own, those it may share, those a fused activation or the policy gives.
 class LegalRanges {

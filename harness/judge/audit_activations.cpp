@@ -20,7 +20,7 @@ std::string params_text(const QuantParams& params) {
 class ActivationAudit {
  public:
   ActivationAudit(const LayerContext& context, const CalibrationRanges& calibration)
-      : context_(context), calibration_(calibration), legal_(context, calibration), given_(context.given()) {}
+      : context_(context), calibration_(calibration), legal_(context, calibration), given_(context.alignment->given) {}
 
   std::vector<Finding> run() {
     if (context_.evidence.calibration == nullptr) return {};  // no ranges to hold them against
@@ -79,7 +79,7 @@ class ActivationAudit {
     const model::Wiring wiring(graph);
     std::string moved = tensor;
     while (const auto producer = wiring.producer(moved)) {
-      const ArtifactNode* node = context_.artifact->find_original(*producer);
+      const ArtifactNode* node = context_.alignment->made(*producer);
       if (node == nullptr || node->inputs.empty() || !only_moves(graph.nodes[*producer])) return false;
       const Operand& source = node->inputs.front();
       if (source.constant_codes != nullptr) return source.params == params;
@@ -233,20 +233,6 @@ Finding audit_finding(Facet facet, std::string tensor, std::string message, doub
   finding.message = std::move(message);
   finding.margin = margin;
   return finding;
-}
-
-GivenParams given_params(const model::Model& original) {
-  GivenParams given;
-  const bool quantized = std::ranges::any_of(original.graph.nodes,
-                                             [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
-  if (!quantized) return given;
-  // Its view beside itself names every quantizer's tensor.
-  auto view = ArtifactView::build(std::make_shared<const model::Model>(original), original);
-  if (!view) return given;
-  for (const Quantizer& quantizer : view->quantizers()) {
-    if (!quantizer.constant) given[quantizer.original].push_back(quantizer.params);
-  }
-  return given;
 }
 
 std::vector<Finding> audit_activations(const LayerContext& context, const CalibrationRanges& calibration) {

@@ -7,7 +7,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact_params.hpp"
 #include "harness/judge/audit.hpp"
-#include "harness/judge/effective_model.hpp"
+#include "harness/judge/alignment.hpp"
 #include "harness/judge/execution_style.hpp"
 #include "harness/judge/node_matching.hpp"
 

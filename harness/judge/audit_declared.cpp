@@ -157,7 +157,7 @@ std::vector<Finding> audit_parameters(const LayerContext& context, const Calibra
     return findings;
   }
   // Without the data that an artifact was calibrated on its ranges are not audited, and a layer stands for all it asks.
-  if (context.evidence.calibration != nullptr || !context.given().empty()) out.layers.emplace_back("L0");
+  if (context.evidence.calibration != nullptr || !context.alignment->given.empty()) out.layers.emplace_back("L0");
   std::vector<Finding> findings = audit_structure(context, out);
   const auto append = [&](std::vector<Finding> more) { std::ranges::move(more, std::back_inserter(findings)); };
   append(audit_activations(context, calibration));

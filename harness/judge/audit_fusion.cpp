@@ -32,7 +32,8 @@ std::optional<Interval> passed_by(const model::Node& node,
 class FusionAudit {
  public:
   explicit FusionAudit(const LayerContext& context)
-      : view_(*context.artifact),
+      : alignment_(*context.alignment),
+        view_(*context.artifact),
         original_(context.evidence.model->graph),
         artifact_(view_.artifact().graph),
         original_wiring_(original_),
@@ -43,7 +44,7 @@ class FusionAudit {
     for (std::size_t i = 0; i < original_.nodes.size(); ++i) {
       const model::Node& node = original_.nodes[i];
       const auto passed = passed_by(node, constants_);
-      if (!passed || view_.find_original(i) != nullptr || node.outputs.empty()) continue;
+      if (!passed || !alignment_.is_gone(i) || node.outputs.empty()) continue;
       if (never_outside(std::string(node.input(0)), *passed)) continue;
       for (const Quantizer* quantizer : view_.quantizers_of(node.outputs.front())) {
         if (absorbs(*quantizer, node)) check(*quantizer, node, *passed);
@@ -108,6 +109,7 @@ class FusionAudit {
     findings_.push_back(std::move(finding));
   }
 
+  const Alignment& alignment_;
   const ArtifactView& view_;
   const model::Graph& original_;
   const model::Graph& artifact_;

@@ -55,12 +55,6 @@ class PolicyAudit {
     return node.op != "Resize" || artifact_.nodes[node.index].string_or("mode", "nearest") == "nearest";
   }
 
-  /// A weight in codes: the operator isn't left in float.
-  static bool runs_on_codes(const ArtifactNode* node) {
-    return node != nullptr && node->inputs.size() > 1 && node->inputs[1].quantized() &&
-           node->inputs[1].constant_codes != nullptr;
-  }
-
   void check_shares(const ArtifactNode& node) {
     const bool stated =
         moves_only(node) && policy_.shares && std::ranges::find(*policy_.shares, node.op) != policy_.shares->end();
@@ -120,10 +114,10 @@ class PolicyAudit {
     if (next.op_type != "Relu" && next.op_type != "Clip") return;
     // What somebody asked for in float takes nothing in.
     if (asked_in_float(context_.evidence, node) || asked_in_float(context_.evidence, next)) return;
-    if (!policy_.fusions || !runs_on_codes(view_.find_original(index))) return;
+    if (!policy_.fusions || !context_.alignment->has_weight_in_codes(index)) return;
     const std::string pair = node.op_type + "+" + next.op_type;
     if (std::ranges::find(*policy_.fusions, pair) == policy_.fusions->end()) return;
-    const ArtifactNode* reader = view_.find_original(follower);
+    const ArtifactNode* reader = context_.alignment->made(follower);
     if (reader == nullptr || reader->inputs.empty() || !reader->inputs.front().quantized()) return;
     // Between the two stands a quantization of the first one's output.
     for (const Quantizer* quantizer : view_.quantizers_of(node.outputs.front())) {
@@ -139,9 +133,9 @@ class PolicyAudit {
     const model::Node& next = original_.nodes[follower];
     // A statement about Conv alone: released optimizers fold into Conv and leave ConvTranspose.
     if (!policy_.folds_bn || node.op_type != "Conv" || next.op_type != "BatchNormalization") return;
-    if (!runs_on_codes(view_.find_original(index))) return;  // what stays in float need not be folded
+    if (!context_.alignment->has_weight_in_codes(index)) return;  // what stays in float need not be folded
     if (asked_in_float(context_.evidence, next)) return;
-    const bool stays = view_.find_original(follower) != nullptr;
+    const bool stays = !context_.alignment->is_gone(follower);
     if (stays != *policy_.folds_bn) return;
     add(node.outputs.front(), index,
         fmt::format("the policy says that BatchNormalization is {}, but \"{}\" {}",
@@ -171,7 +165,7 @@ class PolicyAudit {
 
 std::vector<Finding> audit_policy(const LayerContext& context) {
   // A model that is quantized already keeps its own parameters, whatever the converter does with others.
-  const bool judged = context.artifact != nullptr && context.given().empty();
+  const bool judged = context.artifact != nullptr && context.alignment->given.empty();
   return judged ? PolicyAudit(context).run() : std::vector<Finding>{};
 }
 

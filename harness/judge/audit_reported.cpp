@@ -7,7 +7,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
-#include "harness/judge/effective_model.hpp"
+#include "harness/judge/alignment.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/forward_error.hpp"
 
@@ -43,8 +43,8 @@ class ReportedWeightAudit {
 
   std::vector<Finding> run() {
     // A model that is quantized already gives its weights itself.
-    if (!context_.given().empty()) return {};
-    for (const EffectiveModel::Entry& entry : model_.entries) {
+    if (!context_.alignment->given.empty()) return {};
+    for (const Alignment::Operation& entry : model_.operations) {
       const Node& node = graph_.nodes[entry.original];
       const auto slots = weight_slots(entry.node, model_.constants);
       if (!slots || runs_in_float(node)) continue;
@@ -85,7 +85,7 @@ class ReportedWeightAudit {
     findings_.push_back(std::move(finding));
   }
 
-  void check(const EffectiveModel::Entry& entry, const Node& node, const WeightSlots& slots,
+  void check(const Alignment::Operation& entry, const Node& node, const WeightSlots& slots,
              const converters::TensorScale& told) {
     const QuantParams& params = told.params;
     const converters::Options& options = context_.evidence.options;
@@ -162,7 +162,7 @@ class ReportedWeightAudit {
   }
 
   /// Every value that a correct converter may have quantized: what the policy says, or each where it says nothing.
-  [[nodiscard]] std::vector<Form> forms(const EffectiveModel::Entry& entry, const Node& node,
+  [[nodiscard]] std::vector<Form> forms(const Alignment::Operation& entry, const Node& node,
                                         const WeightSlots& slots) const {
     std::vector<Form> all;
     const auto bias_of = [&](const std::string& name) {
@@ -185,7 +185,7 @@ class ReportedWeightAudit {
     return all;
   }
 
-  void check_scales(const EffectiveModel::Entry& entry, const Node& node, const WeightSlots& slots,
+  void check_scales(const Alignment::Operation& entry, const Node& node, const WeightSlots& slots,
                     const converters::TensorScale& told) {
     std::vector<std::string> first;
     std::size_t wrong = 0;
@@ -283,7 +283,7 @@ class ReportedWeightAudit {
   const model::Graph& graph_;
   model::Wiring wiring_;
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
-  EffectiveModel model_;
+  Alignment model_;
   std::vector<Finding> findings_;
 };
 

@@ -18,7 +18,7 @@ std::optional<Enclosure> carried(const Walked& walked, const std::string& tensor
                                  const ErrorSources& sources) {
   std::optional<Enclosure> found;
   BoundWalk walk(walked.plan, walked.execution.inputs, walked.known, roundings, sources);
-  walk.run([&](const EffectiveModel::Entry*, const std::string& name, const Enclosure& value) {
+  walk.run([&](const Alignment::Operation*, const std::string& name, const Enclosure& value) {
     if (name == tensor) {
       found = value;
     }
@@ -49,10 +49,10 @@ std::vector<BoundTerm> terms_of(const Walked& walked, const Candidate& nearest) 
 /// The values that the element's node reads: constants, and what the artifact's tensors hold or, end to end, the
 /// reference's own.
 std::vector<TensorPtr> operands_of(const Walked& walked, std::size_t entry) {
-  const model::Node& node = walked.plan.model().entries[entry].node;
+  const model::Node& node = walked.plan.alignment().operations[entry].node;
   std::map<std::string, TensorPtr> values;
   BoundWalk walk(walked.plan, walked.execution.inputs, walked.known, walked.roundings);
-  walk.run([&](const EffectiveModel::Entry*, const std::string& name, const Enclosure& value) {
+  walk.run([&](const Alignment::Operation*, const std::string& name, const Enclosure& value) {
     if (std::ranges::find(node.inputs, name) != node.inputs.end()) {
       values[name] = value.centre;
     }
@@ -76,8 +76,8 @@ std::vector<TensorPtr> operands_of(const Walked& walked, std::size_t entry) {
 
 /// The products behind the element, where they really add up to it: what is shown is what was judged.
 void add_taps(const Walked& walked, const Candidate& nearest, BoundDerivation& out) {
-  const EffectiveModel& model = walked.plan.model();
-  const auto entry = static_cast<std::size_t>(nearest.entry - model.entries.data());
+  const Alignment& model = walked.plan.alignment();
+  const auto entry = static_cast<std::size_t>(nearest.entry - model.operations.data());
   const model::Node& node = nearest.entry->node;
   if (!sums_products(node.op_type)) {
     return;
@@ -107,7 +107,7 @@ void add_taps(const Walked& walked, const Candidate& nearest, BoundDerivation& o
     out.bias = added;
   }
   const ArtifactView* artifact = walked.context.artifact;
-  const ArtifactNode* made = artifact == nullptr ? nullptr : artifact->find_original(nearest.entry->original);
+  const ArtifactNode* made = nearest.entry->made;
   if (made != nullptr && walked.codes) {
     out.accumulation = accumulate(artifact->artifact().graph.nodes[made->index], *made, walked.codes, *sum, taps);
   }

@@ -17,7 +17,7 @@ namespace assay::judge {
 class NearestElement {
  public:
   struct Candidate {
-    const EffectiveModel::Entry* entry = nullptr;  ///< null for a graph input
+    const Alignment::Operation* entry = nullptr;  ///< null for a graph input
     std::string tensor;
     Excess excess;
     core::TensorPtr centre;

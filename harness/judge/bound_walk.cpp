@@ -42,7 +42,7 @@ bool BoundWalk::counts_constant(std::size_t entry, std::size_t index) const {
   if (sources_.weights && sources_.biases && sources_.constants) {
     return true;
   }
-  const auto slots = weight_slots(plan_.model().entries[entry].node, plan_.model().constants);
+  const auto slots = weight_slots(plan_.alignment().operations[entry].node, plan_.alignment().constants);
   if (slots && index == slots->weight) {
     return sources_.weights;
   }
@@ -55,17 +55,17 @@ const Enclosure* BoundWalk::find(const std::string& tensor) const {
 }
 
 void BoundWalk::run(const OnTensor& on_tensor) {
-  const EffectiveModel& model = plan_.model();
+  const Alignment& model = plan_.alignment();
   for (const auto& [name, tensor] : inputs_) {
     on_tensor(nullptr, name, values_[name] = exact_enclosure({TensorPtr(), &tensor}));
   }
   std::vector<const Node*> nodes;
-  for (const EffectiveModel::Entry& entry : model.entries) {
+  for (const Alignment::Operation& entry : model.operations) {
     nodes.push_back(&entry.node);
   }
   const std::vector<std::vector<std::string>> last_reads = last_readers(nodes, {});
-  for (std::size_t i = 0; i < model.entries.size(); ++i) {
-    const Node& node = model.entries[i].node;
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Node& node = model.operations[i].node;
     std::vector<Enclosure> storage;
     storage.reserve(node.inputs.size() + 1);
     std::vector<const Enclosure*> inputs, before;
@@ -103,7 +103,7 @@ void BoundWalk::run(const OnTensor& on_tensor) {
       if (on_node_) {
         on_node_(i, node.outputs[k], before, inputs, (*outputs)[k]);
       }
-      on_tensor(&model.entries[i], node.outputs[k], values_[node.outputs[k]] = std::move((*outputs)[k]));
+      on_tensor(&model.operations[i], node.outputs[k], values_[node.outputs[k]] = std::move((*outputs)[k]));
     }
     for (const std::string& name : last_reads[i]) {
       values_.erase(name);
@@ -120,7 +120,7 @@ core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
                                  .arithmetic = kFloatArithmetic,
                                  .dequantize_error = kFloatUnit,
                                  .divide_error = kFloatUnit};
-  const EffectiveModel& model = plan_.model();
+  const Alignment& model = plan_.alignment();
   const bool quantizes = node.op_type == "QuantizeLinear";
   if (!quantizes && node.op_type != "DequantizeLinear") {
     return enclose_node(node, model.opset(node.domain), inputs, sources_.float32 ? kFloatArithmetic : Arithmetic{});
@@ -219,14 +219,14 @@ Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const 
 
 Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::string& tensor,
                              const Enclosure& value) const {
-  if (plan_.model().entries[entry].node.op_type == "QuantizeLinear") {
+  if (plan_.alignment().operations[entry].node.op_type == "QuantizeLinear") {
     return value;  // the artifact's quantizer stands for this very node
   }
   if (!known_) {
-    const bool is_input = plan_.model().original->graph.find_input(tensor) != nullptr;
+    const bool is_input = plan_.alignment().original->graph.find_input(tensor) != nullptr;
     return (is_input ? sources_.inputs : sources_.inner) ? rounded(tensor, value) : value;
   }
-  const std::string codes = plan_.codes_read(entry, index);
+  const std::string codes = plan_.alignment().codes_read(entry, index);
   Enclosure hull = value;
   for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
     const TensorPtr known = value.centre->is_real() ? known_(rounding.codes) : nullptr;

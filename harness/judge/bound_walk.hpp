@@ -46,7 +46,7 @@ class BoundWalk {
   /// Sees every graph input (`entry` null) and every tensor that an entry makes, before its own quantization, as soon
   /// as it is bounded. A tensor is freed after its last reader.
   using OnTensor =
-      std::function<void(const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& value)>;
+      std::function<void(const Alignment::Operation* entry, const std::string& tensor, const Enclosure& value)>;
   void run(const OnTensor& on_tensor);
   /// Sees every output of a node with the node's inputs before (null for constants) and after rounding.
   using OnNode =

@@ -33,7 +33,14 @@ std::string number(double value) { return core::exact_text(static_cast<float>(va
 
 class BoundsCheck {
  public:
-  BoundsCheck(const LayerContext& context, Judgement& out) : context_(context), out_(out), plan_(context.plan()) {
+  BoundsCheck(const LayerContext& context, Grounds& grounds, const PreparedArtifact* prepared,
+              const CertainCodes& certain_codes, Judgement& out)
+      : context_(context),
+        grounds_(grounds),
+        prepared_(prepared),
+        certain_codes_(certain_codes),
+        out_(out),
+        plan_(grounds.plan()) {
     if (context.artifact == nullptr) {
       return;
     }
@@ -45,10 +52,6 @@ class BoundsCheck {
   }
 
   std::vector<Finding> run() {
-    const PreparedArtifact* prepared = nullptr;
-    if (context_.artifact != nullptr && context_.prepared()) {
-      prepared = &*context_.prepared();
-    }
     for (std::size_t i = 0; i < context_.evidence.executions.size() && !settled(); ++i) {
       const Execution& execution = context_.evidence.executions[i];
       if (execution.reply.outcome != converters::Outcome::ok) {
@@ -57,8 +60,8 @@ class BoundsCheck {
       // Deep networks: the worst case from end to end is far beyond any output there, and one data set shows what is
       // wrong with a node's constants, so that is what the time goes to.
       const bool large = context_.large;
-      if (prepared != nullptr && (!large || i == 0)) {
-        check_locally(*prepared, execution, held_codes(*prepared, i));
+      if (prepared_ != nullptr && (!large || i == 0)) {
+        check_locally(*prepared_, execution, held_codes(*prepared_, i));
       }
       if (!large && !settled() && !plan_.has_inner_roundings() &&
           (!is_explained() || execution.data_set == "typical" || i == 0)) {
@@ -85,8 +88,8 @@ class BoundsCheck {
 
   /// What the artifact's quantizers gave on data set `index`: what L1 has found out, else what exact arithmetic gives.
   [[nodiscard]] CodeTensors held_codes(const PreparedArtifact& prepared, std::size_t index) const {
-    if (index < context_.certain_codes.size() && !context_.certain_codes[index].empty()) {
-      return context_.certain_codes[index];
+    if (index < certain_codes_.size() && !certain_codes_[index].empty()) {
+      return certain_codes_[index];
     }
     ArtifactWalk walk(prepared, context_.evidence.executions[index], kExact);
     const std::set<std::string> codes = context_.artifact->computed_codes();
@@ -112,7 +115,7 @@ class BoundsCheck {
     };
     extra_ = inner_roundings(prepared, execution, held);
     BoundWalk bounds(plan_, execution.inputs, known, engine());
-    bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& expected) {
+    bounds.run([&](const Alignment::Operation* entry, const std::string& tensor, const Enclosure& expected) {
       if (expected.centre->is_real()) {
         check_tensor(bounds, entry, tensor, expected, known, execution);
       }
@@ -169,7 +172,7 @@ class BoundsCheck {
     return radius;
   }
 
-  void check_tensor(const BoundWalk& bounds, const EffectiveModel::Entry* entry, const std::string& tensor,
+  void check_tensor(const BoundWalk& bounds, const Alignment::Operation* entry, const std::string& tensor,
                     const Enclosure& expected, const BoundWalk::Known& known, const Execution& execution) {
     for (const Rounding& rounding : plan_.roundings(tensor)) {
       const TensorPtr value = known(rounding.codes);
@@ -224,15 +227,15 @@ class BoundsCheck {
     for (const auto& [tensor, share] : reached_locally_) {
       if (share >= kLeastShare) open.push_back(tensor);
     }
-    std::map<std::string, const EffectiveModel::Entry*, std::less<>> makers;
-    for (const EffectiveModel::Entry& entry : plan_.model().entries) {
+    std::map<std::string, const Alignment::Operation*, std::less<>> makers;
+    for (const Alignment::Operation& entry : plan_.alignment().operations) {
       for (const std::string& output : entry.node.outputs) makers[output] = &entry;
     }
     while (!open.empty()) {
       const auto maker = makers.find(open.back());
       open.pop_back();
       if (maker == makers.end()) continue;
-      const EffectiveModel::Entry& entry = *maker->second;
+      const Alignment::Operation& entry = *maker->second;
       if (!out_.coverage.locally.insert(entry.original).second) continue;
       out_.coverage.locally.insert(entry.last);
       for (const std::string& input : entry.node.inputs) {
@@ -252,8 +255,8 @@ class BoundsCheck {
   /// The executor's outputs against the float64 reference.
   void check_end_to_end(const Execution& execution) {
     const bool typical = execution.data_set == "typical";
-    const bool keeps_signs = plan_.model().entries.size() > 1 && typical && !is_explained();
-    Grounds::EndToEnd& walk = context_.grounds().end_to_end(execution.inputs, typical, engine(), keeps_signs);
+    const bool keeps_signs = plan_.alignment().operations.size() > 1 && typical && !is_explained();
+    Grounds::EndToEnd& walk = grounds_.end_to_end(execution.inputs, typical, engine(), keeps_signs);
     for (const Grounds::EndToEnd::Output& output : walk.outputs) {
       const auto actual = execution.outputs.find(output.tensor);
       if (actual != execution.outputs.end() && actual->second.is_real() &&
@@ -302,7 +305,7 @@ class BoundsCheck {
   /// min(B, t·σ) for what is carried; its own rounding comes on top. What stands behind the operator keeps the
   /// elements' order and moves no further than its input does.
   [[nodiscard]] Enclosure narrowed(const NoisePrediction& noise, const Enclosure& carried) const {
-    const auto found = noise.variance.find(plan_.model().entries[0].node.outputs[0]);
+    const auto found = noise.variance.find(plan_.alignment().operations[0].node.outputs[0]);
     Enclosure result = with_explicit_ends(carried);
     const std::span<const double> centre = result.centre->reals();
     if (found == noise.variance.end() || found->second.size() != centre.size()) {
@@ -368,7 +371,7 @@ class BoundsCheck {
 
   void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }
 
-  void report(const EffectiveModel::Entry* entry, const std::string& tensor, const std::string& data_set,
+  void report(const Alignment::Operation* entry, const std::string& tensor, const std::string& data_set,
               const Tensor& expected, const Excess& excess, std::string_view how) {
     const auto same = [&](const Finding& f) { return f.tensor == tensor; };
     if (findings_.size() >= kMaxFindings || std::any_of(findings_.begin(), findings_.end(), same)) {
@@ -397,6 +400,9 @@ class BoundsCheck {
   }
 
   const LayerContext& context_;
+  Grounds& grounds_;
+  const PreparedArtifact* prepared_;  ///< null where there is none
+  const CertainCodes& certain_codes_;
   Judgement& out_;
   const QuantizationPlan& plan_;
   std::map<std::string, const Quantizer*> quantizers_;
@@ -414,8 +420,10 @@ class BoundsCheck {
 
 }  // namespace
 
-std::vector<Finding> check_bounds(const LayerContext& context, Judgement& out) {
-  return BoundsCheck(context, out).run();
+std::vector<Finding> check_bounds(const LayerContext& context, Grounds& grounds,
+                                  const PreparedArtifact* prepared, const CertainCodes& certain_codes,
+                                  Judgement& out) {
+  return BoundsCheck(context, grounds, prepared, certain_codes, out).run();
 }
 
 }  // namespace assay::judge

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "harness/judge/artifact_params.hpp"
-#include "harness/judge/effective_model.hpp"
 
 namespace assay::judge {
 namespace {
@@ -128,25 +127,25 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
 
 }  // namespace
 
-model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact, OnCodes which) {
-  const EffectiveModel effective = effective_model(original, &artifact);
-  model::Model network = original;
+model::Model calibrated_network(const Alignment& alignment, OnCodes which) {
+  const ArtifactView& artifact = *alignment.artifact;
+  model::Model network = *alignment.original;
   network.graph.nodes.clear();
-  for (const EffectiveModel::Entry& entry : effective.entries) {
-    Node node = entry.node;
-    const ArtifactNode* made = artifact.find_original(entry.original);
+  for (const Alignment::Operation& operation : alignment.operations) {
+    Node node = operation.node;
+    const ArtifactNode* made = operation.made;
     const bool normalizes = node.op_type == "BatchNormalization", transposes = node.op_type == "ConvTranspose";
     const ArtifactNode* conv =
         made == nullptr && (normalizes || transposes) ? conv_in_place_of(node, artifact) : nullptr;
     if (normalizes && made != nullptr) {
       node.attributes["epsilon"] = artifact.artifact().graph.nodes[made->index].float_or("epsilon", 1e-5);
     } else if (normalizes && conv != nullptr) {
-      if (!has_single_weights(*conv, find_constant(effective.constants, node.input(1)))) conv = nullptr;
+      if (!has_single_weights(*conv, find_constant(alignment.constants, node.input(1)))) conv = nullptr;
       if (conv != nullptr) node.attributes["epsilon"] = 0.0;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const auto constant = effective.constants.find(node.inputs[i]);
-      if (constant == effective.constants.end()) continue;
+      const auto constant = alignment.constants.find(node.inputs[i]);
+      if (constant == alignment.constants.end()) continue;
       TensorPtr value = constant->second;
       if (conv != nullptr && normalizes && value->is_real()) {
         value = of_single_weights(*conv, i, *value);

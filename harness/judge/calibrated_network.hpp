@@ -1,6 +1,6 @@
 #pragma once
 
-#include "harness/judge/artifact_view.hpp"
+#include "harness/judge/alignment.hpp"
 #include "harness/model/graph.hpp"
 
 namespace assay::judge {
@@ -12,13 +12,12 @@ enum class OnCodes {
 };
 
 /// What the policies `calibrates` "quantized_weights" and "quantized_constants" run the calibration data through: the
-/// original with these constants as float32((code − zero_point)·scale) of the artifact's codes, BatchNormalization
+/// alignment's original with these constants as float32((code − zero_point)·scale) of the artifact's codes, BatchNormalization
 /// folded where the artifact has it folded. Biases of Conv, ConvTranspose and Gemm stay real: their codes hang on the
 /// ranges. A BatchNormalization that stands alone has all of its constants from the artifact, which may have put one
 /// into another, or made a Conv with one weight for each channel of it. A ConvTranspose may have come out as a Conv.
 ///
 /// A constant whose codes have another shape than it, or another transB, keeps its own values.
-[[nodiscard]] model::Model calibrated_network(const model::Model& original, const ArtifactView& artifact,
-                                              OnCodes which);
+[[nodiscard]] model::Model calibrated_network(const Alignment& alignment, OnCodes which);
 
 }  // namespace assay::judge

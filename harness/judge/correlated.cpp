@@ -78,7 +78,7 @@ void CorrelatedBound::record(std::size_t entry, const std::string& tensor, const
                              const std::vector<const Enclosure*>& read, const Enclosure& output) {
   Step step;
   step.entry = entry;
-  const std::vector<std::string>& names = plan_.model().entries[entry].node.outputs;
+  const std::vector<std::string>& names = plan_.alignment().operations[entry].node.outputs;
   step.position = static_cast<std::size_t>(std::find(names.begin(), names.end(), tensor) - names.begin());
   step.tensor = tensor;
   for (std::size_t i = 0; i < read.size(); ++i) {
@@ -128,7 +128,7 @@ std::vector<Chord> CorrelatedBound::reading_of(const std::string& tensor, const 
 
 /// J where it is diagonal: f(1) − f(0) of the operator with its constants, or the chords of a function.
 bool CorrelatedBound::find_diagonal(Step& step) const {
-  const Node& node = plan_.model().entries[step.entry].node;
+  const Node& node = plan_.alignment().operations[step.entry].node;
   const std::size_t size = size_of(step.output);
   if (is_one_of(kChords, node)) {
     const Enclosure read = with_explicit_ends(*step.read[0]);
@@ -181,7 +181,7 @@ bool CorrelatedBound::find_diagonal(Step& step) const {
       storage.push_back(like(centre, step.before[i] ? std::vector<double>(size, value) : centre.to_reals()));
       inputs.push_back(&storage.back());
     }
-    const auto result = run_one(node, plan_.model().opset(node.domain), inputs);
+    const auto result = run_one(node, plan_.alignment().opset(node.domain), inputs);
     if (!result || static_cast<std::size_t>(result->size()) != size) {
       return false;
     }
@@ -196,8 +196,8 @@ bool CorrelatedBound::find_diagonal(Step& step) const {
 /// What a linear node adds itself: its radius on inputs that lie evenly around their centres, less what |J| makes of
 /// their radii.
 bool CorrelatedBound::find_own_share(Step& step) const {
-  const Node& node = plan_.model().entries[step.entry].node;
-  const std::int64_t opset = plan_.model().opset(node.domain);
+  const Node& node = plan_.alignment().operations[step.entry].node;
+  const std::int64_t opset = plan_.alignment().opset(node.domain);
   std::vector<Enclosure> even;
   even.reserve(step.read.size());
   std::vector<const Enclosure*> inputs;
@@ -262,7 +262,7 @@ bool CorrelatedBound::find_own_share(Step& step) const {
 
 void CorrelatedBound::prepare(Step& step) const {
   step.prepared = true;
-  const Node& node = plan_.model().entries[step.entry].node;
+  const Node& node = plan_.alignment().operations[step.entry].node;
   const bool constant_weight = step.before.size() > 1 && !step.before[1] && step.before[0] && step.read[1] &&
                                !(step.before.size() > 2 && step.before[2]);
   step.linear = find_diagonal(step) || is_one_of(kSums, node) || is_one_of(kSelects, node) ||
@@ -283,8 +283,8 @@ void CorrelatedBound::prepare(Step& step) const {
 /// The row of J for each input of a linear node.
 std::optional<std::vector<std::vector<double>>> CorrelatedBound::transposed(const Step& step,
                                                                             const std::vector<double>& row) const {
-  const Node& node = plan_.model().entries[step.entry].node;
-  const std::int64_t opset = plan_.model().opset(node.domain);
+  const Node& node = plan_.alignment().operations[step.entry].node;
+  const std::int64_t opset = plan_.alignment().opset(node.domain);
   std::vector<std::vector<double>> rows(step.read.size());
   if (!step.diagonal.empty()) {
     const auto data = static_cast<std::size_t>(std::ranges::find_if(step.before, is_real) - step.before.begin());
@@ -358,7 +358,7 @@ void CorrelatedBound::carry_back(const Step& step, const std::vector<double>& ro
       continue;
     }
     const std::vector<Chord>& reading = step.reading[i];
-    std::vector<double>& total = rows[plan_.model().entries[step.entry].node.inputs[i]];
+    std::vector<double>& total = rows[plan_.alignment().operations[step.entry].node.inputs[i]];
     total.resize((*back)[i].size(), 0.0);
     for (std::size_t k = 0; k < total.size(); ++k) {
       const double factor = (*back)[i][k];

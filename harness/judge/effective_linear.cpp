@@ -168,7 +168,7 @@ class LinearReader {
     if (!producer || original_.nodes[*producer].op_type != "BatchNormalization") return false;
     const auto before = wiring_.producer(original_.nodes[*producer].input(0));
     const bool after_linear = before && is_linear(original_.nodes[*before].op_type);
-    return context_.artifact->find_original(*producer) == nullptr && !after_linear;
+    return context_.alignment->is_gone(*producer) && !after_linear;
   }
 
   /// Walks the operators after `node` that vanished into it. False where one can't be modelled.
@@ -177,7 +177,7 @@ class LinearReader {
     while (!wiring_.is_output(tensor) && wiring_.consumers(tensor).size() == 1) {
       const std::size_t index = wiring_.consumers(tensor).front();
       const Node& next = original_.nodes[index];
-      if (context_.artifact->find_original(index) != nullptr || next.outputs.empty()) return true;
+      if (!context_.alignment->is_gone(index) || next.outputs.empty()) return true;
       const std::string& op = next.op_type;
       if (op == "BatchNormalization") {
         if (!fold_normalization(next)) return false;

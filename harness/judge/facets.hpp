@@ -23,10 +23,14 @@ struct PrecisionFindings {
   std::vector<Finding> findings;
   /// R of the outputs, where no artifact shows who ran in INT8 and every demand is for it.
   std::optional<double> noise_ratio;
-  bool ran_in_float = false;  ///< the first finding is a float operator where INT8 was asked: `not-quantized`
+  bool ran_in_float = false;   ///< the first finding is a float operator where INT8 was asked: `not-quantized`
+  bool noise_decides = false;  ///< INT8 is asked for, and neither map nor artifact speaks against it
+  bool required = false;       ///< by somebody who doesn't merely allow it
 };
-/// Who ran in INT8, by the converter's precision map, by the artifact's structure, or by the evidence of the noise.
+/// Who ran in INT8, by the converter's precision map and the artifact's structure.
 [[nodiscard]] PrecisionFindings check_precision(const LayerContext& context);
+/// The same by the evidence of the outputs' noise, where that decides.
+void check_noise(const LayerContext& context, Grounds& grounds, PrecisionFindings& precision);
 
 /// SQNR, cosine and largest error of every output and every traced tensor.
 [[nodiscard]] std::vector<Metric> measure(const LayerContext& context);

@@ -64,7 +64,11 @@ class PrecisionCheck {
       const auto demand = demand_of(nodes[i]);
       if (demand) check_node(i, nodes[i], *demand);
     }
-    if (out_.findings.empty()) check_noise();
+    // Without a graph to look at, only the noise tells; a map is no more than a claim. A model that holds its
+    // quantizers is its own reference: there is no noise to carry.
+    out_.noise_decides =
+        out_.findings.empty() && demanded_ && !mixed_ && !given_ && context_.artifact == nullptr;
+    out_.required = required_;
     return std::move(out_);
   }
 
@@ -110,7 +114,7 @@ class PrecisionCheck {
   }
 
   void check_node(std::size_t index, const Node& node, const Demand& demand) {
-    const ArtifactNode* made = context_.artifact == nullptr ? nullptr : context_.artifact->find_original(index);
+    const ArtifactNode* made = context_.alignment->made(index);
     const converters::NodePrecision* map = reported(node);
     const bool allowed = demand.precision == "int8?";
     if (demand.precision == "int8" || allowed) {
@@ -131,38 +135,12 @@ class PrecisionCheck {
     }
     mixed_ = true;
     // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
-    const bool weight = made != nullptr && is_weighted(node) && made->inputs.size() > 1 &&
-                        made->inputs[1].quantized() && made->inputs[1].constant_codes != nullptr;
+    const bool weight = is_weighted(node) && context_.alignment->has_weight_in_codes(index);
     if (map != nullptr ? map->got == "int8" : weight) {
       add(node, false,
           fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type, demand.precision,
                       map == nullptr ? " (its weight is quantized)" : ""));
     }
-  }
-
-  /// Without a graph to look at, only the noise tells; a map is no more than a claim.
-  void check_noise() {
-    // A model that holds its quantizers is its own reference: there is no noise to carry.
-    if (!demanded_ || mixed_ || given_ || context_.artifact != nullptr) return;
-    const bool told = !evidence_.conversion.precision.empty();
-    if (context_.depth == Depth::gate && !required_) return;  // nothing red can come of it
-    const auto evidence = weigh_noise(context_);
-    if (!evidence) return;
-    out_.noise_ratio = evidence->ratio;
-    const double limit = float_noise_limit(context_, *evidence);
-    if (!(evidence->ratio < limit)) return;
-    out_.ran_in_float = true;
-    Finding finding;
-    finding.stage = Stage::execute;
-    finding.facet = Facet::precision;
-    finding.amber = !required_;
-    finding.layer = "L2";
-    finding.margin = evidence->ratio;
-    finding.message = fmt::format(
-        "the outputs carry {:.3g} of the noise that INT8 must leave (threshold {:.3g}): "
-        "they were computed in float{}; single nodes left in float deep in a graph can't be told this way",
-        evidence->ratio, limit, told ? ", though the converter's precision map says int8" : "");
-    out_.findings.push_back(std::move(finding));
   }
 
   const LayerContext& context_;
@@ -193,5 +171,28 @@ bool asked_in_float(const Evidence& evidence, const Node& node) {
 }
 
 PrecisionFindings check_precision(const LayerContext& context) { return PrecisionCheck(context).run(); }
+
+void check_noise(const LayerContext& context, Grounds& grounds, PrecisionFindings& precision) {
+  if (!precision.noise_decides) return;
+  if (context.depth == Depth::gate && !precision.required) return;  // nothing red can come of it
+  const auto evidence = weigh_noise(context, grounds);
+  if (!evidence) return;
+  precision.noise_ratio = evidence->ratio;
+  const double limit = float_noise_limit(context, *evidence);
+  if (!(evidence->ratio < limit)) return;
+  precision.ran_in_float = true;
+  const bool told = !context.evidence.conversion.precision.empty();
+  Finding finding;
+  finding.stage = Stage::execute;
+  finding.facet = Facet::precision;
+  finding.amber = !precision.required;
+  finding.layer = "L2";
+  finding.margin = evidence->ratio;
+  finding.message = fmt::format(
+      "the outputs carry {:.3g} of the noise that INT8 must leave (threshold {:.3g}): "
+      "they were computed in float{}; single nodes left in float deep in a graph can't be told this way",
+      evidence->ratio, limit, told ? ", though the converter's precision map says int8" : "");
+  precision.findings.push_back(std::move(finding));
+}
 
 }  // namespace assay::judge

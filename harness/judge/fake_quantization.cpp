@@ -66,7 +66,7 @@ FakeQuantization::FakeQuantization(const LayerContext& context, const Quantizati
                                [](const Node& node) { return node.op_type == "QuantizeLinear"; });
   find_unmodelled();
   context_.artifact == nullptr ? assume_roundings() : collect_roundings();
-  constants_.resize(plan_.model().entries.size());
+  constants_.resize(plan_.alignment().operations.size());
   for (std::size_t i = 0; i < constants_.size(); ++i) {
     quantize_constants(i);
   }
@@ -91,7 +91,7 @@ void FakeQuantization::find_unmodelled() {
     return;
   }
   if (!policy.folds_bn || !policy.fusions || !policy.shares) say("the policy leaves out folds_bn, fusions or shares");
-  for (const EffectiveModel::Entry& entry : plan_.model().entries) {
+  for (const Alignment::Operation& entry : plan_.alignment().operations) {
     if (entry.node.op_type == "ConvTranspose" && entry.node.int_or("group", 1) > 1) {
       say(fmt::format("node \"{}\" shares weight scales between its groups in a way that nothing shows",
                       entry.node.name));
@@ -105,14 +105,14 @@ void FakeQuantization::find_unmodelled() {
   if (lists_scales(evidence)) return;
   if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
   if (policy.averaging != "none" || policy.power_of_two || policy.scale_floor > 0) say("the policy bends its scales");
-  for (const EffectiveModel::Entry& entry : plan_.model().entries) {
+  for (const Alignment::Operation& entry : plan_.alignment().operations) {
     const std::string open = open_choice(entry);
     if (!open.empty()) say(fmt::format("node \"{}\" ({}) {}", entry.node.name, entry.node.op_type, open));
   }
 }
 
 /// What a policy doesn't say about a node when neither an artifact nor scales show it; empty where it says all.
-std::string FakeQuantization::open_choice(const EffectiveModel::Entry& entry) const {
+std::string FakeQuantization::open_choice(const Alignment::Operation& entry) const {
   const Node& node = entry.node;
   const auto demand = demanded_precision(context_.evidence, node);
   if (demand && demand->precision != "int8") return "may run in float, and how far around it is not said";
@@ -122,7 +122,7 @@ std::string FakeQuantization::open_choice(const EffectiveModel::Entry& entry) co
   if (is_fused_bias(node)) return "may have become the bias of the product before it";
   const auto producer = wiring_.producer(node.input(0));
   const bool after_linear =
-      producer && weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.model().constants).has_value();
+      producer && weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
   if (node.op_type == "BatchNormalization" && after_linear) return "may be folded into the node before it";
   return "";
 }
@@ -165,8 +165,8 @@ void FakeQuantization::assume_roundings() {
       roundings_[tensor].push_back({audited->second, "", false});
   };
   for (const model::ValueInfo& input : evidence.model->graph.inputs) assume(input.name);
-  for (std::size_t i = 0; i < plan_.model().entries.size(); ++i) {
-    const Node& node = plan_.model().entries[i].node;
+  for (std::size_t i = 0; i < plan_.alignment().operations.size(); ++i) {
+    const Node& node = plan_.alignment().operations[i].node;
     if (runs_in_float(i)) continue;
     for (const std::string& output : node.outputs) {
       if (moves(node)) {
@@ -191,18 +191,17 @@ bool FakeQuantization::is_fused(const Node& maker, const std::string& tensor) co
   if (!fusions || wiring_.is_output(tensor) || wiring_.consumers(tensor).size() != 1) return false;
   const Node& reader = context_.evidence.model->graph.nodes[wiring_.consumers(tensor).front()];
   const bool constant = reader.op_type != "Add" || std::ranges::any_of(reader.inputs, [&](const std::string& input) {
-                          return plan_.model().constants.contains(input);
+                          return plan_.alignment().constants.contains(input);
                         });
   return constant && std::ranges::find(*fusions, maker.op_type + "+" + reader.op_type) != fusions->end();
 }
 
 const ArtifactNode* FakeQuantization::made_of(std::size_t entry) const {
-  return context_.artifact == nullptr ? nullptr
-                                      : context_.artifact->find_original(plan_.model().entries[entry].original);
+  return plan_.alignment().operations[entry].made;
 }
 
 bool FakeQuantization::runs_in_float(std::size_t entry) const {
-  const Node& node = context_.evidence.model->graph.nodes[plan_.model().entries[entry].original];
+  const Node& node = context_.evidence.model->graph.nodes[plan_.alignment().operations[entry].original];
   const auto& map = context_.evidence.conversion.precision;
   const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
   if (found != map.end()) return found->got != "int8";
@@ -211,12 +210,12 @@ bool FakeQuantization::runs_in_float(std::size_t entry) const {
 }
 
 void FakeQuantization::quantize_constants(std::size_t entry) {
-  const Node& node = plan_.model().entries[entry].node;
+  const Node& node = plan_.alignment().operations[entry].node;
   const ArtifactNode* made = made_of(entry);
-  const auto slots = weight_slots(node, plan_.model().constants);
+  const auto slots = weight_slots(node, plan_.alignment().constants);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const auto found = plan_.model().constants.find(node.inputs[i]);
-    if (found == plan_.model().constants.end()) continue;
+    const auto found = plan_.alignment().constants.find(node.inputs[i]);
+    if (found == plan_.alignment().constants.end()) continue;
     TensorPtr value = found->second;
     const auto rounded = roundings_.find(node.inputs[i]);
     const bool is_rounded = rounded != roundings_.end() && !rounded->second.empty();
@@ -259,8 +258,8 @@ TensorPtr FakeQuantization::nearest_constant(const TensorPtr& value) const {
 }
 
 void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made) {
-  const Node& node = plan_.model().entries[entry].node;
-  const TensorPtr weight = plan_.model().constants.find(node.inputs[slots.weight])->second;
+  const Node& node = plan_.alignment().operations[entry].node;
+  const TensorPtr weight = plan_.alignment().constants.find(node.inputs[slots.weight])->second;
   const Operand* operand =
       made != nullptr && slots.weight < made->inputs.size() ? &made->inputs[slots.weight] : nullptr;
   const bool in_float =
@@ -275,11 +274,11 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     }
   }
   const bool has_bias = slots.has_bias_slot && !node.input(2).empty();
-  const auto bias = has_bias ? plan_.model().constants.find(node.inputs[2]) : plan_.model().constants.end();
-  const TensorPtr b = bias == plan_.model().constants.end() ? nullptr : bias->second;
+  const auto bias = has_bias ? plan_.alignment().constants.find(node.inputs[2]) : plan_.alignment().constants.end();
+  const TensorPtr b = bias == plan_.alignment().constants.end() ? nullptr : bias->second;
   const std::size_t data = slots.weight == 0 ? 1 : 0;
   const Rounding* read =
-      QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)), plan_.codes_read(entry, data));
+      QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)), plan_.alignment().codes_read(entry, data));
   const double input_scale = read == nullptr ? 0 : read->params.scale.front();
   QuantParams params;
   params.type = core::DType::int8;
@@ -329,7 +328,7 @@ TensorPtr FakeQuantization::rounded(const std::string& tensor, const std::string
 }
 
 TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const {
-  const Node& node = plan_.model().entries[entry].node;
+  const Node& node = plan_.alignment().operations[entry].node;
   const std::string& tensor = node.inputs[index];
   const auto found = values_.find(tensor);
   if (found == values_.end()) return nullptr;
@@ -339,7 +338,7 @@ TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const 
   if (index < made->inputs.size() && made->inputs[index].constant_codes != nullptr && found->second->is_real()) {
     return nearest(found->second, *made->inputs[index].params);  // the converter computed it, and quantized that
   }
-  const std::string codes = plan_.codes_read(entry, index);
+  const std::string codes = plan_.alignment().codes_read(entry, index);
   const bool moved = index < made->inputs.size() && made->inputs[index].quantized();  // since its codes were made
   return codes.empty() && !moved ? found->second : rounded(tensor, codes);
 }
@@ -368,8 +367,8 @@ TensorPtr FakeQuantization::carried(const std::string& tensor) const {
 /// What a subgraph sees of a tensor around it.
 TensorPtr FakeQuantization::captured(const std::string& tensor) const {
   if (values_.contains(tensor)) return rounded(tensor, "");
-  const auto constant = plan_.model().constants.find(tensor);
-  return constant == plan_.model().constants.end() ? nullptr : constant->second;
+  const auto constant = plan_.alignment().constants.find(tensor);
+  return constant == plan_.alignment().constants.end() ? nullptr : constant->second;
 }
 
 core::Status FakeQuantization::run(const core::TensorMap& inputs) {
@@ -377,8 +376,8 @@ core::Status FakeQuantization::run(const core::TensorMap& inputs) {
   for (const auto& [name, tensor] : inputs) {
     values_[name] = {TensorPtr(), &tensor};
   }
-  for (std::size_t i = 0; i < plan_.model().entries.size(); ++i) {
-    const Node& node = plan_.model().entries[i].node;
+  for (std::size_t i = 0; i < plan_.alignment().operations.size(); ++i) {
+    const Node& node = plan_.alignment().operations[i].node;
     std::vector<TensorPtr> held;
     std::vector<const Tensor*> operands;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
@@ -394,7 +393,7 @@ core::Status FakeQuantization::run(const core::TensorMap& inputs) {
       }
       operands.push_back(held.back().get());
     }
-    auto outputs = reference::execute_node(node, plan_.model().opset(node.domain), operands,
+    auto outputs = reference::execute_node(node, plan_.alignment().opset(node.domain), operands,
                                            [this](const std::string& name) { return captured(name); });
     if (!outputs) return outputs.error();
     for (std::size_t k = 0; k < node.outputs.size() && k < outputs->size(); ++k) {

@@ -51,7 +51,7 @@ class FakeQuantization {
   [[nodiscard]] bool runs_in_float(std::size_t entry) const;
   [[nodiscard]] bool is_fused(const Node& maker, const std::string& tensor) const;
   [[nodiscard]] bool is_fused_bias(const Node& node) const;
-  [[nodiscard]] std::string open_choice(const EffectiveModel::Entry& entry) const;
+  [[nodiscard]] std::string open_choice(const Alignment::Operation& entry) const;
   [[nodiscard]] bool moves(const Node& node) const;
   [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
   [[nodiscard]] core::TensorPtr rounded(const std::string& tensor, const std::string& codes) const;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/judge/audit.hpp"
-#include "harness/judge/effective_model.hpp"
+#include "harness/judge/alignment.hpp"
 #include "harness/judge/layers.hpp"
 
 namespace assay::judge {

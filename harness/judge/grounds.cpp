@@ -34,6 +34,7 @@ Grounds::Grounds(const LayerContext& context)
     : evidence_(without_outputs(context.evidence)),
       context_{.evidence = evidence_,
                .artifact = context.artifact,
+               .alignment = context.alignment,
                .reference = {},
                .ranges = context.ranges,
                .audited = context.audited,
@@ -75,7 +76,7 @@ void Grounds::run(Walk& walk) {
             const Enclosure& output) { result.correlated.record(entry, tensor, before, read, output); });
   }
   const model::Graph& graph = evidence_.model->graph;
-  bounds.run([&](const EffectiveModel::Entry* entry, const std::string& tensor, const Enclosure& carried) {
+  bounds.run([&](const Alignment::Operation* entry, const std::string& tensor, const Enclosure& carried) {
     if (entry != nullptr && carried.centre->is_real() && graph.find_output(tensor) != nullptr) {
       result.outputs.push_back({entry, tensor, carried});
     }
@@ -86,12 +87,12 @@ void Grounds::run(Walk& walk) {
 /// rounding is an independent draw and none is left out of the prediction.
 bool Grounds::single_operator() const {
   static const std::set<std::string, std::less<>> kSilent{"Relu", "Identity", "Reshape", "Flatten"};
-  const EffectiveModel& model = plan_.model();
-  if (model.entries.empty() || !weight_slots(model.entries[0].node, model.constants) ||
+  const Alignment& model = plan_.alignment();
+  if (model.operations.empty() || !weight_slots(model.operations[0].node, model.constants) ||
       !plan_.constants(0).independent) {
     return false;
   }
-  return std::all_of(model.entries.begin() + 1, model.entries.end(), [&](const EffectiveModel::Entry& entry) {
+  return std::all_of(model.operations.begin() + 1, model.operations.end(), [&](const Alignment::Operation& entry) {
     return kSilent.contains(entry.node.op_type) && plan_.roundings(entry.node.inputs[0]).empty();
   });
 }

@@ -35,7 +35,7 @@ class Grounds {
   /// One data set from its inputs to the graph's outputs.
   struct EndToEnd {
     struct Output {
-      const EffectiveModel::Entry* entry;  ///< that makes it
+      const Alignment::Operation* entry;  ///< that makes it
       std::string tensor;
       Enclosure carried;  ///< before its own rounding
     };

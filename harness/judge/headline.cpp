@@ -28,7 +28,7 @@ bool finite(const Deviation& deviation) { return std::isfinite(deviation.signal)
 
 class Headline {
  public:
-  explicit Headline(const LayerContext& context) : context_(context) {}
+  Headline(const LayerContext& context, Grounds* grounds) : context_(context), grounds_(grounds) {}
 
   std::vector<Metric> run() {
     const auto& executions = context_.evidence.executions;
@@ -45,7 +45,7 @@ class Headline {
  private:
   void see(const Execution& execution, const core::TensorMap& reference) {
     const FakeQuantization* prediction =
-        context_.depth == Depth::every_node ? context_.grounds().prediction(execution.inputs) : nullptr;
+        grounds_ == nullptr ? nullptr : grounds_->prediction(execution.inputs);
     for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
       const auto actual = execution.outputs.find(output.name);
       const auto expected = reference.find(output.name);
@@ -90,6 +90,7 @@ class Headline {
   }
 
   const LayerContext& context_;
+  Grounds* grounds_;
   std::map<std::string, Sums> sums_;
   std::optional<Metric> whole_, worst_;
   std::vector<Metric> metrics_;
@@ -101,6 +102,8 @@ bool are_alike(const Evidence& evidence) {
   return evidence.inputs_source == DataSource::given || evidence.inputs_source == DataSource::stands_in;
 }
 
-std::vector<Metric> measure_headline(const LayerContext& context) { return Headline(context).run(); }
+std::vector<Metric> measure_headline(const LayerContext& context, Grounds* grounds) {
+  return Headline(context, grounds).run();
+}
 
 }  // namespace assay::judge

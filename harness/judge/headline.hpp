@@ -15,7 +15,7 @@ namespace assay::judge {
 ///
 /// Metrics  by output, with no data set: `sqnr_db` over all data sets together, where there are several. Of the output
 ///          where it is least: `whole_sqnr_db`, the same, and `worst_sqnr_db`, with the data set that has it.
-///          At depth every_node `predicted_sqnr_db` of each other data set than `typical`, and over all of them.
-[[nodiscard]] std::vector<Metric> measure_headline(const LayerContext& context);
+///          With `grounds` (may be null) `predicted_sqnr_db` of each other data set than `typical`, and over all of them.
+[[nodiscard]] std::vector<Metric> measure_headline(const LayerContext& context, Grounds* grounds);
 
 }  // namespace assay::judge

@@ -83,8 +83,9 @@ class Check {
 
 class IntegerCheck {
  public:
-  IntegerCheck(const LayerContext& context, std::vector<Execution>& executions, Judgement& out)
-      : context_(context), out_(out) {
+  IntegerCheck(const LayerContext& context, const PreparedArtifact* prepared, std::vector<Execution>& executions,
+               Judgement& out)
+      : context_(context), out_(out), prepared_(prepared) {
     for (Execution& execution : executions) {
       if (execution.reply.outcome == converters::Outcome::ok) {
         executions_.push_back(&execution);
@@ -92,17 +93,19 @@ class IntegerCheck {
     }
   }
 
-  std::vector<Finding> run() {
-    if (context_.artifact == nullptr || executions_.empty()) {
-      return {};
+  IntegerFindings run() {
+    std::vector<Finding> findings = check();
+    return {std::move(findings), std::move(certain_codes_)};
+  }
+
+ private:
+  std::vector<Finding> check() {
+    if (prepared_ == nullptr || executions_.empty()) {
+      return {};  // the audit of parameters reports what cannot be read
     }
     if (!context_.large) {  // where the values of all data sets are too much to keep
       quantized_ = context_.artifact->computed_codes();
     }
-    if (!context_.prepared()) {
-      return {};  // the audit of parameters reports what cannot be read
-    }
-    prepared_ = &*context_.prepared();
     const std::span<const Style> styles = styles_for(policy());
     if (context_.integers != nullptr) {
       if (const StyleResult* known = context_.integers->find(context_.evidence, executions_); known != nullptr) {
@@ -146,7 +149,6 @@ class IntegerCheck {
     return conclude(traced, styles.back());
   }
 
- private:
   [[nodiscard]] const converters::Policy& policy() const { return context_.evidence.converter.policy; }
 
   /// Half to even by either division of the inputs: what ONNX's text says.
@@ -275,11 +277,11 @@ class IntegerCheck {
     return {};
   }
 
-  void note_codes(const StyleResult& explanation) const {
+  void note_codes(const StyleResult& explanation) {
     const std::vector<Execution>& all = context_.evidence.executions;
-    context_.certain_codes.resize(all.size());
+    certain_codes_.resize(all.size());
     for (std::size_t i = 0; i < explanation.codes.size(); ++i) {
-      context_.certain_codes[static_cast<std::size_t>(executions_[i] - all.data())] = explanation.codes[i];
+      certain_codes_[static_cast<std::size_t>(executions_[i] - all.data())] = explanation.codes[i];
     }
   }
 
@@ -397,13 +399,15 @@ class IntegerCheck {
   Judgement& out_;
   std::vector<Execution*> executions_;
   std::set<std::string> quantized_;  ///< codes to be noted
-  const PreparedArtifact* prepared_ = nullptr;
+  const PreparedArtifact* prepared_;  ///< null where there is none
+  CertainCodes certain_codes_;
 };
 
 }  // namespace
 
-std::vector<Finding> check_integers(const LayerContext& context, std::vector<Execution>& executions, Judgement& out) {
-  return IntegerCheck(context, executions, out).run();
+IntegerFindings check_integers(const LayerContext& context, const PreparedArtifact* prepared,
+                               std::vector<Execution>& executions, Judgement& out) {
+  return IntegerCheck(context, prepared, executions, out).run();
 }
 
 }  // namespace assay::judge

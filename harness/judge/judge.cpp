@@ -73,6 +73,7 @@ class Judge {
         Explanation* explanation = nullptr)
       : evidence_(evidence), cache_(cache), depth_(depth), context_{evidence,
                                                                     nullptr,
+                                                                    nullptr,
                                                                     {},
                                                                     nullptr,
                                                                     {},
@@ -92,20 +93,19 @@ class Judge {
     append(out_.findings, std::move(structure));
     append(out_.findings, check_diagnostics(evidence_));
     PrecisionFindings precision;
-    if (!settled()) precision = check_precision(context_);
+    if (!settled()) {
+      precision = check_precision(context_);
+      if (precision.noise_decides) check_noise(context_, grounds(), precision);
+    }
     append(out_.findings, std::move(precision.findings));
     if (precision.noise_ratio) out_.metrics.push_back({"", "typical", "noise_ratio", *precision.noise_ratio});
     if (!settled()) append(out_.findings, audit_parameters(context_, *calibration_, out_));
     grant();
     // Numbers are only compared where names, shapes and types agree.
-    const bool numbers = comparable && !evidence_.executions.empty();
-    if (numbers && !settled()) append(out_.findings, check_integers(context_, evidence_.executions, out_));
-    if (numbers && !settled()) append(out_.findings, check_overflow(context_, out_));
-    if (numbers && !settled()) append(out_.findings, check_bounds(context_, out_));
-    if (numbers && !settled()) append(out_.findings, check_moments(context_, out_));
-    if (numbers && !settled()) append(out_.findings, check_prediction(context_, out_));
+    if (comparable && !evidence_.executions.empty()) check_numbers();
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
-    std::ranges::move(measure_headline(context_), std::back_inserter(out_.metrics));
+    Grounds* predicts = depth_ == Depth::every_node ? &grounds() : nullptr;
+    std::ranges::move(measure_headline(context_, predicts), std::back_inserter(out_.metrics));
     if (depth_ != Depth::gate) {
       std::ranges::move(measure_losses(context_, out_.metrics), std::back_inserter(out_.metrics));
     }
@@ -124,7 +124,7 @@ class Judge {
     if (context_.artifact != nullptr) precision = check_precision(context_);
     append(out_.findings, std::move(precision.findings));
     append(out_.findings, audit_parameters(context_, *calibration_, out_));
-    append(out_.findings, check_overflow(context_, out_));
+    append(out_.findings, check_overflow(context_, prepared(), out_));
     decide(precision.ran_in_float);
     return std::move(out_);
   }
@@ -133,6 +133,30 @@ class Judge {
   /// The gate is known, and nobody asks for more.
   [[nodiscard]] bool settled() const {
     return depth_ == Depth::gate && !std::ranges::all_of(out_.findings, &Finding::amber);
+  }
+
+  void check_numbers() {
+    IntegerFindings integers;
+    if (!settled()) integers = check_integers(context_, prepared(), evidence_.executions, out_);
+    append(out_.findings, std::move(integers.findings));
+    if (!settled()) append(out_.findings, check_overflow(context_, prepared(), out_));
+    if (!settled())
+      append(out_.findings, check_bounds(context_, grounds(), prepared(), integers.certain_codes, out_));
+    if (!settled()) append(out_.findings, check_moments(context_, grounds().plan(), out_));
+    if (!settled()) append(out_.findings, check_prediction(context_, grounds(), out_));
+  }
+
+  /// What correct quantization amounts to here.
+  [[nodiscard]] Grounds& grounds() {
+    if (grounds_ == nullptr) grounds_ = cache_.grounds().get(context_);
+    return *grounds_;
+  }
+
+  /// The artifact, ready to be walked; null where there is none, or it can't be.
+  [[nodiscard]] const PreparedArtifact* prepared() {
+    if (context_.artifact == nullptr) return nullptr;
+    if (!prepared_) prepared_ = PreparedArtifact::make(*context_.artifact, evidence_);
+    return *prepared_ ? &**prepared_ : nullptr;
   }
 
   /// Runs the reference on everything that was fed, and reads the artifact.
@@ -161,6 +185,7 @@ class Judge {
       context_.reference.push_back(std::move(*tensors));
     }
     read_artifact();
+    context_.alignment = align(evidence_, context_.artifact);
     auto calibration = cache_.ranges(*evidence_.model, key, batches, kept);
     if (calibration && view_ && evidence_.converter.policy.calibrates != "float_network") {
       calibration = ranges_on_codes(**calibration, batches, kept);
@@ -174,9 +199,7 @@ class Judge {
     context_.ranges = &calibration_->ranges;
     context_.depth = depth_;
     context_.calibration = calibration_;
-    context_.grounds_cache = &cache_.grounds();
     context_.integers = &cache_.integers();
-    context_.shared_given = cache_.given(*evidence_.model, key);
     if (failed) return failed;
     derive_audited();
     if (view_ && evidence_.calibration == nullptr) trust_declared();
@@ -208,7 +231,7 @@ class Judge {
                                                                          KeptOfRanges kept) {
     const bool all = evidence_.converter.policy.calibrates == "quantized_constants";
     const model::Model network =
-        calibrated_network(*evidence_.model, *view_, all ? OnCodes::constants : OnCodes::weights);
+        calibrated_network(*context_.alignment, all ? OnCodes::constants : OnCodes::weights);
     auto calibration = cache_.ranges(network, model_key(network, ""), batches, kept);
     if (!calibration) return calibration.error().within("on the artifact's weights");
     auto merged = std::make_shared<CalibrationRanges>(plain);
@@ -238,7 +261,7 @@ class Judge {
     }
     // Where the model gives parameters itself, those are the ones that a correct converter has; the coarsest of
     // several.
-    for (const auto& [name, given] : context_.given()) {
+    for (const auto& [name, given] : context_.alignment->given) {
       const auto step = [](const core::QuantParams& params) { return params.scale.empty() ? 0 : params.scale.front(); };
       context_.audited[name] = *std::ranges::max_element(given, {}, step);
     }
@@ -345,6 +368,8 @@ class Judge {
   std::shared_ptr<const CalibrationRanges> calibration_;
   std::optional<ArtifactView> view_;
   std::optional<Finding> unreadable_;
+  std::shared_ptr<Grounds> grounds_;
+  std::optional<core::Result<PreparedArtifact>> prepared_;
   Judgement out_;
 };
 
@@ -370,28 +395,12 @@ std::optional<DataSource> parse_data_source(std::string_view name) {
 
 double LayerContext::threshold() const { return std::sqrt(2 * alarm_exponent(*this, kElementShare)); }
 
-Grounds& LayerContext::grounds() const {
-  if (shared_grounds == nullptr) {
-    shared_grounds = grounds_cache == nullptr ? std::make_shared<Grounds>(*this) : grounds_cache->get(*this);
-  }
-  return *shared_grounds;
-}
-
-const QuantizationPlan& LayerContext::plan() const { return grounds().plan(); }
-
-const GivenParams& LayerContext::given() const {
-  if (shared_given == nullptr) {
-    shared_given = std::make_shared<const GivenParams>(given_params(*evidence.model));
-  }
-  return *shared_given;
-}
-
-const core::Result<PreparedArtifact>& LayerContext::prepared() const {
-  if (shared_prepared == nullptr) {
-    shared_prepared =
-        std::make_shared<const core::Result<PreparedArtifact>>(PreparedArtifact::make(*artifact, evidence));
-  }
-  return *shared_prepared;
+std::shared_ptr<const Alignment> align(const Evidence& evidence, const ArtifactView* artifact) {
+  const auto folds = [&](const model::Node& normalization) -> std::optional<bool> {
+    if (asked_in_float(evidence, normalization)) return false;
+    return evidence.converter.policy.folds_bn;
+  };
+  return std::make_shared<const Alignment>(Alignment::of(*evidence.model, artifact, folds));
 }
 
 std::string index_text(std::int64_t flat, const core::Shape& shape) {

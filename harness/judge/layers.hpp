@@ -10,6 +10,7 @@
 #include "harness/core/quant_params.hpp"
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
+#include "harness/judge/alignment.hpp"
 #include "harness/judge/artifact_view.hpp"
 #include "harness/judge/explanation.hpp"
 #include "harness/judge/judge.hpp"
@@ -39,14 +40,8 @@ struct TensorRange {
 using RangeTable = std::map<std::string, TensorRange>;
 struct CalibrationRanges;  // reference_cache.hpp
 class PreparedArtifact;    // artifact_walk.hpp
-class QuantizationPlan;    // quantization_plan.hpp
 class Grounds;             // grounds.hpp
-class GroundsCache;
-class IntegerMemo;  // integer_memo.hpp
-
-/// Parameters that the original model, where it is quantized already, gives its activations: they are to be kept, not
-/// derived. By tensor; empty for a float model.
-using GivenParams = std::map<std::string, std::vector<core::QuantParams>>;
+class IntegerMemo;         // integer_memo.hpp
 
 /// Codes by the name of the tensor that holds them.
 using CodeTensors = std::map<std::string, core::TensorPtr, std::less<>>;
@@ -56,6 +51,8 @@ struct LayerContext {
   const Evidence& evidence;
   /// Parsed Q/DQ artifact; null unless the artifact's kind is "qdq" and it could be read.
   const ArtifactView* artifact = nullptr;
+  /// What the converter did with each node (align()); never null.
+  std::shared_ptr<const Alignment> alignment;
   /// For each of evidence.executions, in order: every tensor of the original graph from the float64 reference by name
   /// (graph inputs and initializers included). Null where the execution failed. Of a large graph only the first has all
   /// tensors, the others have the graph's outputs.
@@ -79,44 +76,44 @@ struct LayerContext {
   /// t = √(2 ln(2N/α)).
   [[nodiscard]] double threshold() const;
 
-  /// What correct quantization amounts to here, made at its first use or found in `grounds_cache`.
-  [[nodiscard]] Grounds& grounds() const;
-  [[nodiscard]] const QuantizationPlan& plan() const;
-  /// `artifact`, which must be there, ready to be walked; made at its first use. The error of PreparedArtifact::make.
-  [[nodiscard]] const core::Result<PreparedArtifact>& prepared() const;
-
-  /// Made at its first use where `shared_given` is null.
-  [[nodiscard]] const GivenParams& given() const;
-
-  /// For each of evidence.executions: what the artifact's quantizers gave, where L1 knows it for certain; else empty.
-  mutable std::vector<CodeTensors> certain_codes = {};
-  GroundsCache* grounds_cache = nullptr;  ///< null where nothing is shared
-  IntegerMemo* integers = nullptr;        ///< likewise
-  mutable std::shared_ptr<const GivenParams> shared_given = nullptr;
-  mutable std::shared_ptr<Grounds> shared_grounds = nullptr;
-  mutable std::shared_ptr<const core::Result<PreparedArtifact>> shared_prepared = nullptr;
+  IntegerMemo* integers = nullptr;  ///< null where nothing is shared
 };
+
+/// What the converter did with the original of `evidence`, by its artifact (which may be null), what it states and what
+/// is asked for.
+[[nodiscard]] std::shared_ptr<const Alignment> align(const Evidence& evidence, const ArtifactView* artifact);
+
+/// For each of evidence.executions: what the artifact's quantizers gave, where L1 knows it for certain; else empty.
+using CertainCodes = std::vector<CodeTensors>;
 
 /// "[1,0,3]": the indices of element `flat` of a row-major tensor, as messages show them.
 [[nodiscard]] std::string index_text(std::int64_t flat, const core::Shape& shape);
 
-/// L1: the artifact's own graph in exact arithmetic. Findings carry layer "L1"; sets `out.style`, adds metrics and
-/// "L1" to `out.layers` where it applied. `executions` are those of `context.evidence`: where their outputs alone don't
-/// settle every node, the converter is asked for traces, which stay there.
-[[nodiscard]] std::vector<Finding> check_integers(const LayerContext& context, std::vector<Execution>& executions,
-                                                  Judgement& out);
+struct IntegerFindings {
+  std::vector<Finding> findings;
+  CertainCodes certain_codes;
+};
+/// L1: the artifact's own graph in exact arithmetic; `prepared` is null where there is none, or it can't be walked.
+/// Findings carry layer "L1"; sets `out.style`, adds metrics and "L1" to `out.layers` where it applied. `executions`
+/// are those of `context.evidence`: where their outputs alone don't settle every node, the converter is asked for
+/// traces, which stay there.
+[[nodiscard]] IntegerFindings check_integers(const LayerContext& context, const PreparedArtifact* prepared,
+                                             std::vector<Execution>& executions, Judgement& out);
 
 /// Sums of products that leave 32 bits. A node whose worst case over all codes does is recorded (metric
 /// "accumulator_worst", in units of 2³¹); an overflow with the case's own data is a finding of layer "L0". Only nodes
 /// that the converter doesn't report in float, and not under the policy `arithmetic: float`.
-[[nodiscard]] std::vector<Finding> check_overflow(const LayerContext& context, Judgement& out);
+[[nodiscard]] std::vector<Finding> check_overflow(const LayerContext& context, const PreparedArtifact* prepared,
+                                                  Judgement& out);
 
 /// L2: bounds against the float64 reference, end to end on the outputs, and per node where traces exist. Findings
 /// carry layer "L2"; sets `out.margin`, adds metrics and "L2" to `out.layers` where it applied.
-[[nodiscard]] std::vector<Finding> check_bounds(const LayerContext& context, Judgement& out);
+[[nodiscard]] std::vector<Finding> check_bounds(const LayerContext& context, Grounds& grounds,
+                                                const PreparedArtifact* prepared, const CertainCodes& certain_codes,
+                                                Judgement& out);
 
 /// R = mean(e²) ÷ mean(σ²_predicted, output rounding left out) on `typical` data: far below 1 means that the outputs
 /// carry no quantization noise, so ran in float. Nothing where it can't be computed or the data don't suffice.
-[[nodiscard]] std::optional<double> noise_ratio(const LayerContext& context);
+[[nodiscard]] std::optional<double> noise_ratio(const LayerContext& context, Grounds& grounds);
 
 }  // namespace assay::judge

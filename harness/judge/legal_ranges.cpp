@@ -57,7 +57,7 @@ LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& c
       policy_(std::move(policy).value_or(context.evidence.converter.policy)),
       graph_(context.evidence.model->graph),
       wiring_(graph_),
-      given_(context.given()) {
+      given_(context.alignment->given) {
   connect();
   find_unsigned_center();
 }
@@ -242,7 +242,7 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
   const std::string& input = node.inputs.front();
   if (context_.artifact != nullptr) {
     // A constant's codes have no quantizer: what the operator reads tells.
-    const ArtifactNode* made = context_.artifact->find_original(*producer);
+    const ArtifactNode* made = context_.alignment->made(*producer);
     if (made != nullptr && !made->inputs.empty() && made->inputs.front().params == params) return true;
     return std::ranges::any_of(context_.artifact->quantizers_of(input),
                                [&](const Quantizer* quantizer) { return quantizer->params == params; });

@@ -262,7 +262,7 @@ class Losses {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       const bool activation = node.op_type == "Relu" || node.op_type == "Clip";
-      if (activation && context_.artifact->find_original(i) == nullptr) continue;
+      if (activation && context_.alignment->is_gone(i)) continue;
       for (const std::string& output : node.outputs) {
         const auto guess = predicted_.find({data_set, output});
         const Deviation* named = reads.named(output);

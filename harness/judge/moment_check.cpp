@@ -53,10 +53,11 @@ struct Moments {
 /// them, and the variances of what is left to chance.
 class SingleOperator {
  public:
-  SingleOperator(const LayerContext& context, const Judgement& out) : context_(context), plan_(context.plan()) {
-    const EffectiveModel& model = plan_.model();
-    if (model.entries.size() != 1 || !plan_.constants(0).independent) return;
-    const Node& node = model.entries[0].node;
+  SingleOperator(const LayerContext& context, const QuantizationPlan& plan, const Judgement& out)
+      : context_(context), plan_(plan) {
+    const Alignment& model = plan_.alignment();
+    if (model.operations.size() != 1 || !plan_.constants(0).independent) return;
+    const Node& node = model.operations[0].node;
     const auto slots = weight_slots(node, model.constants);
     const bool known_op = node.op_type != "Gemm" || node.int_or("transA", 0) == 0;
     if (!slots || slots->weight != 1 || !known_op) return;
@@ -114,7 +115,7 @@ class SingleOperator {
 
  private:
   void read_constants() {
-    const EffectiveModel& model = plan_.model();
+    const Alignment& model = plan_.alignment();
     weight_ = model.constants.find(node_->inputs[1])->second;
     const auto bias = node_->input(2).empty() ? model.constants.end() : model.constants.find(node_->inputs[2]);
     bias_ = bias == model.constants.end() ? nullptr : bias->second;
@@ -136,7 +137,7 @@ class SingleOperator {
 
   /// An artifact's own codes: then neither weight nor bias has an error left.
   void take_declared() {
-    const ArtifactNode* made = context_.artifact == nullptr ? nullptr : context_.artifact->find_original(0);
+    const ArtifactNode* made = plan_.alignment().operations[0].made;
     if (made == nullptr || made->inputs.size() < 2) return;
     const Node& plain = context_.evidence.model->graph.nodes[0];
     if (plain.op_type == "Gemm" && (plain.float_or("alpha", 1) != 1 || plain.float_or("beta", 1) != 1)) return;
@@ -185,7 +186,7 @@ class SingleOperator {
   [[nodiscard]] std::optional<Tensor> run(const TensorPtr& x, const TensorPtr& w, const TensorPtr& b) const {
     std::vector<const Tensor*> operands{x.get(), w.get()};
     if (node_->inputs.size() > 2) operands.push_back(b.get());
-    auto outputs = reference::execute_node(*node_, plan_.model().opset(node_->domain), operands);
+    auto outputs = reference::execute_node(*node_, plan_.alignment().opset(node_->domain), operands);
     if (!outputs) return std::nullopt;
     return std::move(outputs->front());
   }
@@ -273,7 +274,8 @@ class SingleOperator {
 
 class MomentCheck {
  public:
-  MomentCheck(const LayerContext& context, Judgement& out) : context_(context), out_(out), operator_(context, out) {}
+  MomentCheck(const LayerContext& context, const QuantizationPlan& plan, Judgement& out)
+      : context_(context), out_(out), operator_(context, plan, out) {}
 
   std::vector<Finding> run() {
     if (!operator_.usable()) return {};
@@ -352,8 +354,8 @@ class MomentCheck {
 
 }  // namespace
 
-std::vector<Finding> check_moments(const LayerContext& context, Judgement& out) {
-  return MomentCheck(context, out).run();
+std::vector<Finding> check_moments(const LayerContext& context, const QuantizationPlan& plan, Judgement& out) {
+  return MomentCheck(context, plan, out).run();
 }
 
 }  // namespace assay::judge

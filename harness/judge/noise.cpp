@@ -50,8 +50,8 @@ class NoiseWalk {
   }
 
   std::optional<NoisePrediction> run() {
-    const EffectiveModel& model = plan_.model();
-    for (std::size_t i = 0; i < model.entries.size(); ++i) {
+    const Alignment& model = plan_.alignment();
+    for (std::size_t i = 0; i < model.operations.size(); ++i) {
       if (!step(i)) {
         return std::nullopt;
       }
@@ -70,7 +70,7 @@ class NoiseWalk {
 
  private:
   bool step(std::size_t index) {
-    const Node& node = plan_.model().entries[index].node;
+    const Node& node = plan_.alignment().operations[index].node;
     std::vector<Noisy> inputs;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const auto constant = plan_.constants(index).inputs.find(k);
@@ -123,7 +123,7 @@ class NoiseWalk {
     for (const TensorPtr& value : values) {
       raw.push_back(value.get());
     }
-    auto outputs = reference::execute_node(node, plan_.model().opset(node.domain), raw);
+    auto outputs = reference::execute_node(node, plan_.alignment().opset(node.domain), raw);
     if (!outputs) {
       return std::nullopt;
     }
@@ -267,9 +267,9 @@ class NoiseWalk {
   bool propagate_softmax(const Node& node, const Noisy& input, Noisy& result) const {
     const core::Shape& shape = input.value->shape();
     const std::int64_t rank = input.value->rank();
-    std::int64_t axis = node.int_or("axis", plan_.model().opset("") >= 13 ? -1 : 1);
+    std::int64_t axis = node.int_or("axis", plan_.alignment().opset("") >= 13 ? -1 : 1);
     axis += axis < 0 ? rank : 0;
-    if (axis < 0 || axis >= rank || (plan_.model().opset("") < 13 && axis != rank - 1)) {
+    if (axis < 0 || axis >= rank || (plan_.alignment().opset("") < 13 && axis != rank - 1)) {
       return false;
     }
     std::size_t inner = 1;
@@ -348,7 +348,7 @@ std::optional<NoisePrediction> predict_noise(const QuantizationPlan& plan, const
   return NoiseWalk(plan, inputs, steps).run();
 }
 
-std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
+std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& grounds) {
   if (any_free_scale(context)) {
     return std::nullopt;
   }
@@ -361,7 +361,7 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context) {
         i >= context.reference.size() || context.reference[i] == nullptr) {
       continue;
     }
-    const std::optional<NoisePrediction>& noise = context.grounds().noise(execution.inputs, Steps::finest);
+    const std::optional<NoisePrediction>& noise = grounds.noise(execution.inputs, Steps::finest);
     if (!noise) {
       return std::nullopt;
     }
@@ -408,8 +408,8 @@ double float_noise_limit(const LayerContext& context, const NoiseEvidence& evide
   return std::min(kFloatNoiseRatio, std::exp(-1 - 2 * exponent / static_cast<double>(evidence.input_vectors)));
 }
 
-std::optional<double> noise_ratio(const LayerContext& context) {
-  const std::optional<NoiseEvidence> evidence = weigh_noise(context);
+std::optional<double> noise_ratio(const LayerContext& context, Grounds& grounds) {
+  const std::optional<NoiseEvidence> evidence = weigh_noise(context, grounds);
   if (!evidence || evidence->distinct < kDistinctOutputs) {
     return std::nullopt;
   }

@@ -33,7 +33,7 @@ struct NoiseEvidence {
   std::int64_t input_vectors = 0;  ///< independent draws: batches along the outputs' first axis
 };
 /// Nothing where a noise can't be predicted.
-[[nodiscard]] std::optional<NoiseEvidence> weigh_noise(const LayerContext& context);
+[[nodiscard]] std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& grounds);
 /// The R below which such evidence means that the outputs were computed in float: as measured (measured_limits.hpp)
 /// with 1000 distinct outputs; with fewer, what so many independent draws fall below with the run's false-alarm
 /// probability (docs/oracle_numerics.md).

@@ -213,7 +213,7 @@ std::string unknown_choices(const Evidence& evidence) {
 std::vector<Evidence> open_choices(const Evidence& evidence, const QuantizationPlan& plan) {
   const bool may_fold =
       !evidence.converter.policy.folds_bn &&
-      std::ranges::any_of(plan.model().entries, [](const auto& entry) { return entry.maybe_folded.has_value(); });
+      std::ranges::any_of(plan.alignment().operations, [](const auto& entry) { return entry.maybe_folded.has_value(); });
   std::vector<Evidence> choices(may_fold ? 2 : 1, without_outputs(evidence));
   for (std::size_t i = 0; may_fold && i < choices.size(); ++i) choices[i].converter.policy.folds_bn = i == 0;
   return choices;
@@ -223,8 +223,8 @@ std::vector<Evidence> open_choices(const Evidence& evidence, const QuantizationP
 TensorPtr value_of(const FakeQuantization& prediction, const QuantizationPlan& plan, const std::string& output,
                    core::Rng& rng) {
   if (const TensorPtr value = prediction.value(output)) return value;
-  const auto constant = plan.model().constants.find(output);
-  if (constant == plan.model().constants.end() || !constant->second->is_real()) return nullptr;
+  const auto constant = plan.alignment().constants.find(output);
+  if (constant == plan.alignment().constants.end() || !constant->second->is_real()) return nullptr;
   constexpr double kSteps = 254;
   Tensor moved = *constant->second;
   double largest = 0;
@@ -366,6 +366,7 @@ Result<NoiseByOutput> draw_from_policy(const LayerContext& context, const Quanti
   for (const Evidence& evidence : open_choices(context.evidence, plan)) {
     const LayerContext chosen{.evidence = evidence,
                               .artifact = nullptr,
+                              .alignment = align(evidence, nullptr),
                               .reference = {},
                               .ranges = context.ranges,
                               .audited = context.audited,

@@ -48,7 +48,8 @@ TensorPtr centred(const Tensor& codes, const core::QuantParams& params) {
 
 class OverflowCheck {
  public:
-  OverflowCheck(const LayerContext& context, Judgement& out) : context_(context), out_(out) {}
+  OverflowCheck(const LayerContext& context, const PreparedArtifact* prepared, Judgement& out)
+      : context_(context), prepared_(prepared), out_(out) {}
 
   std::vector<Finding> run() {
     const Evidence& evidence = context_.evidence;
@@ -66,10 +67,9 @@ class OverflowCheck {
     if (suspects_.empty()) {
       return {};
     }
-    const Result<PreparedArtifact>& prepared = context_.prepared();
     for (const Execution& execution : evidence.executions) {
-      if (prepared && execution.reply.outcome == converters::Outcome::ok) {
-        check(*prepared, execution);
+      if (prepared_ != nullptr && execution.reply.outcome == converters::Outcome::ok) {
+        check(*prepared_, execution);
       }
     }
     return std::move(findings_);
@@ -221,6 +221,7 @@ class OverflowCheck {
   }
 
   const LayerContext& context_;
+  const PreparedArtifact* prepared_;  ///< null where there is none
   Judgement& out_;
   std::vector<const ArtifactNode*> suspects_;
   std::set<const ArtifactNode*> reported_;
@@ -229,8 +230,8 @@ class OverflowCheck {
 
 }  // namespace
 
-std::vector<Finding> check_overflow(const LayerContext& context, Judgement& out) {
-  return OverflowCheck(context, out).run();
+std::vector<Finding> check_overflow(const LayerContext& context, const PreparedArtifact* prepared, Judgement& out) {
+  return OverflowCheck(context, prepared, out).run();
 }
 
 }  // namespace assay::judge

@@ -81,8 +81,8 @@ Power total(const std::vector<Power>& channels) {
 
 class PredictionCheck {
  public:
-  PredictionCheck(const LayerContext& context, Judgement& out)
-      : context_(context), out_(out), plan_(context.plan()), predicted_(context.grounds().prediction()) {}
+  PredictionCheck(const LayerContext& context, Grounds& grounds, Judgement& out)
+      : context_(context), grounds_(grounds), out_(out), plan_(grounds.plan()), predicted_(grounds.prediction()) {}
 
   std::vector<Finding> run() {
     check_weights();
@@ -105,7 +105,7 @@ class PredictionCheck {
   static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
 
   void check_execution(const Execution& execution, const core::TensorMap& reference) {
-    const FakeQuantization* predicted = context_.grounds().prediction(execution.inputs);
+    const FakeQuantization* predicted = grounds_.prediction(execution.inputs);
     std::optional<core::Result<NoiseByOutput>> draws;  // made where an output needs them
     for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
       const auto actual = execution.outputs.find(output.name);
@@ -195,7 +195,7 @@ class PredictionCheck {
       }
       const auto maker = wiring_.producer(tensor);
       const bool cuts = maker && (graph.nodes[*maker].op_type == "Relu" || graph.nodes[*maker].op_type == "Clip");
-      if (!cuts || context_.artifact->find_original(*maker) != nullptr) names.insert(quantizer.codes);
+      if (!cuts || !context_.alignment->is_gone(*maker)) names.insert(quantizer.codes);
     }
     return names;
   }
@@ -424,19 +424,19 @@ class PredictionCheck {
   /// whole output, where its rounding hides it.
   void check_weights() {
     if (context_.artifact == nullptr) return;
-    const EffectiveModel& model = plan_.model();
-    for (std::size_t entry = 0; entry < model.entries.size(); ++entry) {
+    const Alignment& model = plan_.alignment();
+    for (std::size_t entry = 0; entry < model.operations.size(); ++entry) {
       const TensorPtr predicted = predicted_.weight(entry);
       const TensorPtr actual = predicted == nullptr ? nullptr : declared_weight(entry);
       if (actual == nullptr || actual->shape() != predicted->shape()) continue;
-      const WeightSlots slots = *weight_slots(model.entries[entry].node, model.constants);
-      const std::string& name = model.entries[entry].node.inputs[slots.weight];
+      const WeightSlots slots = *weight_slots(model.operations[entry].node, model.constants);
+      const std::string& name = model.operations[entry].node.inputs[slots.weight];
       const auto channels = powers(*model.constants.find(name)->second, *actual, *predicted, slots.axis);
-      compare_weight(model.entries[entry], name, channels);
+      compare_weight(model.operations[entry], name, channels);
     }
   }
 
-  void compare_weight(const EffectiveModel::Entry& entry, const std::string& name, const std::vector<Power>& channels) {
+  void compare_weight(const Alignment::Operation& entry, const std::string& name, const std::vector<Power>& channels) {
     const std::optional<std::size_t> worst = worst_channel(channels);
     if (!worst) return;
     const Power& power = channels[*worst];
@@ -451,9 +451,9 @@ class PredictionCheck {
 
   /// The artifact's weight as real values, in the layout of the effective model.
   [[nodiscard]] TensorPtr declared_weight(std::size_t index) const {
-    const EffectiveModel::Entry& entry = plan_.model().entries[index];
-    const ArtifactNode* made = context_.artifact->find_original(entry.original);
-    const auto slots = weight_slots(entry.node, plan_.model().constants);
+    const Alignment::Operation& entry = plan_.alignment().operations[index];
+    const ArtifactNode* made = entry.made;
+    const auto slots = weight_slots(entry.node, plan_.alignment().constants);
     if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
     if (node.op_type == "Gemm" && node.float_or("alpha", 1) != 1) return nullptr;
@@ -509,6 +509,7 @@ class PredictionCheck {
   }
 
   const LayerContext& context_;
+  Grounds& grounds_;
   Judgement& out_;
   const QuantizationPlan& plan_;
   const FakeQuantization& predicted_;  ///< on the data set run last
@@ -519,8 +520,8 @@ class PredictionCheck {
 
 }  // namespace
 
-std::vector<Finding> check_prediction(const LayerContext& context, Judgement& out) {
-  return PredictionCheck(context, out).run();
+std::vector<Finding> check_prediction(const LayerContext& context, Grounds& grounds, Judgement& out) {
+  return PredictionCheck(context, grounds, out).run();
 }
 
 }  // namespace assay::judge

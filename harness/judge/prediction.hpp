@@ -16,6 +16,6 @@ namespace assay::judge {
 /// Gate     a deviation below what correct variants were measured to have (measured_limits.hpp), where the policy is
 ///          fully modelled (metric prediction_gates), and an output of which next to nothing is right, modelled or not
 ///          (lost_outputs.hpp): facet numerics, layer L2.
-[[nodiscard]] std::vector<Finding> check_prediction(const LayerContext& context, Judgement& out);
+[[nodiscard]] std::vector<Finding> check_prediction(const LayerContext& context, Grounds& grounds, Judgement& out);
 
 }  // namespace assay::judge

@@ -62,19 +62,15 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
 
 QuantizationPlan::QuantizationPlan(const LayerContext& context)
     : context_(context),
-      model_(effective_model(*context.evidence.model, context.artifact,
-                             [&](const Node& normalization) -> std::optional<bool> {
-                               if (asked_in_float(context.evidence, normalization)) return false;
-                               return context.evidence.converter.policy.folds_bn;
-                             })),
+      model_(*context.alignment),
       granted_(context) {
   if (context_.artifact != nullptr) {
     collect_artifact_roundings();
   } else {
     assume_roundings();
   }
-  constants_.resize(model_.entries.size());
-  for (std::size_t i = 0; i < model_.entries.size(); ++i) {
+  constants_.resize(model_.operations.size());
+  for (std::size_t i = 0; i < model_.operations.size(); ++i) {
     collect_constants(i);
     if (context_.artifact != nullptr) compute_constants(i);
   }
@@ -92,28 +88,14 @@ void QuantizationPlan::collect_artifact_roundings() {
     if (quantizer.constant || quantizer.original.empty()) {
       continue;
     }
-    const std::string tensor = after_removed_activation(quantizer.original);
+    const std::string tensor = model_.after_removed_activation(quantizer.original);
     const QuantParams granted = granted_.activation(tensor, quantizer.params);
     roundings_[tensor].push_back(
         {CodeSpan::of(granted, context_.evidence.converter.policy), quantizer.codes, quantizer.chained});
   }
 }
 
-/// A Relu or Clip that is gone from the artifact lives on in the clamping of the quantizer before it.
-std::string QuantizationPlan::after_removed_activation(std::string tensor) const {
-  while (!wiring_.is_output(tensor) && wiring_.consumers(tensor).size() == 1) {
-    const std::size_t reader = wiring_.consumers(tensor)[0];
-    const Node& node = context_.evidence.model->graph.nodes[reader];
-    const bool cuts = node.op_type == "Relu" || node.op_type == "Clip";
-    if (!cuts || node.input(0) != tensor || context_.artifact->find_original(reader) != nullptr) {
-      break;
-    }
-    tensor = node.outputs.front();
-  }
-  return tensor;
-}
-
-bool QuantizationPlan::runs_in_float(const EffectiveModel::Entry& entry) const {
+bool QuantizationPlan::runs_in_float(const Alignment::Operation& entry) const {
   const Node& node = context_.evidence.model->graph.nodes[entry.original];
   const auto& map = context_.evidence.conversion.precision;
   const auto found = std::find_if(map.begin(), map.end(), [&](const auto& p) { return p.node == node.name; });
@@ -137,7 +119,7 @@ void QuantizationPlan::assume_roundings() {
   for (const model::ValueInfo& input : context_.evidence.model->graph.inputs) {
     assume(input.name, false);
   }
-  for (const EffectiveModel::Entry& entry : model_.entries) {
+  for (const Alignment::Operation& entry : model_.operations) {
     for (const std::string& output : entry.node.outputs) {
       if (!output.empty()) {
         assume(output, only_moves(entry.node));
@@ -146,22 +128,11 @@ void QuantizationPlan::assume_roundings() {
   }
 }
 
-std::string QuantizationPlan::codes_read(std::size_t entry, std::size_t index) const {
-  if (context_.artifact == nullptr) {
-    return "";
-  }
-  const ArtifactNode* made = context_.artifact->find_original(model_.entries[entry].original);
-  if (made == nullptr || index >= made->inputs.size() || !made->inputs[index].quantized()) {
-    return "";
-  }
-  return made->inputs[index].codes;
-}
-
 std::string QuantizationPlan::rounded_source(std::size_t entry, std::size_t index) const {
   const model::Graph& graph = context_.evidence.model->graph;
-  const std::string& read = model_.entries[entry].node.inputs[index];
+  const std::string& read = model_.operations[entry].node.inputs[index];
   for (std::string tensor = read;;) {
-    const auto producer = wiring_.producer(tensor);
+    const auto producer = model_.wiring.producer(tensor);
     if (!roundings(tensor).empty()) return tensor;
     if (!producer || !only_moves(graph.nodes[*producer]) || graph.nodes[*producer].inputs.empty()) return read;
     tensor = graph.nodes[*producer].inputs.front();
@@ -171,7 +142,7 @@ std::string QuantizationPlan::rounded_source(std::size_t entry, std::size_t inde
 /// What a node makes of constants alone: where the artifact lacks it, or another node reads a constant in its place,
 /// the converter computed it, in float.
 void QuantizationPlan::compute_constants(std::size_t index) {
-  const Node& node = model_.entries[index].node;
+  const Node& node = model_.operations[index].node;
   std::vector<const Enclosure*> inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const auto constant = constants_[index].inputs.find(i);
@@ -187,15 +158,15 @@ void QuantizationPlan::compute_constants(std::size_t index) {
   auto outputs = enclose_node(node, model_.opset(node.domain), inputs, Arithmetic{.float_unit = kFloatUnit});
   for (std::size_t i = 0; outputs && i < std::min(node.outputs.size(), outputs->size()); ++i) {
     if ((*outputs)[i].centre->is_real()) {
-      if (context_.artifact->find_original(model_.entries[index].original) != nullptr) kept_.insert(node.outputs[i]);
+      if (model_.operations[index].made != nullptr) kept_.insert(node.outputs[i]);
       computed_[node.outputs[i]] = std::move((*outputs)[i]);
     }
   }
 }
 
 void QuantizationPlan::collect_constants(std::size_t index) {
-  const EffectiveModel::Entry& entry = model_.entries[index];
-  const ArtifactNode* made = context_.artifact == nullptr ? nullptr : context_.artifact->find_original(entry.original);
+  const Alignment::Operation& entry = model_.operations[index];
+  const ArtifactNode* made = entry.made;
   const bool may_quantize = made != nullptr || (context_.artifact == nullptr && !runs_in_float(entry));
   for (std::size_t i = 0; i < entry.node.inputs.size(); ++i) {
     const QuantParams* own =
@@ -250,8 +221,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
 /// Each error that the folded form would have made counts where it can stand in the unfolded one: that of the weight, g
 /// times smaller, in the weight; that of the bias in the BatchNormalization's own.
 void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots) {
-  const EffectiveModel::Entry& entry = model_.entries[index];
-  const EffectiveModel::Folded& folded = *entry.maybe_folded;
+  const Alignment::Operation& entry = model_.operations[index];
+  const Alignment::Folded& folded = *entry.maybe_folded;
   const CodeSpan* span = data_span(index, 0);
   const double least_scale = span == nullptr ? 0 : span->least_step;
   const std::vector<double> scales =
@@ -267,9 +238,9 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
   }
   weight = enclosure_around(weight.centre, radius);
 
-  const auto behind = std::find_if(model_.entries.begin(), model_.entries.end(),
+  const auto behind = std::find_if(model_.operations.begin(), model_.operations.end(),
                                    [&](const auto& other) { return other.maybe_folded_into == index; });
-  if (behind == model_.entries.end() || span == nullptr) {
+  if (behind == model_.operations.end() || span == nullptr) {
     return;
   }
   std::vector<double> bias_radius;
@@ -278,25 +249,25 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
     bias_radius.push_back(step / 2 + 0x1p-22 * std::fabs(folded.bias->as_real(static_cast<std::int64_t>(c))));
   }
   const TensorPtr bias = model_.constants.find(behind->node.inputs[kBias])->second;
-  folded_bias_[static_cast<std::size_t>(behind - model_.entries.begin())] = enclosure_around(bias, bias_radius);
+  folded_bias_[static_cast<std::size_t>(behind - model_.operations.begin())] = enclosure_around(bias, bias_radius);
 }
 
 const CodeSpan* QuantizationPlan::data_span(std::size_t entry, std::size_t index) const {
-  const Rounding* rounding = read_by(roundings(rounded_source(entry, index)), codes_read(entry, index));
+  const Rounding* rounding = read_by(roundings(rounded_source(entry, index)), model_.codes_read(entry, index));
   return rounding == nullptr || !rounding->span ? nullptr : &*rounding->span;
 }
 
 /// MatMul and an Add of a constant that became one operator: the constant is an int32 bias now, of scale s_x·s_w.
 void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* made) {
-  const Node& node = model_.entries[index].node;
+  const Node& node = model_.operations[index].node;
   if (node.op_type != "Add" || made != nullptr || context_.artifact == nullptr || index == 0) {
     return;
   }
   for (std::size_t before = 0; before < index; ++before) {
-    const Node& product = model_.entries[before].node;
+    const Node& product = model_.operations[before].node;
     const auto slots = weight_slots(product, model_.constants);
     const auto reads = std::find(node.inputs.begin(), node.inputs.end(), product.outputs.front());
-    const ArtifactNode* product_made = context_.artifact->find_original(model_.entries[before].original);
+    const ArtifactNode* product_made = model_.operations[before].made;
     if (!slots || reads == node.inputs.end()) {
       continue;
     }
@@ -320,7 +291,7 @@ void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* m
 }
 
 void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots, const ArtifactNode* made) {
-  const EffectiveModel::Entry& entry = model_.entries[index];
+  const Alignment::Operation& entry = model_.operations[index];
   NodeConstants& constants = constants_[index];
   const TensorPtr weight = model_.constants.find(entry.node.inputs[slots.weight])->second;
   const bool has_bias = slots.has_bias_slot && !entry.node.input(2).empty();
@@ -409,7 +380,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
 
 std::vector<double> QuantizationPlan::real_bias_steps(std::size_t entry) const {
   const ArtifactNode* made =
-      context_.artifact == nullptr ? nullptr : context_.artifact->find_original(model_.entries[entry].original);
+      model_.operations[entry].made;
   if (made == nullptr || !made->integer() || made->inputs.size() <= kBias || made->inputs[kBias].quantized()) {
     return {};
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/effective_model.hpp"
+#include "harness/judge/alignment.hpp"
 #include "harness/judge/enclosure.hpp"
 #include "harness/judge/granted_params.hpp"
 #include "harness/judge/layers.hpp"
@@ -32,11 +32,9 @@ class QuantizationPlan {
 
   explicit QuantizationPlan(const LayerContext& context);
 
-  [[nodiscard]] const EffectiveModel& model() const { return model_; }
+  [[nodiscard]] const Alignment& alignment() const { return model_; }
   [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
   [[nodiscard]] const NodeConstants& constants(std::size_t entry) const { return constants_[entry]; }
-  /// The artifact's codes that input `index` of entry reads, "" where it reads none or that is unknown.
-  [[nodiscard]] std::string codes_read(std::size_t entry, std::size_t index) const;
   /// The tensor whose roundings input `index` of the entry carries: the one that it reads, or what that is moved from.
   [[nodiscard]] std::string rounded_source(std::size_t entry, std::size_t index) const;
   /// Of a tensor's roundings the one that makes `codes`, else the first; null where there is none.
@@ -60,12 +58,10 @@ class QuantizationPlan {
   void grant_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
   void grant_folded(std::size_t entry, const WeightSlots& slots);
   [[nodiscard]] const CodeSpan* data_span(std::size_t entry, std::size_t index) const;
-  [[nodiscard]] std::string after_removed_activation(std::string tensor) const;
-  [[nodiscard]] bool runs_in_float(const EffectiveModel::Entry& entry) const;
+  [[nodiscard]] bool runs_in_float(const Alignment::Operation& entry) const;
 
   const LayerContext& context_;
-  model::Wiring wiring_{context_.evidence.model->graph};
-  EffectiveModel model_;
+  const Alignment& model_;
   GrantedParams granted_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;
   std::vector<NodeConstants> constants_;

@@ -243,13 +243,6 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   return shared;
 }
 
-std::shared_ptr<const GivenParams> ReferenceCache::given(const model::Model& model, const std::string& model_key) {
-  if (given_.second == nullptr || given_.first != model_key) {
-    given_ = {model_key, std::make_shared<const GivenParams>(given_params(model))};
-  }
-  return given_.second;
-}
-
 GroundsCache& ReferenceCache::grounds() {
   if (grounds_ == nullptr) grounds_ = std::make_shared<GroundsCache>();
   return *grounds_;

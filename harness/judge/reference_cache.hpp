@@ -47,7 +47,6 @@ class ReferenceCache {
       KeptOfRanges kept);
 
   /// LayerContext::given() of the model, kept for the newest one.
-  [[nodiscard]] std::shared_ptr<const GivenParams> given(const model::Model& model, const std::string& model_key);
 
   /// What follows from those results for conversions that tell the same.
   [[nodiscard]] GroundsCache& grounds();
@@ -75,7 +74,6 @@ class ReferenceCache {
   /// Kept whatever they weigh: several policies in turn are held against the same.
   static constexpr std::size_t kNewestRanges = 2;
   std::list<std::pair<Key, std::shared_ptr<const CalibrationRanges>>> newest_ranges_;
-  std::pair<std::string, std::shared_ptr<const GivenParams>> given_;  ///< by the model's key
   std::shared_ptr<GroundsCache> grounds_;
   std::shared_ptr<IntegerMemo> integers_;
 };

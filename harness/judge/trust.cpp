@@ -132,7 +132,7 @@ OutputTally tally_outputs(const LayerContext& context) {
 std::optional<std::string> distrust(const LayerContext& context) {
   const Evidence& evidence = context.evidence;
   // Parameters that the model gives itself are what they are.
-  if (context.given().empty()) {
+  if (context.alignment->given.empty()) {
     const Discrimination seen = discrimination(context);
     if (!evidence.options.symmetric && seen.has_activations && !seen.zero_points) {
       return "asymmetric options, but every activation's zero_point is 0: a dropped zero_point would not show";

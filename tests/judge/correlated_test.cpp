@@ -27,7 +27,7 @@ struct Walked {
     BoundWalk walk(plan, inputs, {}, {});
     walk.observe_nodes([&](std::size_t entry, const std::string& tensor, const auto& before, const auto& read,
                            const Enclosure& output) { correlated.record(entry, tensor, before, read, output); });
-    walk.run([&](const EffectiveModel::Entry*, const std::string& tensor, const Enclosure& value) {
+    walk.run([&](const Alignment::Operation*, const std::string& tensor, const Enclosure& value) {
       plain[tensor] = value;
     });
   }

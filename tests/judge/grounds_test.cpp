@@ -93,7 +93,7 @@ TEST(Grounds, AreThoseOfAnUnsharedWalk) {
   const QuantizationPlan plan(context);
   BoundWalk walk(plan, untold.inputs, {}, {.twice = true});
   std::vector<double> expected;
-  walk.run([&](const EffectiveModel::Entry*, const std::string& tensor, const Enclosure& value) {
+  walk.run([&](const Alignment::Operation*, const std::string& tensor, const Enclosure& value) {
     if (tensor == "y") expected = radius_of(value);
   });
   for (int time = 0; time < 2; ++time) {

@@ -1,4 +1,4 @@
-#include "harness/judge/effective_model.hpp"
+#include "harness/judge/alignment.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -80,7 +80,7 @@ std::optional<std::vector<double>> own_bias(const Node& linear, const Constants&
 }
 
 /// The pair's constants; nothing where shapes do not fit (somebody else's finding).
-std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
+std::optional<Alignment::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
   const TensorPtr weight = find_constant(constants, linear.input(1));
   const std::optional<Affine> affine = read_batch_normalization(normalization, constants);
   const std::int64_t least_rank = linear.op_type == "Gemm" ? 2 : 3;
@@ -105,21 +105,21 @@ std::optional<EffectiveModel::Folded> fold(const Node& linear, const Node& norma
     bias[c] += affine->gain[c] * (*own)[c];
   }
   const core::Shape shape{static_cast<std::int64_t>(channels)};
-  return EffectiveModel::Folded{std::make_shared<const Tensor>(std::move(folded)),
+  return Alignment::Folded{std::make_shared<const Tensor>(std::move(folded)),
                                 std::make_shared<const Tensor>(weight->type(), shape, std::move(bias)), affine->gain};
 }
 
-/// Makes one node of `entry` and the BatchNormalization behind it, the original's node `index`.
-void take(EffectiveModel::Entry& entry, const Node& normalization, std::size_t index, EffectiveModel::Folded folded,
+/// Makes one node of `operation` and the BatchNormalization behind it, the original's node `index`.
+void take(Alignment::Operation& operation, const Node& normalization, std::size_t index, Alignment::Folded folded,
           Constants& constants) {
-  const std::string stem = entry.node.name + " with " + normalization.name;
-  entry.node.outputs = {normalization.outputs.front()};
-  entry.node.inputs.resize(3);
-  entry.node.inputs[1] = stem + ": weight";
-  entry.node.inputs[2] = stem + ": bias";
-  entry.last = index;
-  constants[entry.node.inputs[1]] = std::move(folded.weight);
-  constants[entry.node.inputs[2]] = std::move(folded.bias);
+  const std::string stem = operation.node.name + " with " + normalization.name;
+  operation.node.outputs = {normalization.outputs.front()};
+  operation.node.inputs.resize(3);
+  operation.node.inputs[1] = stem + ": weight";
+  operation.node.inputs[2] = stem + ": bias";
+  operation.last = index;
+  constants[operation.node.inputs[1]] = std::move(folded.weight);
+  constants[operation.node.inputs[2]] = std::move(folded.bias);
 }
 
 /// The node that alone reads what `node`, an operator with weights, makes.
@@ -214,7 +214,7 @@ void take_factors(Node& node, Constants& constants) {
 /// The original's graph without the copies that the artifact has neither as nodes nor as tensors: they are left without
 /// inputs and outputs, and what read them reads their source. A graph output that is a copy becomes its source's own
 /// name.
-model::Graph past_copies(model::Graph graph, const ArtifactView& artifact) {
+model::Graph past_copies(model::Graph graph, const Alignment& alignment) {
   std::set<std::string> made, captured;
   for (const Node& node : graph.nodes) {
     made.insert(node.outputs.begin(), node.outputs.end());
@@ -224,14 +224,14 @@ model::Graph past_copies(model::Graph graph, const ArtifactView& artifact) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     const bool copies = node.domain.empty() && (node.op_type == "Identity" || node.op_type == "Dropout");
-    if (!copies || node.outputs.size() != 1 || artifact.find_original(i) != nullptr) {
+    if (!copies || node.outputs.size() != 1 || !alignment.is_gone(i)) {
       continue;
     }
     const std::string source = node.inputs.front(), copy = node.outputs.front();
     const bool shows = graph.find_output(copy) != nullptr;
     const std::string& vanished = shows ? source : copy;
     const bool stays = captured.contains(vanished) || graph.find_output(vanished) != nullptr ||
-                       !made.contains(vanished) || !artifact.quantizers_of(vanished).empty();
+                       !made.contains(vanished) || !alignment.artifact->quantizers_of(vanished).empty();
     if (stays) {
       continue;
     }
@@ -245,33 +245,47 @@ model::Graph past_copies(model::Graph graph, const ArtifactView& artifact) {
   return graph;
 }
 
-/// A BatchNormalization or an Add of a constant that alone reads `entry` and is gone from the artifact became part of
+/// A BatchNormalization or an Add of a constant that alone reads `operation` and is gone from the artifact became part of
 /// it. Returns the reader's index; nothing where it stays, or can't be part.
-std::optional<std::size_t> take_reader(EffectiveModel::Entry& entry, const ArtifactView& artifact,
-                                       const model::Graph& graph, const model::Wiring& wiring,
-                                       EffectiveModel& effective) {
-  const auto reader = sole_reader(wiring, entry.node);
-  if (!reader || artifact.find_original(*reader) != nullptr) {
+std::optional<std::size_t> take_reader(Alignment::Operation& operation, const model::Graph& graph,
+                                       const model::Wiring& wiring, Alignment& alignment) {
+  const auto reader = sole_reader(wiring, operation.node);
+  if (!reader || !alignment.is_gone(*reader)) {
     return std::nullopt;
   }
   const Node& next = graph.nodes[*reader];
-  if (next.op_type == "BatchNormalization" && next.input(0) == entry.node.outputs.front()) {
-    auto folded = fold(entry.node, next, effective.constants);
+  if (next.op_type == "BatchNormalization" && next.input(0) == operation.node.outputs.front()) {
+    auto folded = fold(operation.node, next, alignment.constants);
     if (!folded) {
       return std::nullopt;
     }
-    take(entry, next, *reader, *std::move(folded), effective.constants);
+    take(operation, next, *reader, *std::move(folded), alignment.constants);
     return reader;
   }
   // What isn't found again may have become anything.
-  auto sum = artifact.find_original(entry.original) == nullptr ? std::nullopt
-                                                               : with_addend(entry.node, next, effective.constants);
+  auto sum = operation.made == nullptr ? std::nullopt
+                                                               : with_addend(operation.node, next, alignment.constants);
   if (!sum) {
     return std::nullopt;
   }
-  entry.node = *std::move(sum);
-  entry.last = *reader;
+  operation.node = *std::move(sum);
+  operation.last = *reader;
   return reader;
+}
+
+/// See GivenParams.
+GivenParams given_params(const model::Model& original) {
+  GivenParams given;
+  const bool quantized = std::ranges::any_of(original.graph.nodes,
+                                             [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
+  if (!quantized) return given;
+  // Its view beside itself names every quantizer's tensor.
+  auto view = ArtifactView::build(std::make_shared<const model::Model>(original), original);
+  if (!view) return given;
+  for (const Quantizer& quantizer : view->quantizers()) {
+    if (!quantizer.constant) given[quantizer.original].push_back(quantizer.params);
+  }
+  return given;
 }
 
 }  // namespace
@@ -302,39 +316,67 @@ std::optional<WeightSlots> weight_slots(const Node& node, const Constants& const
   return std::nullopt;
 }
 
-std::int64_t EffectiveModel::opset(const std::string& domain) const {
+std::int64_t Alignment::opset(const std::string& domain) const {
   const auto found = original->opsets.find(domain);
   return found == original->opsets.end() ? 1 : found->second;
 }
 
-EffectiveModel effective_model(const model::Model& original, const ArtifactView* artifact,
-                               const FoldsNormalization& folds) {
-  EffectiveModel effective;
-  effective.original = &original;
-  effective.constants = constants_of(original.graph);
-  const model::Graph graph = artifact == nullptr ? original.graph : past_copies(original.graph, *artifact);
+const ArtifactNode* Alignment::made(std::size_t index) const {
+  return artifact == nullptr ? nullptr : artifact->find_original(index);
+}
+
+bool Alignment::has_weight_in_codes(std::size_t index) const {
+  constexpr std::size_t kWeight = 1;
+  const ArtifactNode* node = made(index);
+  return node != nullptr && node->inputs.size() > kWeight && node->inputs[kWeight].quantized() &&
+         node->inputs[kWeight].constant_codes != nullptr;
+}
+
+std::string Alignment::codes_read(std::size_t operation, std::size_t index) const {
+  const ArtifactNode* node = operations[operation].made;
+  return node != nullptr && index < node->inputs.size() && node->inputs[index].quantized() ? node->inputs[index].codes
+                                                                                           : "";
+}
+
+std::string Alignment::after_removed_activation(std::string tensor) const {
+  while (!wiring.is_output(tensor) && wiring.consumers(tensor).size() == 1) {
+    const std::size_t reader = wiring.consumers(tensor).front();
+    const Node& node = original->graph.nodes[reader];
+    const bool cuts = node.op_type == "Relu" || node.op_type == "Clip";
+    if (!cuts || node.input(0) != tensor || !is_gone(reader)) break;
+    tensor = node.outputs.front();
+  }
+  return tensor;
+}
+
+Alignment::Alignment(const model::Model& model, const ArtifactView* view)
+    : original(&model), artifact(view), wiring(model.graph), constants(constants_of(model.graph)), given(given_params(model)) {}
+
+Alignment Alignment::of(const model::Model& original, const ArtifactView* artifact, const FoldsNormalization& folds) {
+  Alignment alignment(original, artifact);
+  const model::Graph graph = artifact == nullptr ? original.graph : past_copies(original.graph, alignment);
   const model::Wiring wiring(graph);
-  std::set<std::size_t> gone;                       // what is part of the operator before
-  std::map<std::size_t, std::size_t> open_entries;  // those that may be: the entry of that operator
+  std::set<std::size_t> gone;                // what is part of the operator before
+  std::map<std::size_t, std::size_t> open;   // those that may be: the index of that operation
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     const bool copy = node.outputs.empty() && !original.graph.nodes[i].outputs.empty();
     if (copy || gone.contains(i)) {
       continue;
     }
-    EffectiveModel::Entry entry{node, i, i, {}, {}};
-    take_factors(entry.node, effective.constants);
-    if (const auto open = open_entries.find(i); open != open_entries.end()) {
-      entry.maybe_folded_into = open->second;
+    Operation operation{node, i, i, {}, {}, alignment.made(i)};
+    take_factors(operation.node, alignment.constants);
+    if (const auto before = open.find(i); before != open.end()) {
+      operation.maybe_folded_into = before->second;
     }
     if (artifact != nullptr) {
-      while (const auto taken = take_reader(entry, *artifact, graph, wiring, effective)) gone.insert(*taken);
+      while (const auto taken = take_reader(operation, graph, wiring, alignment)) gone.insert(*taken);
     } else {
-      Node sum = entry.node;  // with the constants that are added to it
+      Node sum = operation.node;  // with the constants that are added to it
       std::optional<std::size_t> behind = sole_reader(wiring, sum);
       bool direct = true;
       while (behind && graph.nodes[*behind].op_type == "Add") {
-        const auto longer = with_addend(sum, graph.nodes[*behind], effective.constants);
+        const auto longer = with_addend(sum, graph.nodes[*behind], alignment.constants);
         direct = false;
         if (longer) sum = *longer;
         behind = longer ? sole_reader(wiring, sum) : std::nullopt;
@@ -342,18 +384,18 @@ EffectiveModel effective_model(const model::Model& original, const ArtifactView*
       const bool normalized = behind && graph.nodes[*behind].op_type == "BatchNormalization" &&
                               graph.nodes[*behind].input(0) == sum.outputs.front();
       const std::optional<bool> known = normalized && folds ? folds(graph.nodes[*behind]) : std::nullopt;
-      auto folded = !normalized || known == false ? std::nullopt : fold(sum, graph.nodes[*behind], effective.constants);
+      auto folded = !normalized || known == false ? std::nullopt : fold(sum, graph.nodes[*behind], alignment.constants);
       if (folded && known && direct && node.op_type == "Conv") {
-        take(entry, graph.nodes[*behind], *behind, *std::move(folded), effective.constants);
+        take(operation, graph.nodes[*behind], *behind, *std::move(folded), alignment.constants);
         gone.insert(*behind);
       } else if (folded) {
-        entry.maybe_folded = std::move(folded);
-        open_entries[*behind] = effective.entries.size();
+        operation.maybe_folded = std::move(folded);
+        open[*behind] = alignment.operations.size();
       }
     }
-    effective.entries.push_back(std::move(entry));
+    alignment.operations.push_back(std::move(operation));
   }
-  return effective;
+  return alignment;
 }
 
 }  // namespace assay::judge

@@ -1,4 +1,4 @@
-#include "harness/judge/effective_model.hpp"
+#include "harness/judge/alignment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ const std::map<std::string, Tensor> kWeights{{"w", reals({2, 1, 1, 1}, {3, 8})},
                                              {"mean", reals({2}, {1, -2})},      {"variance", reals({2}, {4, 1})}};
 
 /// The effective form of `nodes` where the artifact has a Conv on codes and nothing else.
-EffectiveModel beside_a_conv(const std::string& nodes) {
+Alignment beside_a_conv(const std::string& nodes) {
   const auto original =
       std::make_shared<model::Model>(parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) {" + nodes + "}", kWeights));
   const auto artifact = std::make_shared<const model::Model>(parse(
@@ -36,65 +36,65 @@ EffectiveModel beside_a_conv(const std::string& nodes) {
        {"wq", codes(DType::int8, {2, 1, 1, 1}, {0, 0})}}));
   auto view = ArtifactView::build(artifact, *original);
   if (!view) throw std::runtime_error(view.error().message);
-  EffectiveModel effective = effective_model(*original, &*view);
+  Alignment effective = effective_model(*original, &*view);
   effective.original = nullptr;  // it ends with this function
   return effective;
 }
 
-std::vector<double> constant(const EffectiveModel& effective, std::size_t input) {
-  return effective.constants.find(effective.entries.at(0).node.input(input))->second->to_reals();
+std::vector<double> constant(const Alignment& effective, std::size_t input) {
+  return effective.constants.find(effective.operations.at(0).node.input(input))->second->to_reals();
 }
 
-TEST(EffectiveModel, WhatIsAddedPerChannelAndVanishedIsPartOfTheConv) {
+TEST(Alignment, WhatIsAddedPerChannelAndVanishedIsPartOfTheConv) {
   for (const char* sum : {" y = Add(c, a)", " y = Add(a, c)"}) {
-    const EffectiveModel effective = beside_a_conv(std::string("c = Conv(x, w, b)") + sum);
-    ASSERT_EQ(effective.entries.size(), 1U) << sum;
-    EXPECT_EQ(effective.entries[0].last, 1U);
-    EXPECT_THAT(effective.entries[0].node.outputs, ElementsAre("y"));
+    const Alignment effective = beside_a_conv(std::string("c = Conv(x, w, b)") + sum);
+    ASSERT_EQ(effective.operations.size(), 1U) << sum;
+    EXPECT_EQ(effective.operations[0].last, 1U);
+    EXPECT_THAT(effective.operations[0].node.outputs, ElementsAre("y"));
     EXPECT_THAT(constant(effective, 2), ElementsAre(11, 22));
   }
   EXPECT_THAT(constant(beside_a_conv("c = Conv(x, w) y = Add(c, a)"), 2), ElementsAre(10, 20));
 }
 
-TEST(EffectiveModel, ABatchNormalizationAndAnAddBecomeOneBiasInTheirOrder) {
+TEST(Alignment, ABatchNormalizationAndAnAddBecomeOneBiasInTheirOrder) {
   const std::string norm = " = BatchNormalization<epsilon=0.0>(", rest = ", gamma, beta, mean, variance)";
   // Factors 2/2 and -1/1; shifts 0.5 - 1·1 and 0.25 - (-2)·(-1).
-  const EffectiveModel behind = beside_a_conv("c = Conv(x, w, b) s = Add(c, a) y" + norm + "s" + rest);
-  ASSERT_EQ(behind.entries.size(), 1U);
+  const Alignment behind = beside_a_conv("c = Conv(x, w, b) s = Add(c, a) y" + norm + "s" + rest);
+  ASSERT_EQ(behind.operations.size(), 1U);
   EXPECT_THAT(constant(behind, 1), ElementsAre(DoubleEq(3), DoubleEq(-8)));
   EXPECT_THAT(constant(behind, 2), ElementsAre(DoubleEq(10.5), DoubleEq(-23.75)));
-  const EffectiveModel before = beside_a_conv("c = Conv(x, w, b) s" + norm + "c" + rest + " y = Add(s, a)");
-  ASSERT_EQ(before.entries.size(), 1U);
+  const Alignment before = beside_a_conv("c = Conv(x, w, b) s" + norm + "c" + rest + " y = Add(s, a)");
+  ASSERT_EQ(before.operations.size(), 1U);
   EXPECT_THAT(constant(before, 2), ElementsAre(DoubleEq(10.5), DoubleEq(16.25)));
 }
 
-TEST(EffectiveModel, CopiesThatVanishedHideNothing) {
-  const EffectiveModel effective = beside_a_conv(
+TEST(Alignment, CopiesThatVanishedHideNothing) {
+  const Alignment effective = beside_a_conv(
       "c = Conv(x, w, b) i = Identity(c) s = Add(i, a) d = Dropout(s)"
       " y = BatchNormalization<epsilon=0.0>(d, gamma, beta, mean, variance)");
-  ASSERT_EQ(effective.entries.size(), 1U);
+  ASSERT_EQ(effective.operations.size(), 1U);
   EXPECT_THAT(constant(effective, 2), ElementsAre(DoubleEq(10.5), DoubleEq(-23.75)));
-  const EffectiveModel named = beside_a_conv("c = Conv(x, w, b) y = Identity(c) z = Relu(c)");
-  ASSERT_EQ(named.entries.size(), 2U);
-  EXPECT_THAT(named.entries[0].node.outputs, ElementsAre("y")) << "the Conv makes the output itself";
-  EXPECT_THAT(named.entries[1].node.inputs, ElementsAre("y"));
+  const Alignment named = beside_a_conv("c = Conv(x, w, b) y = Identity(c) z = Relu(c)");
+  ASSERT_EQ(named.operations.size(), 2U);
+  EXPECT_THAT(named.operations[0].node.outputs, ElementsAre("y")) << "the Conv makes the output itself";
+  EXPECT_THAT(named.operations[1].node.inputs, ElementsAre("y"));
 }
 
-TEST(EffectiveModel, ASumAlongAnotherAxisIsNoBias) {
+TEST(Alignment, ASumAlongAnotherAxisIsNoBias) {
   EXPECT_EQ(beside_a_conv("c = Conv(x, w, b) y = Add(c, row)").entries.size(), 2U);
 }
 
-TEST(EffectiveModel, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt) {
+TEST(Alignment, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt) {
   const model::Model original = parse(
       "g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w, b) s = Add(c, a)"
       " y = BatchNormalization<epsilon=0.0>(s, gamma, beta, mean, variance) }",
       kWeights);
-  const EffectiveModel effective = effective_model(original, nullptr, [](const model::Node&) { return true; });
-  ASSERT_EQ(effective.entries.size(), 3U);
-  EXPECT_EQ(effective.entries[2].maybe_folded_into, 0U);
-  ASSERT_TRUE(effective.entries[0].maybe_folded);
-  EXPECT_THAT(effective.entries[0].maybe_folded->weight->to_reals(), ElementsAre(DoubleEq(3), DoubleEq(-8)));
-  EXPECT_THAT(effective.entries[0].maybe_folded->bias->to_reals(), ElementsAre(DoubleEq(10.5), DoubleEq(-23.75)));
+  const Alignment effective = effective_model(original, nullptr, [](const model::Node&) { return true; });
+  ASSERT_EQ(effective.operations.size(), 3U);
+  EXPECT_EQ(effective.operations[2].maybe_folded_into, 0U);
+  ASSERT_TRUE(effective.operations[0].maybe_folded);
+  EXPECT_THAT(effective.operations[0].maybe_folded->weight->to_reals(), ElementsAre(DoubleEq(3), DoubleEq(-8)));
+  EXPECT_THAT(effective.operations[0].maybe_folded->bias->to_reals(), ElementsAre(DoubleEq(10.5), DoubleEq(-23.75)));
 }
 
 TEST(QuantizationPlan, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
@@ -108,7 +108,7 @@ TEST(QuantizationPlan, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
   const auto entries = [&] {
     LayerContext layers = conv.context();
     layers.artifact = nullptr;
-    return QuantizationPlan(layers).model().entries.size();
+    return QuantizationPlan(layers).alignment().operations.size();
   };
   EXPECT_EQ(entries(), 1U);
   for (const char* key : {"y", "BatchNormalization"}) {
