@@ -65,15 +65,41 @@ def run_theirs(model, feeds):
     return {info.name: value for info, value in zip(model.graph.output, outputs)}
 
 
+def saturates():
+    """Whether ONNX Runtime adds products of uint8 and int8 in 16 bits here, as it does on x86-64 without VNNI."""
+    shapes = {"a": (onnx.TensorProto.UINT8, [1, 2]), "b": (onnx.TensorProto.INT8, [2, 1])}
+    inputs = [onnx.helper.make_tensor_value_info(name, *of) for name, of in shapes.items()]
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.INT32, [1, 1])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMulInteger", ["a", "b"], ["y"])], "g", inputs, [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    feeds = {"a": np.full((1, 2), 255, np.uint8), "b": np.full((2, 1), 127, np.int8)}
+    return int(run_theirs(model, feeds)["y"].item()) != 2 * 255 * 127
+
+
+def multiplies_mixed(model, feeds):
+    """Whether the one node sums products of uint8 and int8."""
+    node = model.graph.node[0]
+    place = {"MatMulInteger": (0, 1), "ConvInteger": (0, 1), "QLinearMatMul": (0, 3), "QLinearConv": (0, 3)}
+    if node.op_type not in place:
+        return False
+    tensors = {**feeds, **{each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}}
+    return [tensors[node.input[i]].dtype for i in place[node.op_type]] == [np.uint8, np.int8]
+
+
 def generate(folder, seed, only):
     """Writes the cases; what ONNX Runtime refused, by operator."""
     refused = collections.defaultdict(list)
     known = known_operators()
+    saturating = saturates()
+    if saturating:
+        print("left out: sums of products of uint8 and int8, which ONNX Runtime saturates on this processor (no VNNI)")
     for op, (generator, count) in GENERATORS.items():
         if op not in known or only not in (None, op):
             continue
         for number in range(count):
             model, feeds = generator(Draw(seed, op, number), op).model()
+            if saturating and multiplies_mixed(model, feeds):
+                continue
             try:
                 outputs = run_theirs(model, feeds)
             except Refused as error:
