@@ -22,7 +22,7 @@ bool normalizes(std::string_view op) {
 /// The bias that the artifact's node has to have: the original's. A BatchNormalization may come out with another mean,
 /// such as 0, and what that was in its bias: γ/√(variance + ε)·x + (β − mean·γ/√(variance + ε)) is what counts.
 std::vector<double> wanted_bias(const model::Node& node, const ArtifactNode& made, const Constants& constants) {
-  constexpr std::size_t kGamma = 1, kBias = 2, kMean = 3, kVariance = 4;
+  constexpr std::size_t kGamma = 1, kMean = 3, kVariance = 4;
   const auto given = [&](std::size_t index) { return find_constant(constants, node.input(index)); };
   std::vector<double> wanted = given(kBias)->to_reals();
   if (node.op_type != "BatchNormalization" || made.inputs.size() <= kVariance) return wanted;
@@ -42,7 +42,6 @@ std::vector<double> wanted_bias(const model::Node& node, const ArtifactNode& mad
 }  // namespace
 
 std::vector<Finding> audit_normalizations(const LayerContext& context) {
-  constexpr std::size_t kBias = 2;
   constexpr double kCodes = 127, kRelativeError = 0x1p-22;
   std::vector<Finding> findings;
   const model::Graph& original = context.evidence.model->graph;

@@ -36,10 +36,7 @@ class ReportedWeightAudit {
         graph_(context.evidence.model->graph),
         wiring_(graph_),
         constants_(constants_of(graph_)),
-        model_(effective_model(*context.evidence.model, nullptr, [&](const Node& normalization) -> std::optional<bool> {
-          if (asked_in_float(context.evidence, normalization)) return false;
-          return context.evidence.converter.policy.folds_bn;
-        })) {}
+        model_(*context.alignment) {}
 
   std::vector<Finding> run() {
     // A model that is quantized already gives its weights itself.
@@ -283,7 +280,7 @@ class ReportedWeightAudit {
   const model::Graph& graph_;
   model::Wiring wiring_;
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
-  Alignment model_;
+  const Alignment& model_;
   std::vector<Finding> findings_;
 };
 

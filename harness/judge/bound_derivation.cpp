@@ -66,7 +66,7 @@ std::vector<TensorPtr> operands_of(const Walked& walked, std::size_t entry) {
     }
     TensorPtr held;
     if (walked.known) {
-      const std::string codes = walked.plan.codes_read(entry, k);
+      const std::string codes = walked.plan.alignment().codes_read(entry, k);
       held = codes.empty() ? nullptr : walked.known(codes);
     }
     operands.push_back(held != nullptr ? held : values[node.inputs[k]]);

@@ -41,6 +41,8 @@ using RangeTable = std::map<std::string, TensorRange>;
 struct CalibrationRanges;  // reference_cache.hpp
 class PreparedArtifact;    // artifact_walk.hpp
 class Grounds;             // grounds.hpp
+class GroundsCache;
+class QuantizationPlan;    // quantization_plan.hpp
 class IntegerMemo;         // integer_memo.hpp
 
 /// Codes by the name of the tensor that holds them.

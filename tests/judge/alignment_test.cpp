@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "harness/judge/quantization_plan.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
 namespace assay::judge {
@@ -36,8 +35,9 @@ Alignment beside_a_conv(const std::string& nodes) {
        {"wq", codes(DType::int8, {2, 1, 1, 1}, {0, 0})}}));
   auto view = ArtifactView::build(artifact, *original);
   if (!view) throw std::runtime_error(view.error().message);
-  Alignment effective = effective_model(*original, &*view);
-  effective.original = nullptr;  // it ends with this function
+  Alignment effective = Alignment::of(*original, &*view);
+  effective.original = nullptr;  // they end with this function
+  effective.artifact = nullptr;
   return effective;
 }
 
@@ -81,7 +81,7 @@ TEST(Alignment, CopiesThatVanishedHideNothing) {
 }
 
 TEST(Alignment, ASumAlongAnotherAxisIsNoBias) {
-  EXPECT_EQ(beside_a_conv("c = Conv(x, w, b) y = Add(c, row)").entries.size(), 2U);
+  EXPECT_EQ(beside_a_conv("c = Conv(x, w, b) y = Add(c, row)").operations.size(), 2U);
 }
 
 TEST(Alignment, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt) {
@@ -89,7 +89,7 @@ TEST(Alignment, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt)
       "g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w, b) s = Add(c, a)"
       " y = BatchNormalization<epsilon=0.0>(s, gamma, beta, mean, variance) }",
       kWeights);
-  const Alignment effective = effective_model(original, nullptr, [](const model::Node&) { return true; });
+  const Alignment effective = Alignment::of(original, nullptr, [](const model::Node&) { return true; });
   ASSERT_EQ(effective.operations.size(), 3U);
   EXPECT_EQ(effective.operations[2].maybe_folded_into, 0U);
   ASSERT_TRUE(effective.operations[0].maybe_folded);
@@ -97,7 +97,7 @@ TEST(Alignment, WithoutAnArtifactASumBeforeABatchNormalizationMayBeFoldedWithIt)
   EXPECT_THAT(effective.operations[0].maybe_folded->bias->to_reals(), ElementsAre(DoubleEq(10.5), DoubleEq(-23.75)));
 }
 
-TEST(QuantizationPlan, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
+TEST(Alignment, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
   testing::GemmCase conv;
   conv.original_text =
       "g (float[1,1,1,2] x) => (float[1,2,1,2] y) { c = Conv(x, w)"
@@ -105,18 +105,16 @@ TEST(QuantizationPlan, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
   conv.weights = kWeights;
   conv.batches = {{{"x", reals({1, 1, 1, 2}, {-1, 3})}}};
   conv.evidence.converter.policy.folds_bn = true;
-  const auto entries = [&] {
-    LayerContext layers = conv.context();
-    layers.artifact = nullptr;
-    return QuantizationPlan(layers).alignment().operations.size();
+  const auto operations = [&] {
+    return conv.without_artifact().alignment->operations.size();
   };
-  EXPECT_EQ(entries(), 1U);
+  EXPECT_EQ(operations(), 1U);
   for (const char* key : {"y", "BatchNormalization"}) {
     conv.evidence.options.precision = {{key, "fp32"}};
-    EXPECT_EQ(entries(), 2U) << key;
+    EXPECT_EQ(operations(), 2U) << key;
   }
   conv.evidence.options.precision = {{"y", "int8"}};
-  EXPECT_EQ(entries(), 1U);
+  EXPECT_EQ(operations(), 1U);
 }
 
 }  // namespace

@@ -372,9 +372,7 @@ TEST(AuditPolicy, AStatedFoldingSpeaksOfConvAlone) {
 
 /// The Gemm's parameters as a table, without an artifact.
 std::vector<std::string> table_faults(GemmCase& gemm, const std::vector<std::string>& tensors) {
-  LayerContext layers = gemm.context();
-  layers.artifact = nullptr;
-  gemm.evidence.artifact = nullptr;
+  const LayerContext layers = gemm.without_artifact();
   gemm.evidence.converter.supports.artifact = "scales";
   gemm.evidence.conversion.tensors.clear();
   const std::map<std::string, core::QuantParams> all{{"x", {{float32(4.0 / 255)}, {-64}, DType::int8, {}}},

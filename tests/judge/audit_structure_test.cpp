@@ -124,9 +124,7 @@ TEST(AuditStructure, AZeroPointOutsideItsTypeCannotBeWritten) {
 
 TEST(AuditScales, ATableOfScalesIsAuditedWithoutAnArtifact) {
   GemmCase gemm;
-  LayerContext context = gemm.context();
-  context.artifact = nullptr;
-  gemm.evidence.artifact = nullptr;
+  const LayerContext context = gemm.without_artifact();
   gemm.evidence.converter.supports.artifact = "scales";
   gemm.evidence.conversion.tensors = {{"x", {{float32(4.0 / 255)}, {-64}, DType::int8, {}}}};
   Judgement out;

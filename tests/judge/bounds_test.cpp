@@ -280,6 +280,12 @@ TEST(Bounds, ABiasIsOnItsOwnCodesAlsoWhereTheDataIsOnlyMovedFromWhatWasRounded) 
   EXPECT_EQ(findings(-25).size(), 1U);
 }
 
+std::optional<double> noise_of(Judged& judged) {
+  const LayerContext layers = judged.context();
+  Grounds grounds(layers);
+  return noise_ratio(layers, grounds);
+}
+
 TEST(NoiseRatio, TellsFloatFromQuantized) {
   core::Rng rng(5);
   ConvLayer layer;
@@ -313,7 +319,7 @@ TEST(NoiseRatio, TellsFloatFromQuantized) {
   Judged quantized = judge_layer(layer, input, layer.run(layer.input_codes(input), nearest(layer)), true);
   quantized.evidence.options.per_axis = false;
   quantized.opaque = true;
-  const auto ratio = noise_ratio(quantized.context());
+  const auto ratio = noise_of(quantized);
   ASSERT_TRUE(ratio.has_value());
   EXPECT_GT(*ratio, 0.5);
 
@@ -321,12 +327,12 @@ TEST(NoiseRatio, TellsFloatFromQuantized) {
   in_float.opaque = true;
   Tensor exact = in_float.reference[0]->find("y")->second;
   in_float.evidence.executions[0].outputs.at("y") = core::rounded_to_type(exact);
-  const auto none = noise_ratio(in_float.context());
+  const auto none = noise_of(in_float);
   ASSERT_TRUE(none.has_value());
   EXPECT_LT(*none, 1e-6);
 
   in_float.evidence.executions[0].data_set = "ties";
-  EXPECT_FALSE(noise_ratio(in_float.context()).has_value());  // only random data is evidence
+  EXPECT_FALSE(noise_of(in_float).has_value());  // only random data is evidence
 }
 
 }  // namespace

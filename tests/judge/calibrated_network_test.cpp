@@ -27,7 +27,7 @@ model::Model network_of(const std::string& original_text, const std::map<std::st
   const auto artifact = std::make_shared<const model::Model>(parse(artifact_text, constants));
   const auto view = ArtifactView::build(artifact, original);
   if (!view) throw std::runtime_error(view.error().message);
-  return calibrated_network(original, *view, which);
+  return calibrated_network(Alignment::of(original, &*view), which);
 }
 
 std::vector<double> values(const model::Model& network, std::size_t node, std::size_t input) {
@@ -170,7 +170,7 @@ TEST(CalibratedNetwork, EqualNamesOfNodesMixNothingUp) {
              {"wq", codes(DType::int8, {2, 2}, {10, 12, 14, 17})}}));
   const auto view = ArtifactView::build(artifact, original);
   ASSERT_TRUE(view.ok());
-  const model::Model network = calibrated_network(original, *view, OnCodes::weights);
+  const model::Model network = calibrated_network(Alignment::of(original, &*view), OnCodes::weights);
   EXPECT_THAT(values(network, 0, 1), ElementsAre(1, 2, 3, 4.5));
   EXPECT_THAT(values(network, 1, 1), ElementsAre(5, 6, 7, 8.5));
 }

@@ -28,7 +28,7 @@ std::optional<EffectiveLinear> effective(const std::string& original_text, const
   if (!view) throw std::runtime_error(view.error().message);
   Evidence evidence;
   evidence.model = &original;
-  const LayerContext context{evidence, &*view, {}, nullptr, {}, 1};
+  const LayerContext context{evidence, &*view, align(evidence, &*view), {}, nullptr, {}, 1};
   for (const ArtifactNode& node : view->nodes()) {
     if (auto linear = effective_linear(context, node)) return linear;
   }

@@ -53,8 +53,8 @@ TEST(ExecutorArithmetic, ABoundGrantsThatCodeWhereL1RecognizedIt) {
   Judgement as_recognized, as_exact;
   as_recognized.style = "rounded_bias";
   as_exact.style = "float_multiply";
-  EXPECT_THAT(check_bounds(judged.context(), as_recognized), ::testing::IsEmpty());
-  EXPECT_THAT(check_bounds(judged.context(), as_exact), ::testing::SizeIs(1));
+  EXPECT_THAT(judged.bounds(as_recognized), ::testing::IsEmpty());
+  EXPECT_THAT(judged.bounds(as_exact), ::testing::SizeIs(1));
 }
 
 TEST(ExecutorArithmetic, ABiasOnTheInputChannelsScaleIsFound) {

@@ -67,7 +67,16 @@ struct GemmCase {
         {evidence.options.method == converters::Method::percentile, evidence.converter.policy.depthwise_channels});
     if (!ranges) throw std::runtime_error(ranges.error().message);
     calibration = *ranges;
-    return LayerContext{evidence, &*view, {}, &calibration->ranges, {}, 1000};
+    return LayerContext{evidence, &*view, align(evidence, &*view), {}, &calibration->ranges, {}, 1000};
+  }
+
+  /// The same where the converter shows no artifact.
+  LayerContext without_artifact() {
+    LayerContext layers = context();
+    evidence.artifact = nullptr;
+    layers.artifact = nullptr;
+    layers.alignment = align(evidence, nullptr);
+    return layers;
   }
 
   std::vector<Finding> audit() {

@@ -58,6 +58,7 @@ TEST(GroundsCache, KeepsNothingThatHangsOnAnArtifact) {
   GroundsCache cache;
   LayerContext context = untold.context();
   context.artifact = &*untold.judged.view;
+  context.alignment = align(untold.judged.evidence, context.artifact);
   EXPECT_NE(cache.get(context), cache.get(context));
 }
 

@@ -34,7 +34,7 @@ struct Ranges {
     evidence.model = &original;
     evidence.converter.policy = policy;
     calibration = cache.ranges(original, model_key(original, ""), batches, {}).value();
-    context.emplace(LayerContext{evidence, nullptr, {}, &calibration->ranges, {}, 1});
+    context.emplace(LayerContext{evidence, nullptr, align(evidence, nullptr), {}, &calibration->ranges, {}, 1});
     legal.emplace(*context, *calibration);
   }
   /// "" where asymmetric int8 parameters made from [low, high] are legal for the tensor.

@@ -117,7 +117,7 @@ TEST(Headline, IsOfAllDataSetsAndOfTheWorstInAnyOrder) {
                                    drawn(net.rng, {kRows, kColumns}, -0.05, 0.1)};
   Judged one = net.judged(8.0 / 255, false, inputs);
   Judged other = net.judged(8.0 / 255, false, {inputs[1], inputs[0]});
-  const auto first = measure_headline(one.context()), second = measure_headline(other.context());
+  const auto first = measure_headline(one.context(), nullptr), second = measure_headline(other.context(), nullptr);
   EXPECT_NEAR(figure(first, "y", "whole_sqnr_db"), figure(second, "y", "whole_sqnr_db"), 1e-9);
   EXPECT_NEAR(figure(first, "y", "worst_sqnr_db"), figure(second, "y", "worst_sqnr_db"), 1e-9);
   EXPECT_LT(figure(first, "y", "worst_sqnr_db"), figure(first, "y", "whole_sqnr_db") - 5);

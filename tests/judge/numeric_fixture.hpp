@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "harness/core/rng.hpp"
+#include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/audited_params.hpp"
+#include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/prediction.hpp"
 #include "harness/judge/statistics.hpp"
@@ -299,6 +301,7 @@ struct Judged {
   std::shared_ptr<const model::Model> artifact;
   Evidence evidence;
   std::optional<ArtifactView> view;
+  std::optional<PreparedArtifact> walkable;
   Judgement judgement;
   RangeTable ranges;
   std::vector<std::shared_ptr<const core::TensorMap>> reference;
@@ -357,23 +360,41 @@ struct Judged {
     }
   }
   [[nodiscard]] LayerContext context() {
-    return {evidence, opaque ? nullptr : &*view, reference, &ranges, audited, 1e6};
+    const ArtifactView* shown = opaque ? nullptr : &*view;
+    return {evidence, shown, align(evidence, shown), reference, &ranges, audited, 1e6};
+  }
+  /// Null where the converter shows no artifact.
+  [[nodiscard]] const PreparedArtifact* prepared() {
+    if (opaque) return nullptr;
+    auto made = PreparedArtifact::make(*view, evidence);
+    if (!made) return nullptr;
+    walkable.emplace(*std::move(made));
+    return &*walkable;
   }
   std::vector<Finding> integers() {
     judgement = {};
-    return check_integers(context(), evidence.executions, judgement);
+    return check_integers(context(), prepared(), evidence.executions, judgement).findings;
   }
   std::vector<Finding> bounds() {
     judgement = {};
-    return check_bounds(context(), judgement);
+    return bounds(judgement);
+  }
+  /// As after a check of integers that wrote `out`.
+  std::vector<Finding> bounds(Judgement& out) {
+    const LayerContext layers = context();
+    Grounds grounds(layers);
+    return check_bounds(layers, grounds, prepared(), {}, out);
   }
   std::vector<Finding> moments() {
     judgement = {};
-    return check_moments(context(), judgement);
+    const LayerContext layers = context();
+    return check_moments(layers, QuantizationPlan(layers), judgement);
   }
   std::vector<Finding> prediction() {
     judgement = {};
-    return check_prediction(context(), judgement);
+    const LayerContext layers = context();
+    Grounds grounds(layers);
+    return check_prediction(layers, grounds, judgement);
   }
   bool opaque = false;
 };

@@ -30,7 +30,7 @@ struct LongSum {
   std::vector<Finding> check(double x) {
     judged.add("typical", {{"x", reals({1, depth}, std::vector<double>(static_cast<std::size_t>(depth), x))}},
                {{"y", reals({1, 1}, {0})}});
-    return check_overflow(judged.context(), judged.judgement);
+    return check_overflow(judged.context(), judged.prepared(), judged.judgement);
   }
 
   std::int64_t depth;
