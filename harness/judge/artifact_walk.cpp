@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/judge/operators.hpp"
+
 namespace assay::judge {
 
 using core::QuantParams;
@@ -95,9 +97,10 @@ bool PreparedArtifact::only_quantized(const std::string& tensor, bool before_act
   }
   return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
     const Node& node = graph().nodes[reader];
-    const bool limits = node.op_type == "Relu" || node.op_type == "Clip";
-    return node.op_type == "QuantizeLinear" || node.op_type == "Shape" || node.op_type == "Size" ||
-           (before_activation && limits && readers.size() == 1 && only_quantized(node.outputs[0], false));
+    const OperatorTraits& traits = traits_of(node);
+    return node.op_type == "QuantizeLinear" || traits.shape_only ||
+           (before_activation && traits.clamp != Clamp::none && readers.size() == 1 &&
+            only_quantized(node.outputs[0], false));
   });
 }
 

@@ -43,6 +43,13 @@ struct Demand {
 /// It is asked for in a float type.
 [[nodiscard]] bool asked_in_float(const Evidence& evidence, const model::Node& node);
 
+/// What the converter's precision map says of the node of this name; null where it says nothing.
+[[nodiscard]] const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node);
+/// The converter says itself that the node runs in a float type.
+[[nodiscard]] bool reported_in_float(const Evidence& evidence, std::string_view node);
+/// By the converter's precision map; where that says nothing of the node, by what is asked.
+[[nodiscard]] bool runs_in_float(const Evidence& evidence, const model::Node& node);
+
 /// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
 [[nodiscard]] bool lists_scales(const Evidence& evidence);
 

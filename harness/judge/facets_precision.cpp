@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "harness/judge/facets.hpp"
 #include "harness/judge/noise.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -14,14 +14,9 @@ using model::Node;
 
 /// A Gemm's C that is not one value per column: no accumulator can begin with it, so such a product has no INT8 form.
 bool has_matrix_bias(const Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants) {
-  if (node.op_type != "Gemm") return false;
+  if (traits_of(node).product != Product::gemm) return false;
   const auto bias = constants.find(node.input(2));
   return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
-}
-
-bool is_weighted(const Node& node) {
-  static constexpr std::array<std::string_view, 4> kWeighted{"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  return node.domain.empty() && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
 }
 
 /// Every data operand is codes. A constant slope of PRelu may stay as it is: then the operator is a table for each
@@ -85,16 +80,10 @@ class PrecisionCheck {
     if (!data || !computes_real_data(node)) return std::nullopt;
     auto demand = demanded_precision(evidence_, node);
     if (!demand || demand->stated) return demand;
-    const bool weights =
-        constants_.contains(node.input(1)) || (node.op_type == "MatMul" && constants_.contains(node.input(0)));
+    const bool weights = constants_.contains(node.input(1)) ||
+                         (traits_of(node).product == Product::matmul && constants_.contains(node.input(0)));
     if (given_ || !weights || has_matrix_bias(node, constants_)) return std::nullopt;
     return demand;
-  }
-
-  const converters::NodePrecision* reported(const Node& node) const {
-    const auto& map = evidence_.conversion.precision;
-    const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
-    return found == map.end() ? nullptr : &*found;
   }
 
   void add(const Node& node, bool amber, std::string message) {
@@ -111,7 +100,7 @@ class PrecisionCheck {
 
   void check_node(std::size_t index, const Node& node, const Demand& demand) {
     const ArtifactNode* made = context_.artifact == nullptr ? nullptr : context_.artifact->find_original(index);
-    const converters::NodePrecision* map = reported(node);
+    const converters::NodePrecision* map = reported_precision(evidence_, node.name);
     const bool allowed = demand.precision == "int8?";
     if (demand.precision == "int8" || allowed) {
       const auto in_float = [&](std::string message) {
@@ -131,7 +120,7 @@ class PrecisionCheck {
     }
     mixed_ = true;
     // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
-    const bool weight = made != nullptr && is_weighted(node) && made->inputs.size() > 1 &&
+    const bool weight = made != nullptr && sums_products(node) && made->inputs.size() > 1 &&
                         made->inputs[1].quantized() && made->inputs[1].constant_codes != nullptr;
     if (map != nullptr ? map->got == "int8" : weight) {
       add(node, false,
@@ -183,13 +172,29 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const Node& n
       if (const auto found = map->find(key); found != map->end()) return Demand{found->second, true};
     }
   }
-  if (is_weighted(node)) return Demand{"int8", false};
+  if (sums_products(node)) return Demand{"int8", false};
   return std::nullopt;
 }
 
 bool asked_in_float(const Evidence& evidence, const Node& node) {
   const auto demand = demanded_precision(evidence, node);
   return demand && demand->precision != "int8" && demand->precision != "int8?";
+}
+
+const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node) {
+  const auto& map = evidence.conversion.precision;
+  const auto found = std::ranges::find(map, node, &converters::NodePrecision::node);
+  return found == map.end() ? nullptr : &*found;
+}
+
+bool reported_in_float(const Evidence& evidence, std::string_view node) {
+  const converters::NodePrecision* reported = reported_precision(evidence, node);
+  return reported != nullptr && reported->got != "int8";
+}
+
+bool runs_in_float(const Evidence& evidence, const Node& node) {
+  return reported_precision(evidence, node.name) != nullptr ? reported_in_float(evidence, node.name)
+                                                            : asked_in_float(evidence, node);
 }
 
 PrecisionFindings check_precision(const LayerContext& context) { return PrecisionCheck(context).run(); }

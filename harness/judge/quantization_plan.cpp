@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "harness/judge/artifact_walk.hpp"
+#include "harness/judge/audit.hpp"
 #include "harness/judge/enclosure_rules.hpp"
 #include "harness/judge/facets.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -58,6 +60,12 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   });
 }
 
+/// Nothing is rounded behind it: it moves, and the policy states no other, or it makes no data.
+bool keeps_its_codes(const Node& node, const converters::Policy& policy) {
+  const OperatorTraits& traits = traits_of(node);
+  return traits.shape_only || traits.constant || (only_moves(node) && may_carry(node, policy));
+}
+
 }  // namespace
 
 QuantizationPlan::QuantizationPlan(const LayerContext& context)
@@ -104,7 +112,7 @@ std::string QuantizationPlan::after_removed_activation(std::string tensor) const
   while (!wiring_.is_output(tensor) && wiring_.consumers(tensor).size() == 1) {
     const std::size_t reader = wiring_.consumers(tensor)[0];
     const Node& node = context_.evidence.model->graph.nodes[reader];
-    const bool cuts = node.op_type == "Relu" || node.op_type == "Clip";
+    const bool cuts = traits_of(node).clamp != Clamp::none;
     if (!cuts || node.input(0) != tensor || context_.artifact->find_original(reader) != nullptr) {
       break;
     }
@@ -114,10 +122,7 @@ std::string QuantizationPlan::after_removed_activation(std::string tensor) const
 }
 
 bool QuantizationPlan::runs_in_float(const EffectiveModel::Entry& entry) const {
-  const Node& node = context_.evidence.model->graph.nodes[entry.original];
-  const auto& map = context_.evidence.conversion.precision;
-  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& p) { return p.node == node.name; });
-  return found != map.end() && found->got != "int8";
+  return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[entry.original]);
 }
 
 /// Without an artifact every real tensor that is not merely moved may be rounded, with any legal parameters or, where
@@ -140,7 +145,7 @@ void QuantizationPlan::assume_roundings() {
   for (const EffectiveModel::Entry& entry : model_.entries) {
     for (const std::string& output : entry.node.outputs) {
       if (!output.empty()) {
-        assume(output, only_moves(entry.node));
+        assume(output, keeps_its_codes(entry.node, context_.evidence.converter.policy));
       }
     }
   }
@@ -346,8 +351,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     // Gemm's factors may stay in the artifact's node: then its weight is a smaller or larger one than the effective.
     declared_copy = made_weight->params;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
-    const double alpha = node.op_type == "Gemm" ? std::fabs(node.float_or("alpha", 1)) : 1;
-    beta = node.op_type == "Gemm" ? std::fabs(node.float_or("beta", 1)) : 1;
+    const double alpha = std::fabs(alpha_of(node));
+    beta = std::fabs(beta_of(node));
     for (double& scale : declared_copy->scale) {
       scale *= alpha;
     }
