@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/judge/operators.hpp"
+#include "harness/judge/precision.hpp"
 
 namespace assay::judge {
 
@@ -70,7 +71,7 @@ void PreparedArtifact::mark_precision(const Evidence& evidence) {
         continue;
       }
       WalkStep& step = steps_[node.index];
-      if (precision.got != "int8") {
+      if (!ran_in_int8(precision)) {
         step.integer = false;
       } else if (sums_products(node.op) && node.quantized_inputs && !node.qoperator && !requantized(node)) {
         step.integer = step.left_in_float = true;

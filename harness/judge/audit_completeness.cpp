@@ -34,13 +34,12 @@ class CompletenessAudit {
   bool runs_on_codes(const model::Node& node) const {
     if (!sums_products(node) || (!constants_.contains(node.input(1)) && !constants_.contains(node.input(0))))
       return false;
-    const auto& map = context_.evidence.conversion.precision;
-    if (!map.empty()) {
-      const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
-      return found != map.end() && found->got == "int8";
+    if (!context_.evidence.conversion.precision.empty()) {
+      const converters::NodePrecision* reported = reported_precision(context_.evidence, node.name);
+      return reported != nullptr && ran_in_int8(*reported);
     }
     const auto demand = demanded_precision(context_.evidence, node);
-    return demand && demand->precision == "int8";
+    return demand && demand->precision == Precision::int8;
   }
 
   /// Listed itself, or a copy, piece or rearrangement of something that is.

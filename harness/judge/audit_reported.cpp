@@ -59,9 +59,7 @@ class ReportedWeightAudit {
 
  private:
   [[nodiscard]] bool runs_in_float(const Node& node) const {
-    const auto& map = context_.evidence.conversion.precision;
-    const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
-    return asked_in_float(context_.evidence, node) || (found != map.end() && found->got != "int8");
+    return asked_in_float(context_.evidence, node) || reported_in_float(context_.evidence, node.name);
   }
 
   [[nodiscard]] const converters::TensorScale* reported(std::string_view name) const {

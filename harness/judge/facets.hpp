@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/judge/layers.hpp"
+#include "harness/judge/precision.hpp"
 
 namespace assay::judge {
 
@@ -34,9 +35,9 @@ struct PrecisionFindings {
 /// Why the case's data sets prove nothing, or nothing (DESIGN section 5, trust check).
 [[nodiscard]] std::optional<std::string> distrust(const LayerContext& context);
 
-/// What is asked of one node of the original: the word ("int8", "int8?", "fp16", "fp32") and who asks.
+/// What is asked of one node of the original, and who asks.
 struct Demand {
-  std::string precision;
+  Precision precision = Precision::int8;
   bool stated = false;  ///< by the case or the options; otherwise the default for weighted operators
 };
 [[nodiscard]] std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node);

@@ -101,13 +101,13 @@ class PrecisionCheck {
   void check_node(std::size_t index, const Node& node, const Demand& demand) {
     const ArtifactNode* made = context_.artifact == nullptr ? nullptr : context_.artifact->find_original(index);
     const converters::NodePrecision* map = reported_precision(evidence_, node.name);
-    const bool allowed = demand.precision == "int8?";
-    if (demand.precision == "int8" || allowed) {
+    const bool allowed = demand.precision == Precision::int8_allowed;
+    if (!is_float(demand.precision)) {
       const auto in_float = [&](std::string message) {
         if (out_.findings.empty()) out_.ran_in_float = true;
         add(node, allowed, std::move(message));
       };
-      if (map != nullptr && map->got != "int8") {
+      if (map != nullptr && !ran_in_int8(*map)) {
         in_float(fmt::format("node \"{}\" ({}): expected int8{}, actual {} by the converter's precision map", node.name,
                              node.op_type, allowed ? " (allowed)" : "", map->got));
       } else if (made != nullptr && !reads_codes(*made)) {
@@ -122,10 +122,10 @@ class PrecisionCheck {
     // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
     const bool weight = made != nullptr && sums_products(node) && made->inputs.size() > 1 &&
                         made->inputs[1].quantized() && made->inputs[1].constant_codes != nullptr;
-    if (map != nullptr ? map->got == "int8" : weight) {
+    if (map != nullptr ? ran_in_int8(*map) : weight) {
       add(node, false,
-          fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type, demand.precision,
-                      map == nullptr ? " (its weight is quantized)" : ""));
+          fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type,
+                      precision_word(demand.precision), map == nullptr ? " (its weight is quantized)" : ""));
     }
   }
 
@@ -169,16 +169,19 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const Node& n
   const auto& asked = evidence.options.precision;
   for (const std::string& key : {node.name, node.op_type}) {
     for (const auto* map : {&stated, &asked}) {
-      if (const auto found = map->find(key); found != map->end()) return Demand{found->second, true};
+      const auto found = map->find(key);
+      if (found == map->end()) continue;
+      // The readers of cases and options let no other word through.
+      if (const auto precision = precision_of(found->second)) return Demand{*precision, true};
     }
   }
-  if (sums_products(node)) return Demand{"int8", false};
+  if (sums_products(node)) return Demand{Precision::int8, false};
   return std::nullopt;
 }
 
 bool asked_in_float(const Evidence& evidence, const Node& node) {
   const auto demand = demanded_precision(evidence, node);
-  return demand && demand->precision != "int8" && demand->precision != "int8?";
+  return demand && is_float(demand->precision);
 }
 
 const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node) {
@@ -189,7 +192,7 @@ const converters::NodePrecision* reported_precision(const Evidence& evidence, st
 
 bool reported_in_float(const Evidence& evidence, std::string_view node) {
   const converters::NodePrecision* reported = reported_precision(evidence, node);
-  return reported != nullptr && reported->got != "int8";
+  return reported != nullptr && !ran_in_int8(*reported);
 }
 
 bool runs_in_float(const Evidence& evidence, const Node& node) {

@@ -116,7 +116,7 @@ void FakeQuantization::find_unmodelled() {
 std::string FakeQuantization::open_choice(const EffectiveModel::Entry& entry) const {
   const Node& node = entry.node;
   const auto demand = demanded_precision(context_.evidence, node);
-  if (demand && demand->precision != "int8") return "may run in float, and how far around it is not said";
+  if (demand && demand->precision != Precision::int8) return "may run in float, and how far around it is not said";
   if (traits_of(node).movement == Movement::resamples && !only_moves(node)) {
     return "interpolates: on the scale of its input or on its own";
   }
