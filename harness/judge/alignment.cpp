@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/judge/artifact_params.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -40,26 +41,6 @@ std::optional<Affine> read_batch_normalization(const Node& node, const Constants
   return affine;
 }
 
-/// Output channel of element `flat` of the weight of a Conv, ConvTranspose or Gemm.
-std::size_t output_channel(const Node& node, const Tensor& weight, std::size_t flat) {
-  const core::Shape& shape = weight.shape();
-  const auto second = static_cast<std::size_t>(shape[1]);
-  if (node.op_type == "Gemm") {
-    return node.int_or("transB", 0) != 0 ? flat / second : flat % second;
-  }
-  std::size_t inner = 1;
-  for (std::size_t i = 2; i < shape.size(); ++i) {
-    inner *= static_cast<std::size_t>(shape[i]);
-  }
-  if (node.op_type == "Conv") {
-    return flat / (inner * second);
-  }
-  const auto groups = static_cast<std::size_t>(node.int_or("group", 1));
-  const std::size_t in_channel = flat / (inner * second);
-  const std::size_t per_group = static_cast<std::size_t>(shape[0]) / groups;
-  return in_channel / per_group * second + flat / inner % second;
-}
-
 /// The bias of `channels` channels, where it has that form: [C], [1,C], or one value for all.
 std::optional<std::vector<double>> channel_bias(const Tensor& bias, std::size_t channels) {
   std::vector<double> values = bias.to_reals();
@@ -83,14 +64,15 @@ std::optional<std::vector<double>> own_bias(const Node& linear, const Constants&
 std::optional<Alignment::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
   const TensorPtr weight = find_constant(constants, linear.input(1));
   const std::optional<Affine> affine = read_batch_normalization(normalization, constants);
-  const std::int64_t least_rank = linear.op_type == "Gemm" ? 2 : 3;
+  const std::int64_t least_rank = is_convolution(traits_of(linear).product) ? 3 : 2;
   if (weight == nullptr || !affine || !weight->is_real() || weight->rank() < least_rank) {
     return std::nullopt;
   }
   const std::size_t channels = affine->gain.size();
   Tensor folded = *weight;
+  const WeightLayout layout = weight_layout(linear, weight->rank());
   for (std::size_t i = 0; i < folded.reals().size(); ++i) {
-    const std::size_t channel = output_channel(linear, *weight, i);
+    const std::size_t channel = layout.channel(weight->shape(), i);
     if (channel >= channels) {
       return std::nullopt;
     }
@@ -124,21 +106,11 @@ void take(Alignment::Operation& operation, const Node& normalization, std::size_
 
 /// The node that alone reads what `node`, an operator with weights, makes.
 std::optional<std::size_t> sole_reader(const model::Wiring& wiring, const Node& node) {
-  const bool weighted = node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm";
-  if (!weighted || !node.domain.empty() || wiring.is_output(node.outputs.front())) {
+  if (!takes_bias(traits_of(node).product) || wiring.is_output(node.outputs.front())) {
     return std::nullopt;
   }
   const std::vector<std::size_t>& readers = wiring.consumers(node.outputs.front());
   return readers.size() == 1 ? std::optional(readers[0]) : std::nullopt;
-}
-
-/// Output channels of the weight of a Conv, ConvTranspose or Gemm.
-std::size_t output_channels(const Node& node, const Tensor& weight) {
-  const core::Shape& shape = weight.shape();
-  if (node.op_type == "Gemm") {
-    return static_cast<std::size_t>(shape[node.int_or("transB", 0) != 0 ? 0 : 1]);
-  }
-  return static_cast<std::size_t>(node.op_type == "Conv" ? shape[0] : shape[1] * node.int_or("group", 1));
 }
 
 /// One value, or one for each of `channels` that lie along axis 1 of `rank`; nothing for what spans other axes.
@@ -164,7 +136,7 @@ std::optional<Node> with_addend(const Node& linear, const Node& add, Constants& 
   if (add.op_type != "Add" || weight == nullptr || addend == nullptr) {
     return std::nullopt;
   }
-  const std::size_t channels = output_channels(linear, *weight);
+  const auto channels = static_cast<std::size_t>(weight_layout(linear, weight->rank()).channels(weight->shape()));
   auto values = channel_addend(*addend, channels, weight->rank());
   const auto own = own_bias(linear, constants, channels);
   if (!values || !own) {
@@ -195,10 +167,10 @@ void take_factors(Node& node, Constants& constants) {
   const TensorPtr weight = find_constant(constants, node.input(1));
   const TensorPtr bias = find_constant(constants, node.input(2));
   const bool open_bias = !node.input(2).empty() && bias == nullptr;
-  if (node.op_type != "Gemm" || weight == nullptr || !weight->is_real() || open_bias) {
+  if (traits_of(node).product != Product::gemm || weight == nullptr || !weight->is_real() || open_bias) {
     return;
   }
-  const double alpha = node.float_or("alpha", 1), beta = node.float_or("beta", 1);
+  const double alpha = alpha_of(node), beta = beta_of(node);
   if (alpha != 1) {
     node.inputs[1] = node.name + ": alpha times weight";
     constants[node.inputs[1]] = multiplied(*weight, alpha);
@@ -223,7 +195,7 @@ model::Graph past_copies(model::Graph graph, const Alignment& alignment) {
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    const bool copies = node.domain.empty() && (node.op_type == "Identity" || node.op_type == "Dropout");
+    const bool copies = traits_of(node).movement == Movement::copies;
     if (!copies || node.outputs.size() != 1 || !alignment.is_gone(i)) {
       continue;
     }
@@ -254,7 +226,7 @@ std::optional<std::size_t> take_reader(Alignment::Operation& operation, const mo
     return std::nullopt;
   }
   const Node& next = graph.nodes[*reader];
-  if (next.op_type == "BatchNormalization" && next.input(0) == operation.node.outputs.front()) {
+  if (traits_of(next).normalization == Normalization::given_moments && next.input(0) == operation.node.outputs.front()) {
     auto folded = fold(operation.node, next, alignment.constants);
     if (!folded) {
       return std::nullopt;
@@ -274,7 +246,7 @@ std::optional<std::size_t> take_reader(Alignment::Operation& operation, const mo
 }
 
 /// See GivenParams.
-GivenParams given_params(const model::Model& original) {
+GivenParams kept_params(const model::Model& original) {
   GivenParams given;
   const bool quantized = std::ranges::any_of(original.graph.nodes,
                                              [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
@@ -292,26 +264,17 @@ GivenParams given_params(const model::Model& original) {
 
 std::optional<WeightSlots> weight_slots(const Node& node, const Constants& constants) {
   const auto constant = [&](std::size_t index) { return find_constant(constants, node.input(index)) != nullptr; };
-  const std::string& op = node.op_type;
-  if (!node.domain.empty()) {
+  const Product product = traits_of(node).product;
+  if (product == Product::none) {
     return std::nullopt;
   }
-  if (op == "Conv" && constant(1)) {
-    return WeightSlots{1, 0, true, false};
-  }
-  if (op == "ConvTranspose" && constant(1)) {
-    return WeightSlots{1, 1, true, false};
-  }
-  if (op == "Gemm" && constant(1)) {
-    return WeightSlots{1, node.int_or("transB", 0) != 0 ? 0 : 1, true, false};
-  }
-  if (op == "MatMul" && constant(1)) {
-    const std::int64_t rank = find_constant(constants, node.input(1))->rank();
-    return WeightSlots{1, rank < 2 ? -1 : rank - 1, false, rank > 2};
-  }
-  if (op == "MatMul" && constant(0)) {
-    const std::int64_t rank = find_constant(constants, node.input(0))->rank();
-    return WeightSlots{0, rank < 2 ? -1 : rank - 2, false, rank > 2};
+  for (const std::size_t operand : {1U, 0U}) {
+    if ((operand == 0 && product != Product::matmul) || !constant(operand)) {
+      continue;
+    }
+    const std::int64_t rank = find_constant(constants, node.input(operand))->rank();
+    const bool batched = is_matrix_product(product) && rank > 2;
+    return WeightSlots{operand, weight_layout(node, rank, operand).axis, takes_bias(product), batched};
   }
   return std::nullopt;
 }
@@ -342,7 +305,7 @@ std::string Alignment::after_removed_activation(std::string tensor) const {
   while (!wiring.is_output(tensor) && wiring.consumers(tensor).size() == 1) {
     const std::size_t reader = wiring.consumers(tensor).front();
     const Node& node = original->graph.nodes[reader];
-    const bool cuts = node.op_type == "Relu" || node.op_type == "Clip";
+    const bool cuts = traits_of(node).clamp != Clamp::none;
     if (!cuts || node.input(0) != tensor || !is_gone(reader)) break;
     tensor = node.outputs.front();
   }
@@ -350,7 +313,7 @@ std::string Alignment::after_removed_activation(std::string tensor) const {
 }
 
 Alignment::Alignment(const model::Model& model, const ArtifactView* view)
-    : original(&model), artifact(view), wiring(model.graph), constants(constants_of(model.graph)), given(given_params(model)) {}
+    : original(&model), artifact(view), wiring(model.graph), constants(constants_of(model.graph)), given(kept_params(model)) {}
 
 Alignment Alignment::of(const model::Model& original, const ArtifactView* artifact, const FoldsNormalization& folds) {
   Alignment alignment(original, artifact);
@@ -381,11 +344,11 @@ Alignment Alignment::of(const model::Model& original, const ArtifactView* artifa
         if (longer) sum = *longer;
         behind = longer ? sole_reader(wiring, sum) : std::nullopt;
       }
-      const bool normalized = behind && graph.nodes[*behind].op_type == "BatchNormalization" &&
+      const bool normalized = behind && traits_of(graph.nodes[*behind]).normalization == Normalization::given_moments &&
                               graph.nodes[*behind].input(0) == sum.outputs.front();
       const std::optional<bool> known = normalized && folds ? folds(graph.nodes[*behind]) : std::nullopt;
       auto folded = !normalized || known == false ? std::nullopt : fold(sum, graph.nodes[*behind], alignment.constants);
-      if (folded && known && direct && node.op_type == "Conv") {
+      if (folded && known && direct && traits_of(node).product == Product::convolution) {
         take(operation, graph.nodes[*behind], *behind, *std::move(folded), alignment.constants);
         gone.insert(*behind);
       } else if (folded) {

@@ -13,9 +13,6 @@
 
 namespace assay::judge {
 
-/// Where Conv, ConvTranspose and Gemm take their bias.
-inline constexpr std::size_t kBias = 2;
-
 /// Where an operator keeps its weight and bias, and along which axis of the weight its output channels lie.
 struct WeightSlots {
   std::size_t weight = 1;

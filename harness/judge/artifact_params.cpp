@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
+#include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"
 #include "reference/quant.hpp"
 
@@ -101,10 +101,8 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
 
 /// What a node makes of constants alone, where every opset from 7 on says the same of it.
 TensorPtr folded_constant(const Node& node, const Constants& constants) {
-  static const std::set<std::string, std::less<>> kFolded{"Add", "Concat", "Div",  "Expand", "Flatten", "Mul",
-                                                          "Neg", "Pow",    "Sqrt", "Sub",    "Reshape", "Transpose"};
   constexpr std::int64_t kOpset = 13;
-  if (!kFolded.contains(node.op_type)) return nullptr;
+  if (!traits_of(node).unchanged_since_7) return nullptr;
   std::vector<TensorPtr> inputs;
   std::vector<const Tensor*> raw;
   for (const std::string& name : node.inputs) {
@@ -144,49 +142,6 @@ Result<QuantParams> read_quant_params(const Node& node, const Constants& constan
     axis += values->rank();
   }
   return make_params(node, constants, node.input(1), node.input(2), fallback, axis);
-}
-
-std::size_t data_input_count(std::string_view op, std::size_t input_count) {
-  static const std::map<std::string_view, std::size_t> kCounts{
-      {"Conv", 2},
-      {"ConvTranspose", 2},
-      {"Gemm", 2},
-      {"MatMul", 2},
-      {"Reshape", 1},
-      {"Resize", 1},
-      {"Upsample", 1},
-      {"Slice", 1},
-      {"Gather", 1},
-      {"Pad", 1},
-      {"Squeeze", 1},
-      {"Unsqueeze", 1},
-      {"Split", 1},
-      {"Expand", 1},
-      {"Tile", 1},
-      {"Clip", 1},
-      {"Pow", 1},  // an exponent is no data
-      {"ReduceMean", 1},
-      {"ReduceSum", 1},
-      {"ReduceMax", 1},
-      {"ReduceMin", 1},
-      {"TopK", 1},
-      {"CumSum", 1},
-      {"Dropout", 1},
-      {"BatchNormalization", 1},
-      {"GatherND", 1},
-      {"GatherElements", 1},
-      {"LayerNormalization", 1},
-      {"InstanceNormalization", 1},
-  };
-  const auto found = kCounts.find(op);
-  return found == kCounts.end() ? input_count : std::min(found->second, input_count);
-}
-
-bool only_moves(const Node& node) {
-  static const std::set<std::string, std::less<>> kMoves{
-      "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", "Dropout", "MaxPool", "Slice",
-      "Split",   "Gather",  "Expand",  "Shape",     "Constant",  "Cast",     "Tile",    "Size",    "ConstantOfShape"};
-  return node.domain.empty() && kMoves.contains(node.op_type);
 }
 
 Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {

@@ -10,6 +10,7 @@
 
 #include "harness/judge/artifact_params.hpp"
 #include "harness/judge/node_matching.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -35,39 +36,32 @@ struct QOperatorForm {
 };
 
 std::optional<QOperatorForm> qoperator_form(const Node& node) {
-  const std::string& op = node.op_type;
-  if (op == "QLinearConv") return QOperatorForm{op, "Conv", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, 8, 0};
-  if (op == "QLinearMatMul") return QOperatorForm{op, "MatMul", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, {}, -1};
-  if (op == "QGemm") {
-    return QOperatorForm{op, "Gemm", {{0, 1, 2}, {3, 4, 5}}, {7, 8}, 6, node.int_or("transB", 0) != 0 ? 0 : 1};
+  const OperatorTraits* traits = find_qoperator(node.op_type);
+  if (traits == nullptr) return std::nullopt;
+  const bool two = traits->product != Product::none || traits->formula != Formula::none;
+  QOperatorForm form{node.op_type, traits->op, {{0, 1, 2}}, {3, 4}, {}, 0};
+  if (two) {
+    form.operands.push_back({3, 4, 5});
+    form.output = {6, 7};
   }
-  if (op == "QLinearAdd") return QOperatorForm{op, "Add", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, {}, 0};
-  if (op == "QLinearMul") return QOperatorForm{op, "Mul", {{0, 1, 2}, {3, 4, 5}}, {6, 7}, {}, 0};
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnary{
-      {{"QLinearSigmoid", "Sigmoid"},
-       {"QLinearLeakyRelu", "LeakyRelu"},
-       {"QLinearSoftmax", "Softmax"},
-       {"QLinearAveragePool", "AveragePool"},
-       {"QLinearGlobalAveragePool", "GlobalAveragePool"},
-       {"QLinearReduceMean", "ReduceMean"}}};
-  for (const auto& [name, plain] : kUnary) {
-    if (op == name) return QOperatorForm{name, plain, {{0, 1, 2}}, {3, 4}, {}, 0};
+  if (is_convolution(traits->product)) form.bias = 8;
+  if (traits->product == Product::matmul) form.weight_axis = -1;
+  if (traits->product == Product::gemm) {
+    form.output = {7, 8};
+    form.bias = 6;
+    form.weight_axis = reads_transposed(node, 1) ? 0 : 1;
   }
-  if (op == "QLinearConcat") {
-    QOperatorForm form{op, "Concat", {}, {0, 1}, {}, 0};
+  if (traits->movement == Movement::joins) {
+    form.operands.clear();
+    form.output = {0, 1};
     for (std::size_t i = 2; i + 2 < node.inputs.size(); i += 3) form.operands.push_back({i, i + 1, i + 2});
-    return form;
   }
-  return std::nullopt;
+  return form;
 }
-
-bool is_activation(std::string_view op) { return op == "Relu" || op == "Clip"; }
 
 /// How many of its results hold values of its operands, so that codes under common parameters stay codes under these.
 std::size_t passes_codes_to(const Node& node) {
-  static const std::set<std::string_view> kNoValues{"Shape", "Size", "Constant", "ConstantOfShape", "Cast"};
-  const bool moves = only_moves(node) || (node.domain.empty() && node.op_type == "Concat");
-  if (!moves || kNoValues.contains(node.op_type)) return 0;
+  if (!only_moves(node) && traits_of(node).movement != Movement::joins) return 0;
   return node.op_type == "Split" ? node.outputs.size() : std::min<std::size_t>(node.outputs.size(), 1);
 }
 
@@ -290,7 +284,7 @@ class ArtifactReader {
       if (is_quantize(node)) {
         if (const Quantizer* quantizer = quantizer_at(index)) return quantizer->params;
       }
-      const bool passes = node.op_type == "Identity" || (through_activation && is_activation(node.op_type));
+      const bool passes = node.op_type == "Identity" || (through_activation && traits_of(node).clamp != Clamp::none);
       if (!passes || node.outputs.empty()) continue;
       if (auto params = reader_params(node.outputs.front(), through_activation && node.op_type == "Identity"))
         return params;
@@ -306,7 +300,7 @@ class ArtifactReader {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         const std::string& output = node.outputs[i];
         if (output.empty()) continue;
-        entry.outputs[i] = reader_params(output, !is_activation(entry.op));
+        entry.outputs[i] = reader_params(output, traits_of(entry.op).clamp == Clamp::none);
         if (const auto passed = dequantized_.find(output); !entry.outputs[i] && passed != dequantized_.end()) {
           entry.outputs[i] = passed->second.second;
         }
@@ -316,7 +310,7 @@ class ArtifactReader {
       entry.quantized_outputs = all;
     }
     for (ArtifactNode& entry : view_.nodes_) {
-      if (!is_activation(entry.op) || !entry.quantized_outputs || entry.inputs.empty()) continue;
+      if (traits_of(entry.op).clamp == Clamp::none || !entry.quantized_outputs || entry.inputs.empty()) continue;
       const auto producer = wiring_.producer(entry.inputs.front().name);
       const ArtifactNode* before = producer ? view_.find(*producer) : nullptr;
       entry.fused = before != nullptr && before->quantized_inputs;
@@ -422,10 +416,9 @@ class ArtifactReader {
 
   /// What a Reshape and the like of the converter's own reads: the same values, in the same order.
   std::optional<std::string> reshaped_from(std::string_view name) const {
-    static const std::set<std::string_view> kReshapes{"Reshape", "Flatten", "Squeeze", "Unsqueeze"};
     const auto producer = wiring_.producer(name);
     const ArtifactNode* made = producer ? view_.find(*producer) : nullptr;
-    if (made == nullptr || made->original || !kReshapes.contains(made->op)) return std::nullopt;
+    if (made == nullptr || made->original || traits_of(made->op).movement != Movement::reshapes) return std::nullopt;
     return std::string(graph_.nodes[*producer].input(0));
   }
 
@@ -449,10 +442,6 @@ const ArtifactNode* ArtifactView::find_original(std::size_t index) const {
 const ArtifactNode* ArtifactView::find(std::size_t index) const {
   const auto found = by_index_.find(index);
   return found == by_index_.end() ? nullptr : &nodes_[found->second];
-}
-
-bool sums_products(std::string_view op) {
-  return op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul";
 }
 
 std::set<std::string> ArtifactView::computed_codes() const {

@@ -96,16 +96,6 @@ class ArtifactView {
 [[nodiscard]] core::Result<core::QuantParams> read_quant_params(
     const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
 
-/// Which inputs of an operator carry data (not a shape, axes, indices or a bias), counted from the first; every one
-/// where the operator has no other kind. `input_count` is what the node has.
-[[nodiscard]] std::size_t data_input_count(std::string_view op, std::size_t input_count);
-
-/// Operators that pass codes on: no rounding of their own, whatever the converter shares.
-[[nodiscard]] bool only_moves(const model::Node& node);
-
-/// Operators that sum products of two tensors: in 32-bit accumulators where both are codes.
-[[nodiscard]] bool sums_products(std::string_view op);
-
 /// Which of the parameters' channels an element belongs to: 0 throughout where they are per-tensor.
 class ChannelIndex {
  public:

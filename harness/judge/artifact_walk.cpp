@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/judge/operators.hpp"
+#include "harness/judge/precision.hpp"
+
 namespace assay::judge {
 
 using core::QuantParams;
@@ -68,7 +71,7 @@ void PreparedArtifact::mark_precision(const Evidence& evidence) {
         continue;
       }
       WalkStep& step = steps_[node.index];
-      if (precision.got != "int8") {
+      if (!ran_in_int8(precision)) {
         step.integer = false;
       } else if (sums_products(node.op) && node.quantized_inputs && !node.qoperator && !requantized(node)) {
         step.integer = step.left_in_float = true;
@@ -95,9 +98,10 @@ bool PreparedArtifact::only_quantized(const std::string& tensor, bool before_act
   }
   return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
     const Node& node = graph().nodes[reader];
-    const bool limits = node.op_type == "Relu" || node.op_type == "Clip";
-    return node.op_type == "QuantizeLinear" || node.op_type == "Shape" || node.op_type == "Size" ||
-           (before_activation && limits && readers.size() == 1 && only_quantized(node.outputs[0], false));
+    const OperatorTraits& traits = traits_of(node);
+    return node.op_type == "QuantizeLinear" || traits.shape_only ||
+           (before_activation && traits.clamp != Clamp::none && readers.size() == 1 &&
+            only_quantized(node.outputs[0], false));
   });
 }
 

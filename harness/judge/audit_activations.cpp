@@ -5,6 +5,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -44,8 +45,7 @@ class ActivationAudit {
   bool is_weight(const Quantizer& quantizer) const {
     if (!quantizer.constant) return false;
     return std::ranges::any_of(context_.artifact->nodes(), [&](const ArtifactNode& node) {
-      const bool weighted = node.op == "Conv" || node.op == "ConvTranspose" || node.op == "Gemm" || node.op == "MatMul";
-      return weighted &&
+      return sums_products(node.op) &&
              std::ranges::any_of(node.inputs, [&](const Operand& input) { return input.codes == quantizer.codes; });
     });
   }
@@ -92,7 +92,8 @@ class ActivationAudit {
   bool feeds_depthwise(const std::string& tensor) const {
     const model::Graph& graph = context_.evidence.model->graph;
     return std::ranges::any_of(graph.nodes, [&](const model::Node& node) {
-      const core::Tensor* weight = node.op_type == "Conv" ? graph.initializer(node.input(1)) : nullptr;
+      const core::Tensor* weight =
+          traits_of(node).product == Product::convolution ? graph.initializer(node.input(1)) : nullptr;
       return weight != nullptr && node.input(0) == tensor && node.int_or("group", 1) > 1 && weight->shape()[1] == 1;
     });
   }

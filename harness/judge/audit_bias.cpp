@@ -7,6 +7,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -24,7 +25,7 @@ class BiasAudit {
 
   std::vector<Finding> run() {
     const model::Node& made = context_.artifact->artifact().graph.nodes[node_.index];
-    if (made.op_type == "Gemm") factor_ = made.float_or("beta", 1);
+    factor_ = beta_of(made);
     const Operand* bias = node_.inputs.size() > 2 && !node_.inputs[2].name.empty() ? &node_.inputs[2] : nullptr;
     if (bias == nullptr) {
       check_absent();

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -32,16 +32,14 @@ class CompletenessAudit {
   /// Operators with a weight, by the converter's precision map where there is one, else by what is asked. What others
   /// read may have vanished in a fusion.
   bool runs_on_codes(const model::Node& node) const {
-    static constexpr std::array<std::string_view, 4> kWeighted{"Conv", "ConvTranspose", "Gemm", "MatMul"};
-    const bool weighted = node.domain.empty() && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
-    if (!weighted || (!constants_.contains(node.input(1)) && !constants_.contains(node.input(0)))) return false;
-    const auto& map = context_.evidence.conversion.precision;
-    if (!map.empty()) {
-      const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
-      return found != map.end() && found->got == "int8";
+    if (!sums_products(node) || (!constants_.contains(node.input(1)) && !constants_.contains(node.input(0))))
+      return false;
+    if (!context_.evidence.conversion.precision.empty()) {
+      const converters::NodePrecision* reported = reported_precision(context_.evidence, node.name);
+      return reported != nullptr && ran_in_int8(*reported);
     }
     const auto demand = demanded_precision(context_.evidence, node);
-    return demand && demand->precision == "int8";
+    return demand && demand->precision == Precision::int8;
   }
 
   /// Listed itself, or a copy, piece or rearrangement of something that is.
@@ -52,7 +50,8 @@ class CompletenessAudit {
     if (!producer || depth > kDeepest) return false;
     const model::Node& node = graph_.nodes[*producer];
     // A Concat of branches with unlike scales has to have one of its own.
-    const bool carries = may_carry(node, context_.evidence.converter.policy) && node.op_type != "Concat";
+    const bool carries =
+        may_carry(node, context_.evidence.converter.policy) && traits_of(node).movement != Movement::joins;
     return carries && has_scale(std::string(node.input(0)), depth + 1);
   }
 
@@ -63,7 +62,8 @@ class CompletenessAudit {
     const auto weight = constants_.find(reader.input(1));
     if (!context_.evidence.converter.policy.folds_scales || !producer || weight == constants_.end()) return false;
     const model::Node& node = graph_.nodes[*producer];
-    if (node.op_type != "Concat" || reader.op_type != "Conv" || reader.int_or("group", 1) != 1) return false;
+    const bool joins = traits_of(node).movement == Movement::joins;
+    if (!joins || traits_of(reader).product != Product::convolution || reader.int_or("group", 1) != 1) return false;
     const std::int64_t axis = node.int_or("axis", 0);
     if ((axis < 0 ? axis + weight->second->rank() : axis) != 1) return false;
     return std::ranges::all_of(node.inputs, [&](const std::string& input) { return has_scale(input); });

@@ -5,6 +5,7 @@
 
 #include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
+#include "harness/judge/operators.hpp"
 #include "reference/quant.hpp"
 
 namespace assay::judge {
@@ -77,7 +78,9 @@ class ConcatAudit {
   std::vector<Site> artifact_sites() const {
     std::vector<Site> sites;
     for (const ArtifactNode& node : context_.artifact->nodes()) {
-      if (node.op != "Concat" || !node.original || node.outputs.empty() || !is_usable(node.outputs.front())) continue;
+      if (traits_of(node.op).movement != Movement::joins || !node.original || node.outputs.empty() ||
+          !is_usable(node.outputs.front()))
+        continue;
       Site site{&graph_.nodes[*node.original], *node.outputs.front(), {}};
       for (const Operand& branch : node.inputs) {
         if (is_usable(branch.params) && !branch.original.empty() && !is_always_zero(branch.original)) {
@@ -96,7 +99,7 @@ class ConcatAudit {
     }
     std::vector<Site> sites;
     for (const model::Node& node : graph_.nodes) {
-      const auto out = node.op_type == "Concat" ? table.find(node.outputs.front()) : table.end();
+      const auto out = traits_of(node).movement == Movement::joins ? table.find(node.outputs.front()) : table.end();
       if (out == table.end()) continue;
       Site site{&node, out->second, {}};
       for (const std::string& input : node.inputs) {
@@ -115,7 +118,7 @@ class ConcatAudit {
     const auto& consumers = wiring_.consumers(output);
     if (wiring_.is_output(output) || consumers.size() != 1) return false;
     const std::string& op = graph_.nodes[consumers.front()].op_type;
-    return op == "Relu" || op == "Clip";
+    return traits_of(op).clamp != Clamp::none;
   }
 
   /// One finding a Concat: of the wider branch that it would gain most by.

@@ -10,6 +10,7 @@
 #include "harness/judge/alignment.hpp"
 #include "harness/judge/execution_style.hpp"
 #include "harness/judge/node_matching.hpp"
+#include "harness/judge/operators.hpp"
 
 // Constants that are not the weights and biases of sums: a BatchNormalization's, an addend, a factor, an exponent.
 namespace assay::judge {
@@ -75,8 +76,9 @@ class ConstantAudit {
  private:
   void check(const ArtifactNode& made, const Node& node) {
     const Node& theirs = context_.artifact->artifact().graph.nodes[made.index];
-    if (node.op_type != theirs.op_type || sums_products(node.op_type)) return;   // other audits know those
-    if (node.op_type == "BatchNormalization" && !same_mean(made, node)) return;  // its bias took in what moved
+    if (node.op_type != theirs.op_type || sums_products(node)) return;  // other audits know those
+    if (traits_of(node).normalization == Normalization::given_moments && !same_mean(made, node))
+      return;  // its bias took in what moved
     for (std::size_t i = 0; i < made.inputs.size(); ++i) {
       const TensorPtr actual = value_of(made.inputs[i]);
       if (actual == nullptr) continue;

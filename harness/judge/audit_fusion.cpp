@@ -6,6 +6,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/operators.hpp"
 #include "reference/quant.hpp"
 
 namespace assay::judge {
@@ -15,8 +16,8 @@ namespace {
 std::optional<Interval> passed_by(const model::Node& node,
                                   const std::map<std::string, core::TensorPtr, std::less<>>& constants) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (node.op_type == "Relu") return Interval{0, kInfinity};
-  if (node.op_type != "Clip") return std::nullopt;
+  if (traits_of(node).clamp == Clamp::at_zero) return Interval{0, kInfinity};
+  if (traits_of(node).clamp != Clamp::to_bounds) return std::nullopt;
   Interval passed{node.float_or("min", -kInfinity), node.float_or("max", kInfinity)};
   for (const std::size_t i : {1U, 2U}) {
     if (node.input(i).empty()) continue;
@@ -71,16 +72,9 @@ class FusionAudit {
     const model::Node& node = original_.nodes[*producer];
     const auto within = [&](double low, double high) { return low >= passed.low && high <= passed.high; };
     if (const auto inner = passed_by(node, constants_)) return within(inner->low, inner->high);
-    static const std::map<std::string_view, std::pair<double, double>> kCodomains{
-        {"Sigmoid", {0, 1}},     {"Softmax", {0, 1}},
-        {"HardSigmoid", {0, 1}}, {"Abs", {0, std::numeric_limits<double>::infinity()}},
-        {"Tanh", {-1, 1}},       {"Exp", {0, std::numeric_limits<double>::infinity()}}};
-    if (const auto found = kCodomains.find(node.op_type); found != kCodomains.end()) {
-      return within(found->second.first, found->second.second);
-    }
-    const bool same_values = node.op_type == "MaxPool" || node.op_type == "Reshape" || node.op_type == "Transpose" ||
-                             node.op_type == "Flatten" || node.op_type == "Identity";
-    return same_values && never_outside(std::string(node.input(0)), passed, depth + 1);
+    const OperatorTraits& traits = traits_of(node);
+    if (within(traits.least, traits.most)) return true;
+    return always_moves(traits) && never_outside(std::string(node.input(0)), passed, depth + 1);
   }
 
   void check(const Quantizer& quantizer, const model::Node& node, const Interval& passed) {

@@ -2,22 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string_view>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact_params.hpp"
 #include "harness/judge/audit.hpp"
 #include "harness/judge/execution_style.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
-
-bool normalizes(std::string_view op) {
-  static const std::set<std::string_view> kOps{"BatchNormalization", "LayerNormalization", "InstanceNormalization",
-                                               "GroupNormalization"};
-  return kOps.contains(op);
-}
 
 /// The bias that the artifact's node has to have: the original's. A BatchNormalization may come out with another mean,
 /// such as 0, and what that was in its bias: γ/√(variance + ε)·x + (β − mean·γ/√(variance + ε)) is what counts.
@@ -25,7 +19,7 @@ std::vector<double> wanted_bias(const model::Node& node, const ArtifactNode& mad
   constexpr std::size_t kGamma = 1, kMean = 3, kVariance = 4;
   const auto given = [&](std::size_t index) { return find_constant(constants, node.input(index)); };
   std::vector<double> wanted = given(kBias)->to_reals();
-  if (node.op_type != "BatchNormalization" || made.inputs.size() <= kVariance) return wanted;
+  if (traits_of(node).normalization != Normalization::given_moments || made.inputs.size() <= kVariance) return wanted;
   const core::TensorPtr gamma = given(kGamma), mean = given(kMean), variance = given(kVariance);
   const core::TensorPtr made_mean = constant_value(made.inputs[kMean]);
   for (const core::TensorPtr& each : {gamma, mean, variance, made_mean}) {
@@ -47,7 +41,8 @@ std::vector<Finding> audit_normalizations(const LayerContext& context) {
   const model::Graph& original = context.evidence.model->graph;
   const Constants constants = constants_of(original);
   for (const ArtifactNode& made : context.artifact->nodes()) {
-    if (!made.original || !normalizes(made.op) || made.inputs.size() <= kBias) continue;
+    if (!made.original || traits_of(made.op).normalization == Normalization::none || made.inputs.size() <= kBias)
+      continue;
     const model::Node& node = original.nodes[*made.original];
     const Operand& operand = made.inputs[kBias];
     const core::TensorPtr expected = find_constant(constants, node.input(kBias));

@@ -5,6 +5,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -49,22 +50,23 @@ class PolicyAudit {
     return readers.size() == 1 ? std::optional(readers.front()) : std::nullopt;
   }
 
-  /// Does the operator pass values on as they are? Pad may add one, Resize may mix several: both then need a range.
-  bool moves_only(const ArtifactNode& node) const {
-    if (node.op == "Pad") return false;
-    return node.op != "Resize" || artifact_.nodes[node.index].string_or("mode", "nearest") == "nearest";
+  /// Pad may add a value, Resize may mix several: both then need a range.
+  bool computes_by_attributes(const ArtifactNode& node) const {
+    const OperatorTraits& traits = traits_of(node.op);
+    const bool depends = traits.movement == Movement::pads || traits.movement == Movement::resamples;
+    return depends && !only_moves(artifact_.nodes[node.index]);
   }
 
   void check_shares(const ArtifactNode& node) {
-    const bool stated =
-        moves_only(node) && policy_.shares && std::ranges::find(*policy_.shares, node.op) != policy_.shares->end();
+    const bool stated = !computes_by_attributes(node) && policy_.shares &&
+                        std::ranges::find(*policy_.shares, node.op) != policy_.shares->end();
     // What several inputs share is the audit of ranges' question.
     if (!stated || node.inputs.empty() || data_input_count(node.op, node.inputs.size()) != 1) return;
     const auto& asked = context_.evidence.options.precision;
     const auto by_type = asked.find(node.op);  // what the converter puts in of itself goes by its operator
     // What somebody asked for in float has parameters of its own behind it.
     if (node.original ? asked_in_float(context_.evidence, original_.nodes[*node.original])
-                      : by_type != asked.end() && by_type->second == "fp32") {
+                      : by_type != asked.end() && by_type->second == precision_word(Precision::fp32)) {
       return;
     }
     const Operand& input = node.inputs.front();
@@ -83,7 +85,7 @@ class PolicyAudit {
 
   void check_bias(const ArtifactNode& node) {
     if (policy_.bias != "float" || node.inputs.size() < 3 || !node.inputs[2].quantized()) return;
-    if (node.op != "Conv" && node.op != "ConvTranspose" && node.op != "Gemm") return;
+    if (!takes_bias(traits_of(node.op).product)) return;
     add(node.inputs[2].original, node.original,
         fmt::format("the policy says that the bias stays in float, but it is quantized with scale {}",
                     core::exact_text(static_cast<float>(node.inputs[2].params->scale.front()))));
@@ -111,7 +113,7 @@ class PolicyAudit {
     const model::Node& node = original_.nodes[index];
     const model::Node& next = original_.nodes[follower];
     // Only an activation can always be taken in: an Add is a bias just where it fits one.
-    if (next.op_type != "Relu" && next.op_type != "Clip") return;
+    if (traits_of(next).clamp == Clamp::none) return;
     // What somebody asked for in float takes nothing in.
     if (asked_in_float(context_.evidence, node) || asked_in_float(context_.evidence, next)) return;
     if (!policy_.fusions || !context_.alignment->has_weight_in_codes(index)) return;
@@ -132,7 +134,9 @@ class PolicyAudit {
     const model::Node& node = original_.nodes[index];
     const model::Node& next = original_.nodes[follower];
     // A statement about Conv alone: released optimizers fold into Conv and leave ConvTranspose.
-    if (!policy_.folds_bn || node.op_type != "Conv" || next.op_type != "BatchNormalization") return;
+    const bool folds = traits_of(node).product == Product::convolution &&
+                       traits_of(next).normalization == Normalization::given_moments;
+    if (!policy_.folds_bn || !folds) return;
     if (!context_.alignment->has_weight_in_codes(index)) return;  // what stays in float need not be folded
     if (asked_in_float(context_.evidence, next)) return;
     const bool stays = !context_.alignment->is_gone(follower);

@@ -10,6 +10,7 @@
 #include "harness/judge/alignment.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/forward_error.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -55,9 +56,7 @@ class ReportedWeightAudit {
 
  private:
   [[nodiscard]] bool runs_in_float(const Node& node) const {
-    const auto& map = context_.evidence.conversion.precision;
-    const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
-    return asked_in_float(context_.evidence, node) || (found != map.end() && found->got != "int8");
+    return asked_in_float(context_.evidence, node) || reported_in_float(context_.evidence, node.name);
   }
 
   [[nodiscard]] const converters::TensorScale* reported(std::string_view name) const {
@@ -148,10 +147,12 @@ class ReportedWeightAudit {
     std::string tensor = node.outputs.front();
     while (!wiring_.is_output(tensor) && wiring_.consumers(tensor).size() == 1) {
       const Node& next = graph_.nodes[wiring_.consumers(tensor).front()];
-      if (next.op_type == "Mul" || next.op_type == "Div") {
+      const OperatorTraits& traits = traits_of(next);
+      if (traits.formula == Formula::product || traits.formula == Formula::quotient) {
         return constants_.contains(next.input(0)) || constants_.contains(next.input(1));
       }
-      const bool affine = next.op_type == "Add" || next.op_type == "Sub" || next.op_type == "BatchNormalization";
+      const bool affine = traits.formula == Formula::sum || traits.formula == Formula::difference ||
+                          traits.normalization == Normalization::given_moments;
       if (!affine || next.outputs.empty()) return false;
       tensor = next.outputs.front();
     }
@@ -176,7 +177,7 @@ class ReportedWeightAudit {
     }
     // Gemm's factors may have stayed where they are.
     const auto plain = constants_.find(node.input(slots.weight));
-    if (node.op_type == "Gemm" && plain != constants_.end()) {
+    if (traits_of(node).product == Product::gemm && plain != constants_.end()) {
       all.push_back({plain->second, false, bias_of(std::string(node.input(2)))});
     }
     return all;

@@ -9,7 +9,9 @@
 #include "harness/judge/audit_bias.hpp"
 #include "harness/judge/audit_reported.hpp"
 #include "harness/judge/effective_linear.hpp"
+#include "harness/judge/facets.hpp"
 #include "harness/judge/forward_error.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -33,7 +35,7 @@ std::set<std::size_t> first_convolutions(const model::Graph& graph) {
     for (const std::size_t reader : wiring.consumers(tensor)) {
       if (!seen.insert(reader).second) continue;
       const model::Node& node = graph.nodes[reader];
-      if (node.op_type == "Conv" && node.int_or("group", 1) == 1) {
+      if (traits_of(node).product == Product::convolution && node.int_or("group", 1) == 1) {
         first.insert(reader);
       } else {
         tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
@@ -62,11 +64,8 @@ class WeightAudit {
  private:
   /// The converter says so itself: then its Q/DQ pairs are storage, and no integer kernel's rules apply.
   bool runs_in_float(const ArtifactNode& node) const {
-    if (!node.original) return false;
-    const std::string& name = context_.evidence.model->graph.nodes[*node.original].name;
-    const auto& map = context_.evidence.conversion.precision;
-    const auto found = std::ranges::find(map, name, &converters::NodePrecision::node);
-    return found != map.end() && found->got != "int8";
+    return node.original &&
+           reported_in_float(context_.evidence, context_.evidence.model->graph.nodes[*node.original].name);
   }
 
   void add(const ArtifactNode& node, const EffectiveLinear& linear, Facet facet, std::string message,
@@ -91,7 +90,8 @@ class WeightAudit {
     const bool sane = std::ranges::all_of(params.scale, [](double s) { return std::isfinite(s) && s > 0; });
     if (!sane) return;  // the structure audit says it
     const auto& options = context_.evidence.options;
-    const bool either = node.op == "Gemm" && linear.operand == 0;  // a constant on the left is data as well as a weight
+    const bool either = traits_of(node.op).product == Product::gemm &&
+                        linear.operand == 0;  // a constant on the left is data as well as a weight
     if (!linear.given && params.type != options.weight && !(either && params.type == options.activation)) {
       add(node, linear, Facet::dtype,
           fmt::format("expected codes of type {}, actual {}", core::dtype_name(options.weight),
@@ -115,7 +115,7 @@ class WeightAudit {
     if (count == 1) {
       // Only a matrix of one kind of columns must be per-axis: two activations or a left operand have no such rule.
       const bool asked = context_.evidence.options.per_axis && !linear.given && extent > 1 && linear.operand == 1 &&
-                         (node.op != "MatMul" || linear.weight.rank() == 2);
+                         (traits_of(node.op).product != Product::matmul || linear.weight.rank() == 2);
       if (asked)
         add(node, linear, Facet::count,
             fmt::format("expected {} scales along axis {}, actual one for all", extent, linear.axis));
@@ -126,7 +126,7 @@ class WeightAudit {
     // A layout that the model itself gives is honoured by declaring it; whether it is also run that way, L1 tells.
     if (axis != linear.axis && linear.given && linear.given->axis == params.axis) return false;
     if (axis != linear.axis) {
-      const std::string why = node.op == "ConvTranspose" && axis == 0
+      const std::string why = traits_of(node.op).product == Product::transposed_convolution && axis == 0
                                   ? "; axis 0 of this weight is the input channel, so no integer kernel with one scale "
                                     "per output can run it"
                                   : "";

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "harness/judge/bound_terms.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {

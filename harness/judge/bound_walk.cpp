@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/judge/operators.hpp"
+
 namespace assay::judge {
 namespace {
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "harness/judge/artifact_params.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -41,22 +41,9 @@ TensorPtr times_alpha(const TensorPtr& weight, double alpha) {
   return std::make_shared<const Tensor>(std::move(product));
 }
 
-bool is_bias(const Node& node, std::size_t index) {
-  return index == kBias && (node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm");
-}
+bool is_bias(const Node& node, std::size_t index) { return index == kBias && takes_bias(traits_of(node).product); }
 
-bool is_weight(const Node& node, std::size_t index) {
-  constexpr std::array<std::string_view, 9> kWeighted{"Conv",
-                                                      "ConvTranspose",
-                                                      "Gemm",
-                                                      "MatMul",
-                                                      "PRelu",
-                                                      "BatchNormalization",
-                                                      "InstanceNormalization",
-                                                      "LayerNormalization",
-                                                      "GroupNormalization"};
-  return index == 1 && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
-}
+bool is_weight(const Node& node, std::size_t index) { return index == 1 && traits_of(node).weighted; }
 
 TensorPtr held(const Operand& operand) {
   return operand.constant_values != nullptr ? operand.constant_values : on_codes(operand);
@@ -66,7 +53,9 @@ TensorPtr held(const Operand& operand) {
 const ArtifactNode* conv_in_place_of(const Node& node, const ArtifactView& artifact) {
   for (const ArtifactNode& made : artifact.nodes()) {
     const std::string& output = artifact.artifact().graph.nodes[made.index].outputs.front();
-    if (!made.original && made.op == "Conv" && artifact.original_tensor(output) == node.outputs.front()) return &made;
+    if (!made.original && traits_of(made.op).product == Product::convolution &&
+        artifact.original_tensor(output) == node.outputs.front())
+      return &made;
   }
   return nullptr;
 }
@@ -115,14 +104,14 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
   if (index >= made.inputs.size() || made.op != node.op_type || !value->is_real()) return value;
   const Operand& operand = made.inputs[index];
   TensorPtr other;
-  if (node.op_type == "BatchNormalization") {
+  if (traits_of(node).normalization == Normalization::given_moments) {
     other = held(operand);
   } else if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
-             plain.int_or("transB", 0) == node.int_or("transB", 0)) {
+             reads_transposed(plain, 1) == reads_transposed(node, 1)) {
     other = on_codes(operand);
   }
   if (other == nullptr || other->shape() != value->shape()) return value;
-  return node.op_type == "Gemm" && index == 1 ? times_alpha(other, plain.float_or("alpha", 1)) : other;
+  return index == 1 ? times_alpha(other, alpha_of(plain)) : other;
 }
 
 }  // namespace
@@ -134,7 +123,9 @@ model::Model calibrated_network(const Alignment& alignment, OnCodes which) {
   for (const Alignment::Operation& operation : alignment.operations) {
     Node node = operation.node;
     const ArtifactNode* made = operation.made;
-    const bool normalizes = node.op_type == "BatchNormalization", transposes = node.op_type == "ConvTranspose";
+    const OperatorTraits& traits = traits_of(node);
+    const bool normalizes = traits.normalization == Normalization::given_moments;
+    const bool transposes = traits.product == Product::transposed_convolution;
     const ArtifactNode* conv =
         made == nullptr && (normalizes || transposes) ? conv_in_place_of(node, artifact) : nullptr;
     if (normalizes && made != nullptr) {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <set>
 
+#include "harness/judge/operators.hpp"
 #include "harness/judge/transposed.hpp"
 
 namespace assay::judge {
@@ -14,18 +14,18 @@ namespace {
 
 using core::Tensor;
 using model::Node;
-using OpNames = std::set<std::string, std::less<>>;
 
-/// Output elements each hold one element of an input, or a constant.
-const OpNames kSelects{"Identity",  "Dropout", "Reshape",      "Flatten",     "Squeeze", "Unsqueeze",
-                       "Transpose", "Slice",   "Expand",       "Concat",      "Split",   "Pad",
-                       "Gather",    "Tile",    "DepthToSpace", "SpaceToDepth"};
-const OpNames kScales{"Mul", "Div", "BatchNormalization", "Neg"};
-const OpNames kProducts{"Conv", "ConvTranspose", "Gemm", "MatMul"};
-const OpNames kSums{"Add", "Sub"};
-const OpNames kChords{"Relu", "LeakyRelu", "Clip"};
+/// y = J·x with J diagonal once the other operands are known.
+bool scales(const Node& node) {
+  const OperatorTraits& traits = traits_of(node);
+  return traits.formula == Formula::product || traits.formula == Formula::quotient ||
+         traits.formula == Formula::negation || traits.normalization == Normalization::given_moments;
+}
 
-bool is_one_of(const OpNames& names, const Node& node) { return node.domain.empty() && names.contains(node.op_type); }
+bool adds(const Node& node) {
+  const Formula formula = traits_of(node).formula;
+  return formula == Formula::sum || formula == Formula::difference;
+}
 
 bool is_real(const std::optional<Enclosure>& input) { return input && input->centre->is_real(); }
 
@@ -130,7 +130,7 @@ std::vector<Chord> CorrelatedBound::reading_of(const std::string& tensor, const 
 bool CorrelatedBound::find_diagonal(Step& step) const {
   const Node& node = plan_.alignment().operations[step.entry].node;
   const std::size_t size = size_of(step.output);
-  if (is_one_of(kChords, node)) {
+  if (traits_of(node).bends) {
     const Enclosure read = with_explicit_ends(*step.read[0]);
     const std::span<const double> centre = read.centre->reals(), value = step.output.centre->reals();
     const Enclosure output = with_explicit_ends(step.output);
@@ -138,9 +138,9 @@ bool CorrelatedBound::find_diagonal(Step& step) const {
       const bool given = input < step.read.size() && step.read[input];
       return given ? step.read[input]->centre->as_real(0) : node.float_or(attribute, usual);
     };
-    const double slope = node.op_type == "LeakyRelu" ? node.float_or("alpha", 0.01) : 0;
+    const double slope = traits_of(node).clamp == Clamp::none ? node.float_or("alpha", 0.01) : 0;  // LeakyRelu
     const double none = std::numeric_limits<double>::infinity();
-    const bool clips = node.op_type == "Clip";
+    const bool clips = traits_of(node).clamp == Clamp::to_bounds;
     const double bottom = clips ? turns("min", 1, -none) : 0, top = clips ? turns("max", 2, none) : none;
     const auto f = [&](double v) { return v < bottom ? (clips ? bottom : slope * v) : std::min(v, top); };
     if (slope < 0 || slope > 1 || bottom > top) {
@@ -160,7 +160,7 @@ bool CorrelatedBound::find_diagonal(Step& step) const {
     }
     return true;
   }
-  if (!is_one_of(kScales, node) || (node.op_type == "Div" && !step.before[0]) ||
+  if (!scales(node) || (traits_of(node).formula == Formula::quotient && !step.before[0]) ||
       std::ranges::count_if(step.before, is_real) != 1) {
     return false;
   }
@@ -214,14 +214,14 @@ bool CorrelatedBound::find_own_share(Step& step) const {
     const bool data = is_real(step.before[i]);
     even.push_back(data ? enclosure_around(read.centre, radius_of(read)) : read);
     inputs.push_back(&even.back());
-    if (!read.centre->is_real()) {
+    if (!read.centre->is_real() || !holds_elements_of(node, i)) {
       radii.push_back(read.centre.get());
       continue;
     }
     std::vector<double> values(size_of(read), 0.0);
     if (data) {
       values = radius_of(read);
-    } else if (i == 1 && is_one_of(kProducts, node)) {
+    } else if (i == 1 && sums_products(node)) {
       values = read.centre->to_reals();
       std::ranges::transform(values, values.begin(), [](double v) { return std::fabs(v); });
     }
@@ -241,7 +241,7 @@ bool CorrelatedBound::find_own_share(Step& step) const {
                            [](double r, double d) { return r * std::fabs(d); });
   } else {
     Node magnitude = node;
-    magnitude.op_type = node.op_type == "Sub" ? "Add" : node.op_type;
+    if (traits_of(node).formula == Formula::difference) magnitude.op_type = "Add";
     if (magnitude.has("alpha")) {
       magnitude.attributes["alpha"] = std::fabs(magnitude.float_or("alpha", 1));
     }
@@ -265,8 +265,8 @@ void CorrelatedBound::prepare(Step& step) const {
   const Node& node = plan_.alignment().operations[step.entry].node;
   const bool constant_weight = step.before.size() > 1 && !step.before[1] && step.before[0] && step.read[1] &&
                                !(step.before.size() > 2 && step.before[2]);
-  step.linear = find_diagonal(step) || is_one_of(kSums, node) || is_one_of(kSelects, node) ||
-                (is_one_of(kProducts, node) && constant_weight);
+  step.linear =
+      find_diagonal(step) || adds(node) || selects_by_position(node) || (sums_products(node) && constant_weight);
   if (step.linear && step.own.empty()) {
     step.linear = find_own_share(step);
   }
@@ -292,7 +292,7 @@ std::optional<std::vector<std::vector<double>>> CorrelatedBound::transposed(cons
     std::ranges::transform(row, step.diagonal, rows[data].begin(), std::multiplies());
     return rows;
   }
-  if (is_one_of(kProducts, node)) {
+  if (sums_products(node)) {
     auto back = through_product(node, opset, step.read[0]->centre->shape(), *step.read[1]->centre,
                                 like(*step.output.centre, row));
     if (!back) {
@@ -303,7 +303,7 @@ std::optional<std::vector<std::vector<double>>> CorrelatedBound::transposed(cons
   }
   // Where each element comes from: the operator on its inputs' positions, counted from one. A sum is the selection of
   // each of its inputs, spread to the output's shape.
-  const bool sum = is_one_of(kSums, node);
+  const bool sum = adds(node), difference = traits_of(node).formula == Formula::difference;
   for (std::size_t alone = 0; alone < (sum ? step.read.size() : 1); ++alone) {
     std::vector<Tensor> positions;
     positions.reserve(step.read.size());
@@ -311,7 +311,7 @@ std::optional<std::vector<std::vector<double>>> CorrelatedBound::transposed(cons
     std::vector<std::size_t> first(step.read.size(), 0);
     double next = 1;
     for (std::size_t i = 0; i < step.read.size(); ++i) {
-      if (!is_real(step.read[i])) {
+      if (!is_real(step.read[i]) || !holds_elements_of(node, i)) {
         inputs.push_back(step.read[i] ? step.read[i]->centre.get() : nullptr);
         continue;
       }
@@ -324,7 +324,7 @@ std::optional<std::vector<std::vector<double>>> CorrelatedBound::transposed(cons
       inputs.push_back(&positions.back());
     }
     Node moves = node;
-    moves.op_type = sum ? "Add" : node.op_type;
+    if (difference) moves.op_type = "Add";
     const auto moved = run_one(moves, opset, inputs, step.position);
     if (!moved || static_cast<std::size_t>(moved->size()) != row.size()) {
       return std::nullopt;
@@ -337,7 +337,7 @@ std::optional<std::vector<std::vector<double>>> CorrelatedBound::transposed(cons
       if (is_real(step.read[i]) && (!sum || i == alone)) {
         const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first[i]);
         rows[i].assign(begin, begin + static_cast<std::ptrdiff_t>(size_of(*step.read[i])));
-        if (node.op_type == "Sub" && i == 1) {
+        if (difference && i == 1) {
           std::ranges::transform(rows[i], rows[i].begin(), std::negate());
         }
       }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/judge/forward_error.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -15,8 +16,6 @@ using model::Node;
 /// Roundings of folding a BatchNormalization in float32: sum, root, quotient, product for the weight; with mean and
 /// beta three more for the bias.
 constexpr double kBiasFoldRoundings = 7;
-
-bool is_linear(std::string_view op) { return op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul"; }
 
 Tensor transposed(const Tensor& matrix) {
   const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
@@ -39,7 +38,7 @@ class LinearReader {
         artifact_node_(context.artifact->artifact().graph.nodes[node.index]) {}
 
   std::optional<EffectiveLinear> read() {
-    if (!is_linear(made_.op) || !made_.original || made_.inputs.size() < 2) return std::nullopt;
+    if (!sums_products(made_.op) || !made_.original || made_.inputs.size() < 2) return std::nullopt;
     const Node& node = original_.nodes[*made_.original];
     if (!take_weight(node) || !take_bias(node) || folds_before(node)) return std::nullopt;
     if (!follow(node)) return std::nullopt;
@@ -74,60 +73,33 @@ class LinearReader {
       const Operand& operand = made_.inputs[i];
       return operand.quantized() && operand.constant_codes != nullptr;
     };
-    const bool matrix = made_.op == "MatMul" || made_.op == "Gemm";
+    const bool matrix = is_matrix_product(traits_of(made_.op).product);
     out_.operand = !known(1) && matrix && known(0) ? 0 : 1;
     if (!known(out_.operand)) return false;
     auto weight = constant(node.input(out_.operand));
     if (!weight || !weight->is_real() || weight->rank() < 2) return false;
-    const char* transpose = out_.operand == 1 ? "transB" : "transA";
-    const bool ours =
-        made_.qoperator || artifact_node_.op_type == "Gemm" ? artifact_node_.int_or(transpose, 0) != 0 : false;
-    const bool theirs = node.op_type == "Gemm" && node.int_or(transpose, 0) != 0;
-    out_.weight = ours == theirs ? std::move(*weight) : transposed(*weight);
+    const bool alike = reads_transposed(artifact_node_, out_.operand) == reads_transposed(node, out_.operand);
+    out_.weight = alike ? std::move(*weight) : transposed(*weight);
     const core::Shape& shape = made_.inputs[out_.operand].constant_codes->shape();
     if (out_.weight.shape() != shape) return false;
-    set_axis(ours);
-    const double ratio = (node.op_type == "Gemm" ? node.float_or("alpha", 1) : 1) / artifact_float("alpha");
+    set_axis();
+    const double ratio = alpha_of(node) / alpha_of(artifact_node_);
     if (ratio != 1) scale_weight(std::vector<double>(static_cast<std::size_t>(out_.channels), ratio));
     take_given(node.input(out_.operand));
     return true;
   }
 
-  double artifact_float(std::string_view name) const {
-    return artifact_node_.op_type == "Gemm" || artifact_node_.op_type == "QGemm" ? artifact_node_.float_or(name, 1) : 1;
-  }
-
-  void set_axis(bool transposed_operand) {
-    const std::int64_t rank = out_.weight.rank();
-    if (made_.op == "Conv") out_.axis = 0;
-    if (made_.op == "ConvTranspose") out_.axis = 1;
-    if (made_.op == "MatMul") out_.axis = out_.operand == 1 ? rank - 1 : rank - 2;
-    if (made_.op == "Gemm") out_.axis = (out_.operand == 1) != transposed_operand ? 1 : 0;
-    out_.channels = out_.weight.shape()[static_cast<std::size_t>(out_.axis)];
-    if (made_.op == "ConvTranspose") out_.channels *= groups();
+  void set_axis() {
+    layout_ = weight_layout(artifact_node_, out_.weight.rank(), out_.operand);
+    out_.axis = layout_.axis;
+    out_.channels = layout_.channels(out_.weight.shape());
     out_.bias.assign(static_cast<std::size_t>(out_.channels), 0);
     out_.bias_slack = out_.bias;
   }
 
-  std::int64_t groups() const { return std::max<std::int64_t>(1, artifact_node_.int_or("group", 1)); }
-
-  /// Output channel of weight element `flat`.
-  std::size_t channel_of(std::size_t flat) const {
-    std::size_t inner = 1;
-    const auto axis = static_cast<std::size_t>(out_.axis);
-    for (std::size_t i = axis + 1; i < out_.weight.shape().size(); ++i)
-      inner *= static_cast<std::size_t>(out_.weight.shape()[i]);
-    const auto extent = static_cast<std::size_t>(out_.weight.shape()[axis]);
-    const std::size_t channel = flat / inner % extent;
-    if (made_.op != "ConvTranspose" || groups() == 1) return channel;
-    const std::size_t input_channel = flat / inner / extent;
-    const auto per_group = static_cast<std::size_t>(std::max<std::int64_t>(1, out_.weight.shape()[0] / groups()));
-    return input_channel / per_group * extent + channel;
-  }
-
   void scale_weight(const std::vector<double>& factors) {
     std::vector<double> values = out_.weight.to_reals();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factors[channel_of(i)];
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] *= factors[layout_.channel(out_.weight.shape(), i)];
     out_.weight = Tensor(core::DType::float64, out_.weight.shape(), std::move(values));
     out_.folded = true;
   }
@@ -156,18 +128,18 @@ class LinearReader {
   }
 
   bool take_bias(const Node& node) {
-    if (node.op_type == "MatMul" || node.input(2).empty()) return true;
-    const auto bias = constant(node.input(2));
+    if (!takes_bias(traits_of(node).product) || node.input(kBias).empty()) return true;
+    const auto bias = constant(node.input(kBias));
     if (!bias) return false;
-    return add_bias(*bias, node.op_type == "Gemm" ? node.float_or("beta", 1) : 1);
+    return add_bias(*bias, beta_of(node));
   }
 
   /// A BatchNormalization in front that vanished was folded along the input channels, which isn't modelled.
   bool folds_before(const Node& node) const {
     const auto producer = wiring_.producer(node.input(0));
-    if (!producer || original_.nodes[*producer].op_type != "BatchNormalization") return false;
+    if (!producer || traits_of(original_.nodes[*producer]).normalization != Normalization::given_moments) return false;
     const auto before = wiring_.producer(original_.nodes[*producer].input(0));
-    const bool after_linear = before && is_linear(original_.nodes[*before].op_type);
+    const bool after_linear = before && sums_products(original_.nodes[*before]);
     return context_.alignment->is_gone(*producer) && !after_linear;
   }
 
@@ -178,15 +150,15 @@ class LinearReader {
       const std::size_t index = wiring_.consumers(tensor).front();
       const Node& next = original_.nodes[index];
       if (!context_.alignment->is_gone(index) || next.outputs.empty()) return true;
-      const std::string& op = next.op_type;
-      if (op == "BatchNormalization") {
+      const OperatorTraits& traits = traits_of(next);
+      if (traits.normalization == Normalization::given_moments) {
         if (!fold_normalization(next)) return false;
-      } else if (op == "Add" || op == "Mul") {
+      } else if (traits.formula == Formula::sum || traits.formula == Formula::product) {
         // The sum of two activations is nothing that folds; a constant in a form not modelled could be.
         if (!fold_constant(next, tensor)) return !is_computed_constant(next.input(next.input(0) == tensor ? 1 : 0));
-      } else if (op == "Sub" || op == "Div") {
+      } else if (traits.formula == Formula::difference || traits.formula == Formula::quotient) {
         return false;
-      } else if (op != "Identity" && op != "Dropout") {
+      } else if (traits.movement != Movement::copies) {
         return true;
       }
       tensor = next.outputs.front();
@@ -199,7 +171,7 @@ class LinearReader {
     const auto operand = constant(next.input(other));
     if (!operand) return false;
     const Tensor& values = *operand;
-    if (next.op_type == "Add") return add_bias(values, 1);
+    if (traits_of(next).formula == Formula::sum) return add_bias(values, 1);
     if (values.size() != 1 && (values.size() != out_.channels || !fits_channels(values.shape()))) return false;
     std::vector<double> factors(out_.bias.size());
     for (std::size_t c = 0; c < factors.size(); ++c) {
@@ -237,6 +209,7 @@ class LinearReader {
   model::Wiring wiring_;
   const ArtifactNode& made_;
   const Node& artifact_node_;
+  WeightLayout layout_;
   EffectiveLinear out_;
 };
 

@@ -1,11 +1,11 @@
 #include "harness/judge/enclosure.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
 #include "harness/judge/enclosure_rules.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -43,109 +43,75 @@ Result<Outputs> enclose_unknown(const Call& call) {
 }
 
 using Rule = Result<Outputs> (*)(const Call&);
-struct NamedRule {
-  std::string_view op;
-  Rule rule;
-};
 
-// Sorted by name: looked up by bisection.
-constexpr std::array kRules = {
-    NamedRule{"Abs", &rules::enclose_absolute},
-    NamedRule{"Add", &rules::enclose_addition},
-    NamedRule{"Atan", &rules::enclose_bounded_function},
-    NamedRule{"AveragePool", &rules::enclose_average_pool},
-    NamedRule{"BatchNormalization", &rules::enclose_batch_normalization},
-    NamedRule{"Cast", &rules::enclose_step},
-    NamedRule{"Ceil", &rules::enclose_step},
-    NamedRule{"Celu", &rules::enclose_exponential_unit},
-    NamedRule{"Clip", &rules::enclose_selection},
-    NamedRule{"Concat", &rules::enclose_selection},
-    NamedRule{"Conv", &rules::enclose_bilinear},
-    NamedRule{"ConvTranspose", &rules::enclose_bilinear},
-    NamedRule{"Cos", &rules::enclose_soft_turning},
-    NamedRule{"CumSum", &rules::enclose_reduction},
-    NamedRule{"DepthToSpace", &rules::enclose_selection},
-    NamedRule{"Div", &rules::enclose_quotient},
-    NamedRule{"Dropout", &rules::enclose_selection},
-    NamedRule{"Elu", &rules::enclose_exponential_unit},
-    NamedRule{"Erf", &rules::enclose_bounded_function},
-    NamedRule{"Exp", &rules::enclose_unbounded_function},
-    NamedRule{"Expand", &rules::enclose_selection},
-    NamedRule{"Flatten", &rules::enclose_selection},
-    NamedRule{"Floor", &rules::enclose_step},
-    NamedRule{"Gather", &rules::enclose_selection},
-    NamedRule{"GatherElements", &rules::enclose_selection},
-    NamedRule{"GatherND", &rules::enclose_selection},
-    NamedRule{"Gelu", &rules::enclose_soft_turning},
-    NamedRule{"Gemm", &rules::enclose_bilinear},
-    NamedRule{"GlobalAveragePool", &rules::enclose_average_pool},
-    NamedRule{"GlobalMaxPool", &rules::enclose_selection},
-    NamedRule{"GroupNormalization", &rules::enclose_normalization},
-    NamedRule{"HardSigmoid", &rules::enclose_hard_sigmoid},
-    NamedRule{"HardSwish", &rules::enclose_hard_swish},
-    NamedRule{"Identity", &rules::enclose_selection},
-    NamedRule{"InstanceNormalization", &rules::enclose_normalization},
-    NamedRule{"LayerNormalization", &rules::enclose_normalization},
-    NamedRule{"LeakyRelu", &rules::enclose_piecewise_linear},
-    NamedRule{"Log", &rules::enclose_log},
-    NamedRule{"LogSoftmax", &rules::enclose_softmax},
-    NamedRule{"MatMul", &rules::enclose_bilinear},
-    NamedRule{"Max", &rules::enclose_selection},
-    NamedRule{"MaxPool", &rules::enclose_max_pool},
-    NamedRule{"Mean", &rules::enclose_addition},
-    NamedRule{"Min", &rules::enclose_selection},
-    NamedRule{"Mish", &rules::enclose_soft_turning},
-    NamedRule{"Mul", &rules::enclose_product},
-    NamedRule{"Neg", &rules::enclose_negation},
-    NamedRule{"PRelu", &rules::enclose_piecewise_linear},
-    NamedRule{"Pad", &rules::enclose_selection},
-    NamedRule{"Pow", &rules::enclose_power},
-    NamedRule{"Reciprocal", &rules::enclose_quotient},
-    NamedRule{"ReduceMax", &rules::enclose_selection},
-    NamedRule{"ReduceMean", &rules::enclose_reduction},
-    NamedRule{"ReduceMin", &rules::enclose_selection},
-    NamedRule{"ReduceSum", &rules::enclose_reduction},
-    NamedRule{"Relu", &rules::enclose_selection},
-    NamedRule{"Reshape", &rules::enclose_selection},
-    NamedRule{"Resize", &rules::enclose_resize},
-    NamedRule{"Round", &rules::enclose_step},
-    NamedRule{"Selu", &rules::enclose_bounded_function},
-    NamedRule{"Shape", &enclose_shape},
-    NamedRule{"Sigmoid", &rules::enclose_bounded_function},
-    NamedRule{"Sign", &rules::enclose_step},
-    NamedRule{"Sin", &rules::enclose_soft_turning},
-    NamedRule{"Size", &enclose_shape},
-    NamedRule{"Slice", &rules::enclose_selection},
-    NamedRule{"Softmax", &rules::enclose_softmax},
-    NamedRule{"Softplus", &rules::enclose_bounded_function},
-    NamedRule{"Softsign", &rules::enclose_bounded_function},
-    NamedRule{"SpaceToDepth", &rules::enclose_selection},
-    NamedRule{"Split", &rules::enclose_selection},
-    NamedRule{"Sqrt", &rules::enclose_root},
-    NamedRule{"Squeeze", &rules::enclose_selection},
-    NamedRule{"Sub", &rules::enclose_difference},
-    NamedRule{"Sum", &rules::enclose_addition},
-    NamedRule{"Swish", &rules::enclose_soft_turning},
-    NamedRule{"Tanh", &rules::enclose_bounded_function},
-    NamedRule{"ThresholdedRelu", &rules::enclose_threshold},
-    NamedRule{"Tile", &rules::enclose_selection},
-    NamedRule{"Transpose", &rules::enclose_selection},
-    NamedRule{"Unsqueeze", &rules::enclose_selection},
-    NamedRule{"Upsample", &rules::enclose_resize},
-    NamedRule{"Where", &rules::enclose_where},
-};
+Rule rule_of(Enclosing enclosing) {
+  switch (enclosing) {
+    case Enclosing::unknown:
+      return &enclose_unknown;
+    case Enclosing::absolute:
+      return &rules::enclose_absolute;
+    case Enclosing::addition:
+      return &rules::enclose_addition;
+    case Enclosing::average_pool:
+      return &rules::enclose_average_pool;
+    case Enclosing::batch_normalization:
+      return &rules::enclose_batch_normalization;
+    case Enclosing::bilinear:
+      return &rules::enclose_bilinear;
+    case Enclosing::bounded_function:
+      return &rules::enclose_bounded_function;
+    case Enclosing::difference:
+      return &rules::enclose_difference;
+    case Enclosing::exponential_unit:
+      return &rules::enclose_exponential_unit;
+    case Enclosing::hard_sigmoid:
+      return &rules::enclose_hard_sigmoid;
+    case Enclosing::hard_swish:
+      return &rules::enclose_hard_swish;
+    case Enclosing::log:
+      return &rules::enclose_log;
+    case Enclosing::max_pool:
+      return &rules::enclose_max_pool;
+    case Enclosing::negation:
+      return &rules::enclose_negation;
+    case Enclosing::normalization:
+      return &rules::enclose_normalization;
+    case Enclosing::piecewise_linear:
+      return &rules::enclose_piecewise_linear;
+    case Enclosing::power:
+      return &rules::enclose_power;
+    case Enclosing::product:
+      return &rules::enclose_product;
+    case Enclosing::quotient:
+      return &rules::enclose_quotient;
+    case Enclosing::reduction:
+      return &rules::enclose_reduction;
+    case Enclosing::resize:
+      return &rules::enclose_resize;
+    case Enclosing::root:
+      return &rules::enclose_root;
+    case Enclosing::selection:
+      return &rules::enclose_selection;
+    case Enclosing::shape:
+      return &enclose_shape;
+    case Enclosing::soft_turning:
+      return &rules::enclose_soft_turning;
+    case Enclosing::softmax:
+      return &rules::enclose_softmax;
+    case Enclosing::step:
+      return &rules::enclose_step;
+    case Enclosing::threshold:
+      return &rules::enclose_threshold;
+    case Enclosing::unbounded_function:
+      return &rules::enclose_unbounded_function;
+    case Enclosing::where:
+      return &rules::enclose_where;
+  }
+  return &enclose_unknown;
+}
 
 /// Operators that compute reals from integers alone, and round them.
 bool computes_reals(const Node& node) { return node.op_type.ends_with("Window") || node.op_type == "MelWeightMatrix"; }
-
-Rule find_rule(const Node& node) {
-  if (!node.domain.empty()) {
-    return &enclose_unknown;
-  }
-  const auto* found = std::lower_bound(kRules.begin(), kRules.end(), node.op_type,
-                                       [](const NamedRule& rule, std::string_view name) { return rule.op < name; });
-  return found != kRules.end() && found->op == node.op_type ? found->rule : &enclose_unknown;
-}
 
 /// A number that is not finite has no neighbourhood: bounds from it would be meaningless.
 bool all_finite(const Enclosure& e) {
@@ -227,7 +193,7 @@ Result<std::vector<Enclosure>> enclose_node(const Node& node, std::int64_t opset
       (arithmetic.float_unit == 0 && rules::all_exact(call))) {
     return enclose_shape(call);  // nothing uncertain: one exact run
   }
-  Result<Outputs> outputs = find_rule(node)(call);
+  Result<Outputs> outputs = rule_of(traits_of(node).enclosing)(call);
   if (!outputs) {
     return outputs;
   }

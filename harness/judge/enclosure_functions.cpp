@@ -1,4 +1,5 @@
 #include "harness/judge/enclosure_rules.hpp"
+#include "harness/judge/operators.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -323,7 +324,6 @@ Result<Outputs> enclose_softmax(const Call& call) {
 /// BatchNormalization with exact parameters but for its bias: an affine function per channel, computed in up to 6
 /// roundings.
 Result<Outputs> enclose_batch_normalization(const Call& call) {
-  constexpr std::size_t kBias = 2;
   if (call.node.int_or("training_mode", 0) != 0) {
     return no_bound(call.node, "it takes the moments of its input");
   }

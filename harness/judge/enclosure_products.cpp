@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "harness/judge/enclosure_rules.hpp"
+#include "harness/judge/operators.hpp"
 #include "harness/judge/product_memo.hpp"
 
 // Sums of products: Conv, ConvTranspose, Gemm, MatMul.
@@ -12,24 +13,20 @@ namespace {
 /// Number of products summed into one output of `node`, the bias included.
 double products_per_output(const Node& node, const Tensor& x, const Tensor& w) {
   const core::Shape& shape = w.shape();
-  double products = 1;
-  if (node.op_type == "Conv") {
-    products = extent_product(shape, 1);
-  } else if (node.op_type == "ConvTranspose") {
-    products = extent_product(shape) / static_cast<double>(shape[1] * node.int_or("group", 1));
-  } else if (node.op_type == "Gemm") {
-    products = static_cast<double>(shape[node.int_or("transB", 0) != 0 ? 1 : 0]);
-  } else {
-    products = x.rank() == 0 ? 1 : static_cast<double>(x.shape().back());
+  if (is_convolution(traits_of(node).product)) {
+    return extent_product(shape) / static_cast<double>(weight_layout(node, w.rank()).channels(shape)) + 1;
   }
-  return products + 1;
+  if (x.rank() == 0) {
+    return 2;
+  }
+  return static_cast<double>(reads_transposed(node, 0) ? x.shape().front() : x.shape().back()) + 1;
 }
 
 /// s_x·s_w, times Gemm's alpha, per output element: one step of the accumulator.
 std::vector<double> accumulator_steps(const Node& node, const Tensor& output, const core::QuantParams& x,
                                       const core::QuantParams& w) {
   const core::Shape& shape = output.shape();
-  const bool convolution = node.op_type == "Conv" || node.op_type == "ConvTranspose";
+  const bool convolution = is_convolution(traits_of(node).product);
   const std::size_t channels = shape.empty() ? 1 : static_cast<std::size_t>(convolution ? shape[1] : shape.back());
   const std::size_t inner = convolution ? static_cast<std::size_t>(extent_product(shape, 2)) : 1;
   const double alpha = std::fabs(node.float_or("alpha", 1.0));
@@ -46,20 +43,15 @@ bool one_scale_per_output(const Node& node, const Enclosure& x, const Enclosure&
   if (x.codes->axis && x.codes->scale.size() > 1) {
     // A weight on the left: rows of the product.
     const std::int64_t axis = *x.codes->axis < 0 ? *x.codes->axis + x.centre->rank() : *x.codes->axis;
-    return node.op_type == "MatMul" && axis == x.centre->rank() - 2 && w.codes->scale.size() == 1;
+    return is_matrix_product(traits_of(node).product) && w.codes->scale.size() == 1 &&
+           axis == weight_layout(node, x.centre->rank(), 0).axis;
   }
   if (!w.codes->axis || w.codes->scale.size() == 1) {
     return true;
   }
   const std::int64_t rank = w.centre->rank();
   const std::int64_t axis = *w.codes->axis < 0 ? *w.codes->axis + rank : *w.codes->axis;
-  if (node.op_type == "Conv") {
-    return axis == 0;
-  }
-  if (node.op_type == "Gemm") {
-    return axis == (node.int_or("transB", 0) != 0 ? 0 : 1);
-  }
-  return axis == (node.op_type == "ConvTranspose" ? 1 : rank - 1);
+  return axis == weight_layout(node, rank).axis;
 }
 
 /// factor · radius + error · magnitude, the relative error of the enclosure left out.

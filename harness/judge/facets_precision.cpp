@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "harness/judge/facets.hpp"
 #include "harness/judge/noise.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -14,14 +14,9 @@ using model::Node;
 
 /// A Gemm's C that is not one value per column: no accumulator can begin with it, so such a product has no INT8 form.
 bool has_matrix_bias(const Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants) {
-  if (node.op_type != "Gemm") return false;
+  if (traits_of(node).product != Product::gemm) return false;
   const auto bias = constants.find(node.input(2));
   return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
-}
-
-bool is_weighted(const Node& node) {
-  static constexpr std::array<std::string_view, 4> kWeighted{"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  return node.domain.empty() && std::ranges::find(kWeighted, node.op_type) != kWeighted.end();
 }
 
 /// Every data operand is codes. A constant slope of PRelu may stay as it is: then the operator is a table for each
@@ -89,16 +84,10 @@ class PrecisionCheck {
     if (!data || !computes_real_data(node)) return std::nullopt;
     auto demand = demanded_precision(evidence_, node);
     if (!demand || demand->stated) return demand;
-    const bool weights =
-        constants_.contains(node.input(1)) || (node.op_type == "MatMul" && constants_.contains(node.input(0)));
+    const bool weights = constants_.contains(node.input(1)) ||
+                         (traits_of(node).product == Product::matmul && constants_.contains(node.input(0)));
     if (given_ || !weights || has_matrix_bias(node, constants_)) return std::nullopt;
     return demand;
-  }
-
-  const converters::NodePrecision* reported(const Node& node) const {
-    const auto& map = evidence_.conversion.precision;
-    const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
-    return found == map.end() ? nullptr : &*found;
   }
 
   void add(const Node& node, bool amber, std::string message) {
@@ -115,14 +104,14 @@ class PrecisionCheck {
 
   void check_node(std::size_t index, const Node& node, const Demand& demand) {
     const ArtifactNode* made = context_.alignment->made(index);
-    const converters::NodePrecision* map = reported(node);
-    const bool allowed = demand.precision == "int8?";
-    if (demand.precision == "int8" || allowed) {
+    const converters::NodePrecision* map = reported_precision(evidence_, node.name);
+    const bool allowed = demand.precision == Precision::int8_allowed;
+    if (!is_float(demand.precision)) {
       const auto in_float = [&](std::string message) {
         if (out_.findings.empty()) out_.ran_in_float = true;
         add(node, allowed, std::move(message));
       };
-      if (map != nullptr && map->got != "int8") {
+      if (map != nullptr && !ran_in_int8(*map)) {
         in_float(fmt::format("node \"{}\" ({}): expected int8{}, actual {} by the converter's precision map", node.name,
                              node.op_type, allowed ? " (allowed)" : "", map->got));
       } else if (made != nullptr && !reads_codes(*made)) {
@@ -135,11 +124,11 @@ class PrecisionCheck {
     }
     mixed_ = true;
     // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
-    const bool weight = is_weighted(node) && context_.alignment->has_weight_in_codes(index);
-    if (map != nullptr ? map->got == "int8" : weight) {
+    const bool weight = sums_products(node) && context_.alignment->has_weight_in_codes(index);
+    if (map != nullptr ? ran_in_int8(*map) : weight) {
       add(node, false,
-          fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type, demand.precision,
-                      map == nullptr ? " (its weight is quantized)" : ""));
+          fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type,
+                      precision_word(demand.precision), map == nullptr ? " (its weight is quantized)" : ""));
     }
   }
 
@@ -158,16 +147,35 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const Node& n
   const auto& asked = evidence.options.precision;
   for (const std::string& key : {node.name, node.op_type}) {
     for (const auto* map : {&stated, &asked}) {
-      if (const auto found = map->find(key); found != map->end()) return Demand{found->second, true};
+      const auto found = map->find(key);
+      if (found == map->end()) continue;
+      // The readers of cases and options let no other word through.
+      if (const auto precision = precision_of(found->second)) return Demand{*precision, true};
     }
   }
-  if (is_weighted(node)) return Demand{"int8", false};
+  if (sums_products(node)) return Demand{Precision::int8, false};
   return std::nullopt;
 }
 
 bool asked_in_float(const Evidence& evidence, const Node& node) {
   const auto demand = demanded_precision(evidence, node);
-  return demand && demand->precision != "int8" && demand->precision != "int8?";
+  return demand && is_float(demand->precision);
+}
+
+const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node) {
+  const auto& map = evidence.conversion.precision;
+  const auto found = std::ranges::find(map, node, &converters::NodePrecision::node);
+  return found == map.end() ? nullptr : &*found;
+}
+
+bool reported_in_float(const Evidence& evidence, std::string_view node) {
+  const converters::NodePrecision* reported = reported_precision(evidence, node);
+  return reported != nullptr && !ran_in_int8(*reported);
+}
+
+bool runs_in_float(const Evidence& evidence, const Node& node) {
+  return reported_precision(evidence, node.name) != nullptr ? reported_in_float(evidence, node.name)
+                                                            : asked_in_float(evidence, node);
 }
 
 PrecisionFindings check_precision(const LayerContext& context) { return PrecisionCheck(context).run(); }

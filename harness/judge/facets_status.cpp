@@ -167,7 +167,7 @@ bool quantizes_something(const Evidence& evidence) {
                                [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
   }
   const auto& precision = evidence.conversion.precision;
-  return precision.empty() || std::ranges::any_of(precision, [](const auto& node) { return node.got == "int8"; });
+  return precision.empty() || std::ranges::any_of(precision, ran_in_int8);
 }
 
 }  // namespace

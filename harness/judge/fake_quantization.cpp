@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/judge/facets.hpp"
+#include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"
 #include "reference/quant.hpp"
 
@@ -92,7 +93,7 @@ void FakeQuantization::find_unmodelled() {
   }
   if (!policy.folds_bn || !policy.fusions || !policy.shares) say("the policy leaves out folds_bn, fusions or shares");
   for (const Alignment::Operation& entry : plan_.alignment().operations) {
-    if (entry.node.op_type == "ConvTranspose" && entry.node.int_or("group", 1) > 1) {
+    if (weight_layout(entry.node, 0).groups > 1) {
       say(fmt::format("node \"{}\" shares weight scales between its groups in a way that nothing shows",
                       entry.node.name));
     }
@@ -115,15 +116,16 @@ void FakeQuantization::find_unmodelled() {
 std::string FakeQuantization::open_choice(const Alignment::Operation& entry) const {
   const Node& node = entry.node;
   const auto demand = demanded_precision(context_.evidence, node);
-  if (demand && demand->precision != "int8") return "may run in float, and how far around it is not said";
-  if (node.op_type == "Resize" && node.string_or("mode", "nearest") != "nearest") {
+  if (demand && demand->precision != Precision::int8) return "may run in float, and how far around it is not said";
+  if (traits_of(node).movement == Movement::resamples && !only_moves(node)) {
     return "interpolates: on the scale of its input or on its own";
   }
   if (is_fused_bias(node)) return "may have become the bias of the product before it";
   const auto producer = wiring_.producer(node.input(0));
   const bool after_linear =
       producer && weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
-  if (node.op_type == "BatchNormalization" && after_linear) return "may be folded into the node before it";
+  if (traits_of(node).normalization == Normalization::given_moments && after_linear)
+    return "may be folded into the node before it";
   return "";
 }
 
@@ -181,8 +183,8 @@ void FakeQuantization::assume_roundings() {
 /// Operators that hand their input's codes on, with its scale.
 bool FakeQuantization::moves(const Node& node) const {
   const auto& shares = context_.evidence.converter.policy.shares;
-  if (!node.domain.empty() || node.op_type == "Identity" || node.op_type == "Dropout") return node.domain.empty();
-  return shares && std::ranges::find(*shares, node.op_type) != shares->end();
+  if (traits_of(node).movement == Movement::copies) return true;
+  return node.domain.empty() && shares && std::ranges::find(*shares, node.op_type) != shares->end();
 }
 
 /// The tensor goes into one operator that the policy says it fuses into the tensor's maker: never rounded itself.
@@ -201,12 +203,8 @@ const ArtifactNode* FakeQuantization::made_of(std::size_t entry) const {
 }
 
 bool FakeQuantization::runs_in_float(std::size_t entry) const {
-  const Node& node = context_.evidence.model->graph.nodes[plan_.alignment().operations[entry].original];
-  const auto& map = context_.evidence.conversion.precision;
-  const auto found = std::ranges::find(map, node.name, &converters::NodePrecision::node);
-  if (found != map.end()) return found->got != "int8";
-  const auto demand = demanded_precision(context_.evidence, node);
-  return demand && (demand->precision == "fp32" || demand->precision == "fp16");
+  const Alignment::Operation& made = plan_.alignment().operations[entry];
+  return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
 }
 
 void FakeQuantization::quantize_constants(std::size_t entry) {
@@ -234,8 +232,10 @@ void FakeQuantization::quantize_constants(std::size_t entry) {
   }
   if (slots) quantize_weight(entry, *slots, made);
   // What vanished from the artifact was folded into other constants, in a way that the effective model doesn't know.
-  const bool folds = slots || node.op_type == "BatchNormalization" || node.op_type == "Mul" || node.op_type == "Sub" ||
-                     node.op_type == "Div";
+  const OperatorTraits& traits = traits_of(node);
+  const bool folds = slots || traits.normalization == Normalization::given_moments ||
+                     traits.formula == Formula::product || traits.formula == Formula::difference ||
+                     traits.formula == Formula::quotient;
   if (context_.artifact != nullptr && made == nullptr && folds && unmodelled_.empty()) {
     unmodelled_ = fmt::format("node \"{}\" ({}) isn't found in the artifact", node.name, node.op_type);
   }
@@ -270,7 +270,7 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
     declared = operand->params;  // one along a wrong axis is no choice that a policy could state
     const Node& plain = context_.artifact->artifact().graph.nodes[made->index];
     for (double& scale : declared->scale) {
-      scale *= plain.op_type == "Gemm" ? std::fabs(plain.float_or("alpha", 1)) : 1;
+      scale *= std::fabs(alpha_of(plain));
     }
   }
   const bool has_bias = slots.has_bias_slot && !node.input(2).empty();

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <string_view>
 
 #include "harness/judge/artifact_view.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -18,33 +18,6 @@ constexpr double kUnit = 0x1p-24;
 constexpr double kFunctionRoundings = 9;
 
 double magnitude(const TensorRange& range) { return std::max(std::abs(range.low), std::abs(range.high)); }
-
-bool is_movement(std::string_view op) {
-  static const std::set<std::string_view> kMovements{
-      "Identity",  "Dropout", "Reshape",      "Transpose", "Flatten",      "Squeeze",
-      "Unsqueeze", "Slice",   "Split",        "Gather",    "GatherND",     "GatherElements",
-      "Expand",    "Tile",    "Concat",       "Pad",       "MaxPool",      "GlobalMaxPool",
-      "Relu",      "Clip",    "DepthToSpace", "Where",     "SpaceToDepth", "ReduceMax",
-      "ReduceMin", "Max",     "Min",          "Neg",       "Abs"};
-  return kMovements.contains(op);
-}
-
-/// Elementwise functions whose slope nowhere exceeds the number.
-std::optional<double> slope_limit(const Node& node) {
-  static const std::map<std::string_view, double> kSlopes{
-      {"Sigmoid", 0.25}, {"Tanh", 1},       {"Erf", 1.13}, {"HardSwish", 1.5}, {"Softplus", 1}, {"Gelu", 1.13},
-      {"Softmax", 1},    {"LogSoftmax", 2}, {"Celu", 1},   {"Mish", 1.1},      {"Softsign", 1}, {"Floor", 1}};
-  if (node.op_type == "Elu") return std::max(1.0, std::abs(node.float_or("alpha", 1)));
-  if (node.op_type == "Selu") {
-    return std::abs(node.float_or("gamma", 1.0507009873554805)) *
-           std::max(1.0, std::abs(node.float_or("alpha", 1.6732632423543772)));
-  }
-  if (node.op_type == "LeakyRelu") return std::max(1.0, std::abs(node.float_or("alpha", 0.01)));
-  if (node.op_type == "HardSigmoid") return std::abs(node.float_or("alpha", 0.2));
-  const auto found = kSlopes.find(node.op_type);
-  if (found == kSlopes.end()) return std::nullopt;
-  return found->second;
-}
 
 class ErrorPass {
  public:
@@ -94,33 +67,35 @@ class ErrorPass {
   }
 
   double slack(const Node& node, const TensorRange& out) const {
-    const std::string_view op = node.op_type;
+    const OperatorTraits& traits = traits_of(node);
     const double size = magnitude(out);
-    if (op == "Conv" || op == "ConvTranspose" || op == "Gemm" || op == "MatMul") return linear(node, size);
-    if (op == "DequantizeLinear") return dequantized(node);
-    if (is_movement(op)) return largest_slack(node);
-    if (op == "Add" || op == "Sub" || op == "Sum") {
+    if (traits.product != Product::none) return linear(node, size);
+    if (node.op_type == "DequantizeLinear") return dequantized(node);
+    if (traits.exact || only_moves(node)) return largest_slack(node);
+    if (traits.formula == Formula::sum || traits.formula == Formula::difference) {
       double sum = rounding_gamma(static_cast<double>(node.inputs.size())) * size;
       for (const std::string& input : node.inputs) sum += slack_of(input);
       return sum;
     }
-    if (op == "Mul") {
+    if (traits.formula == Formula::product) {
       return kUnit * size + amax(node.input(0)) * slack_of(node.input(1)) +
              amax(node.input(1)) * slack_of(node.input(0));
     }
-    if (op == "Div") return divided(node, size);
-    if (op == "Pow") {
+    if (traits.formula == Formula::quotient) return divided(node, size);
+    if (traits.formula == Formula::power) {
       const TensorRange* exponent = range(node.input(1));
       const double power = exponent == nullptr ? 1 : std::max(1.0, magnitude(*exponent));
       return size * (power * relative(node, 0) + rounding_gamma(kFunctionRoundings));
     }
-    if (op == "Exp") return size * (slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings));
-    if (op == "BatchNormalization") return normalized(node, size);
-    if (op == "InstanceNormalization" || op == "LayerNormalization") return normalized_by_itself(node, size);
-    if (const auto slope = slope_limit(node)) {
+    if (traits.formula == Formula::exponential)
+      return size * (slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings));
+    if (traits.normalization == Normalization::given_moments) return normalized(node, size);
+    if (traits.normalization == Normalization::own_moments) return normalized_by_itself(node, size);
+    if (const double slope = slope_limit(node); slope > 0) {
       // Near zero an exponential less one has the error of the one, and alpha·(e^(x/alpha) − 1) that of alpha.
-      const double unit = op == "Celu" ? std::max(1.0, std::abs(node.float_or("alpha", 1))) : std::max(1.0, *slope);
-      return *slope * slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings) * (size + unit);
+      const double unit =
+          node.op_type == "Celu" ? std::max(1.0, std::abs(node.float_or("alpha", 1))) : std::max(1.0, slope);
+      return slope * slack_of(node.input(0)) + rounding_gamma(kFunctionRoundings) * (size + unit);
     }
     // Reductions and averages add as many roundings as they take elements; anything else is taken as a function of
     // its inputs that carries their relative errors on.
@@ -144,7 +119,7 @@ class ErrorPass {
     const auto found = constants_.find(node.input(1));
     if (found == constants_.end()) {
       const TensorRange* left = range(node.input(0));
-      const bool columns = node.op_type == "Gemm" && node.int_or("transA", 0) != 0;
+      const bool columns = reads_transposed(node, 0);
       const double count =
           left == nullptr || left->shape.empty()
               ? 1
@@ -152,8 +127,8 @@ class ErrorPass {
       return {count, count * amax(node.input(1))};
     }
     const core::Tensor& weight = *found->second;
-    const auto axis = output_axis(node, weight.rank());
-    const auto outputs = axis < weight.rank() ? weight.shape()[static_cast<std::size_t>(axis)] : 1;
+    const auto axis = weight_layout(node, weight.rank()).axis;  // a vector has none: it is summed over
+    const auto outputs = axis >= 0 ? weight.shape()[static_cast<std::size_t>(axis)] : 1;
     core::QuantParams layout;
     layout.scale.assign(static_cast<std::size_t>(outputs), 1);
     if (outputs > 1) layout.axis = axis;
@@ -165,13 +140,6 @@ class ErrorPass {
     const double count = outputs > 0 ? static_cast<double>(weight.size()) / static_cast<double>(outputs) : 1;
     return {count, sums.empty() ? 0 : *std::ranges::max_element(sums)};
   }
-  static std::int64_t output_axis(const Node& node, std::int64_t rank) {
-    if (node.op_type == "Conv") return 0;
-    if (node.op_type == "ConvTranspose") return 1;
-    if (node.op_type == "Gemm") return node.int_or("transB", 0) != 0 ? 0 : 1;
-    return rank < 2 ? rank : rank - 1;  // a vector is summed over
-  }
-
   double linear(const Node& node, double size) const {
     const Taps taps = taps_of(node);
     const double products = taps.weight_sum * amax(node.input(0)) * std::max(1.0, std::abs(node.float_or("alpha", 1)));

@@ -1,9 +1,9 @@
 #include "harness/judge/grounds.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
+#include "harness/judge/operators.hpp"
 #include "harness/judge/reference_cache.hpp"
 
 namespace assay::judge {
@@ -86,14 +86,16 @@ void Grounds::run(Walk& walk) {
 /// One operator with weights that reads the graph's inputs, and behind it nothing that is rounded once more: then every
 /// rounding is an independent draw and none is left out of the prediction.
 bool Grounds::single_operator() const {
-  static const std::set<std::string, std::less<>> kSilent{"Relu", "Identity", "Reshape", "Flatten"};
   const Alignment& model = plan_.alignment();
   if (model.operations.empty() || !weight_slots(model.operations[0].node, model.constants) ||
       !plan_.constants(0).independent) {
     return false;
   }
   return std::all_of(model.operations.begin() + 1, model.operations.end(), [&](const Alignment::Operation& entry) {
-    return kSilent.contains(entry.node.op_type) && plan_.roundings(entry.node.inputs[0]).empty();
+    const OperatorTraits& traits = traits_of(entry.node);
+    const bool silent = traits.clamp == Clamp::at_zero || traits.movement == Movement::copies ||
+                        traits.movement == Movement::reshapes || traits.movement == Movement::permutes;
+    return silent && plan_.roundings(entry.node.inputs[0]).empty();
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/judge/operators.hpp"
 #include "harness/judge/taps.hpp"
 #include "reference/quant.hpp"
 
@@ -148,8 +149,10 @@ class Derivation {
 
   /// The operator whose result node `index` brings to codes: through QuantizeLinear, DequantizeLinear, Relu and Clip.
   [[nodiscard]] std::size_t computing_node(std::size_t index) const {
-    static const std::set<std::string, std::less<>> kPassed{"QuantizeLinear", "DequantizeLinear", "Relu", "Clip"};
-    while (kPassed.contains(artifact_.graph().nodes[index].op_type)) {
+    const auto passes = [](const Node& node) {
+      return model::is_quantizer(node) || traits_of(node).clamp != Clamp::none;
+    };
+    while (passes(artifact_.graph().nodes[index])) {
       const auto producer = artifact_.wiring().producer(artifact_.graph().nodes[index].input(0));
       if (!producer) break;
       index = *producer;

@@ -1,31 +1,14 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "harness/judge/audit.hpp"
+#include "harness/judge/facets.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
 
 using model::Node;
-
-/// Operators whose output holds values of their input, or means of them: it may keep the input's parameters, and a
-/// group of such tensors may have one range. Concat is one for what goes in: an operand may be quantized like the
-/// result.
-constexpr std::array<std::string_view, 23> kCarriers{
-    "Identity", "Dropout",   "MaxPool",        "GlobalMaxPool", "AveragePool", "GlobalAveragePool",
-    "Reshape",  "Transpose", "Flatten",        "Squeeze",       "Slice",       "Unsqueeze",
-    "Split",    "Gather",    "GatherElements", "TopK",          "Resize",      "Pad",
-    "Expand",   "Tile",      "Concat",         "DepthToSpace",  "SpaceToDepth"};
-
-/// Those whose output holds nothing but values of their one input: its codes pass through them as they are.
-constexpr std::array<std::string_view, 15> kMoves{"Identity",  "Dropout", "MaxPool", "GlobalMaxPool", "Reshape",
-                                                  "Transpose", "Flatten", "Squeeze", "Unsqueeze",     "Slice",
-                                                  "Split",     "Gather",  "Expand",  "DepthToSpace",  "SpaceToDepth"};
-
-bool moves(const Node& node) {
-  return node.domain.empty() && std::ranges::any_of(kMoves, [&](std::string_view op) { return node.op_type == op; });
-}
 
 const std::pair<double, double>* stated_range(const converters::Policy& policy, const Node& node) {
   const auto fixed = policy.fixed_ranges.find(node.op_type);
@@ -36,18 +19,18 @@ const std::pair<double, double>* stated_range(const converters::Policy& policy, 
 
 bool may_carry(const Node& node, const converters::Policy& policy) {
   if (!node.domain.empty()) return false;
-  const auto is = [&](std::string_view op) { return node.op_type == op; };
+  const OperatorTraits& traits = traits_of(node);
   // Nothing needs to be said about operators that are usually removed.
-  if (is("Identity") || is("Dropout")) return true;
-  if (policy.shares) return std::ranges::any_of(*policy.shares, is);
-  return std::ranges::any_of(kCarriers, is);
+  if (traits.movement == Movement::copies) return true;
+  if (policy.shares) return std::ranges::find(*policy.shares, node.op_type) != policy.shares->end();
+  // What stays in its input's range; a group of such tensors may have one. Concat is one for what goes in: an operand
+  // may be quantized like the result.
+  return stays_in_range(traits);
 }
 
 const std::pair<double, double>* fixed_range(const Evidence& evidence, const converters::Policy& policy,
                                              const Node& node) {
-  const auto told = std::ranges::find(evidence.conversion.precision, node.name, &converters::NodePrecision::node);
-  const bool in_float = told != evidence.conversion.precision.end() && told->got != "int8";
-  return in_float ? nullptr : stated_range(policy, node);
+  return reported_in_float(evidence, node.name) ? nullptr : stated_range(policy, node);
 }
 
 LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration,
@@ -74,7 +57,8 @@ void LegalRanges::find_unsigned_center() {
 
 void LegalRanges::connect() {
   for (const Node& node : graph_.nodes) {
-    if (node.op_type == "Concat" && !node.outputs.empty()) covers_[node.outputs.front()] = node.inputs;
+    if (traits_of(node).movement == Movement::joins && !node.outputs.empty())
+      covers_[node.outputs.front()] = node.inputs;
     if (!may_carry(node, policy_)) continue;
     const std::size_t inputs = data_input_count(node.op_type, node.inputs.size());
     for (std::size_t i = 0; i < inputs; ++i) {
@@ -108,9 +92,9 @@ std::string LegalRanges::sole_activation(const std::string& tensor) const {
   if (wiring_.is_output(tensor) || consumers.size() != 1) return "";
   const Node& node = graph_.nodes[consumers.front()];
   if (node.outputs.empty()) return "";
-  if (node.op_type == "Relu" || node.op_type == "Clip") return node.outputs.front();
-  return moves(node) && node.outputs.size() == 1 && node.input(0) == tensor ? sole_activation(node.outputs.front())
-                                                                            : "";
+  if (traits_of(node).clamp != Clamp::none) return node.outputs.front();
+  return only_moves(node) && node.outputs.size() == 1 && node.input(0) == tensor ? sole_activation(node.outputs.front())
+                                                                                 : "";
 }
 
 AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<double, double>& range) const {
@@ -191,7 +175,7 @@ std::vector<AllowedRange> LegalRanges::of_moved(const std::string& tensor) const
   if (wiring_.is_output(tensor)) return ranges;
   for (const std::size_t reader : wiring_.consumers(tensor)) {
     const Node& node = graph_.nodes[reader];
-    if (!moves(node) || node.input(0) != tensor) return {};
+    if (!only_moves(node) || node.input(0) != tensor) return {};
     for (const std::string& output : node.outputs) {
       if (auto range = own(output)) ranges.push_back(std::move(*range));
       std::ranges::move(of_moved(output), std::back_inserter(ranges));
@@ -238,7 +222,7 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
   const auto producer = wiring_.producer(tensor);
   if (!producer) return false;
   const Node& node = graph_.nodes[*producer];
-  if (!moves(node) || node.inputs.empty()) return false;
+  if (!only_moves(node) || node.inputs.empty()) return false;
   const std::string& input = node.inputs.front();
   if (context_.artifact != nullptr) {
     // A constant's codes have no quantizer: what the operator reads tells.

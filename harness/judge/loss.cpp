@@ -9,6 +9,7 @@
 
 #include "harness/judge/deviation.hpp"
 #include "harness/judge/headline.hpp"
+#include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"
 
 namespace assay::judge {
@@ -25,8 +26,6 @@ Deviation deviation_of(const Tensor& expected, const Tensor& actual) {
   none.noise = std::nan("");
   return comparable ? measure_deviation(expected, actual) : none;
 }
-
-bool is_random(const Node& node) { return node.op_type.starts_with("Random") || node.op_type == "Bernoulli"; }
 
 /// What the artifact's operators read on one data set, by the original's tensors.
 class Reads {
@@ -194,7 +193,7 @@ class Losses {
                                                 const std::map<std::string, TensorPtr>& carried,
                                                 const core::TensorMap& expected) const {
     const Node& node = graph_.nodes[index];
-    if (!model::captured_names(node).empty() || is_random(node)) return {};
+    if (!model::captured_names(node).empty() || traits_of(node).random) return {};
     std::vector<TensorPtr> values;
     std::vector<const Tensor*> inputs;
     for (const std::string& name : node.inputs) {
@@ -261,7 +260,7 @@ class Losses {
   void hold_against_prediction(const Reads& reads, const std::string& data_set) {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
-      const bool activation = node.op_type == "Relu" || node.op_type == "Clip";
+      const bool activation = traits_of(node).clamp != Clamp::none;
       if (activation && context_.alignment->is_gone(i)) continue;
       for (const std::string& output : node.outputs) {
         const auto guess = predicted_.find({data_set, output});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/judge/bound_walk.hpp"
+#include "harness/judge/operators.hpp"
 #include "harness/judge/statistics.hpp"
 #include "reference/executor.hpp"
 
@@ -59,7 +60,7 @@ class SingleOperator {
     if (model.operations.size() != 1 || !plan_.constants(0).independent) return;
     const Node& node = model.operations[0].node;
     const auto slots = weight_slots(node, model.constants);
-    const bool known_op = node.op_type != "Gemm" || node.int_or("transA", 0) == 0;
+    const bool known_op = !reads_transposed(node, 0);
     if (!slots || slots->weight != 1 || !known_op) return;
     const auto& data = plan_.roundings(node.inputs[0]);
     const auto& result = plan_.roundings(node.outputs[0]);
@@ -78,18 +79,21 @@ class SingleOperator {
   [[nodiscard]] const Node& node() const { return *node_; }
   /// True where the reference takes the declared codes, so that weights and bias carry no error.
   [[nodiscard]] bool declared() const { return declared_; }
-  [[nodiscard]] std::int64_t channel_axis(std::int64_t rank) const { return node_->op_type == "MatMul" ? rank - 1 : 1; }
+  [[nodiscard]] std::int64_t channel_axis(std::int64_t rank) const {
+    return traits_of(*node_).product == Product::matmul ? rank - 1 : 1;
+  }
 
   /// How many outputs of a channel read one input element.
   [[nodiscard]] double overlap() const {
-    if (node_->op_type != "Conv" && node_->op_type != "ConvTranspose") return 1;
+    const Product product = traits_of(*node_).product;
+    if (!is_convolution(product)) return 1;
     const core::Shape& shape = weight_->shape();
     const std::vector<std::int64_t> strides = node_->ints_or("strides", {});
     double count = 1;
     for (std::size_t i = 2; i < shape.size(); ++i) {
       const auto kernel = static_cast<double>(shape[i]);
       const double stride = i - 2 < strides.size() ? static_cast<double>(strides[i - 2]) : 1;
-      count *= node_->op_type == "Conv" ? std::ceil(kernel / stride) : kernel;
+      count *= product == Product::convolution ? std::ceil(kernel / stride) : kernel;
     }
     return count;
   }
@@ -140,7 +144,7 @@ class SingleOperator {
     const ArtifactNode* made = plan_.alignment().operations[0].made;
     if (made == nullptr || made->inputs.size() < 2) return;
     const Node& plain = context_.evidence.model->graph.nodes[0];
-    if (plain.op_type == "Gemm" && (plain.float_or("alpha", 1) != 1 || plain.float_or("beta", 1) != 1)) return;
+    if (alpha_of(plain) != 1 || beta_of(plain) != 1) return;
     const TensorPtr weight = constant_value(made->inputs[1]);
     if (weight == nullptr || weight->shape() != weight_->shape()) return;
     const TensorPtr bias = bias_ == nullptr || made->inputs.size() < 3 ? nullptr : constant_value(made->inputs[2]);

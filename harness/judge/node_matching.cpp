@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/operators.hpp"
+
 namespace assay::judge {
 namespace {
 
@@ -11,16 +13,8 @@ using model::Node;
 
 /// A MatMul with its bias may become a Gemm; every other operator stays what it is.
 bool same_operator(std::string_view artifact, std::string_view original) {
-  return artifact == original || (artifact == "Gemm" && original == "MatMul") ||
-         (artifact == "MatMul" && original == "Gemm");
-}
-
-/// Operators that disappear into the one before them.
-bool may_fuse_backwards(std::string_view op) {
-  static const std::set<std::string_view> kFusable{
-      "BatchNormalization", "Relu",    "Clip",    "LeakyRelu",   "Add",
-      "Identity",           "Dropout", "Sigmoid", "HardSigmoid", "HardSwish"};
-  return kFusable.contains(op);
+  return artifact == original ||
+         (is_matrix_product(traits_of(artifact).product) && is_matrix_product(traits_of(original).product));
 }
 
 class Matcher {
@@ -61,7 +55,7 @@ class Matcher {
   void by_fused_output(std::size_t i) {
     for (const std::string& output : nodes_[i].outputs) {
       auto j = wiring_.producer(output);
-      while (j && !free(i, *j) && may_fuse_backwards(original_.nodes[*j].op_type)) {
+      while (j && !free(i, *j) && traits_of(original_.nodes[*j]).vanishes) {
         j = first_producer(original_.nodes[*j]);
       }
       if (j) take(i, *j);
@@ -100,10 +94,6 @@ class Matcher {
 };
 
 }  // namespace
-
-bool commutes(std::string_view op) {
-  return op == "Add" || op == "Mul" || op == "Min" || op == "Max" || op == "Sum" || op == "Mean";
-}
 
 std::vector<std::optional<std::size_t>> match_nodes(std::span<const NodeToMatch> nodes, const Graph& original) {
   return Matcher(nodes, original).match();

@@ -12,9 +12,6 @@
 
 namespace assay::judge {
 
-/// Operators whose operands may change places.
-[[nodiscard]] bool commutes(std::string_view op);
-
 /// What is known of an artifact's node when its original is looked for.
 struct NodeToMatch {
   std::string name;

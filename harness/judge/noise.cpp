@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/measured_limits.hpp"
+#include "harness/judge/operators.hpp"
 #include "harness/judge/statistics.hpp"
 #include "reference/executor.hpp"
 
@@ -23,11 +23,6 @@ struct Noisy {
   TensorPtr value;
   std::vector<double> variance;
 };
-
-bool is_bilinear(const Node& node) {
-  return node.domain.empty() && (node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm" ||
-                                 node.op_type == "MatMul");
-}
 
 TensorPtr real_tensor(const Tensor& like, std::vector<double> values) {
   return std::make_shared<const Tensor>(like.type(), like.shape(), std::move(values));
@@ -77,14 +72,14 @@ class NoiseWalk {
       if (node.inputs[k].empty()) {
         inputs.push_back({});
       } else if (constant != plan_.constants(index).inputs.end()) {
-        inputs.push_back(constant_noise(constant->second, is_bilinear(node)));
+        inputs.push_back(constant_noise(constant->second, sums_products(node)));
       } else {
         const auto found = values_.find(node.inputs[k]);
         if (found == values_.end()) {
           return false;
         }
         inputs.push_back(found->second);
-        if (is_bilinear(node)) {
+        if (sums_products(node)) {
           add_rounding(node.inputs[k], inputs.back());
         }
       }
@@ -161,16 +156,14 @@ class NoiseWalk {
     if (results.empty() || !results[0].value->is_real()) {
       return true;
     }
-    if (is_bilinear(node)) {
+    if (sums_products(node)) {
       return propagate_bilinear(node, inputs, results[0]);
     }
     if (node.op_type == "Softmax") {
       return propagate_softmax(node, inputs[0], results[0]);
     }
-    static const std::set<std::string, std::less<>> kSums{
-        "Add",       "Sum",      "Sub",     "Concat", "Reshape", "Flatten", "Transpose", "Squeeze",
-        "Unsqueeze", "Identity", "Dropout", "Slice",  "Split",   "Gather",  "Pad",       "Expand"};
-    if (kSums.contains(node.op_type)) {
+    const Formula formula = traits_of(node).formula;
+    if (formula == Formula::sum || formula == Formula::difference || selects_by_position(node)) {
       return propagate_sum(node, inputs, results);
     }
     if (node.op_type == "GlobalAveragePool" && inputs[0].value->rank() > 2) {
@@ -236,13 +229,13 @@ class NoiseWalk {
   bool propagate_sum(const Node& node, const std::vector<Noisy>& inputs, std::vector<Noisy>& results,
                      double factor = 1) const {
     Node plain = node;
-    if (node.op_type == "Sub") {
+    if (traits_of(node).formula == Formula::difference) {
       plain.op_type = "Add";
     }
     std::vector<TensorPtr> variances;
-    for (const Noisy& input : inputs) {
-      const bool shape_operand = input.value != nullptr && !input.value->is_real();
-      if (input.value == nullptr || shape_operand) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Noisy& input = inputs[i];
+      if (input.value == nullptr || !input.value->is_real() || !holds_elements_of(node, i)) {
         variances.push_back(input.value);
       } else if (input.variance.empty()) {
         variances.push_back(std::make_shared<const Tensor>(Tensor::zeros(input.value->type(), input.value->shape())));

@@ -14,6 +14,7 @@
 #include "harness/judge/artifact_view.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/grounds.hpp"
+#include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"
 
 namespace assay::judge {
@@ -131,19 +132,14 @@ void shake(FakeQuantization& prediction, const LayerContext& context, const Quan
   for (const Node& node : graph.nodes) std::ranges::for_each(node.outputs, move);
 }
 
-/// Operators that decide something by their operands: one step of rounding may turn it over, whatever its size.
-bool decides(const Node& node) {
-  static const std::set<std::string_view> kRealDecisions{"Ceil", "Floor", "Hardmax", "Mod", "Round", "Sign"};
-  return kRealDecisions.contains(node.op_type);
-}
-
 /// What the nodes of a graph decide in several draws, against what they decide without.
 class Decisions {
  public:
   explicit Decisions(const model::Graph& graph) {
     for (const Node& node : graph.nodes) {
-      if (decides(node)) decided_.insert(node.outputs.begin(), node.outputs.end());
-      jumps_ = jumps_ || node.op_type == "ThresholdedRelu" || node.op_type == "Shrink";
+      const Leap leap = traits_of(node).leap;
+      if (leap == Leap::decides) decided_.insert(node.outputs.begin(), node.outputs.end());
+      jumps_ = jumps_ || leap == Leap::jumps;
     }
   }
   [[nodiscard]] bool are_in(const std::string& tensor, const Tensor& value) const {

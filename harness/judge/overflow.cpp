@@ -7,7 +7,9 @@
 #include <set>
 
 #include "harness/judge/artifact_walk.hpp"
+#include "harness/judge/facets.hpp"
 #include "harness/judge/layers.hpp"
+#include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"
 
 // L0, overflow: an engine that computes on codes sums their products in 32 bits.
@@ -58,8 +60,8 @@ class OverflowCheck {
     }
     for (const ArtifactNode& node : context_.artifact->nodes()) {
       if (sums_products(node.op) && node.inputs.size() > 1 && node.inputs[0].quantized() &&
-          node.inputs[1].quantized() && (node.qoperator || node.quantized_inputs) && !reported_in_float(node) &&
-          worst_case(node) >= kTooLarge) {
+          node.inputs[1].quantized() && (node.qoperator || node.quantized_inputs) &&
+          !reported_in_float(evidence, name_of(node)) && worst_case(node) >= kTooLarge) {
         suspects_.push_back(&node);
         out_.metrics.push_back({name_of(node), "", "accumulator_worst", worst_case(node) / kTooLarge});
       }
@@ -81,15 +83,9 @@ class OverflowCheck {
                          : context_.artifact->artifact().graph.nodes[node.index].name;
   }
 
-  [[nodiscard]] bool reported_in_float(const ArtifactNode& node) const {
-    const auto& map = context_.evidence.conversion.precision;
-    const auto found = std::ranges::find(map, name_of(node), &converters::NodePrecision::node);
-    return found != map.end() && found->got != "int8";
-  }
-
   /// Σ|w|·max|x| + |b| of the worst channel where the weight is known, else an estimate by the length of the sums.
   [[nodiscard]] double worst_case(const ArtifactNode& node) const {
-    const bool left_weight = node.op == "MatMul" && node.inputs[0].constant_codes != nullptr;
+    const bool left_weight = traits_of(node.op).product == Product::matmul && node.inputs[0].constant_codes != nullptr;
     const Operand& weight = node.inputs[left_weight ? 0 : 1];
     const Operand& x = node.inputs[left_weight ? 1 : 0];
     if (weight.constant_codes == nullptr) {
@@ -111,14 +107,15 @@ class OverflowCheck {
   /// The largest Σ|w| that one output element may meet.
   [[nodiscard]] double largest_sum(const ArtifactNode& node, const Tensor& w, bool left_weight) const {
     const model::Node& made = context_.artifact->artifact().graph.nodes[node.index];
-    const bool matrix = node.op == "Gemm" || node.op == "MatMul";
-    const bool by_row = node.op == "Conv" || left_weight || (node.op == "Gemm" && made.int_or("transB", 0) != 0);
+    const bool matrix = is_matrix_product(traits_of(node.op).product);
     // A matrix may be one of a batch; a kernel has taps behind its first two axes.
     const auto rank = static_cast<std::size_t>(w.rank());
     const std::int64_t rows = w.shape()[matrix ? rank - 2 : 0];
     const std::int64_t columns = w.shape()[matrix ? rank - 1 : 1];
     const std::int64_t taps = matrix || w.size() == 0 ? 1 : w.size() / (rows * columns);
-    const std::int64_t groups = node.op == "ConvTranspose" ? std::max<std::int64_t>(1, made.int_or("group", 1)) : 1;
+    const WeightLayout layout = weight_layout(made, w.rank(), left_weight ? 0 : 1);
+    const bool by_row = layout.axis == (matrix ? w.rank() - 2 : 0);
+    const std::int64_t groups = layout.groups;
     std::map<std::int64_t, double> sums;
     const std::span<const double> values = w.reals();
     for (std::size_t i = 0; i < values.size(); ++i) {

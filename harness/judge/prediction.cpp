@@ -13,6 +13,7 @@
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/measured_limits.hpp"
 #include "harness/judge/noise_draws.hpp"
+#include "harness/judge/operators.hpp"
 #include "harness/judge/statistics.hpp"
 
 namespace assay::judge {
@@ -144,7 +145,7 @@ class PredictionCheck {
         continue;
       }
       const Node& node = context_.evidence.model->graph.nodes[*producer];
-      if (node.op_type == "Shape" || node.op_type == "Size") continue;
+      if (traits_of(node).shape_only) continue;
       if (node.op_type == "Constant" && node.outputs.front() != tensor) {
         const auto found = reference.find(name);
         if (found == reference.end() || found->second.is_real()) return true;
@@ -194,7 +195,7 @@ class PredictionCheck {
         continue;
       }
       const auto maker = wiring_.producer(tensor);
-      const bool cuts = maker && (graph.nodes[*maker].op_type == "Relu" || graph.nodes[*maker].op_type == "Clip");
+      const bool cuts = maker && traits_of(graph.nodes[*maker]).clamp != Clamp::none;
       if (!cuts || !context_.alignment->is_gone(*maker)) names.insert(quantizer.codes);
     }
     return names;
@@ -456,7 +457,7 @@ class PredictionCheck {
     const auto slots = weight_slots(entry.node, plan_.alignment().constants);
     if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
-    if (node.op_type == "Gemm" && node.float_or("alpha", 1) != 1) return nullptr;
+    if (alpha_of(node) != 1) return nullptr;
     return dequantized_constant(made->inputs[slots->weight]);
   }
 
@@ -504,7 +505,8 @@ class PredictionCheck {
   /// Channels of a matrix product lie last, those of everything else come after the batch.
   [[nodiscard]] std::int64_t channel_axis(const std::string& tensor, std::int64_t rank) const {
     const auto producer = wiring_.producer(tensor);
-    const bool product = producer && context_.evidence.model->graph.nodes[*producer].op_type == "MatMul";
+    const bool product =
+        producer && traits_of(context_.evidence.model->graph.nodes[*producer]).product == Product::matmul;
     return rank < 2 ? -1 : product ? rank - 1 : 1;
   }
 

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "harness/judge/artifact_walk.hpp"
+#include "harness/judge/audit.hpp"
 #include "harness/judge/enclosure_rules.hpp"
 #include "harness/judge/facets.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -58,6 +60,12 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   });
 }
 
+/// Nothing is rounded behind it: it moves, and the policy states no other, or it makes no data.
+bool keeps_its_codes(const Node& node, const converters::Policy& policy) {
+  const OperatorTraits& traits = traits_of(node);
+  return traits.shape_only || traits.constant || (only_moves(node) && may_carry(node, policy));
+}
+
 }  // namespace
 
 QuantizationPlan::QuantizationPlan(const LayerContext& context)
@@ -96,10 +104,7 @@ void QuantizationPlan::collect_artifact_roundings() {
 }
 
 bool QuantizationPlan::runs_in_float(const Alignment::Operation& entry) const {
-  const Node& node = context_.evidence.model->graph.nodes[entry.original];
-  const auto& map = context_.evidence.conversion.precision;
-  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& p) { return p.node == node.name; });
-  return found != map.end() && found->got != "int8";
+  return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[entry.original]);
 }
 
 /// Without an artifact every real tensor that is not merely moved may be rounded, with any legal parameters or, where
@@ -122,7 +127,7 @@ void QuantizationPlan::assume_roundings() {
   for (const Alignment::Operation& entry : model_.operations) {
     for (const std::string& output : entry.node.outputs) {
       if (!output.empty()) {
-        assume(output, only_moves(entry.node));
+        assume(output, keeps_its_codes(entry.node, context_.evidence.converter.policy));
       }
     }
   }
@@ -317,8 +322,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     // Gemm's factors may stay in the artifact's node: then its weight is a smaller or larger one than the effective.
     declared_copy = made_weight->params;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
-    const double alpha = node.op_type == "Gemm" ? std::fabs(node.float_or("alpha", 1)) : 1;
-    beta = node.op_type == "Gemm" ? std::fabs(node.float_or("beta", 1)) : 1;
+    const double alpha = std::fabs(alpha_of(node));
+    beta = std::fabs(beta_of(node));
     for (double& scale : declared_copy->scale) {
       scale *= alpha;
     }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/judge/judge.hpp"
+#include "harness/judge/precision.hpp"
 
 namespace assay::judge {
 namespace {
@@ -16,12 +17,14 @@ bool lacks(const std::optional<std::vector<T>>& list, const T& value) {
 
 using Precisions = std::map<std::string, std::string>;
 
-/// What a map says of a node, by its name before its operator's; empty where it says nothing.
-std::string stated(const Precisions& map, const model::Node& node) {
+/// What a map says of a node, by its name before its operator's; nothing where it doesn't.
+std::optional<Precision> stated(const Precisions& map, const model::Node& node) {
   for (const std::string& key : {node.name, node.op_type}) {
-    if (const auto found = map.find(key); found != map.end()) return found->second;
+    const auto found = map.find(key);
+    if (found == map.end()) continue;
+    if (const auto precision = precision_of(found->second)) return *precision;
   }
-  return "";
+  return std::nullopt;
 }
 
 /// A case may demand an INT8 form of an operator, or be about an operator that has none. Empty where the converter
@@ -30,11 +33,13 @@ std::string int8_form_trouble(const converters::Supports& supports, const corpus
                               const Precisions& asked, const model::Node& node) {
   if (!supports.int8_operators) return "";
   const bool has_form = !lacks(supports.int8_operators, node.op_type);
-  const std::string expected = stated(expect.precision, node), demanded = stated(asked, node);
+  const std::optional<Precision> expected = stated(expect.precision, node), demanded = stated(asked, node);
   const bool refuses = expect.status == "refused";
-  if (!has_form && !refuses && (expected == "int8" || (expected.empty() && demanded == "int8"))) return "an INT8 form";
-  const bool takes_for_float =
-      refuses ? demanded == "int8" && expect.refused_op == node.op_type : expected == "fp32" && demanded != "fp32";
+  if (!has_form && !refuses && expected.value_or(demanded.value_or(Precision::fp32)) == Precision::int8) {
+    return "an INT8 form";
+  }
+  const bool takes_for_float = refuses ? demanded == Precision::int8 && expect.refused_op == node.op_type
+                                       : expected == Precision::fp32 && demanded != Precision::fp32;
   return has_form && takes_for_float ? "the lack of an INT8 form" : "";
 }
 

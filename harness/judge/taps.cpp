@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/judge/layers.hpp"
+#include "harness/judge/operators.hpp"
 #include "reference/broadcast.hpp"
 #include "reference/convolution.hpp"
 #include "reference/matrix_product.hpp"
@@ -111,11 +112,12 @@ std::optional<SumOfProducts> of_matrices(const Node& node, Shape x, Shape w, con
 
 std::optional<SumOfProducts> SumOfProducts::of(const Node& node, std::int64_t opset, const Shape& x, const Shape& w,
                                                const Shape* bias, std::int64_t flat) {
-  const bool is_transposed = node.op_type == "ConvTranspose";
-  if (!sums_products(node.op_type) || flat < 0) {
+  const Product product = traits_of(node).product;
+  const bool is_transposed = product == Product::transposed_convolution;
+  if (product == Product::none || flat < 0) {
     return std::nullopt;
   }
-  if (is_transposed || node.op_type == "Conv") {
+  if (is_convolution(product)) {
     const auto conv = is_transposed ? reference::transposed_convolution(node, x, w, opset)
                                     : reference::sliding_convolution(node, x, w);
     auto sum = conv ? of_convolution(*conv, is_transposed, flat) : std::nullopt;

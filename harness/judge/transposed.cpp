@@ -1,5 +1,6 @@
 #include "harness/judge/transposed.hpp"
 
+#include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"
 
 namespace assay::judge {
@@ -16,7 +17,7 @@ std::optional<Node> transposed_convolution(const Node& node, const core::Shape& 
   }
   Node back = node;
   back.attributes.erase("output_padding");
-  if (node.op_type == "ConvTranspose") {
+  if (traits_of(node).product == Product::transposed_convolution) {
     back.op_type = "Conv";
     return back;
   }
@@ -65,18 +66,18 @@ std::optional<std::vector<double>> through_product(const Node& node, std::int64_
                                                    const Tensor& constant, const Tensor& row) {
   const Tensor weight = like(constant, constant.to_reals());
   std::optional<Tensor> result;
-  if (node.op_type == "Conv" || node.op_type == "ConvTranspose") {
+  if (is_convolution(traits_of(node).product)) {
     const auto back = transposed_convolution(node, data, weight.shape(), row.shape());
     result = back ? run_one(*back, opset, {&row, &weight}) : std::nullopt;
-  } else if (weight.rank() == 2 && node.int_or("transA", 0) == 0) {
+  } else if (weight.rank() == 2 && !reads_transposed(node, 0)) {
     Node back;
     back.op_type = "MatMul";
     back.outputs = {"back"};
-    const Tensor turned = node.int_or("transB", 0) == 0 ? transposed_matrix(weight) : weight;
+    const Tensor turned = !reads_transposed(node, 1) ? transposed_matrix(weight) : weight;
     result = run_one(back, opset, {&row, &turned});
     if (result) {
       for (double& value : result->reals()) {
-        value *= node.float_or("alpha", 1);
+        value *= alpha_of(node);
       }
     }
   }
