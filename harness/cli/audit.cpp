@@ -6,14 +6,15 @@
 #include <optional>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print.hpp"
 #include "harness/core/files.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/data/user_case.hpp"
 #include "harness/model/onnx_io.hpp"
-#include "harness/run/data_origin.hpp"
+#include "harness/report/run_report.hpp"
+#include "harness/report/verdict.hpp"
 #include "harness/run/known_names.hpp"
 #include "harness/run/runner.hpp"
 #include "harness/run/table_scales.hpp"
-#include "harness/run/user_case.hpp"
 
 namespace assay::cli {
 namespace {
@@ -99,7 +100,7 @@ core::Result<Audited> audit(const Arguments& arguments) {
   if (!options) {
     return options.error();
   }
-  core::Result<run::UserCase> user = run::make_user_case(arguments.model, arguments.calibration, "");
+  core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, "");
   if (!user) {
     return user.error();
   }
@@ -123,8 +124,9 @@ core::Result<Audited> audit(const Arguments& arguments) {
   if (!folder) {
     return folder.error();
   }
-  Audited audited{
-      {}, run::calibration_line(*user, run::Conversion::elsewhere), run::data_json(*user, run::Conversion::elsewhere)};
+  Audited audited{{},
+                  data::calibration_line(*user, data::Conversion::elsewhere),
+                  data::data_json(*user, data::Conversion::elsewhere)};
   run::RunConfig config;
   config.suite = "audit " + user->test_case.name;
   config.command = config.suite;
@@ -167,13 +169,14 @@ int audit_command(const Arguments& arguments) {
     return report_error(audited.error());
   }
   if (arguments.json) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::parse(report_json(audited->report));
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(report::run_json(audited->report));
     json["data"] = audited->data;
-    fmt::print("{}\n", json_line(json));
+    fmt::print("{}\n", report::json_line(json));
     return run::exit_code(audited->report);
   }
   fmt::print("{}\n", audited->data_line);
-  return print_judged_model(audited->report, repeat_command(arguments));
+  fmt::print("{}", report::judged_model_text(audited->report, repeat_command(arguments)));
+  return run::exit_code(audited->report);
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print_nodes.hpp"
 #include "harness/core/text.hpp"
+#include "harness/data/data_origin.hpp"
 #include "harness/localize/candidate.hpp"
-#include "harness/run/data_origin.hpp"
+#include "harness/report/nodes.hpp"
 
 namespace assay::cli {
 namespace {
@@ -58,9 +58,9 @@ core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const lo
   if (judged.judgement.gate != judge::Gate::red) return json;
   if (looked_inside && std::ranges::any_of(rows, localize::is_wrong)) {
     for (const localize::NodeRow& row : rows) {
-      if (localize::is_wrong(row)) json["wrong"].push_back(node_json(row));
+      if (localize::is_wrong(row)) json["wrong"].push_back(report::node_json(row));
     }
-    if (print) fmt::print("\nin the judged build itself, nothing cut:\n{}", wrong_nodes_text(rows));
+    if (print) fmt::print("\nin the judged build itself, nothing cut:\n{}", report::wrong_nodes_text(rows));
     return json;
   }
   json["cut"] = true;
@@ -97,7 +97,7 @@ nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judg
 }
 
 core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const Arguments& arguments,
-                                                   const std::vector<run::ConverterSpec>& specs, bool print) {
+                                                   const std::vector<programs::ConverterSpec>& specs, bool print) {
   nlohmann::ordered_json json{{"over", "versions"}};
   json["versions"] = nlohmann::ordered_json::array();
   std::map<std::size_t, std::pair<std::string, std::string>> seen;  // signature and headline
@@ -146,10 +146,10 @@ core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const
 }
 
 core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
-  const core::Result<run::UserCase> user =
-      run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  const core::Result<data::UserCase> user =
+      data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
-  fmt::print(stderr, "{}\n", run::data_line(*user, run::Conversion::here));
+  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
   const core::Result<Candidate> whole = localize::make_candidate(*user);
   if (!whole) return whole.error();
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
@@ -157,7 +157,8 @@ core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
   if (const core::Status named = check_named_nodes(arguments.converters, *options, whole->model.graph); !named) {
     return named.error();
   }
-  const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
   const bool print = !arguments.json;
   if (arguments.over == "versions") {

@@ -6,13 +6,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/bundles/make_bundle.hpp"
 #include "harness/cli/common.hpp"
-#include "harness/cli/print.hpp"
 #include "harness/cli/selection.hpp"
-#include "harness/keep/make_bundle.hpp"
+#include "harness/data/user_case.hpp"
+#include "harness/report/verdict.hpp"
 #include "harness/run/explain.hpp"
-#include "harness/run/result_json.hpp"
-#include "harness/run/user_case.hpp"
 
 namespace assay::cli {
 namespace {
@@ -28,8 +27,8 @@ struct Arguments {
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// How the one converter was named, with the version that was found where none was asked for.
-keep::AskedConverter asked(const ConverterOptions& options, const run::ConverterSpec& spec) {
-  keep::AskedConverter asked;
+bundles::AskedConverter asked(const ConverterOptions& options, const programs::ConverterSpec& spec) {
+  bundles::AskedConverter asked;
   if (options.commands.empty()) {
     asked.name = spec.version.empty() ? spec.name : spec.name + "@" + spec.version;
   } else {
@@ -41,8 +40,9 @@ keep::AskedConverter asked(const ConverterOptions& options, const run::Converter
 }
 
 core::Status choose_converter(const Arguments& arguments, const std::vector<std::string>& fallback,
-                              keep::BundleRequest& request) {
-  const core::Result<std::vector<run::ConverterSpec>> converters = resolve_converters(arguments.converters, fallback);
+                              bundles::BundleRequest& request) {
+  const core::Result<std::vector<programs::ConverterSpec>> converters =
+      resolve_converters(arguments.converters, fallback);
   if (!converters) return converters.error();
   if (converters->size() != 1) return usage("bundle asks one converter, in one version; name it with --converter");
   request.converter = converters->front();
@@ -50,15 +50,15 @@ core::Status choose_converter(const Arguments& arguments, const std::vector<std:
   return core::success();
 }
 
-core::Result<keep::BundleRequest> user_model(const Arguments& arguments) {
-  core::Result<run::UserCase> user = run::make_user_case(arguments.what, arguments.calibration, arguments.inputs);
+core::Result<bundles::BundleRequest> user_model(const Arguments& arguments) {
+  core::Result<data::UserCase> user = data::make_user_case(arguments.what, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options.value_or("{}"));
   if (!options) return options.error();
   if (core::Status named = check_named_nodes(arguments.converters, *options, user->test_case.model->graph); !named) {
     return named.error();
   }
-  keep::BundleRequest request;
+  bundles::BundleRequest request;
   request.test_case = std::move(user->test_case);
   request.data = std::move(user->data);
   request.options = {converters::options_label(*options), arguments.options.value_or("{}")};
@@ -66,7 +66,7 @@ core::Result<keep::BundleRequest> user_model(const Arguments& arguments) {
   return request;
 }
 
-core::Result<keep::BundleRequest> named_case(const Arguments& arguments) {
+core::Result<bundles::BundleRequest> named_case(const Arguments& arguments) {
   if (!arguments.calibration.empty() || !arguments.inputs.empty()) {
     return usage("--calibration and --inputs go with a model of yours; a case has data of its own");
   }
@@ -79,7 +79,7 @@ core::Result<keep::BundleRequest> named_case(const Arguments& arguments) {
   }
   if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) return named.error();
   const run::RunItem& item = selection->items.front();
-  keep::BundleRequest request;
+  bundles::BundleRequest request;
   if (core::Status status = choose_converter(arguments, selection->converters, request); !status) {
     return status.error();
   }
@@ -98,7 +98,7 @@ core::Result<keep::BundleRequest> named_case(const Arguments& arguments) {
 int bundle_command(const Arguments& arguments) {
   std::error_code code;
   const bool file = std::filesystem::is_regular_file(arguments.what, code);
-  core::Result<keep::BundleRequest> request =
+  core::Result<bundles::BundleRequest> request =
       file || arguments.what.ends_with(".onnx") ? user_model(arguments) : named_case(arguments);
   if (!request) return report_error(request.error());
   if (!arguments.artifact.empty() && !std::filesystem::is_regular_file(arguments.artifact, code)) {
@@ -108,15 +108,15 @@ int bundle_command(const Arguments& arguments) {
   request->options_stated = arguments.artifact.empty() || arguments.options.has_value();
   request->timeout_s = arguments.timeout_s;
   request->command = fmt::format("assay bundle {} {}", shell_quoted(arguments.what), shell_quoted(arguments.folder));
-  const core::Result<results::ResultRow> row = keep::make_bundle(*request, arguments.folder);
+  const core::Result<results::ResultRow> row = bundles::make_bundle(*request, arguments.folder);
   if (!row) return report_error(row.error());
   const std::string replay = fmt::format("./assay replay {}", shell_quoted(arguments.folder));
   if (arguments.json) {
-    fmt::print("{}\n", json_line(run::result_json(*row)));
+    fmt::print("{}\n", report::json_line(report::result_json(*row)));
     return kExitOk;
   }
-  fmt::print("{}\n", verdict_line(*row));
-  if (row->gate != "green") fmt::print("\n{}", failure_text(*row, replay));
+  fmt::print("{}\n", report::verdict_line(*row));
+  if (row->gate != "green") fmt::print("\n{}", report::failure_text(*row, replay));
   fmt::print("bundle: {}\nreplay: {}\n", arguments.folder, replay);
   return kExitOk;
 }

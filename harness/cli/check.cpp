@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print.hpp"
-#include "harness/cli/print_nodes.hpp"
 #include "harness/core/files.hpp"
-#include "harness/run/data_origin.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/data/user_case.hpp"
+#include "harness/report/nodes.hpp"
+#include "harness/report/run_report.hpp"
 #include "harness/run/runner.hpp"
-#include "harness/run/user_case.hpp"
 
 namespace assay::cli {
 namespace {
@@ -95,7 +95,7 @@ std::string next_steps(const Arguments& arguments, const results::ResultRow& row
 }
 
 core::Result<Checked> check(const Arguments& arguments) {
-  core::Result<run::UserCase> user = run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) {
     return user.error();
   }
@@ -108,8 +108,8 @@ core::Result<Checked> check(const Arguments& arguments) {
   if (const core::Status named = check_named_nodes(arguments.converters, *options, model->graph); !named) {
     return named.error();
   }
-  const auto conversion = arguments.artifact.empty() ? run::Conversion::here : run::Conversion::elsewhere;
-  Checked checked{{}, run::data_line(*user, conversion), run::data_json(*user, conversion), model};
+  const auto conversion = arguments.artifact.empty() ? data::Conversion::here : data::Conversion::elsewhere;
+  Checked checked{{}, data::data_line(*user, conversion), data::data_json(*user, conversion), model};
   run::RunConfig config;
   config.every_node = true;
   config.suite = "check " + user->test_case.name;
@@ -123,7 +123,8 @@ core::Result<Checked> check(const Arguments& arguments) {
   config.require_judged = arguments.require_judged;
   config.jobs = 1;
   if (arguments.artifact.empty()) {
-    core::Result<std::vector<run::ConverterSpec>> converters = resolve_converters(arguments.converters, {"embedded"});
+    core::Result<std::vector<programs::ConverterSpec>> converters =
+        resolve_converters(arguments.converters, {"embedded"});
     if (!converters) {
       return converters.error();
     }
@@ -136,8 +137,8 @@ core::Result<Checked> check(const Arguments& arguments) {
     config.artifact = arguments.artifact;
     config.infer_options = !arguments.options;
     config.made_by.stated = !arguments.made_by.empty();
-    core::Result<std::vector<run::StatedPolicy>> policies =
-        config.made_by.stated ? run::stated_policies_of(arguments.made_by) : run::list_stated_policies();
+    core::Result<std::vector<programs::StatedPolicy>> policies =
+        config.made_by.stated ? programs::stated_policies_of(arguments.made_by) : programs::list_stated_policies();
     if (!policies) {
       return policies.error();
     }
@@ -165,18 +166,18 @@ int check_command(const Arguments& arguments) {
   }
   const std::vector<localize::NodeRow> nodes = nodes_of(*checked);
   if (arguments.json) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::parse(report_json(checked->report));
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(report::run_json(checked->report));
     json["data"] = checked->data;
     json["nodes"] = nlohmann::ordered_json::array();
     for (const localize::NodeRow& row : nodes) {
-      json["nodes"].push_back(node_json(row));
+      json["nodes"].push_back(report::node_json(row));
     }
     fmt::print("{}\n", json.dump());
     return run::exit_code(checked->report);
   }
   fmt::print("{}\n", checked->data_line);
-  const int code = print_judged_model(checked->report, repeat_command(arguments));
-  fmt::print("\n{}", node_table_text(nodes));
+  fmt::print("{}", report::judged_model_text(checked->report, repeat_command(arguments)));
+  fmt::print("\n{}", report::node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
   if (wrong != nodes.end()) {
     fmt::print("  first wrong: \"{}\" ({})\n", wrong->node, wrong->op);
@@ -184,7 +185,7 @@ int check_command(const Arguments& arguments) {
   for (const results::ResultRow& row : checked->report.rows) {
     fmt::print("{}", next_steps(arguments, row));
   }
-  return code;
+  return run::exit_code(checked->report);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/core/result.hpp"
-#include "harness/run/converter_spec.hpp"
+#include "harness/programs/converter_spec.hpp"
 #include "harness/run/runner.hpp"
 
 namespace CLI {
@@ -22,7 +22,7 @@ namespace assay::cli {
 /// What a chosen command does; its return value is the program's exit code.
 using Action = std::function<int()>;
 
-/// Exit codes of DESIGN section 5 that commands use directly.
+/// The exit codes that commands use directly.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitRed = 1;
 inline constexpr int kExitUsage = 2;
@@ -78,7 +78,7 @@ void add_converter_options(CLI::App& command, ConverterOptions& options);
 /// The same as a command line says them, each with a blank before it.
 [[nodiscard]] std::string converter_words(const ConverterOptions& converters);
 /// Errors   usage, for unknown names. `fallback` serves where nothing is named.
-[[nodiscard]] core::Result<std::vector<run::ConverterSpec>> resolve_converters(
+[[nodiscard]] core::Result<std::vector<programs::ConverterSpec>> resolve_converters(
     const ConverterOptions& options, const std::vector<std::string>& fallback);
 
 /// The nodes that options.precision and --fault NAME@NODE name must be nodes of `graph`. Errors   usage.

@@ -9,10 +9,10 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/data/feed_files.hpp"
+#include "harness/data/user_case.hpp"
 #include "harness/model/onnx_io.hpp"
-#include "harness/run/data_origin.hpp"
-#include "harness/run/feed_files.hpp"
-#include "harness/run/user_case.hpp"
 
 namespace assay::cli {
 namespace {
@@ -27,14 +27,14 @@ struct Arguments {
   bool json = false;
 };
 
-core::Status write_calibration(const run::UserCase& user, const fs::path& folder) {
+core::Status write_calibration(const data::UserCase& user, const fs::path& folder) {
   const core::Result<std::vector<core::TensorMap>> batches =
       user.data ? user.data->calibration : corpus::calibration_batches(user.test_case, corpus::FeedSpec{});
   if (!batches) {
     return batches.error();
   }
   for (std::size_t index = 0; index < batches->size(); ++index) {
-    if (core::Status status = run::write_batch((*batches)[index], run::batch_folder(folder, index), {}); !status) {
+    if (core::Status status = data::write_batch((*batches)[index], data::batch_folder(folder, index), {}); !status) {
       return status;
     }
   }
@@ -42,11 +42,11 @@ core::Status write_calibration(const run::UserCase& user, const fs::path& folder
 }
 
 core::Result<converters::ConvertReply> convert(const Arguments& arguments) {
-  const core::Result<run::UserCase> user = run::make_user_case(arguments.model, arguments.calibration, "");
+  const core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, "");
   if (!user) {
     return user.error();
   }
-  fmt::print(stderr, "{}\n", run::calibration_line(*user, run::Conversion::here));
+  fmt::print(stderr, "{}\n", data::calibration_line(*user, data::Conversion::here));
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
   if (!options) {
     return options.error();
@@ -55,7 +55,8 @@ core::Result<converters::ConvertReply> convert(const Arguments& arguments) {
       !named) {
     return named.error();
   }
-  const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
   if (!specs) {
     return specs.error();
   }

@@ -9,7 +9,7 @@
 #include "harness/cli/script.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
-#include "harness/run/environments.hpp"
+#include "harness/programs/environments.hpp"
 
 namespace assay::cli {
 namespace {
@@ -22,7 +22,7 @@ struct Arguments {
 int list_converters(const Arguments& arguments) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   json.push_back({{"name", "embedded"}, {"installed", {"built in"}}, {"notes", "Assay's own INT8 converter"}});
-  for (const run::Adapter& adapter : run::list_adapters()) {
+  for (const programs::Adapter& adapter : programs::list_adapters()) {
     json.push_back({{"name", adapter.name}, {"installed", adapter.installed}, {"notes", adapter.notes}});
   }
   if (arguments.json) {
@@ -39,12 +39,12 @@ int list_converters(const Arguments& arguments) {
 
 int install(const Arguments& arguments) {
   return run_script({"python3", (corpus::home() / "converters" / "adapters" / "install.py").string(), arguments.name,
-                     "--root", run::environments_folder().string()});
+                     "--root", programs::environments_folder().string()});
 }
 
-bool remove_all(const std::vector<run::Environment>& environments) {
-  for (const run::Environment& environment : environments) {
-    if (const std::string fault = run::remove_environment(environment); !fault.empty()) {
+bool remove_all(const std::vector<programs::Environment>& environments) {
+  for (const programs::Environment& environment : environments) {
+    if (const std::string fault = programs::remove_environment(environment); !fault.empty()) {
       fmt::print(stderr, "assay: {} can't be removed: {}\n", environment.name, fault);
       return false;
     }
@@ -56,8 +56,8 @@ bool remove_all(const std::vector<run::Environment>& environments) {
 int remove_converter(const Arguments& arguments) {
   const std::size_t at = arguments.name.find("==");
   const std::string name = arguments.name.substr(0, at);
-  std::vector<run::Environment> wanted;
-  const std::optional<run::Adapter> adapter = run::find_adapter(name);
+  std::vector<programs::Environment> wanted;
+  const std::optional<programs::Adapter> adapter = programs::find_adapter(name);
   for (const std::string& version : adapter ? adapter->installed : std::vector<std::string>()) {
     if (at == std::string::npos || version == arguments.name.substr(at + 2)) {
       wanted.push_back({name + "-" + version, {}});
@@ -70,7 +70,7 @@ int remove_converter(const Arguments& arguments) {
                          {},
                          {}});
   }
-  const bool removed = remove_all(wanted) && remove_all(run::unused_layers());
+  const bool removed = remove_all(wanted) && remove_all(programs::unused_layers());
   return removed ? kExitOk : kExitOwnFault;
 }
 

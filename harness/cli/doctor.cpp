@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "converters/embedded/support.hpp"
 #include "converters/protocol/client.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
-#include "harness/run/environments.hpp"
-#include "harness/run/operator_table.hpp"
+#include "harness/programs/environments.hpp"
+#include "harness/report/operators_page.hpp"
 #include "reference/op.hpp"
 
 namespace assay::cli {
@@ -28,7 +29,7 @@ struct Finding {
   bool usable = true;
 };
 
-Finding describe_converter(const run::ConverterSpec& spec) {
+Finding describe_converter(const programs::ConverterSpec& spec) {
   const std::string name = spec.version.empty() ? spec.name : spec.name + "@" + spec.version;
   if (!spec.unavailable.empty()) {
     return {"converter " + name, "not installed", spec.unavailable, false};
@@ -58,7 +59,7 @@ std::vector<Finding> examine() {
   findings.push_back(cases ? Finding{"cases", std::to_string(cases->size()), corpus::home().string(), true}
                            : Finding{"cases", "broken", cases.error().message, false});
   std::vector<std::string> names = {"embedded"};
-  for (const run::Adapter& adapter : run::list_adapters()) {
+  for (const programs::Adapter& adapter : programs::list_adapters()) {
     if (adapter.installed.empty()) {
       names.push_back(adapter.name);
     }
@@ -67,26 +68,27 @@ std::vector<Finding> examine() {
     }
   }
   for (const std::string& name : names) {
-    const auto specs = run::parse_converter(name, own_program(), {}, "");
+    const auto specs = programs::parse_converter(name, own_program(), {}, "");
     if (specs) {
       findings.push_back(describe_converter(specs->front()));
     }
   }
-  for (const run::Environment& environment : run::list_environments()) {
+  for (const programs::Environment& environment : programs::list_environments()) {
     constexpr double kMebi = 1024.0 * 1024.0;
     const std::string sees = environment.layers.empty() ? "" : "sees " + core::join(environment.layers, ", ");
     findings.push_back({"environment " + environment.name,
-                        fmt::format("{:.0f} MiB", static_cast<double>(run::size_of(environment)) / kMebi), sees, true});
+                        fmt::format("{:.0f} MiB", static_cast<double>(programs::size_of(environment)) / kMebi), sees,
+                        true});
   }
   return findings;
 }
 
 int print_operators() {
-  const core::Result<run::OperatorTable> table = run::operator_table();
+  const core::Result<conformance::OperatorTable> table = conformance::operator_table(&embedded::int8_form);
   if (!table) {
     return report_error(table.error());
   }
-  fmt::print("{}", run::operators_markdown(*table));
+  fmt::print("{}", report::operators_page(*table));
   return kExitOk;
 }
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print_drift.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
+#include "harness/report/drift.hpp"
 
 namespace assay::cli {
 namespace {
@@ -99,11 +99,11 @@ core::Result<int> compare_versions(const Arguments& arguments) {
   const std::string from = arguments.from.empty() ? "accepted anchors" : arguments.from;
   if (arguments.json) {
     nlohmann::ordered_json json{{"converter", arguments.converter}, {"from", from}, {"to", to}};
-    json.update(drift_json(report));
+    json.update(report::drift_json(report));
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("{}", drifted_text(report));
-    fmt::print("{}{}", families_table(report), suites_text(report));
+    fmt::print("{}", report::drifted_text(report));
+    fmt::print("{}{}", report::families_table(report), report::suites_text(report));
     fmt::print(
         "{} {} → {}: {} verdicts compared, {} changed; {} have nothing to be compared to ({} of them were "
         "edited), {} have no counterpart at {}\n",

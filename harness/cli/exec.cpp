@@ -7,8 +7,8 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
+#include "harness/data/user_data.hpp"
 #include "harness/model/onnx_io.hpp"
-#include "harness/run/user_data.hpp"
 #include "reference/executor.hpp"
 #include "reference/infer.hpp"
 
@@ -82,7 +82,7 @@ core::Status execute_to_files(const Arguments& arguments) {
   }
   core::Result<std::vector<core::TensorMap>> batches = std::vector<core::TensorMap>(1);
   if (!arguments.inputs.empty()) {
-    batches = run::load_user_data(arguments.inputs, *model, run::NonFinite::kept);
+    batches = data::load_user_data(arguments.inputs, *model, data::NonFinite::kept);
   }
   if (!batches) {
     return batches.error();

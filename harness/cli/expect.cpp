@@ -7,7 +7,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/recorded.hpp"
-#include "harness/run/draft_expected.hpp"
+#include "harness/suites/draft_expected.hpp"
 
 namespace assay::cli {
 namespace {
@@ -56,7 +56,7 @@ int expect_command(const Arguments& arguments) {
     return report_error(rows.error());
   }
   std::erase_if(*rows, [&](const results::ResultRow& row) { return !by_converter(row.key, arguments.converter); });
-  const std::vector<corpus::ExpectedFailure> entries = run::draft_expected(*rows);
+  const std::vector<corpus::ExpectedFailure> entries = suites::draft_expected(*rows);
   for (const corpus::ExpectedFailure& entry : entries) {
     fmt::print("    {}{}\n", entry_json(entry).dump(), &entry == &entries.back() ? "" : ",");
   }

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print_explanation.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/report/explanation.hpp"
 
 namespace assay::cli {
 namespace {
@@ -34,14 +34,14 @@ int explain_command(const Arguments& arguments) {
     return report_error(named.error());
   }
   if (arguments.metamorphic) ask_all_relations(selection->items);
-  const core::Result<std::vector<run::ConverterSpec>> converters =
+  const core::Result<std::vector<programs::ConverterSpec>> converters =
       resolve_converters(arguments.converters, selection->converters);
   if (!converters) return report_error(converters.error());
   if (converters->size() != 1) return report_error(usage("explain asks one converter, in one version"));
   const core::Result<run::ExplainedVerdict> verdict =
       run::explain_first_red(selection->items.front(), converters->front(), arguments.timeout_s);
   if (!verdict) return report_error(verdict.error());
-  fmt::print("{}\n", arguments.json ? explanation_json(*verdict) : explanation_text(*verdict));
+  fmt::print("{}\n", arguments.json ? report::explanation_json(*verdict) : report::explanation_text(*verdict));
   return kExitOk;
 }
 

@@ -157,7 +157,8 @@ int fuzz_command(Arguments& arguments) {
                             fault.substr(at))));
     }
   }
-  const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return report_error(specs.error());
   if (specs->size() != 1) {
     return report_error(usage("fuzz asks one converter, in one version"));

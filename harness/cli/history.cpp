@@ -7,8 +7,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print_history.hpp"
-#include "harness/run/program_hash.hpp"
+#include "harness/report/history.hpp"
 #include "results/store.hpp"
 
 namespace assay::cli {
@@ -19,23 +18,6 @@ struct Arguments {
   std::string database = ".assay/history.db";
   bool json = false;
 };
-
-nlohmann::ordered_json row_json(const results::Store::HistoryRow& row) {
-  nlohmann::ordered_json json;
-  json["started_at"] = row.run.started_at;
-  json["run"] = row.run.id;
-  json["case"] = row.result.key.case_name;
-  json["case_hash"] = row.result.case_hash;
-  json["options"] = row.result.key.options;
-  json["converter"] = row.result.key.converter;
-  json["version"] = row.result.key.version;
-  json["converter_hash"] = row.result.key.hash;
-  json["verdict"] = row.result.verdict;
-  json["facet"] = row.result.facet;
-  json["sqnr_db"] = row.result.sqnr_db ? nlohmann::ordered_json(*row.result.sqnr_db) : nullptr;
-  json["margin"] = row.result.margin ? nlohmann::ordered_json(*row.result.margin) : nullptr;
-  return json;
-}
 
 using results::JobKey;
 
@@ -50,22 +32,6 @@ std::map<std::string, std::set<std::string>> programs_of(const std::vector<resul
   }
   std::erase_if(programs, [](const auto& each) { return each.second.size() < 2; });
   return programs;
-}
-
-std::string row_text(const results::Store::HistoryRow& row, bool with_program) {
-  std::string text =
-      fmt::format("{}  {:<13} {}  {}  {}@{}", row.run.started_at, row.result.verdict, row.result.key.case_name,
-                  row.result.key.options, row.result.key.converter, row.result.key.version);
-  if (row.result.sqnr_db) {
-    text += fmt::format("  {:.2f} dB", *row.result.sqnr_db);
-  }
-  if (row.result.margin) {
-    text += fmt::format("  margin {:.3g}", *row.result.margin);
-  }
-  if (with_program) {
-    text += "  program " + (row.result.key.hash.empty() ? "unknown" : run::short_hash(row.result.key.hash));
-  }
-  return text;
 }
 
 int history_command(const Arguments& arguments) {
@@ -85,10 +51,10 @@ int history_command(const Arguments& arguments) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const results::Store::HistoryRow& row : *rows) {
     if (arguments.json) {
-      json.push_back(row_json(row));
+      json.push_back(report::history_json(row));
     } else {
       const JobKey& key = row.result.key;
-      fmt::print("{}\n", row_text(row, programs.contains(key.converter + "@" + key.version)));
+      fmt::print("{}\n", report::history_line(row, programs.contains(key.converter + "@" + key.version)));
     }
   }
   if (arguments.json) {
@@ -97,7 +63,7 @@ int history_command(const Arguments& arguments) {
     for (const auto& [name, hashes] : programs) {
       fmt::print("{} was {} different programs, or had other arguments\n", name, hashes.size());
     }
-    fmt::print("{}", history_plots(*rows));
+    fmt::print("{}", report::history_plots(*rows));
   }
   return kExitOk;
 }

@@ -6,7 +6,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/corpus/suite.hpp"
-#include "harness/keep/import.hpp"
+#include "harness/new_cases/import.hpp"
 
 namespace assay::cli {
 namespace {
@@ -14,30 +14,30 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-  keep::ImportRequest request;
+  new_cases::ImportRequest request;
   std::string into;
 };
 
 int import_command(const Arguments& arguments) {
-  const core::Result<std::vector<keep::CaseDraft>> drafts = keep::import_drafts(arguments.request);
+  const core::Result<std::vector<new_cases::CaseDraft>> drafts = new_cases::import_drafts(arguments.request);
   if (!drafts) return report_error(drafts.error());
-  std::vector<keep::StagedCase> staged;
-  for (const keep::CaseDraft& draft : *drafts) {
-    core::Result<keep::StagedCase> each = keep::StagedCase::create(draft);
+  std::vector<new_cases::StagedCase> staged;
+  for (const new_cases::CaseDraft& draft : *drafts) {
+    core::Result<new_cases::StagedCase> each = new_cases::StagedCase::create(draft);
     if (!each) return report_error(each.error().within(draft.name));
     staged.push_back(*std::move(each));
   }
   const fs::path folder = arguments.into.empty() ? corpus::home() / "cases" / "imported" : fs::path(arguments.into);
-  std::vector<const keep::StagedCase*> written;
-  for (const keep::StagedCase& each : staged) {
+  std::vector<const new_cases::StagedCase*> written;
+  for (const new_cases::StagedCase& each : staged) {
     const core::Result<fs::path> file = each.commit(folder);
     if (!file) {
-      for (const keep::StagedCase* earlier : written) earlier->withdraw(folder);
+      for (const new_cases::StagedCase* earlier : written) earlier->withdraw(folder);
       return report_error(file.error());
     }
     written.push_back(&each);
   }
-  for (const keep::StagedCase* each : written) {
+  for (const new_cases::StagedCase* each : written) {
     fmt::print("imported {}: {}\n", each->test_case().name, (folder / (each->test_case().family + ".json")).string());
   }
   if (!arguments.request.float_original.empty()) {

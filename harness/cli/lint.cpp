@@ -1,4 +1,4 @@
-#include "harness/run/lint.hpp"
+#include "harness/suites/lint.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ std::vector<std::string> findings(const std::string& name, const std::vector<cor
   if (!selected) {
     return {selected.error().message};
   }
-  return run::lint(*suite, *selected);
+  return suites::lint(*suite, *selected);
 }
 
 int lint_command(const Arguments& arguments) {

@@ -9,10 +9,10 @@
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/corpus/write_case.hpp"
-#include "harness/keep/new_case.hpp"
+#include "harness/data/user_case.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/new_cases/new_case.hpp"
 #include "harness/run/known_names.hpp"
-#include "harness/run/user_case.hpp"
 
 namespace assay::cli {
 namespace {
@@ -29,14 +29,14 @@ struct Arguments {
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
-core::Result<run::ConverterSpec> one_converter(const std::string& name, const std::vector<std::string>& faults) {
-  const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters({{name}, {}, faults, ""}, {});
+core::Result<programs::ConverterSpec> one_converter(const std::string& name, const std::vector<std::string>& faults) {
+  const core::Result<std::vector<programs::ConverterSpec>> specs = resolve_converters({{name}, {}, faults, ""}, {});
   if (!specs) return specs.error();
   if (specs->size() != 1) return usage(fmt::format("\"{}\" is several versions; name one", name));
   return specs->front();
 }
 
-core::Result<keep::Accusation> accusation_of(const Arguments& arguments) {
+core::Result<new_cases::Accusation> accusation_of(const Arguments& arguments) {
   const auto given = static_cast<int>(!arguments.faults.empty()) + static_cast<int>(!arguments.with.empty()) +
                      static_cast<int>(!arguments.wrong_artifact.empty());
   if (given != 1) {
@@ -44,7 +44,7 @@ core::Result<keep::Accusation> accusation_of(const Arguments& arguments) {
   }
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
   if (!options) return options.error();
-  keep::Accusation accusation;
+  new_cases::Accusation accusation;
   accusation.options = {converters::options_label(*options), arguments.options};
   accusation.timeout_s = arguments.timeout_s;
   accusation.wrong_artifact = arguments.wrong_artifact;
@@ -53,12 +53,12 @@ core::Result<keep::Accusation> accusation_of(const Arguments& arguments) {
     return usage(fmt::format("\"{}\" is not a readable file", arguments.wrong_artifact));
   }
   if (arguments.wrong_artifact.empty()) {
-    core::Result<run::ConverterSpec> with =
+    core::Result<programs::ConverterSpec> with =
         one_converter(arguments.with.empty() ? "embedded" : arguments.with, arguments.faults);
     if (!with) return with.error();
     accusation.with = *std::move(with);
   }
-  core::Result<run::ConverterSpec> without = one_converter(arguments.without, {});
+  core::Result<programs::ConverterSpec> without = one_converter(arguments.without, {});
   if (!without) return without.error();
   accusation.without = *std::move(without);
   return accusation;
@@ -85,17 +85,17 @@ ordered_json words_of(const Arguments& arguments, const model::Model& model) {
   return words;
 }
 
-core::Result<keep::CaseDraft> draft_of(const Arguments& arguments) {
-  core::Result<run::UserCase> user = run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+core::Result<new_cases::CaseDraft> draft_of(const Arguments& arguments) {
+  core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
   const bool url = arguments.what.find("://") != std::string::npos;
   if (url && arguments.defect.empty()) return usage("a report has a --defect: say in a line what goes wrong");
   if (const core::Status named = run::check_fault_nodes(arguments.faults, user->test_case.model->graph); !named) {
     return named.error();
   }
-  keep::CaseDraft draft;
+  new_cases::CaseDraft draft;
   draft.name = !arguments.name.empty() ? arguments.name
-               : url                   ? keep::case_name(std::filesystem::path(arguments.model).stem().string())
+               : url                   ? new_cases::case_name(std::filesystem::path(arguments.model).stem().string())
                                        : arguments.what;
   draft.model = *user->test_case.model;
   draft.data = std::move(user->data);
@@ -121,7 +121,7 @@ std::string verdict_text(std::string_view side, const run::ExplainedVerdict& ver
   return text + (judgement.reason.empty() ? "" : "\n    " + judgement.reason) + "\n";
 }
 
-std::string next_steps(const Arguments& arguments, const keep::Proof& proof) {
+std::string next_steps(const Arguments& arguments, const new_cases::Proof& proof) {
   std::string text = "not registered: " + proof.missing() + ".\nnext:\n";
   if (proof.with.judgement.gate != judge::Gate::red) {
     text +=
@@ -141,30 +141,30 @@ std::string next_steps(const Arguments& arguments, const keep::Proof& proof) {
 }
 
 /// The draft with what the facet lets it demand by name, where that is something, and it is red and green then too.
-std::optional<keep::StagedCase> with_facet(keep::CaseDraft draft, const keep::Accusation& accusation,
-                                           keep::Proof& proof) {
-  const ordered_json facet = keep::expected_facet(proof, *draft.model);
+std::optional<new_cases::StagedCase> with_facet(new_cases::CaseDraft draft, const new_cases::Accusation& accusation,
+                                                new_cases::Proof& proof) {
+  const ordered_json facet = new_cases::expected_facet(proof, *draft.model);
   if (facet.is_null() || draft.words.contains("expect")) return std::nullopt;
   draft.words["expect"] = facet;
-  core::Result<keep::StagedCase> staged = keep::StagedCase::create(draft);
+  core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(draft);
   if (!staged) return std::nullopt;
-  core::Result<keep::Proof> again = keep::prove(staged->test_case(), accusation);
+  core::Result<new_cases::Proof> again = new_cases::prove(staged->test_case(), accusation);
   if (!again || !again->missing().empty()) return std::nullopt;
   proof = *std::move(again);
   return *std::move(staged);
 }
 
 int new_command(const Arguments& arguments) {
-  const core::Result<keep::Accusation> accusation = accusation_of(arguments);
+  const core::Result<new_cases::Accusation> accusation = accusation_of(arguments);
   if (!accusation) return report_error(accusation.error());
-  const core::Result<keep::CaseDraft> draft = draft_of(arguments);
+  const core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
   if (!draft) return report_error(draft.error());
-  const core::Result<keep::StagedCase> staged = keep::StagedCase::create(*draft);
+  const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(*draft);
   if (!staged) return report_error(staged.error());
-  core::Result<keep::Proof> proof = keep::prove(staged->test_case(), *accusation);
+  core::Result<new_cases::Proof> proof = new_cases::prove(staged->test_case(), *accusation);
   if (!proof) return report_error(proof.error());
   const bool proven = proof->missing().empty();
-  const std::optional<keep::StagedCase> more = proven ? with_facet(*draft, *accusation, *proof) : std::nullopt;
+  const std::optional<new_cases::StagedCase> more = proven ? with_facet(*draft, *accusation, *proof) : std::nullopt;
   fmt::print("tried {} under options {}\n{}{}", draft->name, accusation->options.label,
              verdict_text("with the defect,", proof->with), verdict_text("without it,", proof->without));
   if (!proven) {

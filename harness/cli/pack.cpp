@@ -13,7 +13,7 @@
 #include "harness/cli/selection.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
-#include "harness/run/environments.hpp"
+#include "harness/programs/environments.hpp"
 
 namespace assay::cli {
 namespace {
@@ -53,32 +53,33 @@ std::vector<std::string> run_names(std::vector<std::string> names) {
   return names;
 }
 
-std::string full_name(const run::ConverterSpec& spec) {
+std::string full_name(const programs::ConverterSpec& spec) {
   return spec.version.empty() ? spec.name : spec.name + "@" + spec.version;
 }
 
 /// The outside converters among `specs`, each once.
-core::Result<std::vector<run::ConverterSpec>> outside_converters(const std::vector<run::ConverterSpec>& specs) {
-  std::vector<run::ConverterSpec> outside;
-  for (const run::ConverterSpec& spec : specs) {
+core::Result<std::vector<programs::ConverterSpec>> outside_converters(
+    const std::vector<programs::ConverterSpec>& specs) {
+  std::vector<programs::ConverterSpec> outside;
+  for (const programs::ConverterSpec& spec : specs) {
     if (spec.is_reference()) {
       return usage("converter \"reference\" runs stored cases, which are not packed; name another with --converter");
     }
     if (!spec.unavailable.empty()) return usage(spec.unavailable);
     const bool known = std::ranges::any_of(
-        outside, [&](const run::ConverterSpec& each) { return full_name(each) == full_name(spec); });
+        outside, [&](const programs::ConverterSpec& each) { return full_name(each) == full_name(spec); });
     if (!spec.version.empty() && !known) outside.push_back(spec);
   }
   return outside;
 }
 
 /// The environments of `converters` and the layers that they see, layers first.
-std::vector<std::string> environments_of(const std::vector<run::ConverterSpec>& converters) {
+std::vector<std::string> environments_of(const std::vector<programs::ConverterSpec>& converters) {
   std::vector<std::string> layers, own;
-  const std::vector<run::Environment> all = run::list_environments();
-  for (const run::ConverterSpec& spec : converters) {
+  const std::vector<programs::Environment> all = programs::list_environments();
+  for (const programs::ConverterSpec& spec : converters) {
     own.push_back(spec.name + "-" + spec.version);
-    const auto environment = std::ranges::find(all, own.back(), &run::Environment::name);
+    const auto environment = std::ranges::find(all, own.back(), &programs::Environment::name);
     if (environment == all.end()) continue;
     for (const std::string& layer : environment->layers) {
       if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
@@ -118,25 +119,26 @@ core::Result<nlohmann::ordered_json> make_plan(const Arguments& arguments) {
   ConverterOptions converters, executors;
   converters.names = run_names(arguments.converters);
   executors.names = run_names(arguments.executors);
-  core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(converters, selection->converters);
+  core::Result<std::vector<programs::ConverterSpec>> specs = resolve_converters(converters, selection->converters);
   if (!specs) return specs.error();
-  const core::Result<std::vector<run::ConverterSpec>> executing = resolve_converters(executors, {});
+  const core::Result<std::vector<programs::ConverterSpec>> executing = resolve_converters(executors, {});
   if (!executing) return executing.error();
 
   // The run there names every version: another one may be found newest elsewhere.
   std::vector<std::string> words = arguments.suites.empty() ? std::vector<std::string>{"default"} : arguments.suites;
-  for (const run::ConverterSpec& spec : *specs) words.insert(words.end(), {"--converter", full_name(spec)});
-  for (const run::ConverterSpec& spec : *executing) words.insert(words.end(), {"--execute-with", full_name(spec)});
+  for (const programs::ConverterSpec& spec : *specs) words.insert(words.end(), {"--converter", full_name(spec)});
+  for (const programs::ConverterSpec& spec : *executing) words.insert(words.end(), {"--execute-with", full_name(spec)});
 
   specs->insert(specs->end(), executing->begin(), executing->end());
-  const core::Result<std::vector<run::ConverterSpec>> outside = outside_converters(*specs);
+  const core::Result<std::vector<programs::ConverterSpec>> outside = outside_converters(*specs);
   if (!outside) return outside.error();
   nlohmann::ordered_json named = nlohmann::ordered_json::array();
-  for (const run::ConverterSpec& spec : *outside) named.push_back({{"name", spec.name}, {"version", spec.version}});
+  for (const programs::ConverterSpec& spec : *outside)
+    named.push_back({{"name", spec.name}, {"version", spec.version}});
   std::error_code code;
   return nlohmann::ordered_json{{"program", fs::read_symlink("/proc/self/exe", code).string()},
                                 {"home", fs::absolute(corpus::home(), code).string()},
-                                {"environments_folder", fs::absolute(run::environments_folder(), code).string()},
+                                {"environments_folder", fs::absolute(programs::environments_folder(), code).string()},
                                 {"environments", environments_of(*outside)},
                                 {"converters", named},
                                 {"models_folder", fs::absolute(corpus::model_cache(), code).string()},

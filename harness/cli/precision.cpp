@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/data/data_origin.hpp"
 #include "harness/localize/candidate.hpp"
 #include "harness/localize/precision_search.hpp"
-#include "harness/run/data_origin.hpp"
 
 namespace assay::cli {
 namespace {
@@ -27,10 +27,10 @@ struct Found {
 };
 
 core::Result<Found> search(const Arguments& arguments) {
-  const core::Result<run::UserCase> user =
-      run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  const core::Result<data::UserCase> user =
+      data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
-  fmt::print(stderr, "{}\n", run::data_line(*user, run::Conversion::here));
+  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
   const core::Result<localize::Candidate> whole = localize::make_candidate(*user);
   if (!whole) return whole.error();
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
@@ -38,7 +38,8 @@ core::Result<Found> search(const Arguments& arguments) {
   if (const core::Status named = check_named_nodes(arguments.converters, *options, whole->model.graph); !named) {
     return named.error();
   }
-  const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
   if (specs->size() != 1) {
     return core::Error{core::ErrorKind::usage, "precision asks one converter, in one version", {}, {}, {}};
@@ -59,8 +60,8 @@ nlohmann::ordered_json options_with(const std::string& options, const std::vecto
 
 /// The list as the converter itself takes it; empty for one whose adapter doesn't say how.
 std::string own_words(const std::string& converter, const std::vector<std::string>& nodes) {
-  const std::optional<run::Adapter> adapter = run::find_adapter(converter);
-  return adapter ? run::written_as(adapter->in_float, nodes) : "";
+  const std::optional<programs::Adapter> adapter = programs::find_adapter(converter);
+  return adapter ? programs::written_as(adapter->in_float, nodes) : "";
 }
 
 std::string outcome_text(const judge::Judgement& judgement) {

@@ -11,7 +11,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
-#include "harness/run/data_origin.hpp"
+#include "harness/data/data_origin.hpp"
 #include "harness/run/known_names.hpp"
 #include "harness/run/parallel.hpp"
 
@@ -46,7 +46,8 @@ std::string digest_of(const fs::path& program) {
 }
 
 core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& candidate, std::size_t jobs) {
-  const core::Result<std::vector<run::ConverterSpec>> specs = resolve_converters(arguments.converters, {"embedded"});
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
   if (specs->size() != 1) return usage("reduce asks one converter, in one version");
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
@@ -108,10 +109,10 @@ struct Outcome {
 
 core::Result<Outcome> reduce(const Arguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
-  const core::Result<run::UserCase> user =
-      run::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  const core::Result<data::UserCase> user =
+      data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
-  fmt::print(stderr, "{}\n", run::data_line(*user, run::Conversion::here));
+  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
   core::Result<Candidate> start = localize::make_candidate(*user);
   if (!start) return start.error();
   const std::size_t jobs = run::thread_count(arguments.jobs);

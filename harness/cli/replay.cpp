@@ -1,4 +1,4 @@
-#include "harness/keep/replay.hpp"
+#include "harness/bundles/replay.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print.hpp"
-#include "harness/run/result_json.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace assay::cli {
 namespace {
@@ -24,46 +23,46 @@ struct Arguments {
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// The converter that the command line names, else the bundle's own.
-core::Result<run::ConverterSpec> converter_of(const Arguments& arguments, const keep::Bundle& bundle) {
+core::Result<programs::ConverterSpec> converter_of(const Arguments& arguments, const bundles::Bundle& bundle) {
   ConverterOptions options = arguments.converters;
   if (options.names.empty() && options.commands.empty()) {
     if (bundle.ready_artifact) return usage("the bundle's artifact was given, not converted; name a --converter");
     options = {{bundle.asked.name}, {bundle.asked.command}, bundle.asked.faults, bundle.asked.variant};
     (bundle.asked.command.empty() ? options.commands : options.names).clear();
   }
-  core::Result<std::vector<run::ConverterSpec>> converters = resolve_converters(options, {});
+  core::Result<std::vector<programs::ConverterSpec>> converters = resolve_converters(options, {});
   if (!converters) return converters.error();
   if (converters->size() != 1) return usage("replay asks one converter, in one version");
   return converters->front();
 }
 
-core::Result<keep::Replayed> replayed(const Arguments& arguments, const keep::Bundle& bundle) {
+core::Result<bundles::Replayed> replayed(const Arguments& arguments, const bundles::Bundle& bundle) {
   const bool named = !arguments.converters.names.empty() || !arguments.converters.commands.empty();
   if (!arguments.convert) {
-    return named ? core::Result<keep::Replayed>(usage("a converter is asked only with --convert"))
-                 : keep::replay(bundle);
+    return named ? core::Result<bundles::Replayed>(usage("a converter is asked only with --convert"))
+                 : bundles::replay(bundle);
   }
-  const core::Result<run::ConverterSpec> converter = converter_of(arguments, bundle);
+  const core::Result<programs::ConverterSpec> converter = converter_of(arguments, bundle);
   if (!converter) return converter.error();
-  return keep::convert_again(bundle, *converter, arguments.timeout_s);
+  return bundles::convert_again(bundle, *converter, arguments.timeout_s);
 }
 
-nlohmann::ordered_json replayed_json(const keep::Replayed& replayed, const keep::Bundle& bundle) {
+nlohmann::ordered_json replayed_json(const bundles::Replayed& replayed, const bundles::Bundle& bundle) {
   nlohmann::ordered_json json{{"same", replayed.same()},
                               {"recorded", bundle.verdict},
-                              {"replayed", run::result_json(replayed.row)},
+                              {"replayed", report::result_json(replayed.row)},
                               {"differences", nlohmann::ordered_json::array()}};
-  for (const keep::Difference& each : replayed.differences) {
+  for (const bundles::Difference& each : replayed.differences) {
     json["differences"].push_back(
         {{"what", each.what}, {"recorded", each.recorded}, {"replayed", each.replayed}, {"decides", each.decides}});
   }
   return json;
 }
 
-std::string replayed_text(const keep::Replayed& replayed) {
-  std::string text = verdict_line(replayed.row) + "\n";
+std::string replayed_text(const bundles::Replayed& replayed) {
+  std::string text = report::verdict_line(replayed.row) + "\n";
   if (!replayed.row.reason.empty()) text += "  " + replayed.row.reason + "\n";
-  for (const keep::Difference& each : replayed.differences) {
+  for (const bundles::Difference& each : replayed.differences) {
     text += fmt::format("  {} {}: recorded {}, now {}\n", each.what,
                         each.decides ? "differs" : "is another measurement", each.recorded, each.replayed);
   }
@@ -71,12 +70,12 @@ std::string replayed_text(const keep::Replayed& replayed) {
 }
 
 int replay_command(const Arguments& arguments) {
-  const core::Result<keep::Bundle> bundle = keep::read_bundle(arguments.folder);
+  const core::Result<bundles::Bundle> bundle = bundles::read_bundle(arguments.folder);
   if (!bundle) return report_error(bundle.error());
-  const core::Result<keep::Replayed> again = replayed(arguments, *bundle);
+  const core::Result<bundles::Replayed> again = replayed(arguments, *bundle);
   if (!again) return report_error(again.error());
   if (arguments.json) {
-    fmt::print("{}\n", json_line(replayed_json(*again, *bundle)));
+    fmt::print("{}\n", report::json_line(replayed_json(*again, *bundle)));
   } else {
     fmt::print("{}", replayed_text(*again));
   }

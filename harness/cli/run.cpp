@@ -10,10 +10,11 @@
 #include <memory>
 
 #include "harness/cli/common.hpp"
-#include "harness/cli/print.hpp"
-#include "harness/cli/print_drift.hpp"
 #include "harness/cli/selection.hpp"
-#include "harness/run/program_hash.hpp"
+#include "harness/programs/program_hash.hpp"
+#include "harness/report/drift.hpp"
+#include "harness/report/run_report.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace assay::cli {
 namespace {
@@ -72,7 +73,7 @@ std::vector<std::string> commands_of(const Arguments& arguments, const run::RunR
                                      const results::JobKey& key) {
   std::vector<std::string> own;
   for (const std::string& text : arguments.converters.commands) {
-    const core::Result<run::ConverterSpec> spec = run::parse_converter_command(text);
+    const core::Result<programs::ConverterSpec> spec = programs::parse_converter_command(text);
     if (spec && std::ranges::any_of(report.programs, [&](const run::RunProgram& each) {
           return each.hash == key.hash && each.command == spec->command;
         })) {
@@ -116,7 +117,7 @@ void print_drift(const Arguments& arguments, const run::RunReport& report) {
   if (drift.compared == 0) {
     return;
   }
-  fmt::print("{}{}", drifted_text(drift), suites_text(drift));
+  fmt::print("{}{}", report::drifted_text(drift), report::suites_text(drift));
   fmt::print("{} verdicts have an anchor: {} changed\n", drift.compared, drift.drifted.size());
   if (drift.any()) {
     const Arguments defaults;
@@ -128,42 +129,42 @@ void print_drift(const Arguments& arguments, const run::RunReport& report) {
 
 void print_report(const Arguments& arguments, const run::RunReport& report) {
   if (arguments.json) {
-    fmt::print("{}\n", report_json(report));
+    fmt::print("{}\n", report::run_json(report));
     return;
   }
   for (const results::ResultRow& row : report.rows) {
     if (!arguments.quiet || row.gate != "green") {
-      fmt::print("{}{}\n", verdict_line(row),
-                 report.shares_its_name(row.key) ? "  program " + run::short_hash(row.key.hash) : "");
+      fmt::print("{}{}\n", report::verdict_line(row),
+                 report.shares_its_name(row.key) ? "  program " + programs::short_hash(row.key.hash) : "");
       if (report.rows.size() <= kRowsWithLosses) {
-        fmt::print("{}", losses_text(row));
+        fmt::print("{}", report::losses_text(row));
       }
     }
   }
   for (const results::ResultRow& row : report.rows) {
     if (row.gate == "red" || row.gate == "amber") {
-      fmt::print("\n{}", failure_text(row, repeat_command(arguments, report, row)));
+      fmt::print("\n{}", report::failure_text(row, repeat_command(arguments, report, row)));
     }
   }
   for (const std::string& line : report.unused_expectations) {
     fmt::print("{}\n", line);
   }
   print_drift(arguments, report);
-  fmt::print("{}{}{}\n", programs_text(report), unsupported_text(report), counts_line(report));
+  fmt::print("{}{}{}\n", report::programs_text(report), report::unsupported_text(report), report::counts_line(report));
 }
 
 /// Each converter once more with each of the named ones as the executor of its artifacts.
-core::Status add_executors(const std::vector<std::string>& names, std::vector<run::ConverterSpec>& converters) {
+core::Status add_executors(const std::vector<std::string>& names, std::vector<programs::ConverterSpec>& converters) {
   ConverterOptions options;
   options.names = names;
-  const core::Result<std::vector<run::ConverterSpec>> executors = resolve_converters(options, {});
+  const core::Result<std::vector<programs::ConverterSpec>> executors = resolve_converters(options, {});
   if (!executors) {
     return executors.error();
   }
-  const std::vector<run::ConverterSpec> own = converters;
-  for (const run::ConverterSpec& converter : own) {
-    for (const run::ConverterSpec& executor : *executors) {
-      converters.push_back(run::executed_by(converter, executor));
+  const std::vector<programs::ConverterSpec> own = converters;
+  for (const programs::ConverterSpec& converter : own) {
+    for (const programs::ConverterSpec& executor : *executors) {
+      converters.push_back(programs::executed_by(converter, executor));
     }
   }
   return core::success();
@@ -174,7 +175,7 @@ volatile std::sig_atomic_t interrupted = 0;
 /// Asked to end, the workers finish what they hold. A second interrupt kills; a second termination doesn't, since
 /// `timeout` sends two.
 void stop_on_signal() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);
@@ -193,7 +194,7 @@ int run_command(const Arguments& arguments) {
   if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
     return report_error(named.error());
   }
-  core::Result<std::vector<run::ConverterSpec>> converters =
+  core::Result<std::vector<programs::ConverterSpec>> converters =
       resolve_converters(arguments.converters, selection->converters);
   if (!converters) {
     return report_error(converters.error());
