@@ -116,7 +116,7 @@ int bundle_command(const Arguments& arguments) {
     return kExitOk;
   }
   fmt::print("{}\n", report::verdict_line(*row));
-  if (row->gate != "green") fmt::print("\n{}", report::failure_text(*row, replay));
+  if (run::gate_of(*row) != judge::Gate::green) fmt::print("\n{}", report::failure_text(*row, replay));
   fmt::print("bundle: {}\nreplay: {}\n", arguments.folder, replay);
   return kExitOk;
 }

@@ -75,14 +75,14 @@ std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
     finding.node = each.node;
     finding.tensor = each.tensor;
     finding.facet = judge::parse_facet(each.facet).value_or(judge::Facet::status);
-    finding.amber = row.gate != "red";
+    finding.amber = run::gate_of(row) != judge::Gate::red;
   }
   return localize::node_table(checked.model->graph, metrics, precision, findings);
 }
 
 /// What helps somebody whose model has gone wrong, by what has gone wrong.
 std::string next_steps(const Arguments& arguments, const results::ResultRow& row) {
-  if (row.gate != "red" || !arguments.artifact.empty()) {
+  if (run::gate_of(row) != judge::Gate::red || !arguments.artifact.empty()) {
     return "";
   }
   const std::string rest = repeat_command(arguments).substr(std::string("./assay check").size());

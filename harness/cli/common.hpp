@@ -8,6 +8,7 @@
 
 #include "harness/core/result.hpp"
 #include "harness/programs/converter_spec.hpp"
+#include "harness/run/exit_code.hpp"
 #include "harness/run/runner.hpp"
 
 namespace CLI {
@@ -23,12 +24,12 @@ namespace assay::cli {
 using Action = std::function<int()>;
 
 /// The exit codes that commands use directly.
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitRed = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitOwnFault = 3;
-inline constexpr int kExitDrift = 4;
-inline constexpr int kExitIncomplete = 5;
+inline constexpr int kExitOk = static_cast<int>(run::ExitCode::ok);
+inline constexpr int kExitRed = static_cast<int>(run::ExitCode::red);
+inline constexpr int kExitUsage = static_cast<int>(run::ExitCode::usage);
+inline constexpr int kExitOwnFault = static_cast<int>(run::ExitCode::own_fault);
+inline constexpr int kExitDrift = static_cast<int>(run::ExitCode::drift);
+inline constexpr int kExitIncomplete = static_cast<int>(run::ExitCode::incomplete);
 
 /// One command: adds its subcommand to `app` and, when chosen, sets `action`.
 using Register = void (*)(CLI::App& app, Action& action);

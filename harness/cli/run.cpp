@@ -133,7 +133,7 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
     return;
   }
   for (const results::ResultRow& row : report.rows) {
-    if (!arguments.quiet || row.gate != "green") {
+    if (!arguments.quiet || run::gate_of(row) != judge::Gate::green) {
       fmt::print("{}{}\n", report::verdict_line(row),
                  report.shares_its_name(row.key) ? "  program " + programs::short_hash(row.key.hash) : "");
       if (report.rows.size() <= kRowsWithLosses) {
@@ -142,7 +142,7 @@ void print_report(const Arguments& arguments, const run::RunReport& report) {
     }
   }
   for (const results::ResultRow& row : report.rows) {
-    if (row.gate == "red" || row.gate == "amber") {
+    if (const auto gate = run::gate_of(row); gate == judge::Gate::red || gate == judge::Gate::amber) {
       fmt::print("\n{}", report::failure_text(row, repeat_command(arguments, report, row)));
     }
   }

@@ -9,6 +9,7 @@
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/drift.hpp"
 #include "harness/report/verdict.hpp"
+#include "harness/run/exit_code.hpp"
 
 namespace assay::report {
 namespace {
@@ -65,7 +66,7 @@ std::string judged_model_text(const run::RunReport& report, const std::string& r
   std::string text;
   for (const results::ResultRow& row : report.rows) {
     text += fmt::format("{}\n{}{}", verdict_line(row), headline_text(row), losses_text(row));
-    if (row.gate != "green") text += "\n" + failure_text(row, repeat);
+    if (run::gate_of(row) != judge::Gate::green) text += "\n" + failure_text(row, repeat);
   }
   return text;
 }

@@ -536,38 +536,4 @@ core::Result<RunReport> run(const RunConfig& original) {
   return report;
 }
 
-int exit_code(const RunReport& report) {
-  constexpr int kOwnFault = 3;
-  constexpr int kInvalid = 2;
-  constexpr int kIncomplete = 5;
-  constexpr int kRed = 1;
-  constexpr int kUnusedExpectation = 6;
-  constexpr int kDrift = 4;
-  constexpr int kSkip = 77;
-  const auto any = [&](auto matches) { return std::any_of(report.rows.begin(), report.rows.end(), matches); };
-  if (any([](const ResultRow& row) { return row.verdict == "harness-error"; })) {
-    return kOwnFault;
-  }
-  if (any([](const ResultRow& row) { return row.verdict == "invalid-case"; })) {
-    return kInvalid;
-  }
-  if (report.rows.size() != report.planned || report.rows.empty() ||
-      any([](const ResultRow& row) { return row.verdict == "not-run"; })) {
-    return kIncomplete;
-  }
-  if (any([](const ResultRow& row) { return row.gate == "red"; })) {
-    return kRed;
-  }
-  if (!report.unused_expectations.empty()) {
-    return kUnusedExpectation;
-  }
-  if (report.drift.any()) {
-    return kDrift;
-  }
-  if (report.rows.size() == 1 && report.rows.front().verdict == "unsupported") {
-    return kSkip;
-  }
-  return 0;
-}
-
 }  // namespace assay::run

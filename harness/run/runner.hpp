@@ -85,7 +85,4 @@ struct RunReport {
 ///          the database; internal, where that is removed meanwhile.
 [[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
 
-/// Exit code of a finished run, first match of DESIGN section 5.
-[[nodiscard]] int exit_code(const RunReport& report);
-
 }  // namespace assay::run

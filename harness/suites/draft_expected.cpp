@@ -88,7 +88,7 @@ class Draft {
       scope.families[row.family].insert(row.key.case_name);
     }
     for (const ResultRow& row : rows) {
-      if (row.gate == "red" && kDraftable.contains(row.verdict)) add(row);
+      if (row.gate == judge::gate_name(judge::Gate::red) && kDraftable.contains(row.verdict)) add(row);
     }
   }
 
