@@ -34,36 +34,8 @@ inline constexpr int kExitIncomplete = static_cast<int>(run::ExitCode::incomplet
 /// One command: adds its subcommand to `app` and, when chosen, sets `action`.
 using Register = void (*)(CLI::App& app, Action& action);
 
-void register_accept(CLI::App& app, Action& action);
-void register_audit(CLI::App& app, Action& action);
-void register_bisect(CLI::App& app, Action& action);
-void register_bundle(CLI::App& app, Action& action);
-void register_check(CLI::App& app, Action& action);
-void register_compare(CLI::App& app, Action& action);
-void register_convert(CLI::App& app, Action& action);
-void register_converters(CLI::App& app, Action& action);
-void register_doctor(CLI::App& app, Action& action);
-void register_drift(CLI::App& app, Action& action);
-void register_exec(CLI::App& app, Action& action);
-void register_expect(CLI::App& app, Action& action);
-void register_explain(CLI::App& app, Action& action);
-void register_export_results(CLI::App& app, Action& action);
-void register_fetch(CLI::App& app, Action& action);
-void register_fuzz(CLI::App& app, Action& action);
-void register_history(CLI::App& app, Action& action);
-void register_import(CLI::App& app, Action& action);
-void register_lint(CLI::App& app, Action& action);
-void register_import_results(CLI::App& app, Action& action);
-void register_list(CLI::App& app, Action& action);
-void register_pack(CLI::App& app, Action& action);
-void register_precision(CLI::App& app, Action& action);
-void register_reduce(CLI::App& app, Action& action);
-void register_new(CLI::App& app, Action& action);
-void register_replay(CLI::App& app, Action& action);
-void register_report(CLI::App& app, Action& action);
-void register_run(CLI::App& app, Action& action);
-void register_score(CLI::App& app, Action& action);
-void register_worker(CLI::App& app, Action& action);
+/// All of them, in the order in which help lists them (CMakeLists.txt makes the table).
+[[nodiscard]] const std::vector<Register>& all_commands();
 
 /// Prints `assay: message` to standard error; returns the exit code of the error's kind.
 int report_error(const core::Error& error);

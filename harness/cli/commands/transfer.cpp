@@ -90,9 +90,7 @@ int import_command(const Arguments& arguments) {
   return kExitOk;
 }
 
-}  // namespace
-
-void register_export_results(CLI::App& app, Action& action) {
+void add_export(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("export-results", "Write all recorded runs into one file, for import-results elsewhere");
@@ -104,7 +102,7 @@ void register_export_results(CLI::App& app, Action& action) {
   command->callback([arguments, &action] { action = [arguments] { return export_command(*arguments); }; });
 }
 
-void register_import_results(CLI::App& app, Action& action) {
+void add_import(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
       "import-results", "Add the runs of another machine's results file; what is recorded here stays as it is");
@@ -113,6 +111,13 @@ void register_import_results(CLI::App& app, Action& action) {
   command->add_option("--db", arguments->database, "Results database to add to; made where there is none");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->callback([arguments, &action] { action = [arguments] { return import_command(*arguments); }; });
+}
+
+}  // namespace
+
+void register_transfer(CLI::App& app, Action& action) {
+  add_export(app, action);
+  add_import(app, action);
 }
 
 }  // namespace assay::cli
