@@ -17,10 +17,11 @@
 #include <string>
 #include <vector>
 
+#include "converters/embedded/switchable.hpp"
 #include "harness/judge/deviation.hpp"
 #include "harness/judge/reference_cache.hpp"
-#include "harness/run/false_alarms.hpp"
-#include "harness/run/score.hpp"
+#include "harness/score/false_alarms.hpp"
+#include "harness/score/score.hpp"
 
 namespace {
 
@@ -104,7 +105,7 @@ bool is_structural(Facet facet) {
 
 class Observer {
  public:
-  void see(const run::Judged& judged, bool correct) {
+  void see(const score::Judged& judged, bool correct) {
     const Facts facts = facts_of(judged);
     const std::lock_guard lock(mutex_);
     Counted& counted = (correct ? variants_ : faults_)[std::string(judged.kind)][std::string(judged.subject)];
@@ -136,7 +137,7 @@ class Observer {
              {"caught_faults", faults->second.size() - missed.size()},
              {"caught_pairs", rejected(faults->second, p)},
              {"false_alarms", alarms},
-             {"false_alarm_rate_95", run::clopper_pearson_upper(alarms, pairs(variants->second))},
+             {"false_alarm_rate_95", score::clopper_pearson_upper(alarms, pairs(variants->second))},
              {"missed", std::move(missed)}});
       }
     }
@@ -161,7 +162,7 @@ class Observer {
     return count;
   }
 
-  static Facts facts_of(const run::Judged& judged) {
+  static Facts facts_of(const score::Judged& judged) {
     const judge::Judgement& judgement = judged.judgement;
     Facts facts;
     facts.red = judgement.gate == judge::Gate::red;
@@ -183,7 +184,7 @@ class Observer {
     return facts;
   }
 
-  static void measure(const run::Judged& judged, Facts& facts) {
+  static void measure(const score::Judged& judged, Facts& facts) {
     // A case's judgements all come from one thread, one case after the other.
     thread_local const run::RunItem* item = nullptr;
     thread_local std::shared_ptr<judge::ReferenceCache> references;
@@ -247,17 +248,19 @@ int run_program(const std::vector<std::string>& arguments) {
     items.push_back(std::move(item));
   }
   Observer observer;
-  run::ScoreConfig faults;
+  score::ScoreConfig faults;
+  faults.converter = embedded::switchable();
   faults.items = items;
   faults.kinds = kinds;
-  faults.on_judged = [&](const run::Judged& judged) { observer.see(judged, judged.subject.empty()); };
-  const auto score = run::score(faults);
+  faults.on_judged = [&](const score::Judged& judged) { observer.see(judged, judged.subject.empty()); };
+  const auto score = score::score(faults);
   if (!score) return fail(score.error());
-  run::FalseAlarmConfig variants;
+  score::FalseAlarmConfig variants;
+  variants.converter = embedded::switchable();
   variants.items = items;
   variants.kinds = kinds;
-  variants.on_judged = [&](const run::Judged& judged) { observer.see(judged, true); };
-  const auto alarms = run::find_false_alarms(variants);
+  variants.on_judged = [&](const score::Judged& judged) { observer.see(judged, true); };
+  const auto alarms = score::find_false_alarms(variants);
   if (!alarms) return fail(alarms.error());
   nlohmann::ordered_json json{{"suite", "default"},
                               {"cases", items.size()},

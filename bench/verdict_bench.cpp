@@ -15,10 +15,10 @@
 #include "harness/core/files.hpp"
 #include "harness/core/memory.hpp"
 #include "harness/corpus/suite.hpp"
-#include "harness/run/converter_spec.hpp"
+#include "harness/data/user_case.hpp"
+#include "harness/programs/converter_spec.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/runner.hpp"
-#include "harness/run/user_case.hpp"
 
 namespace {
 
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 void judge_model(benchmark::State& state, const fs::path& model) {
   const std::string stem = (model.parent_path() / model.stem()).string();
-  const auto user = run::make_user_case(model, stem + ".calibration.npz", "");
+  const auto user = data::make_user_case(model, stem + ".calibration.npz", "");
   if (!user) {
     state.SkipWithError(user.error().message.c_str());
     return;
@@ -52,8 +52,8 @@ void judge_model(benchmark::State& state, const fs::path& model) {
 }
 
 /// `copies` of the model under the option sets of suite `default`.
-run::RunConfig run_of(const run::UserCase& user, const std::vector<corpus::OptionSet>& sets,
-                      const std::vector<run::ConverterSpec>& converters, int copies) {
+run::RunConfig run_of(const data::UserCase& user, const std::vector<corpus::OptionSet>& sets,
+                      const std::vector<programs::ConverterSpec>& converters, int copies) {
   run::RunConfig config;
   config.converters = converters;
   for (int copy = 0; copy < copies; ++copy) {
@@ -67,9 +67,9 @@ run::RunConfig run_of(const run::UserCase& user, const std::vector<corpus::Optio
 /// workers to weigh little: some two seconds.
 void run_model(benchmark::State& state, const fs::path& model) {
   const std::string stem = (model.parent_path() / model.stem()).string();
-  const auto user = run::make_user_case(model, stem + ".calibration.npz", "");
+  const auto user = data::make_user_case(model, stem + ".calibration.npz", "");
   const auto suite = corpus::load_suite("default");
-  const auto converters = run::parse_converter("embedded", ASSAY_PROGRAM, {}, "");
+  const auto converters = programs::parse_converter("embedded", ASSAY_PROGRAM, {}, "");
   const auto folder = core::TemporaryFolder::create();
   if (!user || !suite || !converters || !folder) {
     state.SkipWithError("the model, the suite, the converter or a folder can't be had");

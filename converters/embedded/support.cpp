@@ -165,6 +165,20 @@ const Support* find_support(const model::Node& node) {
   return node.domain.empty() && found != kTable.end() && found->op == node.op_type ? found : nullptr;
 }
 
+std::string_view int8_form(std::string_view op) {
+  const auto* found = std::ranges::lower_bound(kTable, op, {}, &Support::op);
+  if (found == kTable.end() || found->op != op) return "";
+  switch (found->handling) {
+    case Handling::multiplies:
+      return "multiplies";
+    case Handling::computes:
+      return "computes";
+    case Handling::moves:
+      return "moves";
+  }
+  return "";
+}
+
 Handling handling_of(const State& state, const model::Node& node, const Support& support) {
   if (node.op_type == "Resize" && node.string_or("mode", "nearest") != "nearest") return computes;
   // Resize's tf_crop_and_resize and Pad fill in a value that the input's range may not hold.

@@ -26,6 +26,8 @@ struct Support {
 /// The one table of operators with an INT8 form, sorted by name.
 [[nodiscard]] std::span<const Support> support_table();
 [[nodiscard]] const Support* find_support(const model::Node& node);
+/// Of one of ONNX's own operators: "multiplies", "computes", "moves", or "" for one without an INT8 form.
+[[nodiscard]] std::string_view int8_form(std::string_view op);
 
 /// Fills operands, weight, bias and axis of `plan` for `node`, where this very node has an INT8 form; the answer is the
 /// reason why it has none, or "".

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/metamorphic/twins.hpp"
 #include "harness/run/known_names.hpp"
-#include "harness/run/twins.hpp"
 #include "results/store.hpp"
 
 namespace assay::cli {
@@ -36,20 +36,20 @@ void add_converter_options(CLI::App& command, ConverterOptions& options) {
   command.add_option("--variant", options.variant, "Run the embedded converter as one of its correct variants");
 }
 
-core::Result<std::vector<run::ConverterSpec>> resolve_converters(const ConverterOptions& options,
-                                                                 const std::vector<std::string>& fallback) {
-  std::vector<run::ConverterSpec> specs;
+core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const ConverterOptions& options,
+                                                                      const std::vector<std::string>& fallback) {
+  std::vector<programs::ConverterSpec> specs;
   const std::vector<std::string>& names = options.names.empty() && options.commands.empty() ? fallback : options.names;
   for (const std::string& name : names) {
-    core::Result<std::vector<run::ConverterSpec>> parsed =
-        run::parse_converter(name, own_program(), options.faults, options.variant);
+    core::Result<std::vector<programs::ConverterSpec>> parsed =
+        programs::parse_converter(name, own_program(), options.faults, options.variant);
     if (!parsed) {
       return parsed.error();
     }
     specs.insert(specs.end(), parsed->begin(), parsed->end());
   }
   for (const std::string& command : options.commands) {
-    core::Result<run::ConverterSpec> parsed = run::parse_converter_command(command);
+    core::Result<programs::ConverterSpec> parsed = programs::parse_converter_command(command);
     if (!parsed) {
       return parsed.error();
     }
@@ -118,7 +118,7 @@ std::string shell_quoted(const std::string& text) {
 void ask_all_relations(std::vector<run::RunItem>& items) {
   for (run::RunItem& item : items) {
     item.test_case.metamorphic.clear();
-    for (const run::Relation& relation : run::relations()) {
+    for (const metamorphic::Relation& relation : metamorphic::relations()) {
       item.test_case.metamorphic.emplace_back(relation.name);
     }
   }

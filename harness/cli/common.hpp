@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "harness/core/result.hpp"
-#include "harness/run/converter_spec.hpp"
+#include "harness/programs/converter_spec.hpp"
+#include "harness/run/exit_code.hpp"
 #include "harness/run/runner.hpp"
 
 namespace CLI {
@@ -22,47 +23,19 @@ namespace assay::cli {
 /// What a chosen command does; its return value is the program's exit code.
 using Action = std::function<int()>;
 
-/// Exit codes of DESIGN section 5 that commands use directly.
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitRed = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitOwnFault = 3;
-inline constexpr int kExitDrift = 4;
-inline constexpr int kExitIncomplete = 5;
+/// The exit codes that commands use directly.
+inline constexpr int kExitOk = static_cast<int>(run::ExitCode::ok);
+inline constexpr int kExitRed = static_cast<int>(run::ExitCode::red);
+inline constexpr int kExitUsage = static_cast<int>(run::ExitCode::usage);
+inline constexpr int kExitOwnFault = static_cast<int>(run::ExitCode::own_fault);
+inline constexpr int kExitDrift = static_cast<int>(run::ExitCode::drift);
+inline constexpr int kExitIncomplete = static_cast<int>(run::ExitCode::incomplete);
 
 /// One command: adds its subcommand to `app` and, when chosen, sets `action`.
 using Register = void (*)(CLI::App& app, Action& action);
 
-void register_accept(CLI::App& app, Action& action);
-void register_audit(CLI::App& app, Action& action);
-void register_bisect(CLI::App& app, Action& action);
-void register_bundle(CLI::App& app, Action& action);
-void register_check(CLI::App& app, Action& action);
-void register_compare(CLI::App& app, Action& action);
-void register_convert(CLI::App& app, Action& action);
-void register_converters(CLI::App& app, Action& action);
-void register_doctor(CLI::App& app, Action& action);
-void register_drift(CLI::App& app, Action& action);
-void register_exec(CLI::App& app, Action& action);
-void register_expect(CLI::App& app, Action& action);
-void register_explain(CLI::App& app, Action& action);
-void register_export_results(CLI::App& app, Action& action);
-void register_fetch(CLI::App& app, Action& action);
-void register_fuzz(CLI::App& app, Action& action);
-void register_history(CLI::App& app, Action& action);
-void register_import(CLI::App& app, Action& action);
-void register_lint(CLI::App& app, Action& action);
-void register_import_results(CLI::App& app, Action& action);
-void register_list(CLI::App& app, Action& action);
-void register_pack(CLI::App& app, Action& action);
-void register_precision(CLI::App& app, Action& action);
-void register_reduce(CLI::App& app, Action& action);
-void register_new(CLI::App& app, Action& action);
-void register_replay(CLI::App& app, Action& action);
-void register_report(CLI::App& app, Action& action);
-void register_run(CLI::App& app, Action& action);
-void register_score(CLI::App& app, Action& action);
-void register_worker(CLI::App& app, Action& action);
+/// All of them, in the order in which help lists them (CMakeLists.txt makes the table).
+[[nodiscard]] const std::vector<Register>& all_commands();
 
 /// Prints `assay: message` to standard error; returns the exit code of the error's kind.
 int report_error(const core::Error& error);
@@ -78,7 +51,7 @@ void add_converter_options(CLI::App& command, ConverterOptions& options);
 /// The same as a command line says them, each with a blank before it.
 [[nodiscard]] std::string converter_words(const ConverterOptions& converters);
 /// Errors   usage, for unknown names. `fallback` serves where nothing is named.
-[[nodiscard]] core::Result<std::vector<run::ConverterSpec>> resolve_converters(
+[[nodiscard]] core::Result<std::vector<programs::ConverterSpec>> resolve_converters(
     const ConverterOptions& options, const std::vector<std::string>& fallback);
 
 /// The nodes that options.precision and --fault NAME@NODE name must be nodes of `graph`. Errors   usage.

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <exception>
 
@@ -13,14 +12,6 @@ namespace {
 
 using namespace assay::cli;
 
-constexpr std::array kCommands = {
-    register_run,     register_check,      register_audit,          register_list,           register_convert,
-    register_exec,    register_compare,    register_history,        register_drift,          register_accept,
-    register_expect,  register_lint,       register_report,         register_bundle,         register_replay,
-    register_new,     register_import,     register_reduce,         register_bisect,         register_precision,
-    register_explain, register_converters, register_fetch,          register_doctor,         register_score,
-    register_fuzz,    register_pack,       register_export_results, register_import_results, register_worker};
-
 int run_program(int count, char** arguments) {
   CLI::App app{"Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",
                "assay"};
@@ -28,7 +19,7 @@ int run_program(int count, char** arguments) {
   app.set_version_flag("--version", std::string("assay ") + assay::core::version());
   app.option_defaults()->always_capture_default();
   Action action;
-  for (const Register add : kCommands) {
+  for (const Register add : all_commands()) {
     add(app, action);
   }
   try {

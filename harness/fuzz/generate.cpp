@@ -7,11 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/data/user_case.hpp"
 #include "harness/fuzz/draft.hpp"
 #include "harness/fuzz/motifs.hpp"
 #include "harness/fuzz/rows.hpp"
 #include "harness/model/onnx_io.hpp"
-#include "harness/run/user_case.hpp"
 #include "reference/executor.hpp"
 
 namespace assay::fuzz {
@@ -233,7 +233,7 @@ core::Result<Sample> sample(const Plan& plan, std::uint64_t index) {
   const core::Result<converters::Options> options = converters::options_from_json(drawn.options_json);
   if (!options) return options.error();
 
-  run::UserCase user = run::user_case_of(std::make_shared<const model::Model>(draft->model()), "fuzz");
+  data::UserCase user = data::user_case_of(std::make_shared<const model::Model>(draft->model()), "fuzz");
   user.test_case.seed = draft->data_seed();
   user.test_case.inputs = draft->specs();
   corpus::FeedSpec feed;

@@ -41,7 +41,7 @@ class Hunt {
  public:
   Hunt(const HuntOptions& options, const Listener& listener) : options_(options), listener_(listener) {}
 
-  core::Status prepare(const run::ConverterSpec& spec) {
+  core::Status prepare(const programs::ConverterSpec& spec) {
     const std::size_t jobs = run::thread_count(options_.jobs);
     planned_ = options_.graphs.value_or(
         static_cast<std::uint64_t>(kVerdictsPerMinute * options_.minutes * static_cast<double>(jobs)) + 1);
@@ -162,7 +162,8 @@ class Hunt {
 
 }  // namespace
 
-core::Result<Hunted> hunt(const run::ConverterSpec& converter, const HuntOptions& options, const Listener& listener) {
+core::Result<Hunted> hunt(const programs::ConverterSpec& converter, const HuntOptions& options,
+                          const Listener& listener) {
   Hunt hunt(options, listener);
   if (const core::Status ready = hunt.prepare(converter); !ready) return ready.error();
   hunt.search();

@@ -9,7 +9,7 @@
 
 #include "harness/core/result.hpp"
 #include "harness/fuzz/find.hpp"
-#include "harness/run/converter_spec.hpp"
+#include "harness/programs/converter_spec.hpp"
 
 namespace assay::fuzz {
 
@@ -49,7 +49,7 @@ struct Listener {
 
 /// Judges samples until it is enough and reduces one of each signature that is red.
 /// Errors   the converter can't be asked; usage where it has no operator that is drawn.
-[[nodiscard]] core::Result<Hunted> hunt(const run::ConverterSpec& converter, const HuntOptions& options,
+[[nodiscard]] core::Result<Hunted> hunt(const programs::ConverterSpec& converter, const HuntOptions& options,
                                         const Listener& listener);
 
 }  // namespace assay::fuzz

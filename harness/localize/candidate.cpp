@@ -5,8 +5,8 @@
 
 #include "harness/core/text.hpp"
 #include "harness/corpus/case.hpp"
+#include "harness/data/feed_files.hpp"
 #include "harness/model/onnx_io.hpp"
-#include "harness/run/feed_files.hpp"
 
 namespace assay::localize {
 namespace {
@@ -24,7 +24,7 @@ void append(std::string& bytes, const core::Tensor& tensor) {
 
 core::Status save_batches(const std::vector<TensorMap>& batches, const std::filesystem::path& folder) {
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    if (core::Status status = run::write_batch(batches[i], run::batch_folder(folder, i), {}); !status) {
+    if (core::Status status = data::write_batch(batches[i], data::batch_folder(folder, i), {}); !status) {
       return status;
     }
   }
@@ -50,7 +50,7 @@ std::string Candidate::hash() const {
   return core::sha256_hex(bytes);
 }
 
-core::Result<Candidate> make_candidate(const run::UserCase& user) {
+core::Result<Candidate> make_candidate(const data::UserCase& user) {
   Candidate candidate{*user.test_case.model, {}, {}, {}};
   if (user.data) {
     candidate.calibration = user.data->calibration;
@@ -75,9 +75,9 @@ core::Result<Candidate> make_candidate(const run::UserCase& user) {
   return candidate;
 }
 
-run::UserCase as_case(const Candidate& candidate, const std::string& name) {
-  run::UserCase user = run::user_case_of(std::make_shared<const model::Model>(candidate.model), name);
-  run::CaseBench::UserData given;
+data::UserCase as_case(const Candidate& candidate, const std::string& name) {
+  data::UserCase user = data::user_case_of(std::make_shared<const model::Model>(candidate.model), name);
+  data::UserData given;
   given.calibration = candidate.calibration;
   given.inputs = candidate.inputs;
   given.calibrated = true;

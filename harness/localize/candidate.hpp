@@ -6,8 +6,8 @@
 
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
+#include "harness/data/user_case.hpp"
 #include "harness/model/graph.hpp"
-#include "harness/run/user_case.hpp"
 
 namespace assay::localize {
 
@@ -26,10 +26,10 @@ struct Candidate {
 };
 
 /// The user's model and data; data that nobody gave are generated as `assay check` generates them.
-[[nodiscard]] core::Result<Candidate> make_candidate(const run::UserCase& user);
+[[nodiscard]] core::Result<Candidate> make_candidate(const data::UserCase& user);
 
 /// The case that judges a candidate under the name `name`.
-[[nodiscard]] run::UserCase as_case(const Candidate& candidate, const std::string& name);
+[[nodiscard]] data::UserCase as_case(const Candidate& candidate, const std::string& name);
 
 /// DIR/model.onnx, DIR/calibration/0000/input_0.pb …, DIR/inputs/0000/input_0.pb …: what `assay check` takes.
 [[nodiscard]] core::Status save(const Candidate& candidate, const std::filesystem::path& folder);

@@ -5,9 +5,9 @@
 
 #include "harness/core/files.hpp"
 #include "harness/core/process.hpp"
+#include "harness/programs/subject.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/known_names.hpp"
-#include "harness/run/subject.hpp"
 #include "results/signature.hpp"
 
 namespace assay::localize {
@@ -28,12 +28,12 @@ std::string with_file(std::string command, const std::filesystem::path& file) {
 
 }  // namespace
 
-core::Result<std::unique_ptr<Judge>> Judge::make(const run::ConverterSpec& spec, std::string options_json,
+core::Result<std::unique_ptr<Judge>> Judge::make(const programs::ConverterSpec& spec, std::string options_json,
                                                  double timeout_s, std::size_t planned_verdicts) {
   if (!spec.unavailable.empty()) {
     return core::Error{core::ErrorKind::usage, spec.unavailable, {}, {}, {}};
   }
-  std::unique_ptr<protocol::Client> client = run::start_client(spec, {.timeout_s = timeout_s, .memory_bytes = 0});
+  std::unique_ptr<protocol::Client> client = programs::start_client(spec, {.timeout_s = timeout_s, .memory_bytes = 0});
   core::Result<converters::Description> description = client->describe();
   if (!description) {
     return description.error();
@@ -48,7 +48,7 @@ judge::Judgement Judge::judge(const Candidate& candidate, judge::Depth depth) co
 
 Judged Judge::ask(const Candidate& candidate, judge::Depth depth, const std::string& options_json) const {
   Judged out;
-  const run::UserCase user = as_case(candidate, "model");
+  const data::UserCase user = as_case(candidate, "model");
   const auto bench = run::CaseBench::create(user.test_case, user.data);
   if (!bench) {
     out.judgement = run::own_fault(bench.error());

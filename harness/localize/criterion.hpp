@@ -10,7 +10,7 @@
 #include "harness/core/result.hpp"
 #include "harness/judge/verdict.hpp"
 #include "harness/localize/candidate.hpp"
-#include "harness/run/converter_spec.hpp"
+#include "harness/programs/converter_spec.hpp"
 
 namespace assay::localize {
 
@@ -27,7 +27,7 @@ class Judge {
  public:
   /// Starts the converter. The share of false alarms is one run's of `planned_verdicts`.
   /// Errors   what it says of itself, and `unavailable` ones.
-  [[nodiscard]] static core::Result<std::unique_ptr<Judge>> make(const run::ConverterSpec& spec,
+  [[nodiscard]] static core::Result<std::unique_ptr<Judge>> make(const programs::ConverterSpec& spec,
                                                                  std::string options_json, double timeout_s,
                                                                  std::size_t planned_verdicts = 1);
 

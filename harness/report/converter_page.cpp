@@ -8,6 +8,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/report/markdown.hpp"
+#include "harness/run/exit_code.hpp"
 #include "results/signature.hpp"
 
 namespace assay::report {
@@ -34,7 +35,7 @@ struct Members {
 };
 
 bool in_order(const ResultRow& row) {
-  return row.verdict == "pass" || row.verdict == "unjudged" || row.gate == "neutral";
+  return row.verdict == "pass" || row.verdict == "unjudged" || run::gate_of(row) == judge::Gate::neutral;
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }

@@ -6,6 +6,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/report/markdown.hpp"
+#include "harness/run/exit_code.hpp"
 
 namespace assay::report {
 namespace {
@@ -17,7 +18,7 @@ struct Report {
 };
 
 bool has_defect(const results::ResultRow& row) {
-  return row.gate == "red" || row.verdict == "xfail" || row.verdict == "not-quantized";
+  return run::gate_of(row) == judge::Gate::red || row.verdict == "xfail" || row.verdict == "not-quantized";
 }
 
 /// "family/form" of a case, or its family.

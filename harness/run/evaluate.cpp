@@ -11,11 +11,12 @@
 #include "converters/calibration_table.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/room.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/data/feed_files.hpp"
+#include "harness/data/stored_data.hpp"
 #include "harness/model/onnx_io.hpp"
-#include "harness/run/data_origin.hpp"
-#include "harness/run/feed_files.hpp"
+#include "harness/programs/fallen.hpp"
 #include "harness/run/known_names.hpp"
-#include "harness/run/stored_data.hpp"
 #include "harness/run/table_scales.hpp"
 
 namespace assay::run {
@@ -29,7 +30,7 @@ using judge::Verdict;
 namespace {
 
 /// What was checked, into the verdict: the layer, and for each relation that could be asked whether it holds.
-void note_relations(const RelationReport& relations, Judgement& judgement) {
+void note_relations(const metamorphic::RelationReport& relations, Judgement& judgement) {
   for (const std::string& name : relations.held) {
     judgement.metrics.push_back({"", "", "l3_" + name, 1});
   }
@@ -73,7 +74,7 @@ bool states_codes(const std::string& options_json) {
 
 }  // namespace
 
-CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data)
+CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<data::UserData> data)
     : case_(test_case),
       folder_(std::move(folder)),
       data_(std::move(data)),
@@ -81,13 +82,14 @@ CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder
       references_(judge::make_reference_cache()),
       twins_(folder_.path() / "twins") {}
 
-core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& test_case, std::optional<UserData> data,
+core::Result<std::unique_ptr<CaseBench>> CaseBench::create(const corpus::Case& test_case,
+                                                           std::optional<data::UserData> data,
                                                            const CaseBench* sibling) {
   if (test_case.model == nullptr) {
     return core::Error{core::ErrorKind::unsupported, test_case.unavailable, {}, {}, {}};
   }
   if (!data && test_case.stored_data) {
-    core::Result<UserData> stored = load_stored_data(*test_case.stored_data, *test_case.model);
+    core::Result<data::UserData> stored = data::load_stored_data(*test_case.stored_data, *test_case.model);
     if (!stored) {
       return stored.error();
     }
@@ -133,26 +135,26 @@ core::Result<fs::path> CaseBench::fresh_folder(const std::string& stem) {
   return folder;
 }
 
-core::Result<const CaseBench::Feed*> CaseBench::feed(const corpus::FeedSpec& spec) {
-  std::unique_ptr<Feed>& slot = feeds_[feed_key(spec)];
+core::Result<const data::Feed*> CaseBench::feed(const corpus::FeedSpec& spec) {
+  std::unique_ptr<data::Feed>& slot = feeds_[data::feed_key(spec)];
   if (slot != nullptr && !slot->folder.empty()) {
-    return static_cast<const Feed*>(slot.get());
+    return static_cast<const data::Feed*>(slot.get());
   }
-  core::Result<Feed> made = make_feed(spec);
+  core::Result<data::Feed> made = make_feed(spec);
   if (!made) {
     return made.error();
   }
   if (slot == nullptr) {
-    slot = std::make_unique<Feed>(*std::move(made));
+    slot = std::make_unique<data::Feed>(*std::move(made));
   } else {
     slot->folder = std::move(made->folder);
   }
-  return static_cast<const Feed*>(slot.get());
+  return static_cast<const data::Feed*>(slot.get());
 }
 
-core::Result<CaseBench::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec) {
-  if (data_ && data_->feeds.contains(feed_key(spec))) {
-    Feed ready = data_->feeds[feed_key(spec)];
+core::Result<data::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec) {
+  if (data_ && data_->feeds.contains(data::feed_key(spec))) {
+    data::Feed ready = data_->feeds[data::feed_key(spec)];
     core::Result<fs::path> own = fresh_folder("calibration");
     if (!own) {
       return own.error();
@@ -169,7 +171,7 @@ core::Result<CaseBench::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec)
     ready.folder = *std::move(own);
     return ready;
   }
-  Feed made;
+  data::Feed made;
   core::Result<std::vector<core::TensorMap>> batches =
       data_ ? data_->calibration : corpus::calibration_batches(case_, spec);
   if (!batches) {
@@ -185,12 +187,14 @@ core::Result<CaseBench::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec)
     whole = std::min(whole, static_cast<std::size_t>(std::max(0, *spec.stop_after)));
   }
   for (std::size_t index = 0; index < whole; ++index) {
-    if (core::Status status = write_batch((*batches)[index], batch_folder(*folder, index), spec.order); !status) {
+    if (core::Status status = data::write_batch((*batches)[index], data::batch_folder(*folder, index), spec.order);
+        !status) {
       return status.error();
     }
   }
   if (spec.stop_after && whole < batches->size()) {
-    if (core::Status status = write_broken_batch((*batches)[whole], batch_folder(*folder, whole)); !status) {
+    if (core::Status status = data::write_broken_batch((*batches)[whole], data::batch_folder(*folder, whole));
+        !status) {
       return status.error();
     }
     batches->resize(whole);
@@ -199,13 +203,13 @@ core::Result<CaseBench::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec)
   return made;
 }
 
-core::Result<CaseBench::Feeds> CaseBench::feeds() {
+core::Result<data::Feeds> CaseBench::feeds() {
   for (const corpus::Step& step : case_.steps) {
-    if (core::Result<const Feed*> made = feed(step.feed); !made) {
+    if (core::Result<const data::Feed*> made = feed(step.feed); !made) {
       return made.error();
     }
   }
-  Feeds feeds;
+  data::Feeds feeds;
   for (const auto& [key, feed] : feeds_) {
     feeds.emplace(key, *feed);
   }
@@ -248,7 +252,7 @@ core::Result<std::string> CaseBench::stale_cache(converters::Converter& converte
   corpus::FeedSpec other = step.feed;
   other.cache.clear();
   other.seed += kOtherSeed;
-  core::Result<const Feed*> data = feed(other);
+  core::Result<const data::Feed*> data = feed(other);
   if (!data) {
     return data.error();
   }
@@ -257,7 +261,8 @@ core::Result<std::string> CaseBench::stale_cache(converters::Converter& converte
     return output.error();
   }
   const converters::ConvertReply reply = given_.convert(converter, {model_file_, (*data)->folder, options, *output});
-  fallen_ = fallen(reply.outcome, Stage::convert, "while it made a calibration cache from other data: " + reply.reason);
+  fallen_ = programs::fallen(reply.outcome, Stage::convert,
+                             "while it made a calibration cache from other data: " + reply.reason);
   return reply.outcome == Outcome::ok ? reply.cache.string() : std::string();
 }
 
@@ -338,7 +343,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     if (!cache->empty()) {
       options.cache = *std::move(cache);
     }
-    core::Result<const Feed*> data = feed(step.feed);
+    core::Result<const data::Feed*> data = feed(step.feed);
     if (!data) {
       return settle(own_fault(data.error().within(case_.name + ": calibration")));
     }
@@ -359,7 +364,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     evidence.first_batch_bins = description.policy.histogram == "first_batch";
     evidence.model = case_.model.get();
     evidence.calibration = &(*data)->batches;
-    const DataOrigin origin = origin_of(data_, Conversion::here);
+    const data::DataOrigin origin = data::origin_of(data_, data::Conversion::here);
     evidence.calibration_source = origin.calibration;
     evidence.inputs_source = origin.inputs;
     evidence.output_folder = *output;
@@ -430,7 +435,7 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
   if (data_ && data_->calibrated) {
     evidence.calibration = &data_->calibration;
   }
-  const DataOrigin origin = origin_of(data_, Conversion::elsewhere);
+  const data::DataOrigin origin = data::origin_of(data_, data::Conversion::elsewhere);
   evidence.calibration_source = origin.calibration;
   evidence.inputs_source = origin.inputs;
   evidence.conversion.outcome = Outcome::ok;

@@ -15,11 +15,12 @@
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
 #include "harness/corpus/case.hpp"
+#include "harness/data/user_data.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/verdict.hpp"
-#include "harness/run/given_files.hpp"
+#include "harness/metamorphic/metamorphic.hpp"
+#include "harness/programs/given_files.hpp"
 #include "harness/run/made_by.hpp"
-#include "harness/run/metamorphic.hpp"
 #include "harness/run/trial.hpp"
 
 namespace assay::run {
@@ -38,23 +39,6 @@ struct Evaluation {
 /// again. Not for use from two threads.
 class CaseBench {
  public:
-  /// A calibration feed: the folder that a converter is given, and the whole batches in it.
-  struct Feed {
-    std::filesystem::path folder;
-    std::vector<core::TensorMap> batches;
-  };
-  using Feeds = std::map<std::string, Feed>;  ///< by feed_key() of the step's
-
-  /// Data that replace a case's generated data.
-  struct UserData {
-    std::vector<core::TensorMap> calibration;
-    std::vector<core::TensorMap> inputs;
-    bool calibrated = false;  ///< `calibration` was given as such, and does not merely stand in
-    judge::DataSource inputs_source = judge::DataSource::given;
-    std::vector<std::string> names;  ///< of `inputs` as data sets; empty: "typical", "inputs_1", …
-    Feeds feeds;                     ///< ready ones, used as they lie instead of `calibration`
-  };
-
   /// A data set as the converter's executor reads it.
   struct DataSet {
     std::string name;
@@ -65,9 +49,9 @@ class CaseBench {
 
   /// Writes the model below a temporary folder.
   /// Reference results are shared with `sibling`, another bench of the same case, where there is one; files never are.
-  [[nodiscard]] static core::Result<std::unique_ptr<CaseBench>> create(const corpus::Case& test_case,
-                                                                       std::optional<UserData> data = std::nullopt,
-                                                                       const CaseBench* sibling = nullptr);
+  [[nodiscard]] static core::Result<std::unique_ptr<CaseBench>> create(
+      const corpus::Case& test_case, std::optional<data::UserData> data = std::nullopt,
+      const CaseBench* sibling = nullptr);
 
   /// How much evaluate() and evaluate_artifact() find out.
   void set_depth(judge::Depth depth) { depth_ = depth; }
@@ -97,7 +81,7 @@ class CaseBench {
   static void discard(const Trial& trial);
 
   /// Every feed of the case's steps, and of whatever else was converted so far.
-  [[nodiscard]] core::Result<Feeds> feeds();
+  [[nodiscard]] core::Result<data::Feeds> feeds();
   /// All data sets of the case as `trial`'s artifact gets them, those too that it was not executed on.
   [[nodiscard]] core::Result<std::vector<DataSet>> data_sets(const Trial& trial);
 
@@ -119,9 +103,9 @@ class CaseBench {
                                  std::size_t planned_verdicts);
 
  private:
-  CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<UserData> data);
-  [[nodiscard]] core::Result<const Feed*> feed(const corpus::FeedSpec& spec);
-  [[nodiscard]] core::Result<Feed> make_feed(const corpus::FeedSpec& spec);
+  CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<data::UserData> data);
+  [[nodiscard]] core::Result<const data::Feed*> feed(const corpus::FeedSpec& spec);
+  [[nodiscard]] core::Result<data::Feed> make_feed(const corpus::FeedSpec& spec);
   /// Writes everything anew that converters are given, where one of them has written into it.
   [[nodiscard]] core::Status heal();
   /// The data sets that an artifact is to be executed on, in order.
@@ -158,14 +142,14 @@ class CaseBench {
 
   const corpus::Case& case_;
   core::TemporaryFolder folder_;
-  std::optional<UserData> data_;
+  std::optional<data::UserData> data_;
   std::filesystem::path model_file_;
-  std::map<std::string, std::unique_ptr<Feed>> feeds_;
+  std::map<std::string, std::unique_ptr<data::Feed>> feeds_;
   std::list<DataSet> data_sets_;
   std::shared_ptr<judge::ReferenceCache> references_;
-  Twins twins_;
-  GivenFiles given_;
-  /// How the converter fell in a request whose answer only counts later: see fallen(). Of the newest attempt.
+  metamorphic::Twins twins_;
+  programs::GivenFiles given_;
+  /// How the converter fell in a request whose answer only counts later: see programs::fallen(). Of the newest attempt.
   std::optional<judge::Judgement> fallen_;
   judge::Depth depth_ = judge::Depth::full;
   bool require_judged_ = false;

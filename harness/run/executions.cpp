@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/model/onnx_io.hpp"
+#include "harness/programs/fallen.hpp"
 #include "harness/run/evaluate.hpp"
 
 namespace assay::run {
@@ -68,7 +69,7 @@ void CaseBench::relate(converters::Converter& converter, Trial& trial) {
   if (evidence.calibration == nullptr || evidence.executions.empty() || !ran) {
     return;
   }
-  core::Result<RelationReport> relations = twins_.check(converter, given_, evidence, case_.metamorphic);
+  core::Result<metamorphic::RelationReport> relations = twins_.check(converter, given_, evidence, case_.metamorphic);
   if (!relations) {
     trial.settled = own_fault(relations.error().within(case_.name));
     return;
@@ -223,7 +224,7 @@ core::Result<core::TensorMap> CaseBench::trace(converters::Converter& converter,
     return core::TensorMap();
   }
   if (!fallen_) {
-    fallen_ = fallen(
+    fallen_ = programs::fallen(
         again->reply.outcome, judge::Stage::execute,
         fmt::format("data set \"{}\", executed again for its trace: {}", execution.data_set, again->reply.reason));
   }

@@ -7,7 +7,7 @@
 namespace assay::run {
 
 core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::OptionSet& options,
-                                       const ConverterSpec& converter, double timeout_s) {
+                                       const programs::ConverterSpec& converter, double timeout_s) {
   if (!converter.unavailable.empty()) {
     return core::Error{core::ErrorKind::usage, converter.unavailable, {}, {}, {}};
   }
@@ -51,7 +51,7 @@ core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::Option
   return out;
 }
 
-core::Result<ExplainedVerdict> explain_first_red(const RunItem& item, const ConverterSpec& converter,
+core::Result<ExplainedVerdict> explain_first_red(const RunItem& item, const programs::ConverterSpec& converter,
                                                  double timeout_s) {
   std::optional<ExplainedVerdict> first;
   for (const corpus::OptionSet& options : item.option_sets) {

@@ -17,11 +17,12 @@ struct ExplainedVerdict {
 /// Converts, executes and judges `item` under one of its option sets as run() does, and records nothing.
 /// Errors   what keeps the converter from being asked: it isn't installed, can't be described; the case has no model.
 [[nodiscard]] core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::OptionSet& options,
-                                                     const ConverterSpec& converter, double timeout_s);
+                                                     const programs::ConverterSpec& converter, double timeout_s);
 
 /// The verdict of the first option set that is red, else of the first.
 /// Errors   as explain(); usage, where the item has no option set.
-[[nodiscard]] core::Result<ExplainedVerdict> explain_first_red(const RunItem& item, const ConverterSpec& converter,
+[[nodiscard]] core::Result<ExplainedVerdict> explain_first_red(const RunItem& item,
+                                                               const programs::ConverterSpec& converter,
                                                                double timeout_s);
 
 }  // namespace assay::run

@@ -79,7 +79,7 @@ struct Candidate {
 
 /// The options that an artifact may have been made with under a policy: those that it shows, with what the policy's
 /// settings fix. Asymmetric codes may lie around zero by chance.
-std::vector<Options> possible_options(const judge::Evidence& evidence, const StatedPolicy& stated) {
+std::vector<Options> possible_options(const judge::Evidence& evidence, const programs::StatedPolicy& stated) {
   const Options shown = judge::evident_options(evidence.artifact, *evidence.model, evidence.options, stated.policy);
   std::vector<Options> all;
   for (const bool symmetric : {shown.symmetric, false}) {
@@ -96,7 +96,7 @@ std::vector<Options> possible_options(const judge::Evidence& evidence, const Sta
 std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by,
                                       const std::string* user_options) {
   std::vector<Candidate> all;
-  for (const StatedPolicy& stated : made_by.candidates) {
+  for (const programs::StatedPolicy& stated : made_by.candidates) {
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);
     if (user_options != nullptr && !contradicts(*user_options, stated.options_json)) {
       all.push_back({stated.label(), policy, evidence.options});
@@ -111,7 +111,7 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
     return std::tuple(each.policy.calibrates != "float_network", width(each.policy, each.options));
   });
   if (!made_by.stated && !made_by.candidates.empty()) {
-    const StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
+    const programs::StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
     for (const Options& options :
          user_options == nullptr ? possible_options(evidence, general) : std::vector{evidence.options}) {
       all.push_back({"the general rules", evidence.converter.policy, options, true});

@@ -5,13 +5,13 @@
 
 #include "harness/judge/judge.hpp"
 #include "harness/judge/reference_cache.hpp"
-#include "harness/run/stated_policies.hpp"
+#include "harness/programs/stated_policies.hpp"
 
 namespace assay::run {
 
 /// Whose policy a ready artifact is to be judged by.
 struct MadeBy {
-  std::vector<StatedPolicy> candidates;
+  std::vector<programs::StatedPolicy> candidates;
   bool stated = false;  ///< the user says that one of these it is; else it may be none, and what any states is granted
 };
 

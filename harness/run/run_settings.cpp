@@ -7,7 +7,7 @@
 
 #include "harness/core/build_info.hpp"
 #include "harness/core/text.hpp"
-#include "harness/run/program_hash.hpp"
+#include "harness/programs/program_hash.hpp"
 
 namespace assay::run {
 namespace {
@@ -19,7 +19,7 @@ class Digest {
     text_ += text + '\x1f';
     return *this;
   }
-  [[nodiscard]] std::string hash() const { return short_hash(core::sha256_hex(text_)); }
+  [[nodiscard]] std::string hash() const { return programs::short_hash(core::sha256_hex(text_)); }
 
  private:
   std::string text_;
@@ -52,7 +52,7 @@ std::string expected_value(const std::vector<corpus::ExpectedFailure>& entries) 
   return fmt::format("{} with hash {}", entries.size(), digest.hash());
 }
 
-std::string command_text(const ConverterSpec& spec) {
+std::string command_text(const programs::ConverterSpec& spec) {
   std::string text = spec.unavailable.empty() ? core::join(spec.command, " ") : spec.unavailable;
   if (spec.executor != nullptr) text += ", executed by " + command_text(*spec.executor);
   return text;
@@ -70,15 +70,16 @@ std::map<std::string, std::string> values_of(const std::string& settings) {
 
 }  // namespace
 
-std::string settings_text(const RunConfig& config, const std::vector<Subject>& subjects) {
-  std::string text =
-      fmt::format("build: {} {}, {}\ncases: {}\nexpected failures: {}\ntimeout_s: {}\nmemory_bytes: {}\n",
-                  core::version(), core::commit(), short_hash(own_hash()), cases_value(config.items),
-                  expected_value(config.expected_failures), config.timeout_s, config.memory_limit_bytes);
+std::string settings_text(const RunConfig& config, const std::vector<programs::Subject>& subjects) {
+  std::string text = fmt::format(
+      "build: {} {}, {}\ncases: {}\nexpected failures: {}\ntimeout_s: {}\nmemory_bytes: {}\n", core::version(),
+      core::commit(), programs::short_hash(programs::own_hash()), cases_value(config.items),
+      expected_value(config.expected_failures), config.timeout_s, config.memory_limit_bytes);
   for (std::size_t index = 0; index < subjects.size(); ++index) {
-    const Subject& subject = subjects[index];
+    const programs::Subject& subject = subjects[index];
     text += one_line(fmt::format("converter {}: {} {}, {}, {}", index + 1, subject.description.name,
-                                 subject.description.version, short_hash(subject.hash), command_text(subject.spec))) +
+                                 subject.description.version, programs::short_hash(subject.hash),
+                                 command_text(subject.spec))) +
             "\n";
   }
   return text;

@@ -12,16 +12,16 @@
 
 #include "harness/conformance/conform.hpp"
 #include "harness/core/text.hpp"
+#include "harness/programs/program_hash.hpp"
+#include "harness/programs/subject.hpp"
+#include "harness/programs/workers.hpp"
 #include "harness/run/evaluate.hpp"
-#include "harness/run/expected.hpp"
 #include "harness/run/parallel.hpp"
-#include "harness/run/program_hash.hpp"
 #include "harness/run/result_row.hpp"
 #include "harness/run/run_settings.hpp"
-#include "harness/run/subject.hpp"
 #include "harness/run/table_scales.hpp"
 #include "harness/run/trial.hpp"
-#include "harness/run/workers.hpp"
+#include "harness/suites/expected.hpp"
 
 namespace assay::run {
 namespace {
@@ -38,15 +38,15 @@ struct Plan {
   std::map<JobKey, std::size_t> index;
 };
 
-JobKey key_of(const corpus::Case& test_case, const corpus::OptionSet& set, const Subject& subject) {
+JobKey key_of(const corpus::Case& test_case, const corpus::OptionSet& set, const programs::Subject& subject) {
   return {test_case.name, set.label, subject.description.name, subject.description.version, subject.hash};
 }
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// Two subjects that are one: the same program with the same arguments, or nothing by the same name.
-bool same_converter(const Subject& a, const Subject& b) {
-  const auto executor = [](const Subject& each) {
+bool same_converter(const programs::Subject& a, const programs::Subject& b) {
+  const auto executor = [](const programs::Subject& each) {
     return each.spec.executor == nullptr ? std::vector<std::string>() : each.spec.executor->command;
   };
   const bool same_name = a.description.name == b.description.name && a.description.version == b.description.version;
@@ -55,11 +55,11 @@ bool same_converter(const Subject& a, const Subject& b) {
 }
 
 /// Errors   usage, for a converter that is named twice.
-core::Status check_converters(const std::vector<Subject>& subjects) {
+core::Status check_converters(const std::vector<programs::Subject>& subjects) {
   for (std::size_t second = 1; second < subjects.size(); ++second) {
     for (std::size_t first = 0; first < second; ++first) {
       if (same_converter(subjects[first], subjects[second])) {
-        const Subject& twice = subjects[second];
+        const programs::Subject& twice = subjects[second];
         const std::string command =
             twice.spec.command.empty() ? "" : ", \"" + core::join(twice.spec.command, " ") + "\"";
         return usage(
@@ -73,10 +73,10 @@ core::Status check_converters(const std::vector<Subject>& subjects) {
 }
 
 /// Errors   internal, for a verdict that is planned twice.
-core::Result<Plan> make_plan(const RunConfig& config, const std::vector<Subject>& subjects) {
+core::Result<Plan> make_plan(const RunConfig& config, const std::vector<programs::Subject>& subjects) {
   Plan plan;
   for (const RunItem& item : config.items) {
-    for (const Subject& subject : subjects) {
+    for (const programs::Subject& subject : subjects) {
       if (!subject.runs(item.test_case)) {
         continue;
       }
@@ -100,7 +100,7 @@ core::Result<Plan> make_plan(const RunConfig& config, const std::vector<Subject>
   return plan;
 }
 
-ClientLimits limits(const RunConfig& config) { return {config.timeout_s, config.memory_limit_bytes}; }
+programs::ClientLimits limits(const RunConfig& config) { return {config.timeout_s, config.memory_limit_bytes}; }
 
 judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
   judge::Judgement judgement;
@@ -115,7 +115,7 @@ judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
 class Recorder {
  public:
   Recorder(const RunConfig& config, results::Store& store, std::string run, const Plan& plan,
-           ExpectedFailures& expected)
+           suites::ExpectedFailures& expected)
       : config_(config),
         store_(store),
         run_(std::move(run)),
@@ -179,7 +179,7 @@ class Recorder {
   results::Store& store_;
   std::string run_;
   const Plan& plan_;
-  ExpectedFailures& expected_;
+  suites::ExpectedFailures& expected_;
   std::mutex mutex_;
   std::vector<std::optional<ResultRow>> rows_;
   std::size_t done_ = 0;
@@ -204,7 +204,8 @@ class ItemRun {
       : config_(config), item_(item), planned_verdicts_(planned_verdicts) {}
 
   /// Never fails: what goes wrong is the verdict.
-  [[nodiscard]] Evaluation evaluate(Turn& turn, const Subject& subject, const corpus::OptionSet& set) {
+  [[nodiscard]] Evaluation evaluate(programs::Turn& turn, const programs::Subject& subject,
+                                    const corpus::OptionSet& set) {
     const corpus::Case& test_case = item_.test_case;
     const std::string& unavailable = test_case.unavailable.empty() ? subject.spec.unavailable : test_case.unavailable;
     Evaluation evaluation;
@@ -236,7 +237,7 @@ class ItemRun {
 
  private:
   /// Makes the files of `subject`.
-  [[nodiscard]] core::Status prepare(const Subject& subject) {
+  [[nodiscard]] core::Status prepare(const programs::Subject& subject) {
     if (bench_ != nullptr && owner_ == &subject) {
       return core::success();
     }
@@ -251,7 +252,8 @@ class ItemRun {
     return core::success();
   }
 
-  [[nodiscard]] Evaluation ask_and_judge(Turn& turn, const Subject& subject, const corpus::OptionSet& set) {
+  [[nodiscard]] Evaluation ask_and_judge(programs::Turn& turn, const programs::Subject& subject,
+                                         const corpus::OptionSet& set) {
     if (config_.audit) {
       return bench_->audit(subject.description, config_.artifact, *config_.audit, set.options_json, planned_verdicts_);
     }
@@ -268,16 +270,16 @@ class ItemRun {
   const RunItem& item_;
   std::size_t planned_verdicts_;
   std::unique_ptr<CaseBench> bench_;
-  const Subject* owner_ = nullptr;  ///< of bench_
+  const programs::Subject* owner_ = nullptr;  ///< of bench_
 };
 
 /// Runs one case with every option set on every converter, as far as it is not recorded yet. All but the judging of
 /// what was converted is done in a turn at a worker.
-void run_item(const RunConfig& config, const RunItem& item, const std::vector<Subject>& subjects, Workers& workers,
-              std::size_t planned_verdicts, Recorder& recorder) {
+void run_item(const RunConfig& config, const RunItem& item, const std::vector<programs::Subject>& subjects,
+              programs::Workers& workers, std::size_t planned_verdicts, Recorder& recorder) {
   ItemRun run(config, item, planned_verdicts);
   for (std::size_t s = 0; s < subjects.size(); ++s) {
-    const Subject& subject = subjects[s];
+    const programs::Subject& subject = subjects[s];
     if (!subject.runs(item.test_case)) {
       continue;
     }
@@ -286,7 +288,7 @@ void run_item(const RunConfig& config, const RunItem& item, const std::vector<Su
       if (recorder.has(key)) {
         continue;
       }
-      Turn turn(workers, s, subject, limits(config));
+      programs::Turn turn(workers, s, subject, limits(config));
       if (recorder.failed() || (config.stopped && config.stopped())) {
         continue;
       }
@@ -378,9 +380,9 @@ class Heartbeat {
   std::jthread thread_;
 };
 
-std::vector<RunProgram> programs_of(const std::vector<Subject>& subjects) {
+std::vector<RunProgram> programs_of(const std::vector<programs::Subject>& subjects) {
   std::vector<RunProgram> programs;
-  for (const Subject& subject : subjects) {
+  for (const programs::Subject& subject : subjects) {
     programs.push_back(
         {subject.description.name, subject.description.version, subject.hash, subject.spec.command, std::nullopt});
   }
@@ -440,16 +442,16 @@ core::Result<RunReport> run(const RunConfig& original) {
   if (!store) {
     return store.error();
   }
-  std::vector<Subject> subjects;
-  for (const ConverterSpec& spec : config.converters) {
+  std::vector<programs::Subject> subjects;
+  for (const programs::ConverterSpec& spec : config.converters) {
     subjects.push_back(describe(spec, limits(config)));
-    subjects.back().hash = program_hash(spec);
+    subjects.back().hash = programs::program_hash(spec);
   }
   if (config.audit && config.artifact.empty()) {
     subjects.push_back({{}, nullptr, table_description(*config.audit), {}, nullptr});
   }
   if (!config.artifact.empty()) {
-    core::Result<Subject> subject = artifact_subject();
+    core::Result<programs::Subject> subject = programs::artifact_subject();
     if (!subject) {
       return subject.error();
     }
@@ -485,7 +487,7 @@ core::Result<RunReport> run(const RunConfig& original) {
   }
 
   const bool whole = config.shards == 1 && !config.partial;
-  ExpectedFailures expected(of_a_run(config.expected_failures, plan.available, whole));
+  suites::ExpectedFailures expected(suites::of_a_run(config.expected_failures, plan.available, whole));
   Recorder recorder(config, *store, run_id, plan, expected);
   if (resumed) {
     if (core::Status status = take_over(*store, run_id, config, plan, recorder); !status) {
@@ -495,10 +497,10 @@ core::Result<RunReport> run(const RunConfig& original) {
 
   std::vector<std::unique_ptr<protocol::Client>> described;
   described.reserve(subjects.size());
-  for (Subject& subject : subjects) {
+  for (programs::Subject& subject : subjects) {
     described.push_back(std::move(subject.client));
   }
-  Workers workers(std::min(thread_count(config.jobs), config.items.size()), std::move(described));
+  programs::Workers workers(std::min(thread_count(config.jobs), config.items.size()), std::move(described));
   {
     const Heartbeat heartbeat(*store, run_id, recorder);
     for_each_index(config.items.size(), kThreadsOfAWorker * static_cast<int>(workers.count()), [&](std::size_t index) {
@@ -532,40 +534,6 @@ core::Result<RunReport> run(const RunConfig& original) {
   }
   report.unused_expectations = expected.unused();
   return report;
-}
-
-int exit_code(const RunReport& report) {
-  constexpr int kOwnFault = 3;
-  constexpr int kInvalid = 2;
-  constexpr int kIncomplete = 5;
-  constexpr int kRed = 1;
-  constexpr int kUnusedExpectation = 6;
-  constexpr int kDrift = 4;
-  constexpr int kSkip = 77;
-  const auto any = [&](auto matches) { return std::any_of(report.rows.begin(), report.rows.end(), matches); };
-  if (any([](const ResultRow& row) { return row.verdict == "harness-error"; })) {
-    return kOwnFault;
-  }
-  if (any([](const ResultRow& row) { return row.verdict == "invalid-case"; })) {
-    return kInvalid;
-  }
-  if (report.rows.size() != report.planned || report.rows.empty() ||
-      any([](const ResultRow& row) { return row.verdict == "not-run"; })) {
-    return kIncomplete;
-  }
-  if (any([](const ResultRow& row) { return row.gate == "red"; })) {
-    return kRed;
-  }
-  if (!report.unused_expectations.empty()) {
-    return kUnusedExpectation;
-  }
-  if (report.drift.any()) {
-    return kDrift;
-  }
-  if (report.rows.size() == 1 && report.rows.front().verdict == "unsupported") {
-    return kSkip;
-  }
-  return 0;
 }
 
 }  // namespace assay::run

@@ -12,7 +12,7 @@
 #include "harness/corpus/case.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/judge/verdict.hpp"
-#include "harness/run/converter_spec.hpp"
+#include "harness/programs/converter_spec.hpp"
 #include "harness/run/evaluate.hpp"
 #include "results/drift.hpp"
 #include "results/store.hpp"
@@ -23,14 +23,14 @@ namespace assay::run {
 struct RunItem {
   corpus::Case test_case;
   std::vector<corpus::OptionSet> option_sets;
-  std::optional<CaseBench::UserData> data;  ///< replaces the case's generated data
+  std::optional<data::UserData> data;  ///< replaces the case's generated data
 };
 
 struct RunConfig {
   std::string suite;           ///< what was selected, as text: resuming looks for the same
   std::string command;         ///< the command line, for the record
   std::vector<RunItem> items;  ///< in stable order
-  std::vector<ConverterSpec> converters;
+  std::vector<programs::ConverterSpec> converters;
   std::vector<corpus::ExpectedFailure> expected_failures;
   bool partial = false;            ///< option sets of the suites were left out: not every expected failure can be met
   std::filesystem::path artifact;  ///< judge this Q/DQ model against each item, with no converter; empty: convert
@@ -84,8 +84,5 @@ struct RunReport {
 /// Errors   usage, for a file that is no history, a converter that is named twice, a run that can't be resumed; io, for
 ///          the database; internal, where that is removed meanwhile.
 [[nodiscard]] core::Result<RunReport> run(const RunConfig& config);
-
-/// Exit code of a finished run, first match of DESIGN section 5.
-[[nodiscard]] int exit_code(const RunReport& report);
 
 }  // namespace assay::run

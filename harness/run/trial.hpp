@@ -6,7 +6,7 @@
 #include "harness/core/result.hpp"
 #include "harness/judge/judge.hpp"
 #include "harness/judge/verdict.hpp"
-#include "harness/run/metamorphic.hpp"
+#include "harness/metamorphic/metamorphic.hpp"
 
 namespace assay::run {
 
@@ -15,7 +15,7 @@ struct Trial {
   judge::Evidence evidence;
   std::string artifact_kind;
   std::string judged_as;                    ///< of a ready artifact: whose policy it is judged by, in words
-  RelationReport relations;                 ///< metamorphic, where the case asks for them and they were checked
+  metamorphic::RelationReport relations;    ///< metamorphic, where the case asks for them and they were checked
   bool related = false;                     ///< they were checked, if there are any
   std::optional<judge::Judgement> settled;  ///< nothing is to be judged: our own fault, or `unsupported`
   bool repeated = false;                    ///< the conversion was that of the trial it was compared with: not executed
@@ -30,10 +30,6 @@ struct Trial {
 /// What somebody sees of `trial` to whom the artifact is of `kind`, "scales" or "opaque".
 [[nodiscard]] Trial seen_as(const Trial& trial, const std::string& kind);
 
-/// The verdict `crash`, `timeout` or `oom` for a converter that ended so in a request that is not the judged conversion
-/// itself: a twin's, a trace's, one that makes a cache. Nothing for the outcomes that an answer has.
-[[nodiscard]] std::optional<judge::Judgement> fallen(converters::Outcome outcome, judge::Stage stage,
-                                                     std::string reason);
 /// `unsupported`, with its reason.
 [[nodiscard]] judge::Judgement not_supported(std::string reason);
 

@@ -8,7 +8,7 @@
 #include "harness/localize/precision_search.hpp"
 #include "harness/localize/reduce.hpp"
 #include "harness/model/onnx_io.hpp"
-#include "harness/run/converter_spec.hpp"
+#include "harness/programs/converter_spec.hpp"
 
 namespace assay::localize {
 namespace {
@@ -65,7 +65,7 @@ Candidate network() {
 }
 
 std::shared_ptr<const Judge> judge_of(const std::string& converter, const std::vector<std::string>& faults) {
-  const auto specs = run::parse_converter(converter, ASSAY_PROGRAM, faults, "");
+  const auto specs = programs::parse_converter(converter, ASSAY_PROGRAM, faults, "");
   EXPECT_TRUE(specs);
   auto judge = Judge::make(specs->front(), "{}", 60);
   EXPECT_TRUE(judge) << (judge ? "" : judge.error().message);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/run/converter_spec.hpp"
+#include "harness/programs/converter_spec.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
 namespace assay::run {
@@ -27,7 +27,8 @@ struct Ready : GemmCase {
     evidence.converter.policy.arithmetic = "float";
     MadeBy makers;
     makers.stated = !made_by.empty();
-    makers.candidates = (makers.stated ? stated_policies_of(made_by) : list_stated_policies()).value();
+    makers.candidates =
+        (makers.stated ? programs::stated_policies_of(made_by) : programs::list_stated_policies()).value();
     return settle_maker(evidence, cache, makers, options);
   }
 };
@@ -83,7 +84,7 @@ TEST(MadeBy, WithoutCalibrationDataRangesDoNotTell) {
   nncf.set_scalar("xs", 7);  // no such range, but nobody knows
   nncf.evidence.artifact =
       std::make_shared<const model::Model>(judge::testing::parse(nncf.artifact_text, nncf.constants));
-  const MadeBy makers{list_stated_policies().value(), false};
+  const MadeBy makers{programs::list_stated_policies().value(), false};
   EXPECT_THAT(settle_maker(nncf.evidence, nncf.cache, makers, nullptr), StartsWith("judged as"));
 }
 
@@ -95,13 +96,13 @@ TEST(MadeBy, OptionsThatTheUserStatesHold) {
 }
 
 TEST(StatedPolicies, EveryAdaptersFileIsReadable) {
-  const auto all = list_stated_policies();
+  const auto all = programs::list_stated_policies();
   ASSERT_TRUE(all.ok()) << all.error().message;
   EXPECT_GE(all->size(), 10U);
 }
 
 TEST(StatedPolicies, AnUnknownNameListsThoseThatStateAny) {
-  const auto unknown = stated_policies_of("nncf");
+  const auto unknown = programs::stated_policies_of("nncf");
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message, HasSubstr("nncf_onnx"));
 }

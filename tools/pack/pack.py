@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a pack of what a plan names: pack.py PLAN.json
 
-The plan comes from `assay pack`, which says what is packed (harness/cli/pack.cpp); docs/pack.md tells what a pack is.
+The plan comes from `assay pack`, which says what is packed (harness/cli/commands/pack.cpp); docs/pack.md tells what a pack is.
 The packed folder is put together beside the target with hard links, each converter is asked there who it is, and the
 whole is compressed and cut into parts.
 """

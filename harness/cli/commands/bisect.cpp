@@ -1,0 +1,211 @@
+#include "harness/localize/bisect.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/localize/candidate.hpp"
+#include "harness/report/nodes.hpp"
+
+namespace assay::cli {
+namespace {
+
+using localize::Candidate;
+
+struct Arguments {
+  std::string model, calibration, inputs, options = "{}", over = "nodes";
+  ConverterOptions converters;
+  std::size_t part_nodes = 8;
+  double timeout_s = 600;
+  bool json = false;
+};
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+void tell(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+
+std::string headline(const judge::Judgement& judgement) {
+  std::string text(judge::verdict_name(judgement.verdict));
+  if (judgement.facet)
+    text += fmt::format(" ({}/{})", judge::stage_name(judgement.stage), judge::facet_name(*judgement.facet));
+  const std::string line = judgement.reason.substr(0, judgement.reason.find('\n'));
+  return line.empty() ? text : text + ": " + line;
+}
+
+nlohmann::ordered_json judgement_json(const judge::Judgement& judgement) {
+  return {{"verdict", judge::verdict_name(judgement.verdict)},
+          {"gate", judge::gate_name(judgement.gate)},
+          {"stage", judge::stage_name(judgement.stage)},
+          {"facet", judgement.facet ? nlohmann::ordered_json(judge::facet_name(*judgement.facet)) : nullptr},
+          {"reason", judgement.reason}};
+}
+
+/// Where the artifact shows what is inside, the judged build itself says which nodes are wrong; else parts are cut.
+core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const localize::Judge& judge,
+                                                std::size_t part_nodes, bool print) {
+  const localize::Judged judged = judge.ask(whole, judge::Depth::every_node, judge.options_json());
+  nlohmann::ordered_json json{{"over", "nodes"}, {"cut", false}, {"verdict", judgement_json(judged.judgement)}};
+  json["wrong"] = nlohmann::ordered_json::array();
+  const auto rows =
+      localize::node_table(whole.model.graph, judged.judgement.metrics, judged.precision, judged.judgement.findings);
+  const bool looked_inside = std::ranges::any_of(rows, [](const auto& row) { return row.margin.has_value(); });
+  if (print) fmt::print("whole model: {}\n", headline(judged.judgement));
+  if (judged.judgement.gate != judge::Gate::red) return json;
+  if (looked_inside && std::ranges::any_of(rows, localize::is_wrong)) {
+    for (const localize::NodeRow& row : rows) {
+      if (localize::is_wrong(row)) json["wrong"].push_back(report::node_json(row));
+    }
+    if (print) fmt::print("\nin the judged build itself, nothing cut:\n{}", report::wrong_nodes_text(rows));
+    return json;
+  }
+  json["cut"] = true;
+  const auto parts = localize::wrong_parts(whole, judge, part_nodes, tell);
+  if (!parts) return parts.error();
+  if (print) {
+    fmt::print(
+        "\nthe artifact doesn't show its inside ({}): parts of the model were cut out, fed with the float64 "
+        "reference's values and converted by themselves\n",
+        judged.artifact_kind.empty() ? "there is none" : judged.artifact_kind);
+  }
+  for (const localize::WrongPart& part : *parts) {
+    json["wrong"].push_back({{"nodes", part.nodes}, {"verdict", judgement_json(part.judgement)}});
+    if (print) fmt::print("  {}: {}\n", core::join(part.nodes, ", "), headline(part.judgement));
+  }
+  if (print && parts->empty()) fmt::print("  no part is wrong by itself\n");
+  return json;
+}
+
+nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judge& judge, bool print) {
+  const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
+  nlohmann::ordered_json json{
+      {"over", "batches"}, {"batches", whole.calibration.size()}, {"verdict", judgement_json(judgement)}};
+  if (print) fmt::print("all {} batches: {}\n", whole.calibration.size(), headline(judgement));
+  json["needed"] = nlohmann::ordered_json::array();
+  if (judgement.gate != judge::Gate::red) return json;
+  std::vector<std::string> needed;
+  for (const std::size_t batch : localize::needed_batches(whole, judge, localize::signature_of(judgement))) {
+    json["needed"].push_back(batch);
+    needed.push_back(fmt::format("{:04}", batch));
+  }
+  if (print) fmt::print("the same with no more than {}\n", core::join(needed, ", "));
+  return json;
+}
+
+core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const Arguments& arguments,
+                                                   const std::vector<programs::ConverterSpec>& specs, bool print) {
+  nlohmann::ordered_json json{{"over", "versions"}};
+  json["versions"] = nlohmann::ordered_json::array();
+  std::map<std::size_t, std::pair<std::string, std::string>> seen;  // signature and headline
+  const auto look = [&](std::size_t i) -> core::Result<std::string> {
+    if (const auto found = seen.find(i); found != seen.end()) return found->second.first;
+    const auto judge = localize::Judge::make(specs[i], arguments.options, arguments.timeout_s);
+    if (!judge) return judge.error().within(specs[i].version);
+    const judge::Judgement judgement = (*judge)->judge(whole, judge::Depth::gate);
+    const bool green = judgement.gate != judge::Gate::red;
+    seen[i] = {green ? "" : localize::signature_of(judgement), headline(judgement)};
+    tell(fmt::format("{}@{}: {}", specs[i].name, specs[i].version, seen[i].second));
+    return seen[i].first;
+  };
+  // Every change between versions whose ends differ: halves between equal ends are not looked into.
+  std::vector<std::size_t> changes;
+  const std::function<core::Status(std::size_t, std::size_t)> halve = [&](std::size_t low,
+                                                                          std::size_t high) -> core::Status {
+    const core::Result<std::string> first = look(low);
+    if (!first) return first.error();
+    const core::Result<std::string> last = look(high);
+    if (!last) return last.error();
+    if (*first == *last) return core::success();
+    if (high - low == 1) {
+      changes.push_back(high);
+      return core::success();
+    }
+    const std::size_t middle = (low + high) / 2;
+    if (core::Status left = halve(low, middle); !left) return left;
+    return halve(middle, high);
+  };
+  if (const core::Status done = halve(0, specs.size() - 1); !done) return done.error();
+  for (const auto& [i, said] : seen)
+    json["versions"].push_back({{"version", specs[i].version}, {"verdict", said.second}});
+  json["changes"] = nlohmann::ordered_json::array();
+  for (const std::size_t i : changes) {
+    json["changes"].push_back({{"from", specs[i - 1].version}, {"to", specs[i].version}});
+    if (print) {
+      fmt::print("{} -> {}:\n  {}\n  {}\n", specs[i - 1].version, specs[i].version, seen[i - 1].second, seen[i].second);
+    }
+  }
+  if (print && changes.empty()) {
+    fmt::print("{} and {} say the same: {}\n", specs.front().version, specs.back().version,
+               seen.begin()->second.second);
+  }
+  return json;
+}
+
+core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
+  const core::Result<data::UserCase> user =
+      data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  if (!user) return user.error();
+  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
+  const core::Result<Candidate> whole = localize::make_candidate(*user);
+  if (!whole) return whole.error();
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  if (!options) return options.error();
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, whole->model.graph); !named) {
+    return named.error();
+  }
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
+  if (!specs) return specs.error();
+  const bool print = !arguments.json;
+  if (arguments.over == "versions") {
+    if (specs->size() < 2) {
+      return usage("bisecting over versions takes several: --converter NAME@VERSION,VERSION,…, oldest first");
+    }
+    return over_versions(*whole, arguments, *specs, print);
+  }
+  if (specs->size() != 1)
+    return usage(fmt::format("bisecting over {} takes one converter, in one version", arguments.over));
+  const auto judge = localize::Judge::make(specs->front(), arguments.options, arguments.timeout_s);
+  if (!judge) return judge.error();
+  return arguments.over == "batches" ? over_batches(*whole, **judge, print)
+                                     : over_nodes(*whole, **judge, arguments.part_nodes, print);
+}
+
+int bisect_command(const Arguments& arguments) {
+  const core::Result<nlohmann::ordered_json> found = bisect(arguments);
+  if (!found) return report_error(found.error());
+  if (arguments.json) fmt::print("{}\n", found->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  for (const char* key : {"wrong", "needed", "changes"}) {
+    if (found->contains(key) && !found->at(key).empty()) return kExitRed;
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_bisect(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("bisect", "Find the nodes, converter versions or calibration batches at fault");
+  command->add_option("model", arguments->model, "Float ONNX model")->required();
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--over", arguments->over, "nodes, versions or batches")
+      ->check(CLI::IsMember({"nodes", "versions", "batches"}));
+  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command->add_option("--options", arguments->options, "Converter options as JSON");
+  command
+      ->add_option("--part", arguments->part_nodes,
+                   "Nodes of the parts that are cut out where the artifact doesn't show its inside")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return bisect_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

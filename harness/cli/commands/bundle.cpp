@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/bundles/make_bundle.hpp"
+#include "harness/cli/common.hpp"
+#include "harness/cli/selection.hpp"
+#include "harness/data/user_case.hpp"
+#include "harness/report/verdict.hpp"
+#include "harness/run/explain.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string what, folder, artifact, calibration, inputs;
+  std::optional<std::string> options;
+  ConverterOptions converters;
+  double timeout_s = 600;
+  bool json = false;
+};
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+/// How the one converter was named, with the version that was found where none was asked for.
+bundles::AskedConverter asked(const ConverterOptions& options, const programs::ConverterSpec& spec) {
+  bundles::AskedConverter asked;
+  if (options.commands.empty()) {
+    asked.name = spec.version.empty() ? spec.name : spec.name + "@" + spec.version;
+  } else {
+    asked.command = options.commands.front();
+  }
+  asked.faults = options.faults;
+  asked.variant = options.variant;
+  return asked;
+}
+
+core::Status choose_converter(const Arguments& arguments, const std::vector<std::string>& fallback,
+                              bundles::BundleRequest& request) {
+  const core::Result<std::vector<programs::ConverterSpec>> converters =
+      resolve_converters(arguments.converters, fallback);
+  if (!converters) return converters.error();
+  if (converters->size() != 1) return usage("bundle asks one converter, in one version; name it with --converter");
+  request.converter = converters->front();
+  request.asked = asked(arguments.converters, request.converter);
+  return core::success();
+}
+
+core::Result<bundles::BundleRequest> user_model(const Arguments& arguments) {
+  core::Result<data::UserCase> user = data::make_user_case(arguments.what, arguments.calibration, arguments.inputs);
+  if (!user) return user.error();
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options.value_or("{}"));
+  if (!options) return options.error();
+  if (core::Status named = check_named_nodes(arguments.converters, *options, user->test_case.model->graph); !named) {
+    return named.error();
+  }
+  bundles::BundleRequest request;
+  request.test_case = std::move(user->test_case);
+  request.data = std::move(user->data);
+  request.options = {converters::options_label(*options), arguments.options.value_or("{}")};
+  if (core::Status status = choose_converter(arguments, {"embedded"}, request); !status) return status.error();
+  return request;
+}
+
+core::Result<bundles::BundleRequest> named_case(const Arguments& arguments) {
+  if (!arguments.calibration.empty() || !arguments.inputs.empty()) {
+    return usage("--calibration and --inputs go with a model of yours; a case has data of its own");
+  }
+  core::Result<Selection> selection = select({arguments.what}, arguments.options.value_or(""));
+  if (!selection) return selection.error();
+  if (!selection->unmatched.empty()) return usage(selection->unmatched + ", and there is no such file");
+  if (selection->items.size() != 1) {
+    return usage(fmt::format("\"{}\" is {} cases; bundle takes one, for example \"{}\"", arguments.what,
+                             selection->items.size(), selection->items.front().test_case.name));
+  }
+  if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) return named.error();
+  const run::RunItem& item = selection->items.front();
+  bundles::BundleRequest request;
+  if (core::Status status = choose_converter(arguments, selection->converters, request); !status) {
+    return status.error();
+  }
+  request.options = item.option_sets.front();
+  if (item.option_sets.size() > 1 && arguments.artifact.empty()) {
+    const core::Result<run::ExplainedVerdict> verdict =
+        run::explain_first_red(item, request.converter, arguments.timeout_s);
+    if (!verdict) return verdict.error();
+    request.options = *std::ranges::find(item.option_sets, verdict->options, &corpus::OptionSet::label);
+  }
+  request.test_case = item.test_case;
+  request.data = item.data;
+  return request;
+}
+
+int bundle_command(const Arguments& arguments) {
+  std::error_code code;
+  const bool file = std::filesystem::is_regular_file(arguments.what, code);
+  core::Result<bundles::BundleRequest> request =
+      file || arguments.what.ends_with(".onnx") ? user_model(arguments) : named_case(arguments);
+  if (!request) return report_error(request.error());
+  if (!arguments.artifact.empty() && !std::filesystem::is_regular_file(arguments.artifact, code)) {
+    return report_error(usage(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact)));
+  }
+  request->artifact = arguments.artifact;
+  request->options_stated = arguments.artifact.empty() || arguments.options.has_value();
+  request->timeout_s = arguments.timeout_s;
+  request->command = fmt::format("assay bundle {} {}", shell_quoted(arguments.what), shell_quoted(arguments.folder));
+  const core::Result<results::ResultRow> row = bundles::make_bundle(*request, arguments.folder);
+  if (!row) return report_error(row.error());
+  const std::string replay = fmt::format("./assay replay {}", shell_quoted(arguments.folder));
+  if (arguments.json) {
+    fmt::print("{}\n", report::json_line(report::result_json(*row)));
+    return kExitOk;
+  }
+  fmt::print("{}\n", report::verdict_line(*row));
+  if (run::gate_of(*row) != judge::Gate::green) fmt::print("\n{}", report::failure_text(*row, replay));
+  fmt::print("bundle: {}\nreplay: {}\n", arguments.folder, replay);
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_bundle(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "bundle", "Keep one verdict as a folder: model, data, artifact, outputs, parameters, versions, and one command");
+  command->add_option("what", arguments->what, "Full name of a case, or a float ONNX model")->required();
+  command->add_option("folder", arguments->folder, "Folder to make")->required();
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
+      ->excludes("--converter", "--converter-cmd");
+  command->add_option("--calibration", arguments->calibration,
+                      "For a model: folder of 0000/input_0.pb …, .npz or .npy");
+  command->add_option("--inputs", arguments->inputs, "For a model: data to execute, in the same forms");
+  command->add_option("--options", arguments->options,
+                      "Option set by its label, or JSON (a case, left out: the first red one, else the first)");
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", arguments->json, "Print the verdict as one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return bundle_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

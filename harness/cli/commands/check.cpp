@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/files.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/data/user_case.hpp"
+#include "harness/report/nodes.hpp"
+#include "harness/report/run_report.hpp"
+#include "harness/run/runner.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string model, artifact, made_by, calibration, inputs, database;
+  std::optional<std::string> options;
+  ConverterOptions converters;
+  double timeout_s = 600;
+  bool metamorphic = false;
+  bool require_judged = false;
+  bool json = false;
+};
+
+std::string repeat_command(const Arguments& arguments) {
+  std::string command = "./assay check " + shell_quoted(arguments.model);
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) {
+      command += fmt::format(" {} {}", option, shell_quoted(value));
+    }
+  };
+  add("--artifact", arguments.artifact);
+  add("--made-by", arguments.made_by);
+  add("--calibration", arguments.calibration);
+  add("--inputs", arguments.inputs);
+  add("--options", arguments.options.value_or(""));
+  command += converter_words(arguments.converters);
+  if (arguments.metamorphic) {
+    command += " --metamorphic";
+  }
+  if (arguments.require_judged) {
+    command += " --require-judged";
+  }
+  return command;
+}
+
+struct Checked {
+  run::RunReport report;
+  std::string data_line;  ///< which data were given and which made up
+  nlohmann::ordered_json data;
+  std::shared_ptr<const model::Model> model;
+};
+
+/// Verdicts without a harness of numbers have nothing to tell of nodes.
+std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
+  if (checked.report.rows.empty()) {
+    return {};
+  }
+  const results::ResultRow& row = checked.report.rows.front();
+  std::vector<judge::Metric> metrics;
+  for (const results::MetricRow& metric : row.metrics) {
+    metrics.push_back({metric.tensor, metric.data_set, metric.name, metric.value});
+  }
+  std::vector<converters::NodePrecision> precision;
+  for (const results::PrecisionRow& each : row.precision) {
+    precision.push_back({each.node, each.op, each.got});
+  }
+  std::vector<judge::Finding> findings;
+  for (const results::FindingRow& each : row.findings) {
+    judge::Finding& finding = findings.emplace_back();
+    finding.node = each.node;
+    finding.tensor = each.tensor;
+    finding.facet = judge::parse_facet(each.facet).value_or(judge::Facet::status);
+    finding.amber = run::gate_of(row) != judge::Gate::red;
+  }
+  return localize::node_table(checked.model->graph, metrics, precision, findings);
+}
+
+/// What helps somebody whose model has gone wrong, by what has gone wrong.
+std::string next_steps(const Arguments& arguments, const results::ResultRow& row) {
+  if (run::gate_of(row) != judge::Gate::red || !arguments.artifact.empty()) {
+    return "";
+  }
+  const std::string rest = repeat_command(arguments).substr(std::string("./assay check").size());
+  std::string text = "  next:\n    ./assay reduce" + rest + "  # the smallest model that fails alike\n";
+  if (row.stage != "convert" || row.facet != "status") {
+    text += "    ./assay bisect" + rest + "  # every node that goes wrong\n";
+    text += "    ./assay precision" + rest + "  # the fewest nodes to keep in float\n";
+  }
+  return text;
+}
+
+core::Result<Checked> check(const Arguments& arguments) {
+  core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  if (!user) {
+    return user.error();
+  }
+  const std::string options_json = arguments.options.value_or("{}");
+  const core::Result<converters::Options> options = converters::options_from_json(options_json);
+  if (!options) {
+    return options.error();
+  }
+  const std::shared_ptr<const model::Model> model = user->test_case.model;
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, model->graph); !named) {
+    return named.error();
+  }
+  const auto conversion = arguments.artifact.empty() ? data::Conversion::here : data::Conversion::elsewhere;
+  Checked checked{{}, data::data_line(*user, conversion), data::data_json(*user, conversion), model};
+  run::RunConfig config;
+  config.every_node = true;
+  config.suite = "check " + user->test_case.name;
+  config.command = config.suite;
+  config.items.push_back(
+      {std::move(user->test_case), {{converters::options_label(*options), options_json}}, std::move(user->data)});
+  if (arguments.metamorphic) {
+    ask_all_relations(config.items);
+  }
+  config.timeout_s = arguments.timeout_s;
+  config.require_judged = arguments.require_judged;
+  config.jobs = 1;
+  if (arguments.artifact.empty()) {
+    core::Result<std::vector<programs::ConverterSpec>> converters =
+        resolve_converters(arguments.converters, {"embedded"});
+    if (!converters) {
+      return converters.error();
+    }
+    config.converters = *std::move(converters);
+  } else {
+    if (!std::filesystem::is_regular_file(arguments.artifact)) {
+      return core::Error{
+          core::ErrorKind::io, fmt::format("artifact \"{}\" is not a readable file", arguments.artifact), {}, {}, {}};
+    }
+    config.artifact = arguments.artifact;
+    config.infer_options = !arguments.options;
+    config.made_by.stated = !arguments.made_by.empty();
+    core::Result<std::vector<programs::StatedPolicy>> policies =
+        config.made_by.stated ? programs::stated_policies_of(arguments.made_by) : programs::list_stated_policies();
+    if (!policies) {
+      return policies.error();
+    }
+    config.made_by.candidates = *std::move(policies);
+  }
+  // Recorded only where the user names a database: a model under work is not part of a history.
+  core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
+  if (!folder) {
+    return folder.error();
+  }
+  config.database =
+      arguments.database.empty() ? folder->path() / "check.db" : std::filesystem::path(arguments.database);
+  core::Result<run::RunReport> report = run::run(config);
+  if (!report) {
+    return report.error();
+  }
+  checked.report = *std::move(report);
+  return checked;
+}
+
+int check_command(const Arguments& arguments) {
+  const core::Result<Checked> checked = check(arguments);
+  if (!checked) {
+    return report_error(checked.error());
+  }
+  const std::vector<localize::NodeRow> nodes = nodes_of(*checked);
+  if (arguments.json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(report::run_json(checked->report));
+    json["data"] = checked->data;
+    json["nodes"] = nlohmann::ordered_json::array();
+    for (const localize::NodeRow& row : nodes) {
+      json["nodes"].push_back(report::node_json(row));
+    }
+    fmt::print("{}\n", json.dump());
+    return run::exit_code(checked->report);
+  }
+  fmt::print("{}\n", checked->data_line);
+  fmt::print("{}", report::judged_model_text(checked->report, repeat_command(arguments)));
+  fmt::print("\n{}", report::node_table_text(nodes));
+  const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
+  if (wrong != nodes.end()) {
+    fmt::print("  first wrong: \"{}\" ({})\n", wrong->node, wrong->op);
+  }
+  for (const results::ResultRow& row : checked->report.rows) {
+    fmt::print("{}", next_steps(arguments, row));
+  }
+  return run::exit_code(checked->report);
+}
+
+}  // namespace
+
+void register_check(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("check", "Judge one model of yours, without a case file");
+  command->add_option("model", arguments->model, "Float ONNX model")->required();
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
+      ->excludes("--converter", "--converter-cmd");
+  command
+      ->add_option("--made-by", arguments->made_by,
+                   "NAME[@VERSION] of the converter that made --artifact: its stated policy is taken, installed or "
+                   "not (left out: the known one that explains it)")
+      ->needs("--artifact");
+  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command->add_option("--options", arguments->options,
+                      "Converter options as JSON (--artifact: what it was made with; left out: what it shows)");
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--db", arguments->database, "Record the verdict in this database");
+  command
+      ->add_flag("--metamorphic", arguments->metamorphic,
+                 "Also convert and run changed forms of the model that must give the same: renamed, reordered, …")
+      ->excludes("--artifact");
+  command->add_flag("--require-judged", arguments->require_judged,
+                    "A verdict that could not be judged is red (exit code 1)");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return check_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

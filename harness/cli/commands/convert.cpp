@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "converters/protocol/client.hpp"
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/case.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/data/feed_files.hpp"
+#include "harness/data/user_case.hpp"
+#include "harness/model/onnx_io.hpp"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string model, calibration, output;
+  std::string options = "{}";
+  ConverterOptions converters;
+  double timeout_s = 600;
+  bool json = false;
+};
+
+core::Status write_calibration(const data::UserCase& user, const fs::path& folder) {
+  const core::Result<std::vector<core::TensorMap>> batches =
+      user.data ? user.data->calibration : corpus::calibration_batches(user.test_case, corpus::FeedSpec{});
+  if (!batches) {
+    return batches.error();
+  }
+  for (std::size_t index = 0; index < batches->size(); ++index) {
+    if (core::Status status = data::write_batch((*batches)[index], data::batch_folder(folder, index), {}); !status) {
+      return status;
+    }
+  }
+  return core::success();
+}
+
+core::Result<converters::ConvertReply> convert(const Arguments& arguments) {
+  const core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, "");
+  if (!user) {
+    return user.error();
+  }
+  fmt::print(stderr, "{}\n", data::calibration_line(*user, data::Conversion::here));
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  if (!options) {
+    return options.error();
+  }
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, user->test_case.model->graph);
+      !named) {
+    return named.error();
+  }
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
+  if (!specs) {
+    return specs.error();
+  }
+  if (specs->size() != 1 || !specs->front().unavailable.empty()) {
+    return core::Error{core::ErrorKind::usage,
+                       specs->size() != 1 ? "convert takes one converter" : specs->front().unavailable,
+                       {},
+                       {},
+                       {}};
+  }
+  const core::Result<core::TemporaryFolder> job = core::TemporaryFolder::create();
+  if (!job) {
+    return job.error();
+  }
+  const fs::path model = job->path() / "model.onnx";
+  const fs::path calibration = job->path() / "calibration";
+  if (core::Status status = model::save_model(*user->test_case.model, model); !status) {
+    return status.error();
+  }
+  if (core::Status status = write_calibration(*user, calibration); !status) {
+    return status.error();
+  }
+  if (core::Status status = core::make_folder(arguments.output); !status) {
+    return status.error();
+  }
+  protocol::ClientOptions client_options;
+  client_options.command = specs->front().command;
+  client_options.timeout_s = arguments.timeout_s;
+  const std::unique_ptr<protocol::Client> client = protocol::make_client(client_options);
+  if (const core::Result<converters::Description> description = client->describe(); !description) {
+    return description.error();
+  }
+  return client->convert({model, calibration, *options, fs::absolute(arguments.output)});
+}
+
+nlohmann::ordered_json reply_json(const converters::ConvertReply& reply) {
+  nlohmann::ordered_json json;
+  json["outcome"] = converters::outcome_name(reply.outcome);
+  json["artifact"] = reply.artifact.string();
+  json["cache"] = reply.cache.string();
+  json["node"] = reply.node;
+  json["op"] = reply.op;
+  json["reason"] = reply.reason;
+  json["precision"] = nlohmann::ordered_json::array();
+  for (const converters::NodePrecision& each : reply.precision) {
+    json["precision"].push_back({{"node", each.node}, {"op", each.op}, {"got", each.got}});
+  }
+  json["tensors"] = reply.tensors.size();
+  return json;
+}
+
+int convert_command(const Arguments& arguments) {
+  const core::Result<converters::ConvertReply> reply = convert(arguments);
+  if (!reply) {
+    return report_error(reply.error());
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", reply_json(*reply).dump());
+  } else if (reply->outcome == converters::Outcome::ok) {
+    fmt::print("artifact: {}\n", reply->artifact.string());
+    std::size_t integer = 0;
+    for (const converters::NodePrecision& each : reply->precision) {
+      integer += each.got == "int8" ? 1U : 0U;
+    }
+    fmt::print("{} of {} nodes in int8, {} tensors with a scale\n", integer, reply->precision.size(),
+               reply->tensors.size());
+  } else {
+    fmt::print(stderr, "assay: {}: node \"{}\" ({}): {}\n", converters::outcome_name(reply->outcome), reply->node,
+               reply->op, reply->reason);
+  }
+  return reply->outcome == converters::Outcome::ok ? kExitOk : kExitRed;
+}
+
+}  // namespace
+
+void register_convert(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("convert", "Convert a model and keep the artifact");
+  command->add_option("model", arguments->model, "Float or Q/DQ ONNX model")->required();
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command->add_option("--output", arguments->output, "Folder for what the converter writes")->required();
+  command->add_option("--options", arguments->options, "Converter options as JSON");
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for the conversion")->check(CLI::PositiveNumber);
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return convert_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/cli/script.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/suite.hpp"
+#include "harness/programs/environments.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string name;
+  bool json = false;
+};
+
+int list_converters(const Arguments& arguments) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  json.push_back({{"name", "embedded"}, {"installed", {"built in"}}, {"notes", "Assay's own INT8 converter"}});
+  for (const programs::Adapter& adapter : programs::list_adapters()) {
+    json.push_back({{"name", adapter.name}, {"installed", adapter.installed}, {"notes", adapter.notes}});
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"converters", json}}.dump());
+    return kExitOk;
+  }
+  for (const auto& entry : json) {
+    const auto installed = entry["installed"].get<std::vector<std::string>>();
+    fmt::print("{:<16} {:<24} {}\n", entry["name"].get<std::string>(),
+               installed.empty() ? "not installed" : core::join(installed, ", "), entry["notes"].get<std::string>());
+  }
+  return kExitOk;
+}
+
+int install(const Arguments& arguments) {
+  return run_script({"python3", (corpus::home() / "converters" / "adapters" / "install.py").string(), arguments.name,
+                     "--root", programs::environments_folder().string()});
+}
+
+bool remove_all(const std::vector<programs::Environment>& environments) {
+  for (const programs::Environment& environment : environments) {
+    if (const std::string fault = programs::remove_environment(environment); !fault.empty()) {
+      fmt::print(stderr, "assay: {} can't be removed: {}\n", environment.name, fault);
+      return false;
+    }
+    fmt::print("removed {}\n", environment.name);
+  }
+  return true;
+}
+
+int remove_converter(const Arguments& arguments) {
+  const std::size_t at = arguments.name.find("==");
+  const std::string name = arguments.name.substr(0, at);
+  std::vector<programs::Environment> wanted;
+  const std::optional<programs::Adapter> adapter = programs::find_adapter(name);
+  for (const std::string& version : adapter ? adapter->installed : std::vector<std::string>()) {
+    if (at == std::string::npos || version == arguments.name.substr(at + 2)) {
+      wanted.push_back({name + "-" + version, {}});
+    }
+  }
+  if (wanted.empty()) {
+    return report_error({core::ErrorKind::usage,
+                         fmt::format("\"{}\" is not installed; nothing to remove", arguments.name),
+                         {},
+                         {},
+                         {}});
+  }
+  const bool removed = remove_all(wanted) && remove_all(programs::unused_layers());
+  return removed ? kExitOk : kExitOwnFault;
+}
+
+}  // namespace
+
+void register_converters(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("converters", "List, install and remove outside converters");
+  command->require_subcommand(1);
+  CLI::App* list = command->add_subcommand("list", "What exists and which versions are installed");
+  list->add_flag("--json", arguments->json, "Print one JSON object");
+  list->callback([arguments, &action] { action = [arguments] { return list_converters(*arguments); }; });
+  CLI::App* add = command->add_subcommand("install", "Install a converter into a virtual environment of its own");
+  add->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
+  add->callback([arguments, &action] { action = [arguments] { return install(*arguments); }; });
+  CLI::App* remove =
+      command->add_subcommand("remove", "Remove a converter's virtual environments, and layers that nobody needs then");
+  remove->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
+  remove->callback([arguments, &action] { action = [arguments] { return remove_converter(*arguments); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "converters/embedded/support.hpp"
+#include "converters/protocol/client.hpp"
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/suite.hpp"
+#include "harness/programs/environments.hpp"
+#include "harness/report/operators_page.hpp"
+#include "reference/op.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  bool json = false;
+  bool operators = false;
+};
+
+/// One thing that works here or not, and why.
+struct Finding {
+  std::string what, state, detail;
+  bool usable = true;
+};
+
+Finding describe_converter(const programs::ConverterSpec& spec) {
+  const std::string name = spec.version.empty() ? spec.name : spec.name + "@" + spec.version;
+  if (!spec.unavailable.empty()) {
+    return {"converter " + name, "not installed", spec.unavailable, false};
+  }
+  protocol::ClientOptions options;
+  options.command = spec.command;
+  const core::Result<converters::Description> description = protocol::make_client(options)->describe();
+  if (!description) {
+    return {"converter " + name, "broken", description.error().message, false};
+  }
+  if (!description->unavailable.empty()) {
+    return {"converter " + name, "installed",
+            fmt::format("{} {} can't run here: {}", description->name, description->version, description->unavailable),
+            false};
+  }
+  return {"converter " + name, "usable",
+          fmt::format("{} {}, artifact {}", description->name, description->version, description->supports.artifact),
+          true};
+}
+
+std::vector<Finding> examine() {
+  std::vector<Finding> findings;
+  findings.push_back({"cores", std::to_string(std::thread::hardware_concurrency()), "", true});
+  findings.push_back({"sqlite", sqlite3_libversion(), "", true});
+  findings.push_back({"reference operators", std::to_string(reference::all_operators().size()), "", true});
+  const core::Result<std::vector<corpus::Case>> cases = corpus::load_corpus();
+  findings.push_back(cases ? Finding{"cases", std::to_string(cases->size()), corpus::home().string(), true}
+                           : Finding{"cases", "broken", cases.error().message, false});
+  std::vector<std::string> names = {"embedded"};
+  for (const programs::Adapter& adapter : programs::list_adapters()) {
+    if (adapter.installed.empty()) {
+      names.push_back(adapter.name);
+    }
+    for (const std::string& version : adapter.installed) {
+      names.push_back(adapter.name + "@" + version);
+    }
+  }
+  for (const std::string& name : names) {
+    const auto specs = programs::parse_converter(name, own_program(), {}, "");
+    if (specs) {
+      findings.push_back(describe_converter(specs->front()));
+    }
+  }
+  for (const programs::Environment& environment : programs::list_environments()) {
+    constexpr double kMebi = 1024.0 * 1024.0;
+    const std::string sees = environment.layers.empty() ? "" : "sees " + core::join(environment.layers, ", ");
+    findings.push_back({"environment " + environment.name,
+                        fmt::format("{:.0f} MiB", static_cast<double>(programs::size_of(environment)) / kMebi), sees,
+                        true});
+  }
+  return findings;
+}
+
+int print_operators() {
+  const core::Result<conformance::OperatorTable> table = conformance::operator_table(&embedded::int8_form);
+  if (!table) {
+    return report_error(table.error());
+  }
+  fmt::print("{}", report::operators_page(*table));
+  return kExitOk;
+}
+
+int doctor_command(const Arguments& arguments) {
+  if (arguments.operators) {
+    return print_operators();
+  }
+  const std::vector<Finding> findings = examine();
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    json.push_back(
+        {{"what", finding.what}, {"state", finding.state}, {"detail", finding.detail}, {"usable", finding.usable}});
+    if (!arguments.json) {
+      fmt::print("{:<36} {:<14} {}\n", finding.what, finding.state, finding.detail);
+    }
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"findings", json}}.dump());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_doctor(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("doctor", "Show what is usable on this machine, and why the rest is not");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->add_flag("--operators", arguments->operators,
+                    "Print docs/operators.md: every operator of the reference and what covers it");
+  command->callback([arguments, &action] { action = [arguments] { return doctor_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

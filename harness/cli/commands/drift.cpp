@@ -1,0 +1,136 @@
+#include "results/drift.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
+#include "harness/report/drift.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string converter;
+  std::string from;
+  std::string to = "newest";
+  std::string database = ".assay/history.db";
+  bool json = false;
+};
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+core::Status check_version(const std::string& version, const Arguments& arguments,
+                           const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), version) != known.end()) {
+    return core::success();
+  }
+  return usage(fmt::format("\"{}\" has no verdicts of {} {}; it has: {}", arguments.database, arguments.converter,
+                           version, core::join(known, ", ")));
+}
+
+/// What `--from` names: a version, or all that was accepted.
+core::Result<std::vector<results::AnchorRow>> baseline(results::Store& store, const Arguments& arguments) {
+  if (!arguments.from.empty()) {
+    return store.anchors_of_version(arguments.converter, arguments.from);
+  }
+  core::Result<std::vector<results::AnchorRow>> anchors = store.anchors();
+  if (anchors) {
+    std::erase_if(*anchors, [&](const auto& each) { return each.result.key.converter != arguments.converter; });
+  }
+  return anchors;
+}
+
+/// The verdicts of every version before `to`, and after `from` where it is one; oldest first.
+core::Result<std::vector<std::vector<results::ResultRow>>> between(results::Store& store, const Arguments& arguments,
+                                                                   const std::string& to,
+                                                                   const std::vector<std::string>& known) {
+  std::vector<std::vector<results::ResultRow>> versions;
+  for (const std::string& version : known) {
+    const bool after = arguments.from.empty() || core::version_less(arguments.from, version);
+    if (!after || !core::version_less(version, to)) {
+      continue;
+    }
+    auto rows = store.newest_results(arguments.converter, version);
+    if (!rows) {
+      return rows.error();
+    }
+    versions.push_back(*std::move(rows));
+  }
+  return versions;
+}
+
+core::Result<int> compare_versions(const Arguments& arguments) {
+  core::Result<results::Store> store = open_existing(arguments.database);
+  if (!store) {
+    return store.error();
+  }
+  const core::Result<std::vector<std::string>> known = store->versions(arguments.converter);
+  if (!known) {
+    return known.error();
+  }
+  if (known->empty()) {
+    return usage(fmt::format("\"{}\" has no verdicts of converter \"{}\"; `assay run --converter {}` makes some",
+                             arguments.database, arguments.converter, arguments.converter));
+  }
+  const std::string to = arguments.to == "newest" ? known->back() : arguments.to;
+  for (const std::string& version : {to, arguments.from.empty() ? to : arguments.from}) {
+    if (core::Status status = check_version(version, arguments, *known); !status) {
+      return status.error();
+    }
+  }
+  if (arguments.from == to) {
+    return usage(
+        fmt::format("--from and --to are both {}; \"{}\" has: {}", to, arguments.database, core::join(*known, ", ")));
+  }
+  const core::Result<std::vector<results::AnchorRow>> anchors = baseline(*store, arguments);
+  const core::Result<std::vector<results::ResultRow>> verdicts = store->newest_results(arguments.converter, to);
+  const auto versions = between(*store, arguments, to, *known);
+  if (!anchors || !verdicts || !versions) {
+    return !anchors ? anchors.error() : !verdicts ? verdicts.error() : versions.error();
+  }
+  results::DriftReport report = results::compare_to_anchors(*anchors, *verdicts);
+  results::trace_back(report, *versions);
+  const std::string from = arguments.from.empty() ? "accepted anchors" : arguments.from;
+  if (arguments.json) {
+    nlohmann::ordered_json json{{"converter", arguments.converter}, {"from", from}, {"to", to}};
+    json.update(report::drift_json(report));
+    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", report::drifted_text(report));
+    fmt::print("{}{}", report::families_table(report), report::suites_text(report));
+    fmt::print(
+        "{} {} → {}: {} verdicts compared, {} changed; {} have nothing to be compared to ({} of them were "
+        "edited), {} have no counterpart at {}\n",
+        arguments.converter, from, to, report.compared, report.drifted.size(), report.without, report.edited,
+        report.unmet, to);
+  }
+  return report.compared == 0 ? kExitIncomplete : report.any() ? kExitDrift : kExitOk;
+}
+
+int drift_command(const Arguments& arguments) {
+  const core::Result<int> code = compare_versions(arguments);
+  return code ? *code : report_error(code.error());
+}
+
+}  // namespace
+
+void register_drift(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "drift", "Compare what is recorded of two versions of a converter; exit code 4 when it drifted");
+  command->add_option("--converter", arguments->converter, "Converter, NAME")->required();
+  command->add_option("--from", arguments->from,
+                      "Version: what was accepted of it, else its newest verdicts (default: all accepted anchors)");
+  command->add_option("--to", arguments->to, "Version, or newest");
+  command->add_option("--db", arguments->database, "Results database");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return drift_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

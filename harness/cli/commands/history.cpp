@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/cli/common.hpp"
+#include "harness/report/history.hpp"
+#include "results/store.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string pattern = "*";
+  std::string database = ".assay/history.db";
+  bool json = false;
+};
+
+using results::JobKey;
+
+/// The converter versions, "NAME@VERSION", behind which several programs stood.
+std::map<std::string, std::set<std::string>> programs_of(const std::vector<results::Store::HistoryRow>& rows) {
+  std::map<std::string, std::set<std::string>> programs;
+  for (const results::Store::HistoryRow& row : rows) {
+    const JobKey& key = row.result.key;
+    if (!key.hash.empty()) {
+      programs[key.converter + "@" + key.version].insert(key.hash);
+    }
+  }
+  std::erase_if(programs, [](const auto& each) { return each.second.size() < 2; });
+  return programs;
+}
+
+int history_command(const Arguments& arguments) {
+  core::Result<results::Store> store = open_existing(arguments.database);
+  if (!store) {
+    return report_error(store.error());
+  }
+  const core::Result<std::vector<results::Store::HistoryRow>> rows = store->history(arguments.pattern);
+  if (!rows) {
+    return report_error(rows.error());
+  }
+  if (rows->empty()) {
+    return report_error(
+        {core::ErrorKind::usage, fmt::format("no recorded case matches \"{}\"", arguments.pattern), {}, {}, {}});
+  }
+  const auto programs = programs_of(*rows);
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const results::Store::HistoryRow& row : *rows) {
+    if (arguments.json) {
+      json.push_back(report::history_json(row));
+    } else {
+      const JobKey& key = row.result.key;
+      fmt::print("{}\n", report::history_line(row, programs.contains(key.converter + "@" + key.version)));
+    }
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
+  } else {
+    for (const auto& [name, hashes] : programs) {
+      fmt::print("{} was {} different programs, or had other arguments\n", name, hashes.size());
+    }
+    fmt::print("{}", report::history_plots(*rows));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_history(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("history", "Show the recorded series of cases, oldest first, and plot them by version");
+  command->add_option("pattern", arguments->pattern, "Pattern on case names");
+  command->add_option("--db", arguments->database, "Results database");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return history_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

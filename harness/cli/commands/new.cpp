@@ -1,0 +1,216 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "harness/corpus/suite.hpp"
+#include "harness/corpus/write_case.hpp"
+#include "harness/data/user_case.hpp"
+#include "harness/model/onnx_io.hpp"
+#include "harness/new_cases/new_case.hpp"
+#include "harness/run/known_names.hpp"
+
+namespace assay::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Arguments {
+  std::string what, name, model, title, reported_against, defect, into, options = "{}", expect;
+  std::string calibration, inputs, with, without = "embedded", wrong_artifact;
+  std::vector<std::string> faults, tags, data;
+  std::vector<double> range;
+  double timeout_s = 60;
+};
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+core::Result<programs::ConverterSpec> one_converter(const std::string& name, const std::vector<std::string>& faults) {
+  const core::Result<std::vector<programs::ConverterSpec>> specs = resolve_converters({{name}, {}, faults, ""}, {});
+  if (!specs) return specs.error();
+  if (specs->size() != 1) return usage(fmt::format("\"{}\" is several versions; name one", name));
+  return specs->front();
+}
+
+core::Result<new_cases::Accusation> accusation_of(const Arguments& arguments) {
+  const auto given = static_cast<int>(!arguments.faults.empty()) + static_cast<int>(!arguments.with.empty()) +
+                     static_cast<int>(!arguments.wrong_artifact.empty());
+  if (given != 1) {
+    return usage("say what has the defect, by one of --fault NAME, --with NAME@VERSION, --wrong-artifact FILE.onnx");
+  }
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  if (!options) return options.error();
+  new_cases::Accusation accusation;
+  accusation.options = {converters::options_label(*options), arguments.options};
+  accusation.timeout_s = arguments.timeout_s;
+  accusation.wrong_artifact = arguments.wrong_artifact;
+  std::error_code code;
+  if (!arguments.wrong_artifact.empty() && !std::filesystem::is_regular_file(arguments.wrong_artifact, code)) {
+    return usage(fmt::format("\"{}\" is not a readable file", arguments.wrong_artifact));
+  }
+  if (arguments.wrong_artifact.empty()) {
+    core::Result<programs::ConverterSpec> with =
+        one_converter(arguments.with.empty() ? "embedded" : arguments.with, arguments.faults);
+    if (!with) return with.error();
+    accusation.with = *std::move(with);
+  }
+  core::Result<programs::ConverterSpec> without = one_converter(arguments.without, {});
+  if (!without) return without.error();
+  accusation.without = *std::move(without);
+  return accusation;
+}
+
+ordered_json words_of(const Arguments& arguments, const model::Model& model) {
+  const bool url = arguments.what.find("://") != std::string::npos;
+  ordered_json words{{"title", corpus::escaped(arguments.title)}};
+  if (url) {
+    words["origin"].push_back({{"url", corpus::escaped(arguments.what)},
+                               {"reported_against", corpus::escaped(arguments.reported_against)},
+                               {"defect", corpus::escaped(arguments.defect)}});
+  }
+  std::set<std::string> tags(arguments.tags.begin(), arguments.tags.end());
+  for (const model::Node& node : model.graph.nodes) tags.insert(node.op_type);
+  words["tags"] = tags;
+  for (const model::ValueInfo& input : model.graph.inputs) {
+    ordered_json& spec = words["inputs"][corpus::escaped(input.name)] = ordered_json::object();
+    if (!arguments.data.empty()) spec["data"] = arguments.data;
+    if (!arguments.range.empty()) spec["range"] = arguments.range;
+  }
+  if (arguments.options != "{}") words["options"] = ordered_json::parse(arguments.options, nullptr, false);
+  if (!arguments.faults.empty()) words["kills"] = arguments.faults;
+  return words;
+}
+
+core::Result<new_cases::CaseDraft> draft_of(const Arguments& arguments) {
+  core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  if (!user) return user.error();
+  const bool url = arguments.what.find("://") != std::string::npos;
+  if (url && arguments.defect.empty()) return usage("a report has a --defect: say in a line what goes wrong");
+  if (const core::Status named = run::check_fault_nodes(arguments.faults, user->test_case.model->graph); !named) {
+    return named.error();
+  }
+  new_cases::CaseDraft draft;
+  draft.name = !arguments.name.empty() ? arguments.name
+               : url                   ? new_cases::case_name(std::filesystem::path(arguments.model).stem().string())
+                                       : arguments.what;
+  draft.model = *user->test_case.model;
+  draft.data = std::move(user->data);
+  draft.words = words_of(arguments, *draft.model);
+  if (draft.words["title"].get<std::string>().empty()) {
+    draft.words["title"] = arguments.defect.empty() ? "a defect of " + draft.name : corpus::escaped(arguments.defect);
+  }
+  if (!arguments.expect.empty()) {
+    draft.words["expect"] = ordered_json::parse(arguments.expect, nullptr, false);
+    if (!draft.words["expect"].is_object()) return usage("--expect takes the JSON object of a case file's key expect");
+  }
+  if (!arguments.wrong_artifact.empty()) draft.beside[".wrong.onnx"] = arguments.wrong_artifact;
+  return draft;
+}
+
+std::string verdict_text(std::string_view side, const run::ExplainedVerdict& verdict) {
+  const judge::Judgement& judgement = verdict.judgement;
+  std::string text = fmt::format("{} {}@{}: {} ({})", side, verdict.converter, verdict.version,
+                                 judge::verdict_name(judgement.verdict), judge::gate_name(judgement.gate));
+  if (judgement.facet) {
+    text += fmt::format(" at {}/{}", judge::stage_name(judgement.stage), judge::facet_name(*judgement.facet));
+  }
+  return text + (judgement.reason.empty() ? "" : "\n    " + judgement.reason) + "\n";
+}
+
+std::string next_steps(const Arguments& arguments, const new_cases::Proof& proof) {
+  std::string text = "not registered: " + proof.missing() + ".\nnext:\n";
+  if (proof.with.judgement.gate != judge::Gate::red) {
+    text +=
+        "  - give the data that show it: --calibration and --inputs, or --range and --data "
+        "(ties, wide, extremes, every_code)\n"
+        "  - give the options that it was converted with: --options JSON\n"
+        "  - say what has to hold beyond the general rules: --expect JSON (docs/cases.md, Expectations)\n";
+    if (!arguments.faults.empty()) text += "  - another fault may be the one: ./assay score --help\n";
+  }
+  if (proof.without.judgement.gate != judge::Gate::green) {
+    text += fmt::format("  - see why {} is not green on the model: ./assay check {}{}\n", proof.without.converter,
+                        shell_quoted(arguments.model),
+                        arguments.without == "embedded" ? "" : " --converter " + shell_quoted(arguments.without));
+    text += "  - name a converter that is right: --without NAME@VERSION\n";
+  }
+  return text;
+}
+
+/// The draft with what the facet lets it demand by name, where that is something, and it is red and green then too.
+std::optional<new_cases::StagedCase> with_facet(new_cases::CaseDraft draft, const new_cases::Accusation& accusation,
+                                                new_cases::Proof& proof) {
+  const ordered_json facet = new_cases::expected_facet(proof, *draft.model);
+  if (facet.is_null() || draft.words.contains("expect")) return std::nullopt;
+  draft.words["expect"] = facet;
+  core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(draft);
+  if (!staged) return std::nullopt;
+  core::Result<new_cases::Proof> again = new_cases::prove(staged->test_case(), accusation);
+  if (!again || !again->missing().empty()) return std::nullopt;
+  proof = *std::move(again);
+  return *std::move(staged);
+}
+
+int new_command(const Arguments& arguments) {
+  const core::Result<new_cases::Accusation> accusation = accusation_of(arguments);
+  if (!accusation) return report_error(accusation.error());
+  const core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
+  if (!draft) return report_error(draft.error());
+  const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(*draft);
+  if (!staged) return report_error(staged.error());
+  core::Result<new_cases::Proof> proof = new_cases::prove(staged->test_case(), *accusation);
+  if (!proof) return report_error(proof.error());
+  const bool proven = proof->missing().empty();
+  const std::optional<new_cases::StagedCase> more = proven ? with_facet(*draft, *accusation, *proof) : std::nullopt;
+  fmt::print("tried {} under options {}\n{}{}", draft->name, accusation->options.label,
+             verdict_text("with the defect,", proof->with), verdict_text("without it,", proof->without));
+  if (!proven) {
+    fmt::print("{}", next_steps(arguments, *proof));
+    return kExitRed;
+  }
+  const std::filesystem::path folder =
+      arguments.into.empty() ? corpus::home() / "cases" : std::filesystem::path(arguments.into);
+  const core::Result<std::filesystem::path> file = (more ? *more : *staged).commit(folder);
+  if (!file) return report_error(file.error());
+  fmt::print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
+  if (arguments.into.empty()) fmt::print("run it: ./assay run {}\n", draft->name);
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_new(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("new", "Turn a model into a case, if it is red with the defect and green without it");
+  command->add_option("what", arguments->what, "URL of the report, or the case's name")->required();
+  command->add_option("--model", arguments->model, "Float ONNX model that shows the defect")->required();
+  command->add_option("--name", arguments->name, "Name of the case (left out beside a URL: the model file's)");
+  command->add_option("--title", arguments->title, "Why the case exists (left out: the defect)");
+  command->add_option("--reported-against", arguments->reported_against, "Converter and version of the report");
+  command->add_option("--defect", arguments->defect, "What goes wrong, in a line");
+  command->add_option("--tag", arguments->tags, "Tag, beside the operators; may be repeated")->allow_extra_args(false);
+  command->add_option("--fault", arguments->faults, "The defect as a fault of the embedded converter; goes to kills")
+      ->allow_extra_args(false);
+  command->add_option("--with", arguments->with, "Converter that has the defect, NAME@VERSION");
+  command->add_option("--wrong-artifact", arguments->wrong_artifact,
+                      "Q/DQ model that shows the defect; kept beside the case");
+  command->add_option("--without", arguments->without, "Converter that has not");
+  command->add_option("--calibration", arguments->calibration,
+                      "Folder of 0000/input_0.pb …, .npz or .npy; kept beside the case");
+  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms; kept beside the case");
+  command->add_option("--range", arguments->range, "Calibrated range of generated data, LOW HIGH")->expected(2);
+  command->add_option("--data", arguments->data, "Generated data set (docs/cases.md); may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--options", arguments->options, "What the case requires of the converter, as JSON");
+  command->add_option("--expect", arguments->expect, "What it demands beyond the general rules, as JSON");
+  command->add_option("--into", arguments->into, "Folder to write to (left out: cases/)");
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+  command->callback([arguments, &action] { action = [arguments] { return new_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

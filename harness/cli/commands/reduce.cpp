@@ -1,0 +1,203 @@
+#include "harness/localize/reduce.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/files.hpp"
+#include "harness/core/text.hpp"
+#include "harness/data/data_origin.hpp"
+#include "harness/run/known_names.hpp"
+#include "harness/run/parallel.hpp"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using localize::Candidate;
+
+struct Arguments {
+  std::string model, calibration, inputs, options = "{}", check, output;
+  ConverterOptions converters;
+  double timeout_s = 60;
+  int jobs = 0;
+  bool json = false;
+};
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+/// What is kept while the model shrinks, ready to be asked by several threads.
+struct Kept {
+  std::vector<localize::Criterion> workers;
+  std::string what;                   ///< it is, for people
+  std::vector<std::string> suspects;  ///< nodes and tensors that the verdict names
+  std::string asked;                  ///< who answers: another one's answers are none of this criterion's
+};
+
+/// Of a program, which judges and, as "embedded", converts; "" for a file that can't be read.
+std::string digest_of(const fs::path& program) {
+  const core::Result<std::string> bytes = core::read_file(program);
+  return bytes ? core::sha256_hex(*bytes) : "";
+}
+
+core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& candidate, std::size_t jobs) {
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters(arguments.converters, {"embedded"});
+  if (!specs) return specs.error();
+  if (specs->size() != 1) return usage("reduce asks one converter, in one version");
+  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
+  if (!options) return options.error();
+  if (const core::Status named = check_named_nodes(arguments.converters, *options, candidate.model.graph); !named) {
+    return named.error();
+  }
+  std::vector<std::shared_ptr<const localize::Judge>> judges;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    core::Result<std::unique_ptr<localize::Judge>> judge =
+        localize::Judge::make(specs->front(), arguments.options, arguments.timeout_s);
+    if (!judge) return judge.error();
+    judges.push_back(*std::move(judge));
+  }
+  const judge::Judgement judgement = judges.front()->judge(candidate, judge::Depth::gate);
+  if (judgement.gate != judge::Gate::red) {
+    return usage(
+        fmt::format("nothing is wrong with \"{}\": the verdict is {}, so there is nothing to reduce. "
+                    "Name the converter or the options that it fails with, or a criterion with --check",
+                    arguments.model, judge::verdict_name(judgement.verdict)));
+  }
+  const std::string signature = localize::signature_of(judgement);
+  const converters::Description& converter = judges.front()->description();
+  Kept kept{{},
+            signature,
+            localize::suspects_of(judgement),
+            fmt::format("{} {}{}{} judged by {}", converter.name, converter.version,
+                        converter_words(arguments.converters), arguments.options, digest_of(own_program()))};
+  for (const auto& judge : judges) kept.workers.push_back(localize::same_signature(judge, signature));
+  return kept;
+}
+
+core::Result<Kept> kept_check(const Arguments& arguments, const Candidate& candidate, std::size_t jobs) {
+  const localize::Criterion holds = localize::command_succeeds(arguments.check, arguments.timeout_s);
+  if (!holds(candidate)) {
+    return usage(
+        fmt::format("the check `{}` doesn't succeed on \"{}\" itself: it must exit with 0 on what is to be kept",
+                    arguments.check, arguments.model));
+  }
+  return Kept{std::vector<localize::Criterion>(jobs, holds), "check: " + arguments.check, {}, {}};
+}
+
+std::string repeat_command(const Arguments& arguments, const Candidate& reduced, const fs::path& folder) {
+  if (!arguments.check.empty()) return "";
+  const std::string left = run::options_for_part(arguments.options, reduced.model.graph);
+  const std::string options = left == "{}" ? "" : " --options " + shell_quoted(left);
+  return fmt::format("./assay check {} --calibration {} --inputs {}{}{}", shell_quoted(folder / "model.onnx"),
+                     shell_quoted(folder / "calibration"), shell_quoted(folder / "inputs"), options,
+                     converter_words(arguments.converters));
+}
+
+struct Outcome {
+  Candidate before, after;
+  std::string kept;
+  std::size_t checks = 0, known = 0;
+  double seconds = 0;
+  fs::path folder;
+};
+
+core::Result<Outcome> reduce(const Arguments& arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  const core::Result<data::UserCase> user =
+      data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  if (!user) return user.error();
+  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
+  core::Result<Candidate> start = localize::make_candidate(*user);
+  if (!start) return start.error();
+  const std::size_t jobs = run::thread_count(arguments.jobs);
+  core::Result<Kept> kept =
+      arguments.check.empty() ? kept_verdict(arguments, *start, jobs) : kept_check(arguments, *start, jobs);
+  if (!kept) return kept.error();
+  Outcome outcome{*start, {}, kept->what, 0, 0, 0, arguments.output};
+  if (arguments.output.empty()) outcome.folder = fs::path(arguments.model).stem().string() + ".reduced";
+  if (const core::Status made = core::make_folder(outcome.folder); !made) return made.error();
+  // What is known of a candidate is known of this criterion alone.
+  const std::string criterion = core::sha256_hex(kept->what + kept->asked).substr(0, 12);
+  localize::Trials trials(std::move(kept->workers), outcome.folder / fmt::format("checks-{}.txt", criterion));
+  const core::Result<Candidate> smallest =
+      localize::reduce(*std::move(start), kept->suspects, trials, [&](const localize::Progress& now) {
+        fmt::print(stderr, "{:<22} {:>4} nodes {:>10} bytes {:>5} checks\n", now.stage, now.nodes, now.bytes,
+                   now.checks);
+      });
+  if (!smallest) return smallest.error();
+  if (const core::Status saved = localize::save(*smallest, outcome.folder); !saved) return saved.error();
+  outcome.after = *smallest;
+  outcome.checks = trials.checks();
+  outcome.known = trials.known();
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return outcome;
+}
+
+nlohmann::ordered_json size_json(const Candidate& candidate) {
+  return {{"nodes", candidate.nodes()},
+          {"bytes", candidate.bytes()},
+          {"calibration_batches", candidate.calibration.size()},
+          {"data_sets", candidate.inputs.size()}};
+}
+
+std::string size_text(const Candidate& candidate) {
+  return fmt::format("{} nodes, {} bytes, {} calibration batches, {} data sets", candidate.nodes(), candidate.bytes(),
+                     candidate.calibration.size(), candidate.inputs.size());
+}
+
+int reduce_command(const Arguments& arguments) {
+  const core::Result<Outcome> outcome = reduce(arguments);
+  if (!outcome) return report_error(outcome.error());
+  const std::string repeat = repeat_command(arguments, outcome->after, outcome->folder);
+  if (arguments.json) {
+    const nlohmann::ordered_json json{{"kept", outcome->kept},
+                                      {"before", size_json(outcome->before)},
+                                      {"after", size_json(outcome->after)},
+                                      {"checks", outcome->checks},
+                                      {"known", outcome->known},
+                                      {"seconds", outcome->seconds},
+                                      {"folder", outcome->folder.string()},
+                                      {"reproduce", repeat}};
+    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    return kExitOk;
+  }
+  fmt::print("kept:   {}\nbefore: {}\nafter:  {}\n{} checks", outcome->kept, size_text(outcome->before),
+             size_text(outcome->after), outcome->checks);
+  if (outcome->known > 0) fmt::print(" ({} more were known)", outcome->known);
+  fmt::print(", {:.1f} s; {}\n", outcome->seconds, (outcome->folder / "model.onnx").string());
+  if (!repeat.empty()) fmt::print("reproduce: {}\n", repeat);
+  return kExitOk;
+}
+
+}  // namespace
+
+void register_reduce(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("reduce", "Shrink a model that fails while its verdict, stage, facet and message stay");
+  command->add_option("model", arguments->model, "Float ONNX model that a converter fails on")->required();
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command->add_option("--options", arguments->options, "Converter options as JSON");
+  command
+      ->add_option("--check", arguments->check,
+                   "Keep what this command succeeds on (exit code 0) instead of the verdict; {} is the model's file")
+      ->excludes("--converter", "--converter-cmd", "--fault", "--variant");
+  command->add_option("--output", arguments->output,
+                      "Folder for the small model, its data and what was tried (default: MODEL.reduced)");
+  command->add_option("--jobs", arguments->jobs, "Candidates tried at a time; 0: one per core")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter, or for the check")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return reduce_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,289 @@
+#include "harness/run/runner.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "harness/cli/common.hpp"
+#include "harness/cli/selection.hpp"
+#include "harness/programs/program_hash.hpp"
+#include "harness/report/drift.hpp"
+#include "harness/report/run_report.hpp"
+#include "harness/report/verdict.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> words;
+  ConverterOptions converters;
+  std::vector<std::string> executors;
+  std::string database = ".assay/history.db";
+  std::string options;
+  int jobs = 0;
+  double timeout_s = 60;
+  double memory_gib = 0;
+  std::string shard;
+  bool metamorphic = false;
+  bool require_judged = false;
+  bool resume = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+bool parse_shard(const std::string& text, run::RunConfig& config) {
+  int length = 0;
+  return text.empty() ||
+         (std::sscanf(text.c_str(), "%d/%d%n", &config.shard, &config.shards, &length) == 2 &&
+          static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
+}
+
+/// How the embedded converter is changed, as options; "" where it is not.
+std::string fault_options(const Arguments& arguments) {
+  std::string command;
+  for (const std::string& fault : arguments.converters.faults) {
+    command += " --fault " + fault;
+  }
+  if (!arguments.converters.variant.empty()) {
+    command += " --variant " + arguments.converters.variant;
+  }
+  return command;
+}
+
+/// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
+std::string whole_command(const Arguments& arguments, const std::string& selection) {
+  const Arguments defaults;
+  std::string command = "run " + selection + converter_words(arguments.converters);
+  for (const std::string& executor : arguments.executors) command += " --execute-with " + shell_quoted(executor);
+  if (!arguments.options.empty()) command += " --options " + shell_quoted(arguments.options);
+  if (arguments.metamorphic) command += " --metamorphic";
+  if (!arguments.shard.empty()) command += " --shard " + arguments.shard;
+  if (arguments.timeout_s != defaults.timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
+  if (arguments.memory_gib != defaults.memory_gib) command += fmt::format(" --memory {:g}", arguments.memory_gib);
+  return command;
+}
+
+/// Those of --converter-cmd that are the verdict's program: one, or none where it was named otherwise.
+std::vector<std::string> commands_of(const Arguments& arguments, const run::RunReport& report,
+                                     const results::JobKey& key) {
+  std::vector<std::string> own;
+  for (const std::string& text : arguments.converters.commands) {
+    const core::Result<programs::ConverterSpec> spec = programs::parse_converter_command(text);
+    if (spec && std::ranges::any_of(report.programs, [&](const run::RunProgram& each) {
+          return each.hash == key.hash && each.command == spec->command;
+        })) {
+      own.push_back(text);
+    }
+  }
+  return own;
+}
+
+std::string repeat_command(const Arguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
+  std::string command = "./assay run " + shell_quoted(row.key.case_name);
+  if (row.key.options != "default") {
+    command += " --options " + shell_quoted(row.key.options);
+  }
+  const std::vector<std::string> programs = commands_of(arguments, report, row.key);
+  for (const std::string& program : programs) {
+    command += " --converter-cmd " + shell_quoted(program);
+  }
+  std::string converter = row.key.converter, version = row.key.version, executor;
+  if (const std::size_t name = converter.rfind('+'), number = version.rfind('+');
+      !arguments.executors.empty() && name != std::string::npos && number != std::string::npos) {
+    executor = converter.substr(name + 1) + "@" + version.substr(number + 1);
+    converter.resize(name);
+    version.resize(number);
+  }
+  if (programs.empty() && converter != "embedded" && converter != corpus::kReference) {
+    command += " --converter " + shell_quoted(converter + "@" + version);
+  }
+  if (!executor.empty()) {
+    command += " --execute-with " + shell_quoted(executor);
+  }
+  return command + fault_options(arguments) + (arguments.metamorphic ? " --metamorphic" : "");
+}
+
+/// Runs of so few verdicts show where each loses accuracy.
+constexpr std::size_t kRowsWithLosses = 12;
+
+/// Nothing where the database has no anchors of these cases.
+void print_drift(const Arguments& arguments, const run::RunReport& report) {
+  const results::DriftReport& drift = report.drift;
+  if (drift.compared == 0) {
+    return;
+  }
+  fmt::print("{}{}", report::drifted_text(drift), report::suites_text(drift));
+  fmt::print("{} verdicts have an anchor: {} changed\n", drift.compared, drift.drifted.size());
+  if (drift.any()) {
+    const Arguments defaults;
+    const bool elsewhere = arguments.database != defaults.database;
+    fmt::print("accept: ./assay accept --run {}{} --reason TEXT\n", report.run,
+               elsewhere ? " --db " + shell_quoted(arguments.database) : "");
+  }
+}
+
+void print_report(const Arguments& arguments, const run::RunReport& report) {
+  if (arguments.json) {
+    fmt::print("{}\n", report::run_json(report));
+    return;
+  }
+  for (const results::ResultRow& row : report.rows) {
+    if (!arguments.quiet || run::gate_of(row) != judge::Gate::green) {
+      fmt::print("{}{}\n", report::verdict_line(row),
+                 report.shares_its_name(row.key) ? "  program " + programs::short_hash(row.key.hash) : "");
+      if (report.rows.size() <= kRowsWithLosses) {
+        fmt::print("{}", report::losses_text(row));
+      }
+    }
+  }
+  for (const results::ResultRow& row : report.rows) {
+    if (const auto gate = run::gate_of(row); gate == judge::Gate::red || gate == judge::Gate::amber) {
+      fmt::print("\n{}", report::failure_text(row, repeat_command(arguments, report, row)));
+    }
+  }
+  for (const std::string& line : report.unused_expectations) {
+    fmt::print("{}\n", line);
+  }
+  print_drift(arguments, report);
+  fmt::print("{}{}{}\n", report::programs_text(report), report::unsupported_text(report), report::counts_line(report));
+}
+
+/// Each converter once more with each of the named ones as the executor of its artifacts.
+core::Status add_executors(const std::vector<std::string>& names, std::vector<programs::ConverterSpec>& converters) {
+  ConverterOptions options;
+  options.names = names;
+  const core::Result<std::vector<programs::ConverterSpec>> executors = resolve_converters(options, {});
+  if (!executors) {
+    return executors.error();
+  }
+  const std::vector<programs::ConverterSpec> own = converters;
+  for (const programs::ConverterSpec& converter : own) {
+    for (const programs::ConverterSpec& executor : *executors) {
+      converters.push_back(programs::executed_by(converter, executor));
+    }
+  }
+  return core::success();
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Asked to end, the workers finish what they hold. A second interrupt kills; a second termination doesn't, since
+/// `timeout` sends two.
+void stop_on_signal() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags |= static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
+
+int run_command(const Arguments& arguments) {
+  core::Result<Selection> selection = select(arguments.words, arguments.options);
+  if (!selection) {
+    return report_error(selection.error());
+  }
+  if (!selection->unmatched.empty()) {
+    return report_unmatched(selection->unmatched);
+  }
+  if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
+    return report_error(named.error());
+  }
+  core::Result<std::vector<programs::ConverterSpec>> converters =
+      resolve_converters(arguments.converters, selection->converters);
+  if (!converters) {
+    return report_error(converters.error());
+  }
+  if (core::Status status = add_executors(arguments.executors, *converters); !status) {
+    return report_error(status.error());
+  }
+  run::RunConfig config;
+  config.suite = selection->text;
+  config.command = whole_command(arguments, selection->text);
+  config.items = std::move(selection->items);
+  config.expected_failures = std::move(selection->expected_failures);
+  config.partial = !arguments.options.empty();
+  if (arguments.metamorphic) {
+    ask_all_relations(config.items);
+  }
+  config.converters = *std::move(converters);
+  config.database = arguments.database;
+  config.jobs = arguments.jobs;
+  config.timeout_s = arguments.timeout_s;
+  config.own_corpus = true;
+  config.require_judged = arguments.require_judged;
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
+  config.resume = arguments.resume;
+  if (!parse_shard(arguments.shard, config)) {
+    return report_error({core::ErrorKind::usage,
+                         fmt::format("--shard takes i/n with 1 <= i <= n, not \"{}\"", arguments.shard),
+                         {},
+                         {},
+                         {}});
+  }
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  if (terminal) {
+    config.on_result = [](const results::ResultRow& row, std::size_t done, std::size_t planned) {
+      fmt::print(stderr, "\r\x1b[K[{}/{}] {} {}", done, planned, row.verdict, row.key.case_name);
+    };
+  }
+  config.stopped = [] { return interrupted != 0; };
+  stop_on_signal();
+  core::Result<run::RunReport> report = run::run(config);
+  if (terminal) {
+    fmt::print(stderr, "\r\x1b[K");
+  }
+  if (!report) {
+    const int code = report_error(report.error());
+    return report.error().kind == core::ErrorKind::io ? kExitOwnFault : code;
+  }
+  if (report->planned == 0) {
+    return report_unmatched("nothing is selected: no case, converter or option set matches");
+  }
+  print_report(arguments, *report);
+  if (report->rows.size() < report->planned) {
+    fmt::print(
+        stderr,
+        "assay: stopped by a signal: {} of {} verdicts are recorded; the same command with --resume finishes the run\n",
+        report->rows.size(), report->planned);
+  }
+  return run::exit_code(*report);
+}
+
+}  // namespace
+
+void register_run(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("run", "Run cases through converters, judge and record every verdict");
+  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
+  add_converter_options(*command, arguments->converters);
+  command->add_option("--db", arguments->database, "Results database");
+  command
+      ->add_option("--execute-with", arguments->executors,
+                   "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
+                   "repeated")
+      ->allow_extra_args(false);
+  command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
+  command->add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--shard", arguments->shard, "Only part i of n, as i/n");
+  command->add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case");
+  command->add_flag("--require-judged", arguments->require_judged,
+                    "A verdict that could not be judged is red, whoever converted");
+  command->add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->add_flag("--quiet", arguments->quiet, "Leave green verdicts out of the text");
+  command->callback([arguments, &action] { action = [arguments] { return run_command(*arguments); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,123 @@
+// Results between machines: export-results and import-results.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "results/results_file.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::string database = ".assay/history.db";
+  bool verdicts = false;
+  bool json = false;
+};
+
+int export_command(const Arguments& arguments) {
+  core::Result<results::Store> store = open_existing(arguments.database);
+  if (!store) return report_error(store.error());
+  const core::Status written = results::write_results_file(
+      *store, arguments.file, arguments.verdicts ? results::Detail::verdicts : results::Detail::everything);
+  if (!written) return report_error(written.error());
+  std::error_code code;
+  fmt::print("{}: {} bytes\n", arguments.file, std::filesystem::file_size(arguments.file, code));
+  return kExitOk;
+}
+
+std::string converters_of(const results::Store::RecordedRun& run) {
+  std::map<std::string, std::size_t> counts;
+  for (const results::ResultRow& row : run.results) ++counts[row.key.converter + "@" + row.key.version];
+  std::vector<std::string> words;
+  for (const auto& [name, count] : counts) words.push_back(fmt::format("{} verdicts of {}", count, name));
+  return core::join(words, ", ");
+}
+
+nlohmann::ordered_json run_json(const results::Store::RecordedRun& run) {
+  const results::Machine& machine = run.run.machine;
+  return {{"run", run.run.id},
+          {"suite", run.run.suite},
+          {"started_at", run.run.started_at},
+          {"finished_at", run.run.finished_at},
+          {"verdicts", run.results.size()},
+          {"planned", run.run.planned},
+          {"machine",
+           {{"cpu", machine.cpu},
+            {"features", machine.features},
+            {"cores", machine.cores},
+            {"system", machine.system},
+            {"accelerators", machine.accelerators}}}};
+}
+
+int import_command(const Arguments& arguments) {
+  const auto runs = results::read_results_file(arguments.file);
+  if (!runs) return report_error(runs.error());
+  core::Result<results::Store> store = results::Store::open(arguments.database);
+  if (!store) return report_error(store.error());
+  const auto merged = store->merge(*runs);
+  if (!merged) return report_error(merged.error().within(arguments.file));
+  std::size_t verdicts = 0;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const results::Store::RecordedRun& run : *runs) {
+    verdicts += run.results.size();
+    list.push_back(run_json(run));
+  }
+  if (arguments.json) {
+    fmt::print(
+        "{}\n",
+        nlohmann::ordered_json{
+            {"runs", list}, {"new_runs", merged->runs}, {"verdicts", verdicts}, {"new_verdicts", merged->results}}
+            .dump());
+    return kExitOk;
+  }
+  for (const results::Store::RecordedRun& run : *runs) {
+    const results::RunInfo& info = run.run;
+    fmt::print(
+        "run {} of {} ({}): {}\n  on {}{}{}\n", info.id, info.suite,
+        info.finished_at.empty() ? fmt::format("not complete, {} of {} verdicts", run.results.size(), info.planned)
+                                 : info.started_at,
+        converters_of(run), info.machine.cpu, info.machine.accelerators.empty() ? "" : "; ", info.machine.accelerators);
+  }
+  fmt::print("{} runs, {} new; {} verdicts, {} new in {}\n", runs->size(), merged->runs, verdicts, merged->results,
+             arguments.database);
+  return kExitOk;
+}
+
+void add_export(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("export-results", "Write all recorded runs into one file, for import-results elsewhere");
+  command->add_option("file", arguments->file, "File to write, a compressed results database")->required();
+  command->add_option("--db", arguments->database, "Results database");
+  command->add_flag(
+      "--verdicts", arguments->verdicts,
+      "Verdicts with their findings only: what a report shows, a tenth of the size; drift needs the rest");
+  command->callback([arguments, &action] { action = [arguments] { return export_command(*arguments); }; });
+}
+
+void add_import(CLI::App& app, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand(
+      "import-results", "Add the runs of another machine's results file; what is recorded here stays as it is");
+  command->add_option("file", arguments->file, "What export-results or a pack's run.sh wrote, or a results database")
+      ->required();
+  command->add_option("--db", arguments->database, "Results database to add to; made where there is none");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->callback([arguments, &action] { action = [arguments] { return import_command(*arguments); }; });
+}
+
+}  // namespace
+
+void register_transfer(CLI::App& app, Action& action) {
+  add_export(app, action);
+  add_import(app, action);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/result.hpp"
+
+namespace assay::conformance {
+
+/// How many of ONNX's node tests that use an operator pass.
+struct NodeTests {
+  std::size_t passed = 0, all = 0;
+};
+
+/// What one operator is covered by: a row of docs/operators.md.
+struct OperatorRow {
+  std::string name;  ///< "Conv", or "my.domain.Op" outside ONNX's own domain
+  std::int64_t first_opset = 0, last_opset = 0;
+  bool takes_reals = false;
+  std::vector<std::string> code_types;  ///< integers of at most 16 bits that it takes or makes
+  std::string int8_form;                ///< of a converter: "multiplies", "computes", "moves" or ""
+  NodeTests stored;                     ///< of Debian's libonnx-testdata
+  NodeTests newest;                     ///< of the newest onnx package, where its tests are written
+};
+
+struct OperatorTable {
+  std::vector<OperatorRow> rows;  ///< sorted by domain and name
+  NodeTests stored, newest;       ///< the groups as a whole; none: not there
+};
+
+/// What a converter does with the codes of one of ONNX's own operators: "multiplies", "computes", "moves" or "".
+using Int8Form = std::function<std::string_view(std::string_view op)>;
+
+/// Every operator of the reference. Runs the stored cases of family onnx_node (groups node and newest).
+/// Errors   those of reading the family.
+[[nodiscard]] core::Result<OperatorTable> operator_table(const Int8Form& int8_form);
+
+}  // namespace assay::conformance

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "harness/corpus/suite.hpp"
+#include "harness/new_cases/case_draft.hpp"
+#include "harness/programs/converter_spec.hpp"
+#include "harness/run/explain.hpp"
+
+namespace assay::new_cases {
+
+/// What has the defect, and what has not.
+struct Accusation {
+  std::optional<programs::ConverterSpec> with;  ///< a converter that has it, or …
+  std::filesystem::path wrong_artifact;         ///< … a Q/DQ model that shows it
+  programs::ConverterSpec without;
+  corpus::OptionSet options;
+  double timeout_s = 60;
+};
+
+/// Both verdicts on a case.
+struct Proof {
+  run::ExplainedVerdict with, without;
+  /// What is missing: the case is red with the defect and green without it where this is empty.
+  [[nodiscard]] std::string missing() const;
+};
+
+/// Runs `test_case` with the defect and without it.
+/// Errors   as run::explain, naming which of the two could not be asked.
+[[nodiscard]] core::Result<Proof> prove(const corpus::Case& test_case, const Accusation& accusation);
+
+/// What the case can demand by name of the place where the defect shows: the facet's entry of `expect`, from the
+/// verdict that is right. Null where the general rules are all there is.
+[[nodiscard]] nlohmann::ordered_json expected_facet(const Proof& proof, const model::Model& model);
+
+}  // namespace assay::new_cases

@@ -1,0 +1,193 @@
+#include "harness/programs/converter_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "converters/protocol/client.hpp"
+#include "converters/veiled.hpp"
+#include "harness/core/files.hpp"
+#include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
+#include "harness/corpus/suite.hpp"
+#include "harness/programs/environments.hpp"
+
+namespace assay::programs {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kEmbedded = "embedded";
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find(separator); end != std::string::npos; end = text.find(separator, begin)) {
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+/// The adapter's command with "{python}" as its environment's Python and its own files by their full paths.
+std::vector<std::string> adapter_command(const Adapter& adapter, const std::string& version) {
+  const fs::path python = environments_folder() / fmt::format("{}-{}", adapter.name, version) / "bin" / "python";
+  std::vector<std::string> words;
+  std::error_code code;
+  for (const std::string& word : adapter.command) {
+    const fs::path file = adapter.folder / word;
+    words.push_back(word == "{python}" ? python.string() : fs::is_regular_file(file, code) ? file.string() : word);
+  }
+  return words;
+}
+
+}  // namespace
+
+bool ConverterSpec::is_embedded() const { return name.substr(0, name.find(':')) == kEmbedded; }
+
+bool ConverterSpec::is_reference() const { return name == corpus::kReference && command.empty(); }
+
+std::string written_as(const FloatForm& form, const std::vector<std::string>& nodes) {
+  const auto with = [](std::string text, std::string_view placeholder, const std::string& value) {
+    const std::size_t at = text.find(placeholder);
+    return at == std::string::npos ? text : text.replace(at, placeholder.size(), value);
+  };
+  std::string list;
+  for (const std::string& node : nodes) {
+    list += (list.empty() ? "" : form.between) + with(form.node, "NODE", node);
+  }
+  return with(form.text, "NODES", list);
+}
+
+std::vector<Adapter> list_adapters() {
+  std::vector<Adapter> adapters;
+  const std::vector<Environment> environments = list_environments();
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(corpus::home() / "converters" / "adapters", code)) {
+    const core::Result<std::string> text = core::read_file(entry.path() / "adapter.json");
+    if (!text) {
+      continue;
+    }
+    const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+    if (!json.is_object()) {
+      continue;
+    }
+    Adapter adapter;
+    adapter.name = json.value("name", entry.path().filename().string());
+    adapter.notes = json.value("notes", "");
+    adapter.command = json.value("command", std::vector<std::string>());
+    adapter.folder = entry.path();
+    const nlohmann::json in_float = json.value("in_float", nlohmann::json::object());
+    adapter.in_float.text = in_float.value("text", adapter.in_float.text);
+    adapter.in_float.node = in_float.value("node", adapter.in_float.node);
+    adapter.in_float.between = in_float.value("between", adapter.in_float.between);
+    const std::string prefix = adapter.name + "-";
+    for (const Environment& environment : environments) {
+      if (environment.name.starts_with(prefix)) {
+        adapter.installed.push_back(environment.name.substr(prefix.size()));
+      }
+    }
+    std::sort(adapter.installed.begin(), adapter.installed.end(), core::version_less);
+    adapters.push_back(std::move(adapter));
+  }
+  std::sort(adapters.begin(), adapters.end(), [](const Adapter& a, const Adapter& b) { return a.name < b.name; });
+  return adapters;
+}
+
+std::optional<Adapter> find_adapter(std::string_view name) {
+  for (Adapter& adapter : list_adapters()) {
+    if (adapter.name == name) {
+      return std::move(adapter);
+    }
+  }
+  return std::nullopt;
+}
+
+core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text, const fs::path& program,
+                                                         const std::vector<std::string>& faults,
+                                                         const std::string& variant) {
+  const std::size_t at = text.find('@');
+  const std::string name = text.substr(0, at);
+  const std::size_t colon = name.find(':');
+  const std::vector<std::string> versions =
+      at == std::string::npos ? std::vector<std::string>() : split(text.substr(at + 1), ',');
+  if (name.substr(0, colon) == kEmbedded) {
+    ConverterSpec spec;
+    spec.name = name;
+    spec.command = {program.string(), "worker"};
+    if (colon != std::string::npos) {
+      const std::string kind = name.substr(colon + 1);
+      if (const core::Status known = converters::check_artifact_kind(kind); !known) {
+        return known.error();
+      }
+      spec.command.insert(spec.command.end(), {"--artifact-kind", kind});
+    }
+    for (const std::string& fault : faults) {
+      spec.command.insert(spec.command.end(), {"--fault", fault});
+    }
+    if (!variant.empty()) {
+      spec.command.insert(spec.command.end(), {"--variant", variant});
+    }
+    return std::vector{spec};
+  }
+  if (name == corpus::kReference) {
+    ConverterSpec spec;
+    spec.name = name;
+    return std::vector{spec};
+  }
+  const std::optional<Adapter> adapter = find_adapter(name);
+  if (!adapter) {
+    std::vector<std::string> names{std::string(kEmbedded), corpus::kReference};
+    for (const Adapter& each : list_adapters()) {
+      names.push_back(each.name);
+    }
+    return usage(fmt::format("there is no converter \"{}\"; there are: {}", name,
+                             core::join(core::nearest(name, names, names.size()), ", ")));
+  }
+  std::vector<std::string> wanted = versions;
+  if (wanted.empty()) {
+    wanted.push_back(adapter->installed.empty() ? "" : adapter->installed.back());
+  }
+  std::vector<ConverterSpec> specs;
+  for (const std::string& version : wanted) {
+    ConverterSpec spec;
+    spec.name = name;
+    spec.version = version;
+    const bool installed =
+        std::find(adapter->installed.begin(), adapter->installed.end(), version) != adapter->installed.end();
+    if (installed) {
+      spec.command = adapter_command(*adapter, version);
+    } else {
+      const std::string pinned = version.empty() ? name : name + "==" + version;
+      spec.unavailable = fmt::format("{} is not installed; run ./assay converters install {}", pinned, pinned);
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+ConverterSpec executed_by(const ConverterSpec& converter, const ConverterSpec& executor) {
+  ConverterSpec spec = converter;
+  spec.name += "+" + executor.name;
+  if (!spec.version.empty() && !executor.version.empty()) spec.version += "+" + executor.version;
+  if (spec.unavailable.empty()) spec.unavailable = executor.unavailable;
+  spec.executor = std::make_shared<const ConverterSpec>(executor);
+  return spec;
+}
+
+core::Result<ConverterSpec> parse_converter_command(const std::string& text) {
+  core::Result<std::vector<std::string>> words = protocol::split_command(text);
+  if (!words) {
+    return words.error();
+  }
+  ConverterSpec spec;
+  spec.name = fs::path(words->front()).filename().string();
+  spec.command = *std::move(words);
+  return spec;
+}
+
+}  // namespace assay::programs

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/core/result.hpp"
+
+namespace assay::programs {
+
+/// A converter as the command line names it: a program that speaks protocol 1, or corpus::kReference.
+struct ConverterSpec {
+  std::string name;                  ///< "embedded", "reference", an adapter's name, or the command's first word
+  std::string version;               ///< asked for, "" for whichever is installed
+  std::vector<std::string> command;  ///< program and arguments
+  std::shared_ptr<const ConverterSpec> executor;  ///< runs the artifacts instead of the converter; null: it does itself
+  std::string unavailable;                  ///< why it can't run here; its verdicts are `unsupported` with this reason
+  [[nodiscard]] bool is_embedded() const;   ///< the converter of this program, in any form
+  [[nodiscard]] bool is_reference() const;  ///< runs stored cases and no others
+};
+
+/// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded";
+/// "embedded:scales" and "embedded:opaque" are that converter with its artifact kept from the judge; "reference" has no
+/// program.
+/// Errors   usage, for an unknown name, listing what exists.
+[[nodiscard]] core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text,
+                                                                       const std::filesystem::path& program,
+                                                                       const std::vector<std::string>& faults,
+                                                                       const std::string& variant);
+
+/// `converter`'s artifacts, run by `executor`.
+[[nodiscard]] ConverterSpec executed_by(const ConverterSpec& converter, const ConverterSpec& executor);
+
+/// "PROGRAM ARGS" split as a shell splits words (quotes and backslashes; no expansion).
+[[nodiscard]] core::Result<ConverterSpec> parse_converter_command(const std::string& text);
+
+/// How a converter itself is told to keep nodes in float: `text` with NODES standing for the nodes, each as `node` with
+/// NODE standing for its name, `between` them. No `text`: it has no such list, or names of its own in it.
+struct FloatForm {
+  std::string text, node = "\"NODE\"", between = ", ";
+};
+[[nodiscard]] std::string written_as(const FloatForm& form, const std::vector<std::string>& nodes);
+
+/// One adapter folder below converters/adapters with its installed versions.
+struct Adapter {
+  std::string name, notes;
+  std::filesystem::path folder;
+  std::vector<std::string> command;    ///< "{python}" stands for the environment's Python
+  std::vector<std::string> installed;  ///< versions, oldest first
+  FloatForm in_float;
+};
+[[nodiscard]] std::vector<Adapter> list_adapters();
+/// Nothing where there is none of that name.
+[[nodiscard]] std::optional<Adapter> find_adapter(std::string_view name);
+
+}  // namespace assay::programs

@@ -1,0 +1,147 @@
+#include "harness/programs/stated_policies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "converters/protocol/messages.hpp"
+#include "harness/core/files.hpp"
+#include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
+#include "harness/programs/converter_spec.hpp"
+
+namespace assay::programs {
+namespace {
+
+using nlohmann::json;
+
+core::Error broken(const Adapter& adapter, const std::string& message) {
+  return {core::ErrorKind::invalid_data,
+          fmt::format("{}: {}", (adapter.folder / "policies.json").string(), message),
+          {},
+          {},
+          {}};
+}
+
+/// The option sets of a variant, or of all where it lists none; at least one.
+json option_sets(const json& file, const json& variant) {
+  const json sets = variant.value("options", file.value("options", json::array()));
+  return sets.empty() ? json::array({json::object()}) : sets;
+}
+
+core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, const json& file, const json& variant,
+                                                     const std::string& version) {
+  json words = file["policy"];
+  words.merge_patch(variant.value("policy", json::object()));
+  const core::Result<converters::Policy> policy = protocol::read_policy(words.dump());
+  if (!policy) {
+    return broken(adapter, policy.error().message);
+  }
+  std::vector<StatedPolicy> all;
+  for (const json& options : option_sets(file, variant)) {
+    const std::string text = options.dump();
+    if (const auto known = converters::options_from_json(text); !known) {
+      return broken(adapter, known.error().message);
+    }
+    all.push_back({adapter.name, version, variant["name"].get<std::string>(), *policy, text});
+  }
+  return all;
+}
+
+/// Nothing where the adapter states no policy as data.
+core::Result<std::vector<StatedPolicy>> read_file(const Adapter& adapter, const std::string& version) {
+  std::vector<StatedPolicy> all;
+  const core::Result<std::string> text = core::read_file(adapter.folder / "policies.json");
+  if (!text) {
+    return all;
+  }
+  const json file = json::parse(*text, nullptr, false);
+  const bool whole = file.is_object() && file.contains("policy") && file["policy"].is_object() &&
+                     file.contains("variants") && file["variants"].is_array() && file.contains("tried_with");
+  if (!whole) {
+    return broken(adapter, "it needs \"tried_with\", \"policy\" and \"variants\"");
+  }
+  const std::string spoken = version.empty() ? file["tried_with"].get<std::string>() : version;
+  for (const json& variant : file["variants"]) {
+    if (!variant.is_object() || !variant.contains("name") || !variant["name"].is_string()) {
+      return broken(adapter, "each of \"variants\" is an object with a \"name\"");
+    }
+    const std::string versions = variant.value("versions", "");
+    if (const std::string fault = core::version_ranges_fault(versions); !fault.empty()) {
+      return broken(adapter, fault);
+    }
+    if (!version.empty() && !core::version_within(versions, version)) {
+      continue;
+    }
+    core::Result<std::vector<StatedPolicy>> more = read_variant(adapter, file, variant, spoken);
+    if (!more) {
+      return more.error();
+    }
+    std::ranges::move(*more, std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string StatedPolicy::label() const {
+  std::string text = fmt::format("{} {}, {}", converter, version, variant);
+  const core::Result<converters::Options> options = converters::options_from_json(options_json);
+  if (options && options->method != converters::Method::minmax) {
+    text += fmt::format(", {}", converters::method_name(options->method));
+  }
+  if (options && options->method == converters::Method::percentile) {
+    text += fmt::format(" {}", core::exact_text64(options->percentile));
+  }
+  return text;
+}
+
+core::Result<std::vector<StatedPolicy>> list_stated_policies() {
+  std::vector<StatedPolicy> all;
+  for (const Adapter& adapter : list_adapters()) {
+    core::Result<std::vector<StatedPolicy>> own = read_file(adapter, "");
+    if (!own) {
+      return own.error();
+    }
+    std::ranges::move(*own, std::back_inserter(all));
+  }
+  return all;
+}
+
+core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& made_by) {
+  const std::size_t at = made_by.find('@');
+  const std::string name = made_by.substr(0, at);
+  const std::string version = at == std::string::npos ? "" : made_by.substr(at + 1);
+  const core::Result<std::vector<StatedPolicy>> all = list_stated_policies();
+  if (!all) {
+    return all.error();
+  }
+  std::set<std::string> names;
+  for (const StatedPolicy& each : *all) {
+    names.insert(each.converter);
+  }
+  const std::optional<Adapter> adapter = names.contains(name) ? find_adapter(name) : std::nullopt;
+  if (!adapter) {
+    const std::vector<std::string> known(names.begin(), names.end());
+    return core::Error{core::ErrorKind::usage,
+                       fmt::format("no converter \"{}\" states a policy for its Q/DQ models; there are: {}", name,
+                                   core::join(core::nearest(name, known, known.size()), ", ")),
+                       {},
+                       {},
+                       {}};
+  }
+  core::Result<std::vector<StatedPolicy>> own = read_file(*adapter, version);
+  if (own && own->empty()) {
+    return core::Error{core::ErrorKind::usage,
+                       fmt::format("{} states no policy for version {}; leave @{} out", name, version, version),
+                       {},
+                       {},
+                       {}};
+  }
+  return own;
+}
+
+}  // namespace assay::programs

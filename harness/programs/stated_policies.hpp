@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "converters/converter.hpp"
+#include "harness/core/result.hpp"
+
+namespace assay::programs {
+
+/// One way in which a released converter chooses its numbers, out of the policies.json beside its adapter. The
+/// converter need not be installed.
+struct StatedPolicy {
+  std::string converter;
+  std::string version;  ///< as asked for, else the one that the policy was tried with
+  std::string variant;  ///< the documented settings that it is about
+  converters::Policy policy;
+  std::string options_json;  ///< what these settings fix of the options; the artifact shows the rest
+
+  /// "nncf_onnx 3.4.0, preset mixed", and the method where it is not min-max.
+  [[nodiscard]] std::string label() const;
+};
+
+/// Those of every adapter that states some, by its name, then in the order of its file.
+/// Errors   invalid_data: a file that isn't as the adapters' are, by its name.
+[[nodiscard]] core::Result<std::vector<StatedPolicy>> list_stated_policies();
+
+/// Those of "NAME[@VERSION]" alone: with a version, the variants that this version has.
+/// Errors   usage, for a name that states none, listing those that do; as above.
+[[nodiscard]] core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& made_by);
+
+}  // namespace assay::programs

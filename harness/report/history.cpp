@@ -1,0 +1,117 @@
+#include "harness/report/history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+#include "harness/core/version.hpp"
+#include "harness/programs/program_hash.hpp"
+
+namespace assay::report {
+namespace {
+
+using results::ResultRow;
+
+using Points = std::map<std::string, const ResultRow*, core::VersionLess>;
+
+std::string state_of(const ResultRow& row) {
+  if (row.verdict == "pass") {
+    return row.verdict;
+  }
+  return fmt::format("{} at {}{}", row.verdict, row.stage, row.facet.empty() ? "" : ", " + row.facet);
+}
+
+/// "*" at the value's place between `low` and `high`, "|" at both ends.
+std::string mark(double value, double low, double high) {
+  constexpr int kWidth = 41;
+  std::string line(kWidth, ' ');
+  line.front() = line.back() = '|';
+  line[static_cast<std::size_t>(std::lround((value - low) / (high - low) * (kWidth - 1)))] = '*';
+  return line;
+}
+
+std::string plot(const Points& points) {
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (const auto& [version, row] : points) {
+    if (row->sqnr_db) {
+      low = std::min(low, *row->sqnr_db);
+      high = std::max(high, *row->sqnr_db);
+    }
+  }
+  if (const double middle = (low + high) / 2; high - low < 1) {
+    low = middle - 0.5;
+    high = middle + 0.5;
+  }
+  std::string text;
+  for (const auto& [version, row] : points) {
+    text += fmt::format("  {:<14} ", version);
+    text += row->sqnr_db ? fmt::format("{:7.2f} dB {}", *row->sqnr_db, mark(*row->sqnr_db, low, high))
+                         : fmt::format("{:>10} {:41}", "-", "");
+    text += fmt::format("  {}\n", state_of(*row));
+  }
+  auto first = std::prev(points.end());
+  const std::string state = state_of(*first->second);
+  while (first != points.begin() && state_of(*std::prev(first)->second) == state) {
+    --first;
+  }
+  return text +
+         fmt::format("  {} since {}{}\n", state, first->first, first == points.begin() ? ", the oldest recorded" : "");
+}
+
+}  // namespace
+
+nlohmann::ordered_json history_json(const results::Store::HistoryRow& row) {
+  nlohmann::ordered_json json;
+  json["started_at"] = row.run.started_at;
+  json["run"] = row.run.id;
+  json["case"] = row.result.key.case_name;
+  json["case_hash"] = row.result.case_hash;
+  json["options"] = row.result.key.options;
+  json["converter"] = row.result.key.converter;
+  json["version"] = row.result.key.version;
+  json["converter_hash"] = row.result.key.hash;
+  json["verdict"] = row.result.verdict;
+  json["facet"] = row.result.facet;
+  json["sqnr_db"] = row.result.sqnr_db ? nlohmann::ordered_json(*row.result.sqnr_db) : nullptr;
+  json["margin"] = row.result.margin ? nlohmann::ordered_json(*row.result.margin) : nullptr;
+  return json;
+}
+
+std::string history_line(const results::Store::HistoryRow& row, bool with_program) {
+  std::string text =
+      fmt::format("{}  {:<13} {}  {}  {}@{}", row.run.started_at, row.result.verdict, row.result.key.case_name,
+                  row.result.key.options, row.result.key.converter, row.result.key.version);
+  if (row.result.sqnr_db) {
+    text += fmt::format("  {:.2f} dB", *row.result.sqnr_db);
+  }
+  if (row.result.margin) {
+    text += fmt::format("  margin {:.3g}", *row.result.margin);
+  }
+  if (with_program) {
+    text += "  program " + (row.result.key.hash.empty() ? "unknown" : programs::short_hash(row.result.key.hash));
+  }
+  return text;
+}
+
+std::string history_plots(std::span<const results::Store::HistoryRow> rows) {
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, Points> series;
+  for (const results::Store::HistoryRow& row : rows) {  // oldest first: the newest of a version stays
+    const ResultRow& result = row.result;
+    series[{result.key.case_name, result.key.options, result.key.converter, result.case_hash}][result.key.version] =
+        &result;
+  }
+  std::string text;
+  for (const auto& [name, points] : series) {
+    if (points.size() > 1) {
+      text += fmt::format("\n{}  {}  {}\n{}", std::get<0>(name), std::get<1>(name), std::get<2>(name), plot(points));
+    }
+  }
+  return text;
+}
+
+}  // namespace assay::report

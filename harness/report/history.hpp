@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+
+#include "results/store.hpp"
+
+namespace assay::report {
+
+/// One recorded verdict as `history --json` shows it.
+[[nodiscard]] nlohmann::ordered_json history_json(const results::Store::HistoryRow& row);
+/// The same in one line; `with_program`: with the hash of the converter's program.
+[[nodiscard]] std::string history_line(const results::Store::HistoryRow& row, bool with_program);
+
+/// Each series of `rows` (a case's content, an option set, a converter) by version: its newest verdict there, the SQNR
+/// and where that lies between the series' least and largest, over at least 1 dB; then since which version it has been
+/// as it is now, with stage and facet. Series of one version are left out.
+[[nodiscard]] std::string history_plots(std::span<const results::Store::HistoryRow> rows);
+
+}  // namespace assay::report

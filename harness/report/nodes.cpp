@@ -1,0 +1,86 @@
+#include "harness/report/nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "harness/core/text.hpp"
+
+namespace assay::report {
+namespace {
+
+using localize::NodeRow;
+
+std::string number(const std::optional<double>& value, int digits) {
+  return value ? fmt::format("{:.{}f}", *value, digits) : "";
+}
+
+nlohmann::ordered_json json_number(const std::optional<double>& value) {
+  if (!value) return nullptr;
+  if (!std::isfinite(*value)) return core::exact_text64(*value);
+  return *value;
+}
+
+std::string table(const std::vector<const NodeRow*>& rows) {
+  std::size_t width = 4;
+  for (const NodeRow* row : rows) width = std::max(width, row->node.size());
+  std::string text = fmt::format("  {:<{}}  {:<18} {:>6} {:>9} {:>9} {:>8} {:>8}\n", "node", width, "operator", "in",
+                                 "local dB", "so far", "lost", "margin");
+  for (const NodeRow* row : rows) {
+    text += fmt::format("  {:<{}}  {:<18} {:>6} {:>9} {:>9} {:>8} {:>8}{}\n", row->node, width, row->op, row->precision,
+                        number(row->local_db, 1), number(row->sqnr_db, 1), number(row->loss_db, 1),
+                        number(row->margin, 2), localize::is_wrong(*row) ? "  <- wrong" : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+nlohmann::ordered_json node_json(const NodeRow& row) {
+  return {
+      {"node", row.node},
+      {"op", row.op},
+      {"precision", row.precision.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.precision)},
+      {"local_sqnr_db", json_number(row.local_db)},
+      {"sqnr_db", json_number(row.sqnr_db)},
+      {"loss_db", json_number(row.loss_db)},
+      {"margin", json_number(row.margin)},
+      {"wrong", localize::is_wrong(row)}};
+}
+
+std::string wrong_nodes_text(std::span<const NodeRow> rows) {
+  std::vector<const NodeRow*> wrong;
+  for (const NodeRow& row : rows) {
+    if (localize::is_wrong(row)) wrong.push_back(&row);
+  }
+  return table(wrong);
+}
+
+std::string node_table_text(std::span<const NodeRow> rows) {
+  constexpr std::size_t kAll = 24, kLosses = 12, kWrong = 12;
+  std::vector<const NodeRow*> known;
+  for (const NodeRow& row : rows) {
+    if (row.margin || row.sqnr_db || row.found || !row.precision.empty()) known.push_back(&row);
+  }
+  if (known.empty()) return "";
+  if (known.size() <= kAll) return table(known);
+  std::vector<const NodeRow*> by_loss = known;
+  std::ranges::stable_sort(by_loss, std::greater<>(), [](const NodeRow* row) { return row->loss_db.value_or(0); });
+  std::set<const NodeRow*> shown(by_loss.begin(), by_loss.begin() + kLosses);
+  std::size_t wrong = 0;
+  for (const NodeRow* row : known) {
+    if (localize::is_wrong(*row) && ++wrong <= kWrong) shown.insert(row);
+  }
+  std::vector<const NodeRow*> kept;
+  std::ranges::copy_if(known, std::back_inserter(kept), [&](const NodeRow* row) { return shown.contains(row); });
+  return table(kept) + fmt::format("  … {} of {} nodes: the wrong ones{} and the largest losses; all with --json\n",
+                                   kept.size(), known.size(),
+                                   wrong > kWrong ? fmt::format(" (first {} of {})", kWrong, wrong) : "");
+}
+
+}  // namespace assay::report

@@ -1,0 +1,43 @@
+#include "harness/report/operators_page.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace assay::report {
+namespace {
+
+std::string tests_text(const conformance::NodeTests& tests) {
+  return tests.all == 0 ? "" : fmt::format("{} of {}", tests.passed, tests.all);
+}
+
+}  // namespace
+
+std::string operators_page(const conformance::OperatorTable& table) {
+  std::string text = fmt::format(
+      R"(# Operators of the reference
+
+Made by `./assay doctor --operators`; a test fails when this file says something else than that command. {} operators.
+
+- **opsets**: the versions whose text the kernel follows, from the oldest to the newest.
+- **float**: takes real tensors (float16, bfloat16, float32 and float64, all computed in float64).
+- **quantized**: takes or makes codes of these types, exactly in integers; by the operator's own shape and type rule.
+- **INT8 form**: what the embedded converter does with codes: it *multiplies* them with a weight, *computes* a result with
+  parameters of its own, or *moves* values that keep theirs. Whether a certain node has one may depend on its attributes.
+- **node tests**: those that pass of ONNX's own that use the operator; what keeps the others from passing stands in
+  [conformance.md](conformance.md). 1.12: of Debian's `libonnx-testdata`, {} in all.
+- **newest**: of the newest `onnx` package{}.
+
+| operator | opsets | float | quantized | INT8 form | node tests, 1.12 | newest |
+| --- | --- | --- | --- | --- | ---: | ---: |
+)",
+      table.rows.size(), tests_text(table.stored),
+      table.newest.all == 0 ? ", where its tests are not written" : ", " + tests_text(table.newest) + " in all");
+  for (const conformance::OperatorRow& row : table.rows) {
+    text += fmt::format("| {} | {}–{} | {} | {} | {} | {} | {} |\n", row.name, row.first_opset, row.last_opset,
+                        row.takes_reals ? "yes" : "", fmt::join(row.code_types, ", "), row.int8_form,
+                        tests_text(row.stored), tests_text(row.newest));
+  }
+  return text;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,108 @@
+#include "harness/report/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/text.hpp"
+#include "harness/programs/program_hash.hpp"
+#include "harness/report/drift.hpp"
+#include "harness/report/verdict.hpp"
+#include "harness/run/exit_code.hpp"
+
+namespace assay::report {
+namespace {
+
+std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& report) {
+  std::map<std::string, std::size_t> reasons;
+  for (const results::ResultRow& row : report.rows) {
+    if (row.verdict == judge::verdict_name(judge::Verdict::unsupported)) {
+      ++reasons[row.reason.substr(0, row.reason.find(": "))];
+    }
+  }
+  return reasons;
+}
+
+nlohmann::ordered_json programs_json(const run::RunReport& report) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const run::RunProgram& program : report.programs) {
+    nlohmann::ordered_json json{{"converter", program.name},
+                                {"version", program.version},
+                                {"hash", program.hash},
+                                {"command", program.command}};
+    if (program.changed_since) {
+      json["changed_since"] = {{"run", program.changed_since->run},
+                               {"started_at", program.changed_since->started_at},
+                               {"hash", program.changed_since->hash}};
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string run_json(const run::RunReport& report) {
+  nlohmann::ordered_json json;
+  json["run"] = report.run;
+  json["planned"] = report.planned;
+  json["converters"] = programs_json(report);
+  json["verdicts"] = report.counts();
+  json["unsupported"] = unsupported_reasons(report);
+  json["results"] = nlohmann::ordered_json::array();
+  for (const results::ResultRow& row : report.rows) {
+    json["results"].push_back(result_json(row));
+    json["results"].back()["converter_hash"] = row.key.hash;
+  }
+  json["unused_expectations"] = report.unused_expectations;
+  if (report.drift.compared > 0) {
+    json["drift"] = drift_json(report.drift);
+  }
+  return json_line(json);
+}
+
+std::string judged_model_text(const run::RunReport& report, const std::string& repeat) {
+  std::string text;
+  for (const results::ResultRow& row : report.rows) {
+    text += fmt::format("{}\n{}{}", verdict_line(row), headline_text(row), losses_text(row));
+    if (run::gate_of(row) != judge::Gate::green) text += "\n" + failure_text(row, repeat);
+  }
+  return text;
+}
+
+std::string unsupported_text(const run::RunReport& report) {
+  std::string text;
+  for (const auto& [reason, count] : unsupported_reasons(report)) {
+    text += fmt::format("unsupported, {}: {}\n", reason, count);
+  }
+  return text;
+}
+
+std::string programs_text(const run::RunReport& report) {
+  std::string text;
+  for (const run::RunProgram& program : report.programs) {
+    const std::string hash = programs::short_hash(program.hash);
+    if (report.shares_its_name({"", "", program.name, program.version, program.hash})) {
+      text += fmt::format("{} {} is several programs here; program {}: {}\n", program.name, program.version, hash,
+                          core::join(program.command, " "));
+    }
+    if (program.changed_since) {
+      text +=
+          fmt::format("{} {} was another program, or had other arguments, in the run of {}: program {} then, {} now\n",
+                      program.name, program.version, program.changed_since->started_at,
+                      programs::short_hash(program.changed_since->hash), hash);
+    }
+  }
+  return text;
+}
+
+std::string counts_line(const run::RunReport& report) {
+  std::vector<std::string> parts;
+  for (const auto& [verdict, count] : report.counts()) {
+    parts.push_back(fmt::format("{} {}", count, verdict));
+  }
+  return fmt::format("{} planned: {}", report.planned, core::join(parts, ", "));
+}
+
+}  // namespace assay::report

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "harness/run/runner.hpp"
+
+namespace assay::report {
+
+/// What `--json` prints of a run, as one line.
+[[nodiscard]] std::string run_json(const run::RunReport& report);
+
+/// What `check` and `audit` say of their one model, with `repeat` as the command that shows it again.
+[[nodiscard]] std::string judged_model_text(const run::RunReport& report, const std::string& repeat);
+
+/// What is `unsupported` and why, a line for each reason up to its first colon with its count; empty where nothing is.
+[[nodiscard]] std::string unsupported_text(const run::RunReport& report);
+
+/// The programs of a run that share a name and version, and those that are others than earlier runs recorded under
+/// theirs; "" where there is neither.
+[[nodiscard]] std::string programs_text(const run::RunReport& report);
+
+/// "520 planned: 518 pass, 2 fail".
+[[nodiscard]] std::string counts_line(const run::RunReport& report);
+
+}  // namespace assay::report

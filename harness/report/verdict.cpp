@@ -1,0 +1,218 @@
+#include "harness/report/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/core/text.hpp"
+
+namespace assay::report {
+namespace {
+
+nlohmann::ordered_json number(const std::optional<double>& value) {
+  if (!value) {
+    return nullptr;
+  }
+  if (!std::isfinite(*value)) {
+    return core::exact_text64(*value);  // JSON has no infinities; protocol 1 writes them as words too
+  }
+  return *value;
+}
+
+std::vector<std::string> layer_list(const std::string& layers) {
+  std::vector<std::string> list;
+  std::istringstream stream(layers);
+  for (std::string layer; std::getline(stream, layer, ',');) {
+    list.push_back(layer);
+  }
+  return list;
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    result += "    " + line + "\n";
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string json_line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Headline headline_of(const results::ResultRow& row) {
+  Headline headline;
+  const auto predicted = [&](const std::string& output, const std::string& data_set) -> std::optional<double> {
+    for (const results::MetricRow& metric : row.metrics) {
+      if (metric.name == "predicted_sqnr_db" && metric.tensor == output && metric.data_set == data_set) {
+        return metric.value;
+      }
+    }
+    return std::nullopt;
+  };
+  for (const results::MetricRow& metric : row.metrics) {
+    if (metric.name == "worst_sqnr_db") {
+      headline.worst_db = metric.value;
+      headline.worst_data_set = metric.data_set;
+      headline.worst_output = metric.tensor;
+      headline.predicted_worst_db = predicted(metric.tensor, metric.data_set);
+    }
+    if (metric.name == "whole_sqnr_db") {
+      headline.whole_db = metric.value;
+      headline.predicted_whole_db = predicted(metric.tensor, "");
+    }
+  }
+  return headline;
+}
+
+std::vector<std::pair<results::MetricRow, double>> largest_losses(const results::ResultRow& row) {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::pair<results::MetricRow, double>> losses;
+  for (const results::MetricRow& metric : row.metrics) {
+    if ((metric.name == "sqnr_loss_db" || metric.name == "range_loss_db") && metric.value > 0) {
+      const auto left = std::find_if(row.metrics.begin(), row.metrics.end(), [&](const results::MetricRow& other) {
+        return other.name == "sqnr_db" && other.tensor == metric.tensor && other.data_set == metric.data_set;
+      });
+      losses.emplace_back(metric, left == row.metrics.end() ? std::nan("") : left->value);
+    }
+  }
+  std::stable_sort(losses.begin(), losses.end(),
+                   [](const auto& a, const auto& b) { return a.first.value > b.first.value; });
+  losses.resize(std::min(losses.size(), kShown));
+  return losses;
+}
+
+nlohmann::ordered_json result_json(const results::ResultRow& row) {
+  nlohmann::ordered_json result;
+  result["case"] = row.key.case_name;
+  result["options"] = row.key.options;
+  result["converter"] = row.key.converter;
+  result["version"] = row.key.version;
+  result["verdict"] = row.verdict;
+  result["gate"] = row.gate;
+  result["stage"] = row.stage;
+  result["facet"] = row.facet.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.facet);
+  result["node"] = row.node.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.node);
+  result["reason"] = row.reason;
+  result["margin"] = number(row.margin);
+  result["sqnr_db"] = number(row.sqnr_db);
+  const Headline headline = headline_of(row);
+  result["whole_sqnr_db"] = number(headline.whole_db);
+  result["predicted_whole_sqnr_db"] = number(headline.predicted_whole_db);
+  result["worst_sqnr_db"] = number(headline.worst_db);
+  result["predicted_worst_sqnr_db"] = number(headline.predicted_worst_db);
+  result["worst_data_set"] = headline.worst_data_set.empty() ? nlohmann::ordered_json(nullptr)
+                                                             : nlohmann::ordered_json(headline.worst_data_set);
+  result["layers"] = layer_list(row.layers);
+  result["judged"] = nullptr;
+  if (row.judged_outputs) {
+    nlohmann::ordered_json unjudged = nlohmann::ordered_json::array();
+    for (const results::UnjudgedRow& node : row.unjudged) {
+      unjudged.push_back({{"node", node.node}, {"op", node.op}, {"reason", node.reason}});
+    }
+    result["judged"] = {{"nodes", row.judged_nodes()},
+                        {"of", row.nodes()},
+                        {"outputs", *row.judged_outputs},
+                        {"unjudged", std::move(unjudged)}};
+  }
+  result["style"] = row.style;
+  if (!row.judged_as.empty()) {
+    result["made_by"] = row.judged_as;
+  }
+  result["seconds"] = row.seconds;
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  for (const results::FindingRow& finding : row.findings) {
+    findings.push_back({{"stage", finding.stage},
+                        {"facet", finding.facet},
+                        {"layer", finding.layer},
+                        {"node", finding.node},
+                        {"op", finding.op},
+                        {"tensor", finding.tensor},
+                        {"data_set", finding.data_set},
+                        {"message", finding.message},
+                        {"margin", number(finding.margin)}});
+  }
+  result["findings"] = std::move(findings);
+  result["lost_at"] = nlohmann::ordered_json::array();
+  for (const auto& [loss, left] : largest_losses(row)) {
+    result["lost_at"].push_back({{"tensor", loss.tensor}, {"loss_db", loss.value}, {"sqnr_db", number(left)}});
+  }
+  return result;
+}
+
+std::string verdict_line(const results::ResultRow& row) {
+  std::string line = fmt::format("{:<13} {}  {}", row.verdict, row.key.case_name, row.key.options);
+  if (row.key.converter != "embedded") {
+    line += fmt::format("  {}@{}", row.key.converter, row.key.version);
+  }
+  if (!row.layers.empty()) {
+    line += "  " + row.layers;
+  }
+  if (row.judged_outputs) {
+    line += fmt::format("  judged {}/{}", row.judged_nodes(), row.nodes());
+  }
+  if (row.sqnr_db) {
+    line += fmt::format("  {:.1f} dB", *row.sqnr_db);
+  }
+  if (row.margin) {
+    line += fmt::format("  margin {:.3g}", *row.margin);
+  }
+  if (!row.judged_as.empty()) {
+    line += "  " + row.judged_as;
+  }
+  return line;
+}
+
+std::string failure_text(const results::ResultRow& row, const std::string& repeat_command) {
+  const std::string where = row.facet.empty() ? row.stage : row.stage + "/" + row.facet;
+  std::string text = fmt::format("{}: {} ({})\n", row.key.case_name, row.verdict, where);
+  text += indented(row.reason);
+  constexpr std::size_t kShown = 10;
+  std::size_t shown = 0;
+  for (const results::FindingRow& finding : row.findings) {
+    if (finding.message == row.reason) {
+      continue;
+    }
+    if (++shown > kShown) {
+      text += fmt::format("    … and {} more findings\n", row.findings.size() - kShown);
+      break;
+    }
+    text += fmt::format("  also {}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
+                        indented(finding.message));
+  }
+  text += "  reproduce: " + repeat_command + "\n";
+  return text;
+}
+
+std::string losses_text(const results::ResultRow& row) {
+  std::string text;
+  for (const auto& [loss, left] : largest_losses(row)) {
+    text += fmt::format("    {:5.1f} dB lost at \"{}\"{}\n", loss.value, loss.tensor,
+                        std::isnan(left) ? loss.name == "range_loss_db" ? " by its own range" : ""
+                                         : fmt::format(", {:.1f} dB left", left));
+  }
+  return text;
+}
+
+std::string headline_text(const results::ResultRow& row) {
+  const Headline headline = headline_of(row);
+  if (!headline.worst_db) return "";
+  const auto predicted = [](const std::optional<double>& db) {
+    return db ? fmt::format(" ({:.1f} dB predicted)", *db) : std::string();
+  };
+  std::string text = "    ";
+  if (headline.whole_db) {
+    text += fmt::format("{:.1f} dB over all data sets{}; ", *headline.whole_db, predicted(headline.predicted_whole_db));
+  }
+  return text + fmt::format("{}{:.1f} dB on \"{}\" at output \"{}\"{}\n", headline.whole_db ? "worst: " : "",
+                            *headline.worst_db, headline.worst_data_set, headline.worst_output,
+                            predicted(headline.predicted_worst_db));
+}
+
+}  // namespace assay::report

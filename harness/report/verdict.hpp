@@ -1,0 +1,42 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "results/store.hpp"
+
+namespace assay::report {
+
+/// The SQNR that a reader wants first, of the output where it is least, whatever the order of the data sets.
+struct Headline {
+  std::optional<double> whole_db, predicted_whole_db;  ///< over all data sets; absent where there is one
+  std::optional<double> worst_db, predicted_worst_db;
+  std::string worst_data_set, worst_output;
+};
+[[nodiscard]] Headline headline_of(const results::ResultRow& row);
+
+/// One verdict as `--json` shows it.
+[[nodiscard]] nlohmann::ordered_json result_json(const results::ResultRow& row);
+
+/// The largest losses, worst first, with the SQNR that is left behind each.
+[[nodiscard]] std::vector<std::pair<results::MetricRow, double>> largest_losses(const results::ResultRow& row);
+
+/// `json` in one line. Messages may quote a converter's bytes, which need not be UTF-8.
+[[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
+
+/// One verdict in one line: verdict, case, options, converter, layers, SQNR, margin.
+[[nodiscard]] std::string verdict_line(const results::ResultRow& row);
+
+/// A verdict that is not green, in full, with the command that repeats it.
+[[nodiscard]] std::string failure_text(const results::ResultRow& row, const std::string& repeat_command);
+
+/// The nodes' outputs where most accuracy is lost, a line each; empty where nothing is known.
+[[nodiscard]] std::string losses_text(const results::ResultRow& row);
+
+/// The SQNR over all data sets and of the worst, each beside what is predicted; empty where there is none.
+[[nodiscard]] std::string headline_text(const results::ResultRow& row);
+
+}  // namespace assay::report

@@ -1,0 +1,39 @@
+#include "harness/run/exit_code.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace assay::run {
+namespace {
+
+using judge::Gate;
+using judge::Verdict;
+
+ExitCode code_of(const RunReport& report) {
+  const auto any = [&](Verdict verdict) {
+    return std::ranges::any_of(report.rows,
+                               [&](const auto& row) { return judge::parse_verdict(row.verdict) == verdict; });
+  };
+  const bool unreadable = std::ranges::any_of(
+      report.rows, [](const auto& row) { return !judge::parse_verdict(row.verdict) || !gate_of(row); });
+  if (unreadable || any(Verdict::harness_error)) return ExitCode::own_fault;
+  if (any(Verdict::invalid_case)) return ExitCode::usage;
+  if (report.rows.size() != report.planned || report.rows.empty() || any(Verdict::not_run)) return ExitCode::incomplete;
+  if (std::ranges::any_of(report.rows, [](const auto& row) { return gate_of(row) == Gate::red; })) return ExitCode::red;
+  if (!report.unused_expectations.empty()) return ExitCode::unused_expectation;
+  if (report.drift.any()) return ExitCode::drift;
+  if (report.rows.size() == 1 && any(Verdict::unsupported)) return ExitCode::skip;
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+std::optional<Gate> gate_of(const results::ResultRow& row) {
+  constexpr std::array kGates{Gate::green, Gate::amber, Gate::red, Gate::neutral};
+  const auto* gate = std::ranges::find(kGates, row.gate, judge::gate_name);
+  return gate == kGates.end() ? std::nullopt : std::optional(*gate);
+}
+
+int exit_code(const RunReport& report) { return static_cast<int>(code_of(report)); }
+
+}  // namespace assay::run

@@ -1,0 +1,139 @@
+#include "harness/suites/expected.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <regex>
+#include <span>
+
+#include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
+
+namespace assay::suites {
+namespace {
+
+using judge::Verdict;
+
+constexpr double kWorseThanRecorded = 2;  // DESIGN section 3: more than twice the recorded margin counts as worse
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now())); }
+
+bool matches_pattern(const std::string& pattern, const std::string& text) {
+  return pattern.empty() || core::glob_match(pattern, text);
+}
+
+bool reason_matches(const std::string& pattern, const std::string& reason) {
+  return pattern.empty() || std::regex_search(reason, std::regex(pattern));
+}
+
+bool same_failure(const corpus::ExpectedFailure& entry, const judge::Judgement& judgement) {
+  const std::string facet = judgement.facet ? std::string(judge::facet_name(*judgement.facet)) : "";
+  return (entry.stage.empty() || entry.stage == judge::stage_name(judgement.stage)) &&
+         (entry.facet.empty() || entry.facet == facet) && reason_matches(entry.reason, judgement.reason);
+}
+
+bool is_worse(const corpus::ExpectedFailure& entry, const judge::Judgement& judgement) {
+  return entry.margin && judgement.margin && !(*judgement.margin <= kWorseThanRecorded * *entry.margin);
+}
+
+}  // namespace
+
+bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter, const std::string& version) {
+  return matches_pattern(entry.converter, converter) && core::version_within(entry.versions, version);
+}
+
+namespace {
+
+bool speaks_of(const corpus::ExpectedFailure& entry, const results::JobKey& key) {
+  return matches_pattern(entry.case_pattern, key.case_name) && matches_pattern(entry.options, key.options) &&
+         concerns(entry, key.converter, key.version);
+}
+
+}  // namespace
+
+bool has_expired(const corpus::ExpectedFailure& entry) { return !entry.until.empty() && entry.until < today(); }
+
+std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailure> entries,
+                                              std::span<const results::JobKey> planned, bool whole) {
+  std::erase_if(entries, [&](const corpus::ExpectedFailure& entry) {
+    return std::ranges::none_of(planned, [&](const results::JobKey& key) {
+      return whole ? concerns(entry, key.converter, key.version) : speaks_of(entry, key);
+    });
+  });
+  return entries;
+}
+
+ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries) {
+  for (corpus::ExpectedFailure& entry : entries) {
+    const bool expired = has_expired(entry);
+    entries_.push_back({std::move(entry), false, expired});
+  }
+}
+
+void ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judgement) {
+  if (judgement.verdict == Verdict::unsupported) {  // of a group of stored cases that is not there: none can be met
+    for (Entry& entry : entries_) {
+      entry.used |= entry.failure.case_pattern.starts_with(key.case_name + ",");
+    }
+  }
+  for (Entry& entry : entries_) {
+    const corpus::ExpectedFailure& failure = entry.failure;
+    if (entry.expired || !speaks_of(failure, key)) {
+      continue;
+    }
+    switch (judgement.verdict) {
+      case Verdict::pass:
+        judgement.verdict = Verdict::xpass;
+        judgement.reason =
+            fmt::format("passes, but is listed as an expected failure ({}); remove the entry", failure.url);
+        break;
+      case Verdict::fail:
+      case Verdict::not_quantized:
+      case Verdict::refused:
+        judgement.verdict =
+            same_failure(failure, judgement) && !is_worse(failure, judgement) ? Verdict::xfail : Verdict::xfail_changed;
+        break;
+      case Verdict::crash:
+      case Verdict::timeout:
+      case Verdict::oom:
+        if (!failure.reason.empty() && same_failure(failure, judgement) && failure.facet.empty()) {
+          judgement.verdict = Verdict::xfail;
+        }
+        break;
+      default:
+        continue;  // neutral verdicts and our own faults neither use nor need an expectation
+    }
+    entry.used = true;
+    judgement.gate = judge::default_gate(judgement.verdict);
+    return;
+  }
+}
+
+void ExpectedFailures::recall(const results::JobKey& key, std::string_view verdict) {
+  if (!verdict.starts_with("x")) {
+    return;  // xfail, xfail-changed, xpass
+  }
+  for (Entry& entry : entries_) {
+    if (!entry.expired && speaks_of(entry.failure, key)) {
+      entry.used = true;
+      return;
+    }
+  }
+}
+
+std::vector<std::string> ExpectedFailures::unused() const {
+  std::vector<std::string> lines;
+  for (const Entry& entry : entries_) {
+    if (entry.expired) {
+      lines.push_back(fmt::format("expected failure of \"{}\" expired on {}: {}", entry.failure.case_pattern,
+                                  entry.failure.until, entry.failure.url));
+    } else if (!entry.used) {
+      lines.push_back(fmt::format("expected failure of \"{}\" was met by no verdict: {}", entry.failure.case_pattern,
+                                  entry.failure.url));
+    }
+  }
+  return lines;
+}
+
+}  // namespace assay::suites

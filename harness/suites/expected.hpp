@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/corpus/suite.hpp"
+#include "harness/judge/verdict.hpp"
+#include "results/store.hpp"
+
+namespace assay::suites {
+
+/// Whether `entry` speaks of that converter at that version.
+[[nodiscard]] bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter,
+                            const std::string& version);
+/// Its last day is over (UTC).
+[[nodiscard]] bool has_expired(const corpus::ExpectedFailure& entry);
+/// Those of `entries` that a run can be held to: they speak of one of its converters at its version and, where the run
+/// is not `whole` (a shard, one option set, a pattern), of one of the planned verdicts.
+[[nodiscard]] std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailure> entries,
+                                                            std::span<const results::JobKey> planned, bool whole);
+
+/// A suite's expected failures, strict (DESIGN section 3): the failure must be at that stage and facet, for that
+/// reason, and not worse than twice the recorded margin.
+class ExpectedFailures {
+ public:
+  explicit ExpectedFailures(std::vector<corpus::ExpectedFailure> entries);
+
+  /// Turns the verdict of an expected failure into `xfail`, `xfail-changed` or `xpass`. crash, timeout and oom are only
+  /// covered by an entry whose reason matches them, and our own faults never.
+  void apply(const results::JobKey& key, judge::Judgement& judgement);
+
+  /// Counts a verdict that was recorded before, in a run that is resumed.
+  void recall(const results::JobKey& key, std::string_view verdict);
+
+  /// Entries that no verdict met, or that have expired: one line each.
+  [[nodiscard]] std::vector<std::string> unused() const;
+
+ private:
+  struct Entry {
+    corpus::ExpectedFailure failure;
+    bool used = false;
+    bool expired = false;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace assay::suites

@@ -1,0 +1,22 @@
+#include "harness/programs/converter_spec.hpp"
+
+#include <gtest/gtest.h>
+
+namespace assay::programs {
+namespace {
+
+TEST(FloatForm, NamesTheNodesAsTheConverterTakesThem) {
+  EXPECT_EQ(written_as({"nodes_to_exclude=[NODES]"}, {"a", "b/c"}), R"(nodes_to_exclude=["a", "b/c"])");
+  EXPECT_EQ(written_as({"--layer-precisions NODES", "NODE:float32", " "}, {"a", "b"}),
+            "--layer-precisions a:float32 b:float32");
+  EXPECT_EQ(written_as({}, {"a"}), "");
+}
+
+TEST(FloatForm, IsReadFromTheAdaptersFolder) {
+  const auto found = find_adapter("onnxruntime");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(written_as(found->in_float, {"conv"}), R"(nodes_to_exclude=["conv"])");
+}
+
+}  // namespace
+}  // namespace assay::programs

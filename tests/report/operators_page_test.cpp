@@ -1,0 +1,39 @@
+#include "harness/report/operators_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "converters/embedded/support.hpp"
+#include "harness/core/files.hpp"
+#include "tests/support/source_tree.hpp"
+
+namespace assay::report {
+namespace {
+
+/// `markdown` without the last column and the line that explains it.
+std::string without_newest(const std::string& markdown) {
+  std::istringstream lines(markdown);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("- **newest**")) continue;
+    if (line.starts_with("|") && line.size() > 2) line.resize(line.rfind('|', line.size() - 2));
+    result += line + "\n";
+  }
+  return result;
+}
+
+TEST(OperatorsPage, IsTheDocument) {
+  const auto table = conformance::operator_table(&embedded::int8_form);
+  ASSERT_TRUE(table) << table.error().message;
+  if (table->stored.all == 0) GTEST_SKIP() << "ONNX's test data are not installed: install libonnx-testdata";
+  const auto document = core::read_file(test::source_tree() / "docs" / "operators.md");
+  ASSERT_TRUE(document) << document.error().message;
+  const std::string made = operators_page(*table);
+  const bool has_newest = table->newest.all > 0;
+  EXPECT_EQ(has_newest ? *document : without_newest(*document), has_newest ? made : without_newest(made))
+      << "write it anew: ./assay doctor --operators > docs/operators.md";
+}
+
+}  // namespace
+}  // namespace assay::report

@@ -1,0 +1,155 @@
+#include "harness/suites/expected.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace assay::suites {
+namespace {
+
+using judge::Facet;
+using judge::Gate;
+using judge::Stage;
+using judge::Verdict;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const results::JobKey kKey{"gemm/beta=2", "default", "other", "1.4.0"};
+
+corpus::ExpectedFailure expectation() {
+  corpus::ExpectedFailure entry;
+  entry.case_pattern = "gemm/*";
+  entry.converter = "other";
+  entry.stage = "judge";
+  entry.facet = "bias";
+  entry.reason = "expected bias";
+  entry.url = "https://example.org/1";
+  entry.margin = 3;
+  return entry;
+}
+
+judge::Judgement obtained(Verdict verdict) {
+  judge::Judgement judgement;
+  judgement.verdict = verdict;
+  judgement.gate = judge::default_gate(verdict);
+  judgement.stage = Stage::judge;
+  judgement.facet = Facet::bias;
+  judgement.reason = "expected bias 2, actual 1";
+  judgement.margin = 4;
+  return judgement;
+}
+
+/// What the verdict becomes, and whether the entry was met by it.
+struct Outcome {
+  Verdict verdict;
+  Gate gate;
+  bool met;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+Outcome apply(const corpus::ExpectedFailure& entry, judge::Judgement judgement) {
+  ExpectedFailures expected({entry});
+  expected.apply(kKey, judgement);
+  return {judgement.verdict, judgement.gate, expected.unused().empty()};
+}
+
+TEST(ExpectedFailures, CoverAFailureAsItIsDescribed) {
+  for (const Verdict verdict : {Verdict::fail, Verdict::not_quantized, Verdict::refused}) {
+    EXPECT_EQ(apply(expectation(), obtained(verdict)), (Outcome{Verdict::xfail, Gate::green, true}));
+  }
+}
+
+TEST(ExpectedFailures, AreRedWhereTheFailureIsAnother) {
+  const Outcome changed{Verdict::xfail_changed, Gate::red, true};
+  judge::Judgement judgement = obtained(Verdict::fail);
+  judgement.stage = Stage::artifact;
+  EXPECT_EQ(apply(expectation(), judgement), changed) << "another stage";
+  judgement = obtained(Verdict::fail);
+  judgement.facet = Facet::scale;
+  EXPECT_EQ(apply(expectation(), judgement), changed) << "another facet";
+  judgement = obtained(Verdict::fail);
+  judgement.reason = "actual bias is NaN";
+  EXPECT_EQ(apply(expectation(), judgement), changed) << "another reason";
+  judgement = obtained(Verdict::fail);
+  judgement.margin = 6.1;
+  EXPECT_EQ(apply(expectation(), judgement), changed) << "more than twice the recorded margin";
+  judgement.margin = 6;
+  EXPECT_EQ(apply(expectation(), judgement), (Outcome{Verdict::xfail, Gate::green, true})) << "not more than twice";
+}
+
+TEST(ExpectedFailures, AreRedWhereNothingFails) {
+  EXPECT_EQ(apply(expectation(), obtained(Verdict::pass)), (Outcome{Verdict::xpass, Gate::red, true}));
+}
+
+TEST(ExpectedFailures, OfOneKindCoverNoCrash) {
+  for (const Verdict verdict : {Verdict::crash, Verdict::timeout, Verdict::oom}) {
+    judge::Judgement judgement = obtained(verdict);
+    judgement.reason = "signal 11";
+    EXPECT_EQ(apply(expectation(), judgement), (Outcome{verdict, Gate::red, true}));
+    judgement.facet.reset();
+    corpus::ExpectedFailure entry = expectation();
+    entry.facet.clear();
+    EXPECT_EQ(apply(entry, judgement), (Outcome{verdict, Gate::red, true})) << "its reason is another";
+    entry.reason = "signal 11";
+    EXPECT_EQ(apply(entry, judgement), (Outcome{Verdict::xfail, Gate::green, true}));
+  }
+}
+
+TEST(ExpectedFailures, AreNotMetByWhatSaysNothing) {
+  for (const Verdict verdict : {Verdict::unsupported, Verdict::skipped, Verdict::not_run, Verdict::mistrusted,
+                                Verdict::invalid_case, Verdict::harness_error}) {
+    EXPECT_EQ(apply(expectation(), obtained(verdict)), (Outcome{verdict, judge::default_gate(verdict), false}));
+  }
+}
+
+TEST(ExpectedFailures, CoverNothingOnceExpired) {
+  corpus::ExpectedFailure entry = expectation();
+  entry.until = "2026-01-31";
+  ExpectedFailures expected({entry});
+  judge::Judgement judgement = obtained(Verdict::fail);
+  expected.apply(kKey, judgement);
+  EXPECT_EQ(judgement.verdict, Verdict::fail);
+  EXPECT_THAT(expected.unused(), ElementsAre(HasSubstr("expired on 2026-01-31")));
+  entry.until = "9999-12-31";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)), (Outcome{Verdict::xfail, Gate::green, true}));
+}
+
+TEST(ExpectedFailures, SpeakOfTheirOwnVerdictsOnly) {
+  const Outcome untouched{Verdict::fail, Gate::red, false};
+  corpus::ExpectedFailure entry = expectation();
+  entry.case_pattern = "conv/*";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)), untouched);
+  entry = expectation();
+  entry.options = "uint8";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)), untouched);
+  entry = expectation();
+  entry.converter = "another";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)), untouched);
+  entry = expectation();
+  entry.versions = ">=1.5";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)), untouched);
+  entry.versions = "1.2.*,>=1.3 <1.5";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)), (Outcome{Verdict::xfail, Gate::green, true}));
+}
+
+TEST(ExpectedFailures, AreAskedOfTheConvertersThatRun) {
+  corpus::ExpectedFailure old = expectation(), dead = expectation();
+  old.versions = "<1.4";
+  dead.case_pattern = "nothing/*";
+  const std::array planned{kKey};
+  EXPECT_EQ(of_a_run({expectation(), old, dead}, planned, true).size(), 2U) << "a dead pattern is found in a whole run";
+  EXPECT_EQ(of_a_run({expectation(), old, dead}, planned, false).size(), 1U);
+}
+
+TEST(ExpectedFailures, AreMetByVerdictsRecordedBefore) {
+  ExpectedFailures expected({expectation()});
+  expected.recall(kKey, "fail");
+  EXPECT_THAT(expected.unused(), ElementsAre(HasSubstr("was met by no verdict")));
+  expected.recall(kKey, "xfail");
+  EXPECT_THAT(expected.unused(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay::suites
