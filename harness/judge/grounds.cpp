@@ -137,6 +137,16 @@ const FakeQuantization* Grounds::prediction(const core::TensorMap& inputs) {
   return predicted_ ? &*prediction_ : nullptr;
 }
 
+const core::Result<NoiseByOutput>& Grounds::draws(const core::TensorMap& inputs, const core::TensorMap& expected,
+                                                  std::uint64_t count) {
+  const auto found = std::ranges::find_if(
+      draws_, [&](const Draws& made) { return made.count == count && made.inputs == inputs; });
+  if (found != draws_.end()) return found->result;
+  if (draws_.size() == kMostWalks) draws_.pop_front();
+  draws_.push_back({inputs, count, draw_from_policy(context_, plan_, inputs, expected, count)});
+  return draws_.back().result;
+}
+
 std::shared_ptr<Grounds> GroundsCache::get(const LayerContext& context) {
   const auto found =
       std::ranges::find_if(kept_, [&](const std::shared_ptr<Grounds>& grounds) { return grounds->serve(context); });

@@ -11,6 +11,7 @@
 #include "harness/judge/fake_quantization.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/noise.hpp"
+#include "harness/judge/noise_draws.hpp"
 
 namespace assay::judge {
 
@@ -54,6 +55,11 @@ class Grounds {
   /// The same before it is run.
   [[nodiscard]] const FakeQuantization& prediction();
 
+  /// What other outcomes of the roundings that the policy allows leave of the outputs (draw_from_policy()): `expected`
+  /// are those of the float network on `inputs`.
+  [[nodiscard]] const core::Result<NoiseByOutput>& draws(const core::TensorMap& inputs, const core::TensorMap& expected,
+                                                         std::uint64_t count);
+
   /// Whether they are those of `context` too.
   [[nodiscard]] bool serve(const LayerContext& context) const;
 
@@ -69,6 +75,11 @@ class Grounds {
     Steps steps;
     std::optional<NoisePrediction> result;
   };
+  struct Draws {
+    core::TensorMap inputs;
+    std::uint64_t count;
+    core::Result<NoiseByOutput> result;
+  };
   void run(Walk& walk);
   [[nodiscard]] bool single_operator() const;
   [[nodiscard]] bool clips(const core::TensorMap& inputs) const;
@@ -78,6 +89,7 @@ class Grounds {
   QuantizationPlan plan_;
   std::list<Walk> walks_;
   std::list<Noise> noises_;
+  std::list<Draws> draws_;
   std::optional<FakeQuantization> prediction_;
   std::optional<core::TensorMap> predicted_on_;
   bool predicted_ = false;

@@ -180,7 +180,7 @@ class PredictionCheck {
                                  .twice = out_.style == "double_rounding",
                                  .draws = draws});
     }
-    return draw_from_policy(context_, plan_, execution.inputs, reference, draws);
+    return grounds_.draws(execution.inputs, reference, draws);
   }
 
   /// The artifact's quantized values that stand for no Relu or Clip of the original.
