@@ -5,6 +5,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
+#include "harness/judge/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -42,25 +43,47 @@ void check_sane(const ArtifactView& view, const QuantParams& params, const model
   }
 }
 
-/// A DequantizeLinear reads codes with the parameters that made them.
+/// The quantizer whose codes are `codes`, or what those were moved from; null where an operator made them.
+const Quantizer* maker_of_codes(const ArtifactView& view, const model::Wiring& wiring, std::string codes) {
+  while (true) {
+    const auto maker = std::ranges::find(view.quantizers(), codes, &Quantizer::codes);
+    if (maker != view.quantizers().end()) return &*maker;
+    const auto producer = wiring.producer(codes);
+    if (!producer) return nullptr;
+    const model::Node& node = view.artifact().graph.nodes[*producer];
+    const bool moves = node.op_type == "Identity" || (only_moves(node) && data_input_count(node.op_type, node.inputs.size()) == 1);
+    if (!moves || node.inputs.empty()) return nullptr;
+    codes = node.inputs.front();
+  }
+}
+
+/// Who reads what `dequantizer` gives, in a few words.
+std::string reader_of(const model::Graph& graph, const model::Wiring& wiring, const model::Node& dequantizer) {
+  const std::vector<std::size_t>& readers = wiring.consumers(dequantizer.outputs.front());
+  return readers.empty() ? fmt::format("the output \"{}\"", dequantizer.outputs.front())
+                         : graph.nodes[readers.front()].op_type;
+}
+
+/// A DequantizeLinear reads codes with the parameters that made them, whoever reads what it gives.
 void check_pairs(const ArtifactView& view, std::vector<Finding>& findings) {
-  std::map<std::string, const Quantizer*> makers;
-  for (const Quantizer& quantizer : view.quantizers()) makers[quantizer.codes] = &quantizer;
-  for (const ArtifactNode& node : view.nodes()) {
-    for (const Operand& input : node.inputs) {
-      const auto maker = makers.find(input.codes);
-      if (!input.quantized() || maker == makers.end() || maker->second->params == *input.params) continue;
-      const QuantParams& made = maker->second->params;
-      const bool scale = made.scale != input.params->scale;
-      const auto first = [](const QuantParams& params) {
-        return fmt::format("scale {}, zero_point {}", core::exact_text(static_cast<float>(params.scale.front())),
-                           params.zero_point.front());
-      };
-      findings.push_back(
-          audit_finding(scale ? Facet::scale : Facet::zero_point, name_of(view, input.name),
-                        fmt::format("tensor \"{}\" is quantized with {}, but read by {} with {}",
-                                    name_of(view, input.name), first(made), node.op, first(*input.params))));
-    }
+  const model::Graph& graph = view.artifact().graph;
+  const auto constants = constants_of(graph);
+  const model::Wiring wiring(graph);
+  const auto first = [](const QuantParams& params) {
+    return fmt::format("scale {}, zero_point {}", core::exact_text(static_cast<float>(params.scale.front())),
+                       params.zero_point.front());
+  };
+  for (const model::Node& node : graph.nodes) {
+    if (node.op_type != "DequantizeLinear" || node.outputs.empty()) continue;
+    const Quantizer* maker = maker_of_codes(view, wiring, std::string(node.input(0)));
+    const auto read = read_quant_params(node, constants);
+    if (maker == nullptr || !read) continue;
+    const QuantParams& made = maker->params;
+    if (made.scale == read->scale && made.zero_point == read->zero_point) continue;
+    const std::string tensor = name_of(view, node.outputs.front());
+    findings.push_back(audit_finding(made.scale != read->scale ? Facet::scale : Facet::zero_point, tensor,
+                                     fmt::format("tensor \"{}\" is quantized with {}, but read by {} with {}", tensor,
+                                                 first(made), reader_of(graph, wiring, node), first(*read))));
   }
 }
 

@@ -408,8 +408,7 @@ class PredictionCheck {
   /// Every choice of the converter's is known, the roundings of its engine included. The limits were measured on
   /// engines that compute in integers: float execution of a Q/DQ graph falls the other way at ties more often.
   [[nodiscard]] bool modelled() const {
-    return predicted_.unmodelled().empty() && out_.style != "double_rounding" &&
-           context_.evidence.converter.policy.arithmetic == "integer";
+    return predicted_.unmodelled().empty() && out_.style != "double_rounding";
   }
 
   static std::optional<std::size_t> worst_channel(const std::vector<Power>& channels) {

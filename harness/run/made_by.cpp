@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/artifact_view.hpp"
+#include "harness/judge/audited_params.hpp"
+#include "harness/judge/reference_cache.hpp"
 
 namespace assay::run {
 namespace {
@@ -181,6 +186,84 @@ std::vector<judge::Grant> grants(const Candidate& nearest, const std::vector<Can
   return granted;
 }
 
+/// One range follows from the data, and not an interval of them.
+bool gives_one_range(const Candidate& candidate) {
+  return candidate.options.method == Method::minmax &&
+         (candidate.policy.averaging == "none" || candidate.policy.averaging == "batch_mean");
+}
+
+/// Mean squared error of the sorted `values` under `params`, without the rounding to codes' own noise: what a finer step
+/// and a cut end together make of them.
+double cost_of(const std::vector<double>& values, const core::QuantParams& params) {
+  const auto limits = core::integer_limits(params.type);
+  const double scale = params.scale.front();
+  const auto zero_point = static_cast<double>(params.zero_point.empty() ? 0 : params.zero_point.front());
+  const double low = (static_cast<double>(limits.low) - zero_point) * scale;
+  const double high = (static_cast<double>(limits.high) - zero_point) * scale;
+  constexpr double kUniform = 12;  // variance of a draw between two codes: s²/12
+  double sum = 0;
+  for (const double value : values) {
+    const double cut = std::max({low - value, value - high, 0.0});
+    sum += cut > scale / 2 ? cut * cut : scale * scale / kUniform;
+  }
+  return sum / static_cast<double>(std::max<std::size_t>(values.size(), 1));
+}
+
+/// Does what `nearest` faults lose so much that no search for a better range ends there?
+class Costs {
+ public:
+  Costs(const judge::Evidence& evidence, judge::ReferenceCache& cache) {
+    if (evidence.calibration == nullptr) return;
+    const auto kept = cache.ranges(*evidence.model, judge::model_key(*evidence.model, "costs"), *evidence.calibration,
+                                   {.values = true, .channels = false});
+    if (kept) ranges_ = *kept;
+    auto view = judge::ArtifactView::build(evidence.artifact, *evidence.model);
+    if (view) view_.emplace(std::move(*view));
+  }
+
+  /// Ten times the error of the whole range, the codes' own included.
+  [[nodiscard]] bool loses(const Candidate& nearest, const std::string& tensor) const {
+    constexpr double kMuch = 10;
+    if (ranges_ == nullptr || !view_) return false;
+    const auto values = ranges_->sorted_values.find(tensor);
+    if (values == ranges_->sorted_values.end() || values->second.empty()) return false;
+    const core::QuantParams whole =
+        judge::derive_params(values->second.front(), values->second.back(), nearest.options.activation,
+                             nearest.options.symmetric, nearest.policy);
+    const double least = cost_of(values->second, whole);
+    return std::ranges::any_of(view_->quantizers_of(tensor), [&](const judge::Quantizer* quantizer) {
+      return quantizer->params.scale.size() == 1 && cost_of(values->second, quantizer->params) > kMuch * least;
+    });
+  }
+
+ private:
+  std::shared_ptr<const judge::CalibrationRanges> ranges_;
+  std::optional<judge::ArtifactView> view_;
+};
+
+/// A method that searches for a range may end nearly anywhere inside the data, and explains any range that is too
+/// narrow. Where most activations have just the range of a method that gives one alone, and the others lose far more
+/// than by it, they are wrong: the nearest such candidate before `explains`, else null.
+const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& explains, const judge::Evidence& evidence,
+                         judge::ReferenceCache& cache) {
+  if (gives_one_range(explains)) return nullptr;
+  const Candidate* nearest = nullptr;
+  for (const Candidate* each = all.data(); each != &explains; ++each) {
+    if (!gives_one_range(*each) || each->general) continue;
+    if (nearest == nullptr || each->red.size() < nearest->red.size()) nearest = each;
+  }
+  if (nearest == nullptr) return nullptr;
+  const bool of_ranges = std::ranges::all_of(nearest->red, [](const Finding& finding) {
+    return finding.facet == Facet::scale || finding.facet == Facet::zero_point;
+  });
+  const Counts counts(evidence.artifact->graph);
+  if (!of_ranges || counts.nearly_all(nearest->red.size(), false)) return nullptr;
+  const Costs costs(evidence, cache);
+  const bool lose = std::ranges::all_of(
+      nearest->red, [&](const Finding& finding) { return costs.loses(*nearest, finding.tensor); });
+  return lose ? nearest : nullptr;
+}
+
 }  // namespace
 
 std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by,
@@ -197,6 +280,11 @@ std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache
   for (Candidate& each : all) {
     each.red = red_findings(evidence, cache, each);
     if (!each.red.empty()) continue;
+    if (const Candidate* narrower = refutes(all, each, evidence, cache)) {
+      take(*narrower);
+      return fmt::format("judged as {}, which most ranges are of; {} explains all but for what {} of them lose",
+                         narrower->label, each.label, narrower->red.size());
+    }
     take(each);
     if (each.general) {
       return "judged by the general rules: no known converter's policy explains it";

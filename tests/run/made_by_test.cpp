@@ -107,5 +107,18 @@ TEST(StatedPolicies, AnUnknownNameListsThoseThatStateAny) {
   EXPECT_THAT(unknown.error().message, HasSubstr("nncf_onnx"));
 }
 
+TEST(MadeBy, ARangeThatLosesFarMoreThanTheOthersIsNoOtherMethods) {
+  Ready whole;
+  EXPECT_THAT(whole.settle("onnxruntime"), StartsWith("judged as"));
+  EXPECT_EQ(whole.evidence.options.method, converters::Method::minmax);
+  Ready halved;
+  halved.set_scalar("ys", 8.625 / 255 / 2);
+  EXPECT_THAT(halved.settle("onnxruntime"), HasSubstr("most ranges"));
+  EXPECT_EQ(halved.evidence.options.method, converters::Method::minmax) << "entropy allows any range inside the data";
+  Ready narrower;  // by what a search for a better range may well end at
+  narrower.set_scalar("ys", 8.625 / 255 * 0.999);
+  EXPECT_THAT(narrower.settle("onnxruntime"), Not(HasSubstr("most ranges")));
+}
+
 }  // namespace
 }  // namespace assay::run
