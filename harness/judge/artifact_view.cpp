@@ -71,7 +71,10 @@ std::size_t passes_codes_to(const Node& node) {
 class ArtifactReader {
  public:
   ArtifactReader(std::shared_ptr<const model::Model> artifact, const model::Model& original)
-      : graph_(artifact->graph), original_(original.graph), wiring_(artifact->graph) {
+      : graph_(artifact->graph),
+        original_(original.graph),
+        wiring_(artifact->graph),
+        original_wiring_(original.graph) {
     view_.artifact_ = std::move(artifact);
     view_.constants_ = constants_of(graph_);
   }
@@ -346,25 +349,62 @@ class ArtifactReader {
     if (readers.size() != 1 || graph_.nodes[readers.front()].op_type != "BatchNormalization") return;
     const auto reader = view_.by_index_.find(readers.front());
     if (reader == view_.by_index_.end() || matches[reader->second]) return;
-    const model::Wiring theirs(original_);
-    for (const std::size_t index : theirs.consumers(original_.nodes[*matches[sum]].outputs.front())) {
+    for (const std::size_t index : original_wiring_.consumers(original_.nodes[*matches[sum]].outputs.front())) {
       if (original_.nodes[index].op_type == "BatchNormalization") return;
     }
     matches[sum].reset();
     unfolded_.insert(output);
   }
 
-  /// Names that hold the same value further down: through Identity, Q and DQ.
+  /// Names that hold the same values further down: through Identity, Q and DQ, and what the converter may have put in
+  /// to give them another shape.
   std::vector<std::string> carried_names(std::string_view name) const {
     std::vector<std::string> names;
     for (const std::size_t index : wiring_.consumers(name)) {
       const Node& node = graph_.nodes[index];
-      if (node.outputs.empty()) continue;
-      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) continue;
+      if (node.outputs.empty() || node.input(0) != name) continue;
+      const bool reshapes = traits_of(node).movement == Movement::reshapes;
+      if (node.op_type != "Identity" && !reshapes && !is_quantize(node) && !is_dequantize(node)) continue;
       names.push_back(node.outputs.front());
       std::ranges::move(carried_names(node.outputs.front()), std::back_inserter(names));
     }
     return names;
+  }
+
+  /// The original's name of what the converter's own Reshape behind `name` gives: it may be another than that of the
+  /// node which makes `name` here, where a sum became part of that. "" where there is no such Reshape.
+  std::string behind_own_reshape(std::string_view name) const {
+    for (const std::size_t index : wiring_.consumers(name)) {
+      const Node& node = graph_.nodes[index];
+      if (node.outputs.empty() || node.input(0) != name) continue;
+      if (node.op_type == "Identity" || is_quantize(node) || is_dequantize(node)) {
+        if (std::string found = behind_own_reshape(node.outputs.front()); !found.empty()) return found;
+        continue;
+      }
+      if (!is_own_reshape(index)) continue;
+      std::vector<std::string> carried = carried_names(node.outputs.front());
+      carried.insert(carried.begin(), node.outputs.front());
+      const auto known = std::ranges::find_if(
+          carried, [&](const std::string& each) { return original_wiring_.producer(each).has_value(); });
+      if (known != carried.end()) return before_activations(*known);
+    }
+    return "";
+  }
+
+  /// What goes into the Relu or Clip that makes `tensor` in the original: where that is gone, codes behind cut like it,
+  /// and codes before need not.
+  std::string before_activations(std::string tensor) const {
+    while (const auto producer = original_wiring_.producer(tensor)) {
+      if (traits_of(original_.nodes[*producer]).clamp == Clamp::none) break;
+      tensor = original_.nodes[*producer].input(0);
+    }
+    return tensor;
+  }
+
+  /// A Reshape and the like that the original does not have.
+  bool is_own_reshape(std::size_t index) const {
+    const ArtifactNode* made = view_.find(index);
+    return made != nullptr && !made->original && traits_of(made->op).movement == Movement::reshapes;
   }
 
   void name_originals() {
@@ -385,7 +425,8 @@ class ArtifactReader {
       }
       const Node& node = graph_.nodes[entry.index];
       for (std::size_t i = 0; i < node.outputs.size() && i < theirs.outputs.size(); ++i) {
-        names.vote_producer(node.outputs[i], theirs.outputs[i]);
+        const std::string reshaped = behind_own_reshape(node.outputs[i]);
+        names.vote_producer(node.outputs[i], reshaped.empty() ? theirs.outputs[i] : reshaped);
       }
     }
     const auto name_of = [&](std::string_view tensor) {
@@ -417,15 +458,14 @@ class ArtifactReader {
   /// What a Reshape and the like of the converter's own reads: the same values, in the same order.
   std::optional<std::string> reshaped_from(std::string_view name) const {
     const auto producer = wiring_.producer(name);
-    const ArtifactNode* made = producer ? view_.find(*producer) : nullptr;
-    if (made == nullptr || made->original || traits_of(made->op).movement != Movement::reshapes) return std::nullopt;
+    if (!producer || !is_own_reshape(*producer)) return std::nullopt;
     return std::string(graph_.nodes[*producer].input(0));
   }
 
   ArtifactView view_;
   const Graph& graph_;
   const Graph& original_;
-  model::Wiring wiring_;
+  model::Wiring wiring_, original_wiring_;
   std::set<std::string> unfolded_;  ///< outputs of sums whose BatchNormalization the original doesn't have
   std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> dequantized_;
 };
