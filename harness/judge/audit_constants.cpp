@@ -45,10 +45,11 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
       const auto limits = core::integer_limits(operand.params->type);
       step = operand.params->scale[c];
       const auto zero = static_cast<double>(operand.params->zero_point[c]);
-      // Beyond the last quantized value there is none that is nearer.
-      low = std::clamp(want, (static_cast<double>(limits.low) - zero) * step,
-                       (static_cast<double>(limits.high) - zero) * step);
-      high = low;
+      // Beyond the last quantized value there is none that is nearer; but a constant's range is known, and no more than
+      // one code of it is given up where codes lie around zero.
+      const double clamped = std::clamp(want, (static_cast<double>(limits.low) - zero) * step,
+                                        (static_cast<double>(limits.high) - zero) * step);
+      if (std::fabs(clamped - want) <= step * (1 + kRelativeError)) low = high = clamped;
     }
     const double distance = got < low ? low - got : got - high;
     const double limit = step / 2 + kRelativeError * std::fabs(want) + 0x1p-126;

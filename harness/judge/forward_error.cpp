@@ -70,10 +70,10 @@ class ErrorPass {
   /// What no float32 execution was seen to be off: a bound that lies beyond it has lost sight of the values, as behind
   /// the divisions of a deep network, and would let any scale pass.
   double most(const Node& node, const TensorRange& out) const {
-    constexpr double kShare = 0x1p-10;
+    constexpr double kShare = 0x1p-10, kOfOne = 0x1p-20;  // a function may have values near 1 inside, as Softplus has
     double largest = magnitude(out);
     for (const std::string& input : node.inputs) largest = std::max(largest, amax(input));
-    return kShare * largest;
+    return std::max(kShare * largest, kOfOne);
   }
 
   double slack(const Node& node, const TensorRange& out) const {

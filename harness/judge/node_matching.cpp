@@ -55,11 +55,17 @@ class Matcher {
   void by_fused_output(std::size_t i) {
     for (const std::string& output : nodes_[i].outputs) {
       auto j = wiring_.producer(output);
-      while (j && !free(i, *j) && traits_of(original_.nodes[*j]).vanishes) {
+      while (j && !free(i, *j) && passes(original_.nodes[*j])) {
         j = first_producer(original_.nodes[*j]);
       }
       if (j) take(i, *j);
     }
+  }
+
+  /// What may be gone from the artifact, or stand in another place behind the node that makes its values.
+  static bool passes(const Node& node) {
+    const OperatorTraits& traits = traits_of(node);
+    return traits.vanishes || traits.movement == Movement::reshapes;
   }
 
   /// Who makes the first input that anybody makes: constants may stand in front.
