@@ -84,7 +84,8 @@ class PolicyAudit {
   }
 
   void check_bias(const ArtifactNode& node) {
-    if (policy_.bias != "float" || node.inputs.size() < 3 || !node.inputs[2].quantized()) return;
+    if (policy_.bias != converters::BiasRounding::stays_float || node.inputs.size() < 3 || !node.inputs[2].quantized())
+      return;
     if (!takes_bias(traits_of(node.op).product)) return;
     add(node.inputs[2].original, node.original,
         fmt::format("the policy says that the bias stays in float, but it is quantized with scale {}",
@@ -94,7 +95,7 @@ class PolicyAudit {
   /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
   /// had them before.
   void check_outputs() {
-    if (policy_.outputs != "float") return;
+    if (policy_.outputs != converters::GraphOutputs::stay_float) return;
     const model::Wiring made(artifact_);
     for (const model::ValueInfo& output : original_.outputs) {
       const auto producer = made.producer(output.name);

@@ -176,8 +176,8 @@ class PredictionCheck {
     if (context_.artifact != nullptr) {
       return draw_from_artifact(context_.artifact->artifact(), execution.inputs, evidence.model->graph.outputs,
                                 only_rounds(),
-                                {.learned = evidence.converter.policy.weights == "adapted",
-                                 .twice = out_.style == "double_rounding",
+                                {.learned = evidence.converter.policy.weights == converters::WeightRounding::adapted,
+                                 .twice = out_.style == StyleName::double_rounding,
                                  .draws = draws});
     }
     return draw_from_policy(context_, plan_, execution.inputs, reference, draws);
@@ -408,8 +408,8 @@ class PredictionCheck {
   /// Every choice of the converter's is known, the roundings of its engine included. The limits were measured on
   /// engines that compute in integers: float execution of a Q/DQ graph falls the other way at ties more often.
   [[nodiscard]] bool modelled() const {
-    return predicted_.unmodelled().empty() && out_.style != "double_rounding" &&
-           context_.evidence.converter.policy.arithmetic == "integer";
+    return predicted_.unmodelled().empty() && out_.style != StyleName::double_rounding &&
+           context_.evidence.converter.policy.arithmetic == converters::EngineArithmetic::integer;
   }
 
   static std::optional<std::size_t> worst_channel(const std::vector<Power>& channels) {

@@ -24,11 +24,12 @@ int width(const Policy& policy, const Options& options) {
   constexpr int kInterval = 16;  // any value in an interval: more than all words of one value each
   int relaxed = 0;
   const auto add = [&](bool allows, int weight) { relaxed += allows ? weight : 0; };
-  add(policy.weights == "adapted", kInterval);
-  add(policy.bias == "corrected", 4);
-  add(policy.averaging == "per_sample" || policy.averaging == "ema", kInterval);
-  add(policy.averaging == "batch_mean", 1);
-  add(policy.unsigned_codes != "asked", 1);
+  add(policy.weights == converters::WeightRounding::adapted, kInterval);
+  add(policy.bias == converters::BiasRounding::corrected, 4);
+  add(policy.averaging == converters::Averaging::per_sample || policy.averaging == converters::Averaging::ema,
+      kInterval);
+  add(policy.averaging == converters::Averaging::batch_mean, 1);
+  add(policy.unsigned_codes != converters::UnsignedCodes::asked, 1);
   add(policy.power_of_two, 4);
   add(policy.scale_floor > 0, 1);
   add(policy.depthwise_channels, 1);
@@ -39,7 +40,7 @@ int width(const Policy& policy, const Options& options) {
   add(options.method == Method::mse, 3 * kInterval);
   add(policy.folds_bn.has_value(), -1);
   add(policy.shares.has_value(), -1);
-  add(policy.outputs != "either", -1);
+  add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;
 }
@@ -108,7 +109,8 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   }
   // Ranges on the artifact's own codes take another run over the calibration data.
   std::ranges::stable_sort(all, {}, [](const Candidate& each) {
-    return std::tuple(each.policy.calibrates != "float_network", width(each.policy, each.options));
+    return std::tuple(each.policy.calibrates != converters::CalibratedNetwork::float_network,
+                      width(each.policy, each.options));
   });
   if (!made_by.stated && !made_by.candidates.empty()) {
     const programs::StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
