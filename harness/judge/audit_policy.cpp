@@ -66,7 +66,7 @@ class PolicyAudit {
     const auto by_type = asked.find(node.op);  // what the converter puts in of itself goes by its operator
     // What somebody asked for in float has parameters of its own behind it.
     if (node.original ? asked_in_float(context_.evidence, original_.nodes[*node.original])
-                      : by_type != asked.end() && by_type->second == precision_word(Precision::fp32)) {
+                      : by_type != asked.end() && by_type->second == core::word_of(Precision::fp32)) {
       return;
     }
     const Operand& input = node.inputs.front();
