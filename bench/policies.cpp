@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "converters/embedded/switchable.hpp"
+#include "converters/veiled.hpp"
 #include "harness/judge/deviation.hpp"
 #include "harness/judge/reference_cache.hpp"
 #include "harness/score/false_alarms.hpp"
@@ -26,6 +27,7 @@
 namespace {
 
 using namespace assay;
+using converters::ArtifactKind;
 using judge::Facet;
 using judge::Finding;
 using judge::Verdict;
@@ -108,19 +110,19 @@ class Observer {
   void see(const score::Judged& judged, bool correct) {
     const Facts facts = facts_of(judged);
     const std::lock_guard lock(mutex_);
-    Counted& counted = (correct ? variants_ : faults_)[std::string(judged.kind)][std::string(judged.subject)];
+    Counted& counted = (correct ? variants_ : faults_)[judged.kind][std::string(judged.subject)];
     counted.cases.insert(judged.item.test_case.name);
     for (std::size_t p = 0; p < kPolicies.size(); ++p) {
       if (facts.structure || kPolicies[p].rejects(facts)) counted.rejected[p].insert(judged.item.test_case.name);
     }
   }
 
-  [[nodiscard]] nlohmann::ordered_json json(const std::vector<std::string>& kinds) const {
+  [[nodiscard]] nlohmann::ordered_json json(const std::vector<ArtifactKind>& kinds) const {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
-    for (const std::string& kind : kinds) {
+    for (const ArtifactKind kind : kinds) {
       const auto faults = faults_.find(kind), variants = variants_.find(kind);
       if (faults == faults_.end() || variants == variants_.end()) continue;
-      nlohmann::ordered_json& entry = out[kind];
+      nlohmann::ordered_json& entry = out[std::string(core::word_of(kind))];
       entry["faults"] = faults->second.size();
       entry["fault_pairs"] = pairs(faults->second);
       entry["variants"] = variants->second.size();
@@ -208,7 +210,7 @@ class Observer {
   }
 
   std::mutex mutex_;
-  std::map<std::string, ByName> faults_, variants_;
+  std::map<ArtifactKind, ByName> faults_, variants_;
 };
 
 int fail(const core::Error& error) {
@@ -219,18 +221,20 @@ int fail(const core::Error& error) {
 /// JSON on standard output.
 int run_program(const std::vector<std::string>& arguments) {
   std::string label;
-  std::vector<std::string> kinds;
+  std::vector<ArtifactKind> kinds;
   for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
     if (arguments[i] == "--options") {
       label = arguments[i + 1];
     } else if (arguments[i] == "--kind") {
-      kinds.push_back(arguments[i + 1]);
+      const core::Result<ArtifactKind> kind = converters::artifact_kind(arguments[i + 1]);
+      if (!kind) return fail(kind.error());
+      kinds.push_back(*kind);
     } else {
       fmt::print(stderr, "usage: assay_policies [--options LABEL] [--kind qdq|scales|opaque]…\n");
       return 2;
     }
   }
-  if (kinds.empty()) kinds = {"qdq", "opaque"};
+  if (kinds.empty()) kinds = {ArtifactKind::qdq, ArtifactKind::opaque};
   const auto corpus = corpus::load_corpus();
   const auto suite = corpus::load_suite("default");
   if (!corpus || !suite) return fail(corpus ? suite.error() : corpus.error());

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "converters/policy.hpp"
 #include "harness/core/quant_params.hpp"
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
+#include "harness/core/words.hpp"
 
 namespace assay::converters {
 
@@ -39,6 +41,13 @@ struct Options {
 /// A short stable name of what differs from the defaults: "uint8,symmetric,per_tensor,entropy"; "default" for none.
 [[nodiscard]] std::string options_label(const Options& options);
 
+/// How much a converter shows of its work: all of it, its table of scales, or outputs alone.
+enum class ArtifactKind { qdq, scales, opaque };
+constexpr auto words(ArtifactKind /*of*/) {
+  using enum ArtifactKind;
+  return core::word_table<ArtifactKind>({{qdq, "qdq"}, {scales, "scales"}, {opaque, "opaque"}});
+}
+
 /// What a converter declares it can do; a list left out (nullopt) means "try it".
 struct Supports {
   std::optional<std::vector<std::string>> activation;
@@ -49,39 +58,10 @@ struct Supports {
   std::optional<std::vector<std::string>> operators;
   std::optional<std::vector<std::string>> int8_operators;  ///< those with an INT8 form; the others stay in float
   bool execute = true;
-  std::string artifact = "qdq";      ///< "qdq", "scales", "opaque"
+  ArtifactKind artifact = ArtifactKind::qdq;
   std::vector<std::string> reports;  ///< "tensors", "activations", "inputs", "precision", "cache"
   bool trace = false;                ///< execute can tell the codes inside the artifact
   [[nodiscard]] bool says(std::string_view what) const;
-};
-
-/// How a converter chooses its numbers (DESIGN section 4, `policy`).
-struct Policy {
-  std::string weights = "nearest";
-  std::string bias = "nearest";
-  double divisor = 127;
-  std::string averaging = "none";  ///< "batch_mean": the mean of the batches' extremes, and no other
-  double scale_floor = 0;
-  bool power_of_two = false;
-  std::string zero = "rounded";          ///< "exact": a range is widened until zero_point needs no rounding
-  std::string unsigned_codes = "asked";  ///< "nonnegative": ranges without a negative end, and no others
-  std::string outputs = "either";        ///< "float": graph outputs are never quantized
-  std::string dequantize = "product";    ///< "affine": levels are ol + q·(oh − ol)/(levels − 1) in float32
-  std::string histogram = "unknown";     ///< "first_batch": entropy's bins divide the first batch's largest magnitude
-  std::string calibrates = "float_network";  ///< or the network on its codes: "quantized_weights", "…_constants"
-  bool narrow_range = false;                 ///< the least code of int8 stays unused
-  bool depthwise_channels = false;           ///< what a depthwise Conv reads has one scale for each channel
-  double first_divisor = 0;                  ///< of the weights of the first Convs; 0: as `divisor`
-  double channel_floor = 0;                  ///< a channel's range is at least this share of the widest channel's
-  bool folds_scales = false;  ///< a Conv's weights take in the unlike scales of what a Concat before it joins
-  std::map<std::string, std::pair<double, double>> fixed_ranges;
-  std::optional<std::vector<std::string>> shares;
-  std::optional<std::vector<std::string>> fusions;
-  std::optional<bool> folds_bn;
-  std::string arithmetic = "unknown";
-  bool deterministic = true;
-
-  friend bool operator==(const Policy&, const Policy&) = default;
 };
 
 struct Description {

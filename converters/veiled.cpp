@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <string>
 #include <utility>
 
 #include "harness/core/text.hpp"
@@ -11,18 +10,15 @@
 namespace assay::converters {
 namespace {
 
-constexpr std::string_view kOpen = "qdq", kScales = "scales", kOpaque = "opaque";
-constexpr std::array<std::string_view, 3> kKinds{kOpen, kScales, kOpaque};
-
 class Veiled final : public Converter {
  public:
-  Veiled(std::unique_ptr<Converter> inner, std::string kind) : inner_(std::move(inner)), kind_(std::move(kind)) {}
+  Veiled(std::unique_ptr<Converter> inner, ArtifactKind kind) : inner_(std::move(inner)), kind_(kind) {}
 
   core::Result<Description> describe() override {
     core::Result<Description> description = inner_->describe();
     if (description) {
       veil(*description, kind_);
-      description->name += ":" + kind_;
+      description->name += fmt::format(":{}", core::word_of(kind_));
     }
     return description;
   }
@@ -36,38 +32,39 @@ class Veiled final : public Converter {
 
  private:
   std::unique_ptr<Converter> inner_;
-  std::string kind_;
+  ArtifactKind kind_;
 };
 
 }  // namespace
 
-core::Status check_artifact_kind(std::string_view kind) {
-  if (std::ranges::find(kKinds, kind) != kKinds.end()) return core::success();
+core::Result<ArtifactKind> artifact_kind(std::string_view word) {
+  if (const auto kind = core::find_word<ArtifactKind>(word)) return *kind;
   return core::Error{core::ErrorKind::usage,
-                     fmt::format("there is no artifact kind \"{}\"; there are: {}", kind, fmt::join(kKinds, ", ")),
+                     fmt::format("there is no artifact kind \"{}\"; there are: {}", word,
+                                 core::join(core::all_words<ArtifactKind>(), ", ")),
                      {},
                      {},
                      {}};
 }
 
-void veil(Description& description, std::string_view kind) {
-  if (kind == kOpen) return;
+void veil(Description& description, ArtifactKind kind) {
+  if (kind == ArtifactKind::qdq) return;
   description.supports.artifact = kind;
   description.supports.trace = false;
-  if (kind == kOpaque) {
+  if (kind == ArtifactKind::opaque) {
     std::erase_if(description.supports.reports,
                   [](const std::string& report) { return report == "tensors" || report == "precision"; });
   }
 }
 
-void veil(ConvertReply& reply, std::string_view kind) {
-  if (kind != kOpaque) return;
+void veil(ConvertReply& reply, ArtifactKind kind) {
+  if (kind != ArtifactKind::opaque) return;
   reply.tensors.clear();
   reply.precision.clear();
 }
 
-std::unique_ptr<Converter> make_veiled(std::unique_ptr<Converter> inner, const std::string& kind) {
-  return kind == kOpen ? std::move(inner) : std::make_unique<Veiled>(std::move(inner), kind);
+std::unique_ptr<Converter> make_veiled(std::unique_ptr<Converter> inner, ArtifactKind kind) {
+  return kind == ArtifactKind::qdq ? std::move(inner) : std::make_unique<Veiled>(std::move(inner), kind);
 }
 
 }  // namespace assay::converters

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "converters/converter.hpp"
@@ -13,16 +12,16 @@ namespace assay::converters {
 // parameters and its precision map, "opaque" outputs alone. The work itself stays the same, so that one converter
 // shows what each oracle layer is worth without the others.
 
-/// Errors   usage, for a kind that is none of the three, listing them.
-[[nodiscard]] core::Status check_artifact_kind(std::string_view kind);
+/// The kind that a user calls `word`. Errors   usage, where it is none of the three, listing them.
+[[nodiscard]] core::Result<ArtifactKind> artifact_kind(std::string_view word);
 
 /// Changes what the converter declares: artifact kind and `reports`. "qdq" changes nothing.
-void veil(Description& description, std::string_view kind);
+void veil(Description& description, ArtifactKind kind);
 /// Takes what `kind` hides out of a reply. The artifact's path stays: the executor needs it, and the harness reads the
 /// file for kind "qdq" only. A cache stays for reuse.
-void veil(ConvertReply& reply, std::string_view kind);
+void veil(ConvertReply& reply, ArtifactKind kind);
 
 /// `inner` behind that veil, under the name "NAME:KIND". "qdq" gives `inner` back.
-[[nodiscard]] std::unique_ptr<Converter> make_veiled(std::unique_ptr<Converter> inner, const std::string& kind);
+[[nodiscard]] std::unique_ptr<Converter> make_veiled(std::unique_ptr<Converter> inner, ArtifactKind kind);
 
 }  // namespace assay::converters

@@ -115,7 +115,8 @@ Result<Description> Embedded::describe() {
   supports.trace = true;
   auto& policy = description.policy;
   // "integer" says exact sums that are rounded once; what rounds twice says nothing.
-  if (machine_.policy.requantization != engine::Requantization::double_rounding) policy.arithmetic = "integer";
+  if (machine_.policy.requantization != engine::Requantization::double_rounding)
+    policy.arithmetic = converters::EngineArithmetic::integer;
   policy.folds_bn = true;
   policy.shares.emplace();
   policy.fusions.emplace();

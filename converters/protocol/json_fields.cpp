@@ -59,8 +59,7 @@ Error broken(std::string message) {
 
 std::string shown(std::string_view line) {
   std::string text(line.substr(0, kShownBytes));
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return line.size() > kShownBytes ? text + "…" : text;
 }
 
@@ -142,11 +141,9 @@ Status read(const json& object, std::string_view key, std::vector<std::string>& 
   return core::success();
 }
 
-Status read_word(const json& object, std::string_view key, const std::vector<std::string>& choices, std::string& out) {
-  if (auto status = read(object, key, out); !status) return status;
-  if (std::ranges::find(choices, out) != choices.end()) return core::success();
-  return broken(fmt::format("\"{}\" is \"{}\"; choose one of {}", key, out,
-                            core::join(core::nearest(out, choices, choices.size()), ", ")));
+Error unknown_word(std::string_view key, std::string_view word, const std::vector<std::string>& choices) {
+  return broken(fmt::format("\"{}\" is \"{}\"; choose one of {}", key, word,
+                            core::join(core::nearest(word, choices, choices.size()), ", ")));
 }
 
 }  // namespace assay::protocol

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/core/result.hpp"
+#include "harness/core/words.hpp"
 
 /// Lines of JSON and their fields, as protocol 1 has them: what is wrong is an error whose message begins with
 /// "protocol: ".
@@ -49,9 +50,18 @@ template <typename T>
   out = std::move(value);
   return core::success();
 }
-/// One of a few words; anything else is an error that lists them.
-[[nodiscard]] Status read_word(const json& object, std::string_view key, const std::vector<std::string>& choices,
-                               std::string& out);
+/// That `word` is none of `choices`, the nearest first.
+[[nodiscard]] Error unknown_word(std::string_view key, std::string_view word, const std::vector<std::string>& choices);
+/// One of an enum's words; anything else is an error that lists them.
+template <core::Worded E>
+[[nodiscard]] Status read(const json& object, std::string_view key, E& out) {
+  std::string word(core::word_of(out));
+  if (auto status = read(object, key, word); !status) return status;
+  const std::optional<E> value = core::find_word<E>(word);
+  if (!value) return unknown_word(key, word, core::all_words<E>());
+  out = *value;
+  return core::success();
+}
 
 /// The first of several that failed.
 template <typename... Statuses>

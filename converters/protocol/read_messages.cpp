@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <utility>
 
 #include "converters/protocol/json_fields.hpp"
+#include "converters/protocol/policy_fields.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::protocol {
@@ -58,43 +61,37 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
       read_choice_list(object, "models", supports.models), read_choice_list(object, "operators", supports.operators),
       read_choice_list(object, "int8_operators", supports.int8_operators), read(object, "execute", supports.execute),
-      read_word(object, "artifact", {"qdq", "scales", "opaque"}, supports.artifact),
-      read(object, "reports", supports.reports), read(object, "trace", supports.trace));
+      read(object, "artifact", supports.artifact), read(object, "reports", supports.reports),
+      read(object, "trace", supports.trace));
 }
 
-Status read_fixed_ranges(const json& object, Policy& policy) {
-  const json* ranges = find(object, "fixed_ranges");
+using Ranges = std::map<std::string, std::pair<double, double>>;
+
+/// An object of [low, high].
+Status read_ranges(const json& object, std::string_view key, Ranges& out) {
+  const json* ranges = find(object, key);
   if (ranges == nullptr) return core::success();
-  if (!ranges->is_object()) return wrong_kind("fixed_ranges", "an object of [low, high]", *ranges);
+  if (!ranges->is_object()) return wrong_kind(key, "an object of [low, high]", *ranges);
   for (const auto& [op, range] : ranges->items()) {
     const auto low = range.is_array() && range.size() == 2 ? as_number(range[0]) : std::nullopt;
     const auto high = low ? as_number(range[1]) : std::nullopt;
-    if (!high) return wrong_kind("fixed_ranges." + op, "[low, high]", range);
-    policy.fixed_ranges[op] = {*low, *high};
+    if (!high) return wrong_kind(fmt::format("{}.{}", key, op), "[low, high]", range);
+    out[op] = {*low, *high};
   }
   return core::success();
 }
 
-Status read_policy_words(const json& object, Policy& policy) {
-  return first_failure(
-      read_word(object, "weights", {"nearest", "adapted"}, policy.weights),
-      read_word(object, "bias", {"nearest", "corrected", "float"}, policy.bias),
-      read(object, "divisor", policy.divisor),
-      read_word(object, "averaging", {"none", "per_sample", "ema", "batch_mean"}, policy.averaging),
-      read(object, "scale_floor", policy.scale_floor), read(object, "power_of_two", policy.power_of_two),
-      read_word(object, "zero", {"rounded", "exact"}, policy.zero),
-      read_word(object, "unsigned", {"asked", "nonnegative"}, policy.unsigned_codes),
-      read_word(object, "outputs", {"either", "float"}, policy.outputs),
-      read_word(object, "dequantize", {"product", "affine"}, policy.dequantize),
-      read_word(object, "histogram", {"unknown", "first_batch"}, policy.histogram),
-      read_word(object, "calibrates", {"float_network", "quantized_weights", "quantized_constants"}, policy.calibrates),
-      read(object, "narrow_range", policy.narrow_range), read(object, "depthwise_channels", policy.depthwise_channels),
-      read(object, "first_divisor", policy.first_divisor), read(object, "channel_floor", policy.channel_floor),
-      read(object, "folds_scales", policy.folds_scales), read_fixed_ranges(object, policy),
-      read(object, "shares", policy.shares), read(object, "fusions", policy.fusions),
-      read(object, "folds_bn", policy.folds_bn),
-      read_word(object, "arithmetic", {"unknown", "integer", "float"}, policy.arithmetic),
-      read(object, "deterministic", policy.deterministic));
+Status read_policy_fields(const json& object, Policy& policy) {
+  Status result = core::success();
+  visit_policy(policy, [&]<typename T>(std::string_view key, T& field) {
+    if (!result.ok()) return;
+    if constexpr (std::is_same_v<T, Ranges>) {
+      result = read_ranges(object, key, field);
+    } else {
+      result = read(object, key, field);
+    }
+  });
+  return result;
 }
 
 /// The list under `key`, one number standing for a list of one.
@@ -219,17 +216,15 @@ Status read_file_name(const json& object, std::string_view key, const std::files
 Result<Policy> read_policy(std::string_view text) {
   const auto object = read_object(text);
   if (!object) return object.error();
-  const auto known = read_object(write_policy(Policy()));
-  if (!known) return known.error();
-  std::vector<std::string> words{"shares", "fusions", "folds_bn"};  // those that a policy may leave unsaid
-  for (const auto& [word, value] : known->items()) words.push_back(word);
+  std::vector<std::string> words;
+  visit_policy(Policy(), [&](std::string_view key, const auto& /*field*/) { words.emplace_back(key); });
   for (const auto& [word, value] : object->items()) {
     if (std::ranges::find(words, word) != words.end()) continue;
     return broken(fmt::format("a policy has no \"{}\"; there are: {}", word,
                               core::join(core::nearest(word, words, words.size()), ", ")));
   }
   Policy policy;
-  if (auto status = read_policy_words(*object, policy); !status) return status.error();
+  if (auto status = read_policy_fields(*object, policy); !status) return status.error();
   return policy;
 }
 
@@ -320,13 +315,14 @@ Result<Description> read_description(std::int64_t id, std::string_view line) {
   }
   if (const json* policy = find(object, "policy"); policy != nullptr) {
     if (!policy->is_object()) return wrong_kind("policy", "an object", *policy);
-    if (auto status = read_policy_words(*policy, description.policy); !status) return status.error();
+    if (auto status = read_policy_fields(*policy, description.policy); !status) return status.error();
   }
-  if (description.policy.calibrates != "float_network" && description.supports.artifact != "qdq") {
+  if (description.policy.calibrates != converters::CalibratedNetwork::float_network &&
+      description.supports.artifact != converters::ArtifactKind::qdq) {
     return broken(
         fmt::format("policy \"calibrates\" is \"{}\", but of artifact \"{}\" nobody knows the codes: it needs "
                     "\"qdq\"",
-                    description.policy.calibrates, description.supports.artifact));
+                    core::word_of(description.policy.calibrates), core::word_of(description.supports.artifact)));
   }
   return description;
 }

@@ -1,9 +1,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "converters/protocol/json_fields.hpp"
 #include "converters/protocol/messages.hpp"
+#include "converters/protocol/policy_fields.hpp"
 
 namespace assay::protocol {
 namespace {
@@ -56,31 +59,21 @@ json tensor_object(const TensorScale& tensor) {
 }
 
 json policy_object(const Policy& how) {
-  json fixed_ranges = json::object();
-  for (const auto& [op, range] : how.fixed_ranges) fixed_ranges[op] = {number(range.first), number(range.second)};
-  json policy{{"weights", how.weights},
-              {"bias", how.bias},
-              {"divisor", number(how.divisor)},
-              {"averaging", how.averaging},
-              {"scale_floor", number(how.scale_floor)},
-              {"power_of_two", how.power_of_two},
-              {"zero", how.zero},
-              {"unsigned", how.unsigned_codes},
-              {"outputs", how.outputs},
-              {"dequantize", how.dequantize},
-              {"histogram", how.histogram},
-              {"calibrates", how.calibrates},
-              {"narrow_range", how.narrow_range},
-              {"depthwise_channels", how.depthwise_channels},
-              {"first_divisor", number(how.first_divisor)},
-              {"channel_floor", number(how.channel_floor)},
-              {"folds_scales", how.folds_scales},
-              {"fixed_ranges", std::move(fixed_ranges)},
-              {"arithmetic", how.arithmetic},
-              {"deterministic", how.deterministic}};
-  put(policy, "shares", how.shares);
-  put(policy, "fusions", how.fusions);
-  put(policy, "folds_bn", how.folds_bn);
+  json policy = json::object();
+  visit_policy(how, [&]<typename T>(const char* key, const T& field) {
+    if constexpr (core::Worded<T>) {
+      policy[key] = core::word_of(field);
+    } else if constexpr (std::is_same_v<T, double>) {
+      policy[key] = number(field);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      policy[key] = field;
+    } else if constexpr (requires { field.has_value(); }) {
+      put(policy, key, field);
+    } else {
+      policy[key] = json::object();
+      for (const auto& [op, range] : field) policy[key][op] = {number(range.first), number(range.second)};
+    }
+  });
   return policy;
 }
 
@@ -121,7 +114,7 @@ std::string write_request(const Request& request) {
 
 std::string write_description(std::int64_t id, const Description& description) {
   const Supports& can = description.supports;
-  json supports{{"execute", can.execute}, {"artifact", can.artifact}, {"reports", can.reports}};
+  json supports{{"execute", can.execute}, {"artifact", core::word_of(can.artifact)}, {"reports", can.reports}};
   put(supports, "activation", can.activation);
   put(supports, "symmetric", can.symmetric);
   put(supports, "per_axis", can.per_axis);

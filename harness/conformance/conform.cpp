@@ -18,12 +18,15 @@ using core::Tensor;
 using judge::BoundTerm;
 using judge::Facet;
 using judge::Stage;
+using judge::StyleName;
 using judge::Verdict;
 
 /// In the order of growing limits.
 enum class Limit { storage, arithmetic, statistics };
-constexpr std::string_view limit_name(Limit limit) {
-  return limit == Limit::storage ? "storage" : limit == Limit::arithmetic ? "arithmetic" : "statistics";
+constexpr StyleName limit_name(Limit limit) {
+  return limit == Limit::storage      ? StyleName::storage
+         : limit == Limit::arithmetic ? StyleName::arithmetic
+                                      : StyleName::statistics;
 }
 
 double largest_size(const core::TensorMap& tensors) {
@@ -187,7 +190,7 @@ class Verdicts {
       judgement.reason = first->message;
     }
     if (judgement.verdict == Verdict::pass || judgement.stage == Stage::judge) {
-      judgement.style = judgement.margin ? limit_name(widest_) : "";
+      if (judgement.margin) judgement.style = limit_name(widest_);
     }
     judgement.gate = judge::default_gate(judgement.verdict);
     return std::move(explained_);

@@ -135,7 +135,7 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
 /// Computes nodes whose inputs are all constant: codes exactly, but for a QuantizeLinear's float32 division; what is
 /// computed in float within the error of float32.
 void PreparedArtifact::fold(const Node& node, WalkStep& step) {
-  static const Style kFolding{.name = "constant", .input = InputDivision::float32, .arithmetic = {}};
+  static const Style kFolding{.name = StyleName::constant, .input = InputDivision::float32, .arithmetic = {}};
   std::vector<const Enclosure*> inputs;
   for (const std::string& name : node.inputs) {
     const auto found = constants_.find(name);

@@ -160,7 +160,8 @@ class ActivationAudit {
                       params.axis.value_or(0)));
       return;
     }
-    const bool by_range = evidence.converter.policy.unsigned_codes != "asked";  // the zero_point shows which fits
+    const bool by_range = evidence.converter.policy.unsigned_codes !=
+                          converters::UnsignedCodes::asked;  // the zero_point shows which fits
     const bool type_fits = params.type == evidence.options.activation || by_range || constant || !given_.empty() ||
                            (params.type != core::DType::int8 && params.type != core::DType::uint8) ||
                            are_moved_from_a_constant(tensor, params);

@@ -38,7 +38,7 @@ class BiasAudit {
   }
 
  private:
-  bool corrected() const { return context_.evidence.converter.policy.bias == "corrected"; }
+  bool corrected() const { return context_.evidence.converter.policy.bias == converters::BiasRounding::corrected; }
 
   void add(std::string message, double margin = 0) {
     Finding finding =

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/alignment.hpp"
 #include "harness/judge/artifact_params.hpp"
 #include "harness/judge/audit.hpp"
-#include "harness/judge/alignment.hpp"
 #include "harness/judge/execution_style.hpp"
 #include "harness/judge/node_matching.hpp"
 #include "harness/judge/operators.hpp"
@@ -145,7 +145,8 @@ class ConstantAudit {
 }  // namespace
 
 std::vector<Finding> audit_constants(const LayerContext& context) {
-  const bool kept = context.artifact != nullptr && context.evidence.converter.policy.weights != "adapted";
+  const bool kept =
+      context.artifact != nullptr && context.evidence.converter.policy.weights != converters::WeightRounding::adapted;
   return kept ? ConstantAudit(context).run() : std::vector<Finding>{};
 }
 

@@ -76,7 +76,7 @@ void check_expected(const LayerContext& context, std::vector<Finding>& findings)
     const auto declared = declared_params(context, name);
     if (declared.empty()) {
       const bool output = context.evidence.model->graph.find_output(name) != nullptr;
-      if (output && context.evidence.converter.policy.outputs == "float") continue;
+      if (output && context.evidence.converter.policy.outputs == converters::GraphOutputs::stay_float) continue;
       // Who tells the activations' scales alone has none of a weight to show.
       const bool weight = context.evidence.model->graph.initializer(name) != nullptr;
       if (weight && context.evidence.converter.supports.says("activations")) continue;
@@ -151,9 +151,10 @@ std::vector<Finding> audit_parameters(const LayerContext& context, const Calibra
                                       Judgement& out) {
   const converters::Supports& supports = context.evidence.converter.supports;
   const bool has_table = !context.evidence.conversion.tensors.empty();
-  if (context.artifact == nullptr && (!has_table || (supports.artifact == "opaque" && !supports.says("inputs")))) {
+  if (context.artifact == nullptr &&
+      (!has_table || (supports.artifact == converters::ArtifactKind::opaque && !supports.says("inputs")))) {
     std::vector<Finding> findings;
-    if (supports.artifact != "opaque") check_expected(context, findings);
+    if (supports.artifact != converters::ArtifactKind::opaque) check_expected(context, findings);
     return findings;
   }
   // Without the data that an artifact was calibrated on its ranges are not audited, and a layer stands for all it asks.

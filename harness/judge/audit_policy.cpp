@@ -66,7 +66,7 @@ class PolicyAudit {
     const auto by_type = asked.find(node.op);  // what the converter puts in of itself goes by its operator
     // What somebody asked for in float has parameters of its own behind it.
     if (node.original ? asked_in_float(context_.evidence, original_.nodes[*node.original])
-                      : by_type != asked.end() && by_type->second == precision_word(Precision::fp32)) {
+                      : by_type != asked.end() && by_type->second == core::word_of(Precision::fp32)) {
       return;
     }
     const Operand& input = node.inputs.front();
@@ -84,7 +84,8 @@ class PolicyAudit {
   }
 
   void check_bias(const ArtifactNode& node) {
-    if (policy_.bias != "float" || node.inputs.size() < 3 || !node.inputs[2].quantized()) return;
+    if (policy_.bias != converters::BiasRounding::stays_float || node.inputs.size() < 3 || !node.inputs[2].quantized())
+      return;
     if (!takes_bias(traits_of(node.op).product)) return;
     add(node.inputs[2].original, node.original,
         fmt::format("the policy says that the bias stays in float, but it is quantized with scale {}",
@@ -94,7 +95,7 @@ class PolicyAudit {
   /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
   /// had them before.
   void check_outputs() {
-    if (policy_.outputs != "float") return;
+    if (policy_.outputs != converters::GraphOutputs::stay_float) return;
     const model::Wiring made(artifact_);
     for (const model::ValueInfo& output : original_.outputs) {
       const auto producer = made.producer(output.name);

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "harness/core/text.hpp"
-#include "harness/judge/audit.hpp"
 #include "harness/judge/alignment.hpp"
+#include "harness/judge/audit.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/forward_error.hpp"
 #include "harness/judge/operators.hpp"
@@ -96,7 +96,8 @@ class ReportedWeightAudit {
     }
     if (!check_zero_points(node, told)) return;
     if (!check_axis(node, slots, *found->second, told)) return;
-    if (context_.evidence.converter.policy.weights == "adapted" || takes_in_factors(node)) return;
+    if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted || takes_in_factors(node))
+      return;
     check_scales(entry, node, slots, told);
   }
 

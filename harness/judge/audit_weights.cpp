@@ -103,7 +103,7 @@ class WeightAudit {
       add(node, linear, Facet::count, channels.error().message);
       return;
     }
-    if (context_.evidence.converter.policy.weights == "adapted") return;
+    if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted) return;
     check_scales(node, linear, params, *channels);
     check_codes(node, linear, params, *operand.constant_codes, *channels);
   }

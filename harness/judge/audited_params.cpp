@@ -116,7 +116,7 @@ Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double 
     return {std::max(-allowed.low.high, allowed.high.low) / divisor,
             std::max(-allowed.low.low, allowed.high.high) / divisor};
   }
-  if (policy.zero == "exact") {
+  if (policy.zero == converters::ZeroRule::exact) {
     const WidenedSpan widened = widened_span(allowed, steps_of(type));
     return {widened.least_scale, widened.most_scale};
   }
@@ -160,7 +160,7 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
                       policy.scale_floor / scale};
   }
   if (may_be_empty(allowed, type, symmetric, divisor, policy)) return std::nullopt;
-  const bool widens = !symmetric && policy.zero == "exact";
+  const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact;
   const double steps = symmetric ? divisor : widens ? widened_span(allowed, steps_of(type)).fewest : steps_of(type) / 2;
   // A widened range is divided twice.
   double tolerance = (widens ? 2 : 1) * kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
@@ -194,7 +194,7 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
   }
   const double error = allowed.slack / scale + kQuotientError * std::abs(allowed.low.low) / scale;
   const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
-  if (policy.zero == "exact") {
+  if (policy.zero == converters::ZeroRule::exact) {
     const WidenedSpan widened = widened_span(allowed, high - low);
     const double below = static_cast<double>(actual) - low;
     if (below >= widened.least_below && below <= widened.most_below) return std::nullopt;
@@ -257,9 +257,9 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     allowed.low = {low - bin, 0};
     allowed.high = {0, high + bin};
   }
-  if (policy.averaging == "batch_mean") {
+  if (policy.averaging == converters::Averaging::batch_mean) {
     set_batch_mean(allowed, range, options.symmetric);
-  } else if (policy.averaging != "none") {
+  } else if (policy.averaging != converters::Averaging::none) {
     allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));
     allowed.high.low = std::min(allowed.high.low, std::max(range.inner_high, 0.0));
   }
@@ -308,7 +308,7 @@ WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
 }
 
 bool takes_unsigned(const converters::Policy& policy, double low, double high) {
-  return policy.unsigned_codes == "nonnegative" && low >= 0 && high > 0;
+  return policy.unsigned_codes == converters::UnsignedCodes::nonnegative && low >= 0 && high > 0;
 }
 
 QuantParams derive_params(double low, double high, DType type, bool symmetric, const converters::Policy& policy) {
@@ -320,7 +320,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
   const auto limits = core::integer_limits(type);
   const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
   double scale = symmetric ? std::max(-lo, hi) / policy.divisor : (hi - lo) / (qmax - qmin);
-  const bool widens = !symmetric && policy.zero == "exact" && scale > 0;
+  const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact && scale > 0;
   const double below = widens ? std::clamp(reference::round_half_even(-lo / scale), 0.0, qmax - qmin) : 0;
   if (widens) {
     const double above = qmax - qmin - below;
@@ -350,8 +350,9 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
     return ParamFault{Facet::scale, "a positive finite scale", core::exact_text64(scale), 0};
   }
   // Which of the two types a range that begins next to zero gets, its float32 error decides.
-  const bool nonnegative =
-      params.type == DType::uint8 && policy.unsigned_codes == "nonnegative" && allowed.low.high >= -allowed.slack;
+  const bool nonnegative = params.type == DType::uint8 &&
+                           policy.unsigned_codes == converters::UnsignedCodes::nonnegative &&
+                           allowed.low.high >= -allowed.slack;
   symmetric = symmetric && !nonnegative;
   std::optional<ParamFault> fault;
   double divisor = policy.divisor;

@@ -116,7 +116,7 @@ void BoundWalk::run(const OnTensor& on_tensor) {
 /// A QuantizeLinear or DequantizeLinear of an original that is quantized already keeps its own parameters.
 core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
                                                         std::span<const Enclosure* const> inputs) const {
-  static const Style kFloatStyle{.name = "original",
+  static const Style kFloatStyle{.name = StyleName::original,
                                  .ties = Ties::either,
                                  .input = InputDivision::any,
                                  .arithmetic = kFloatArithmetic,

@@ -27,7 +27,7 @@ using model::Node;
 using Rounding = QuantizationPlan::Rounding;
 
 constexpr std::size_t kMaxFindings = 10;
-const Style kExact{.name = "exact", .arithmetic = {}};
+const Style kExact{.name = StyleName::exact, .arithmetic = {}};
 
 std::string number(double value) { return core::exact_text(static_cast<float>(value)); }
 
@@ -82,7 +82,7 @@ class BoundsCheck {
  private:
   /// L1 has found the outputs to be what the artifact says, and every node lies within its own limit: then so does what
   /// they amount to, and one data set is enough for the margin.
-  [[nodiscard]] bool is_explained() const { return !out_.style.empty() && findings_.empty(); }
+  [[nodiscard]] bool is_explained() const { return out_.style.has_value() && findings_.empty(); }
 
   [[nodiscard]] bool settled() const { return context_.depth == Depth::gate && !findings_.empty(); }
 
@@ -365,8 +365,8 @@ class BoundsCheck {
   /// Twice: ½·2⁻ⁿ of a step with n >= 1, what a first rounding before the shift may add, where the engine does that or
   /// may. Biases without an artifact are granted by the plan.
   [[nodiscard]] EngineRoundings engine() const {
-    return {.twice = context_.artifact == nullptr || out_.style == "double_rounding",
-            .bias = out_.style == "rounded_bias"};
+    return {.twice = context_.artifact == nullptr || out_.style == StyleName::double_rounding,
+            .bias = out_.style == StyleName::rounded_bias};
   }
 
   void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }
@@ -420,9 +420,8 @@ class BoundsCheck {
 
 }  // namespace
 
-std::vector<Finding> check_bounds(const LayerContext& context, Grounds& grounds,
-                                  const PreparedArtifact* prepared, const CertainCodes& certain_codes,
-                                  Judgement& out) {
+std::vector<Finding> check_bounds(const LayerContext& context, Grounds& grounds, const PreparedArtifact* prepared,
+                                  const CertainCodes& certain_codes, Judgement& out) {
   return BoundsCheck(context, grounds, prepared, certain_codes, out).run();
 }
 

@@ -23,7 +23,8 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   for (const Quantizer& quantizer : view->quantizers()) {
     if (quantizer.constant || quantizer.params.zero_point.empty()) continue;
     const std::int64_t zero_point = quantizer.params.zero_point.front();
-    if (policy.unsigned_codes == "nonnegative" && quantizer.params.type == core::DType::uint8 && zero_point == 0) {
+    if (policy.unsigned_codes == converters::UnsignedCodes::nonnegative &&
+        quantizer.params.type == core::DType::uint8 && zero_point == 0) {
       continue;  // its range has no negative end: it would be so whatever was asked for
     }
     any = true;

@@ -35,10 +35,10 @@ constexpr double kReciprocal = 6 * kFloatUnit;
 constexpr double kFixed31 = 0x1p-31;
 constexpr double kDoubleMultiplier = 4 * kDoubleUnit;
 
-constexpr Style pure(std::string_view name, Ties ties, InputDivision input) {
+constexpr Style pure(StyleName name, Ties ties, InputDivision input) {
   return {.name = name, .ties = ties, .input = input, .arithmetic = kExact};
 }
-constexpr Style integer(std::string_view name, Ties ties, InputDivision input, double multiplier_error,
+constexpr Style integer(StyleName name, Ties ties, InputDivision input, double multiplier_error,
                         bool rounds_accumulator = false) {
   return {.name = name,
           .ties = ties,
@@ -49,12 +49,12 @@ constexpr Style integer(std::string_view name, Ties ties, InputDivision input, d
 }
 /// float_multiply where a real bias is made a code first, since the accumulator takes nothing else.
 constexpr Style rounded_bias(InputDivision input) {
-  Style style = integer("rounded_bias", Ties::either, input, kFloatMultiplier);
+  Style style = integer(StyleName::rounded_bias, Ties::either, input, kFloatMultiplier);
   style.arithmetic.rounds_bias = true;
   return style;
 }
 constexpr Style floating(InputDivision input) {
-  return {.name = "float32",
+  return {.name = StyleName::float32,
           .ties = Ties::either,
           .input = input,
           .arithmetic = kFloatGraph,
@@ -64,35 +64,36 @@ constexpr Style floating(InputDivision input) {
 
 // The first rows are the second ones without a single allowance: one plain run settles most artifacts.
 constexpr std::array kIntegerStyles = {
-    pure("half_even", Ties::even, InputDivision::exact),
-    pure("half_even", Ties::even, InputDivision::float32),
-    pure("half_away", Ties::away, InputDivision::exact),
-    pure("half_away", Ties::away, InputDivision::float32),
-    pure("half_up", Ties::up, InputDivision::exact),
-    pure("half_up", Ties::up, InputDivision::float32),
-    pure("half_even_after_zero_point", Ties::even_after_zero_point, InputDivision::exact),
-    integer("half_even", Ties::even, InputDivision::exact, kDoubleMultiplier),
-    integer("half_even", Ties::even, InputDivision::float32, kDoubleMultiplier),
-    integer("half_away", Ties::away, InputDivision::exact, kDoubleMultiplier),
-    integer("half_away", Ties::away, InputDivision::float32, kDoubleMultiplier),
-    integer("half_up", Ties::up, InputDivision::exact, kDoubleMultiplier),
-    integer("half_up", Ties::up, InputDivision::float32, kDoubleMultiplier),
-    integer("half_even_after_zero_point", Ties::even_after_zero_point, InputDivision::exact, kDoubleMultiplier),
-    integer("fixed_31", Ties::either, InputDivision::exact, kFixed31),
-    integer("fixed_31", Ties::either, InputDivision::float32, kFixed31),
-    integer("fixed_31", Ties::either, InputDivision::reciprocal, kFixed31),
-    integer("float_multiply", Ties::either, InputDivision::exact, kFloatMultiplier),
-    integer("float_multiply", Ties::either, InputDivision::float32, kFloatMultiplier),
-    integer("reciprocal", Ties::either, InputDivision::exact, kReciprocal),
-    integer("reciprocal", Ties::either, InputDivision::float32, kReciprocal),
-    integer("reciprocal", Ties::either, InputDivision::reciprocal, kReciprocal),
-    integer("double_rounding", Ties::either, InputDivision::exact, kFixed31, true),
-    integer("double_rounding", Ties::either, InputDivision::float32, kFixed31, true),
+    pure(StyleName::half_even, Ties::even, InputDivision::exact),
+    pure(StyleName::half_even, Ties::even, InputDivision::float32),
+    pure(StyleName::half_away, Ties::away, InputDivision::exact),
+    pure(StyleName::half_away, Ties::away, InputDivision::float32),
+    pure(StyleName::half_up, Ties::up, InputDivision::exact),
+    pure(StyleName::half_up, Ties::up, InputDivision::float32),
+    pure(StyleName::half_even_after_zero_point, Ties::even_after_zero_point, InputDivision::exact),
+    integer(StyleName::half_even, Ties::even, InputDivision::exact, kDoubleMultiplier),
+    integer(StyleName::half_even, Ties::even, InputDivision::float32, kDoubleMultiplier),
+    integer(StyleName::half_away, Ties::away, InputDivision::exact, kDoubleMultiplier),
+    integer(StyleName::half_away, Ties::away, InputDivision::float32, kDoubleMultiplier),
+    integer(StyleName::half_up, Ties::up, InputDivision::exact, kDoubleMultiplier),
+    integer(StyleName::half_up, Ties::up, InputDivision::float32, kDoubleMultiplier),
+    integer(StyleName::half_even_after_zero_point, Ties::even_after_zero_point, InputDivision::exact,
+            kDoubleMultiplier),
+    integer(StyleName::fixed_31, Ties::either, InputDivision::exact, kFixed31),
+    integer(StyleName::fixed_31, Ties::either, InputDivision::float32, kFixed31),
+    integer(StyleName::fixed_31, Ties::either, InputDivision::reciprocal, kFixed31),
+    integer(StyleName::float_multiply, Ties::either, InputDivision::exact, kFloatMultiplier),
+    integer(StyleName::float_multiply, Ties::either, InputDivision::float32, kFloatMultiplier),
+    integer(StyleName::reciprocal, Ties::either, InputDivision::exact, kReciprocal),
+    integer(StyleName::reciprocal, Ties::either, InputDivision::float32, kReciprocal),
+    integer(StyleName::reciprocal, Ties::either, InputDivision::reciprocal, kReciprocal),
+    integer(StyleName::double_rounding, Ties::either, InputDivision::exact, kFixed31, true),
+    integer(StyleName::double_rounding, Ties::either, InputDivision::float32, kFixed31, true),
     rounded_bias(InputDivision::exact),
     rounded_bias(InputDivision::float32),
     // Beyond this line: engines that do not say how they compute.
-    integer("double_rounding", Ties::either, InputDivision::any, kFixed31, true),
-    integer("reciprocal", Ties::either, InputDivision::any, kReciprocal),
+    integer(StyleName::double_rounding, Ties::either, InputDivision::any, kFixed31, true),
+    integer(StyleName::reciprocal, Ties::either, InputDivision::any, kReciprocal),
     floating(InputDivision::float32),
     floating(InputDivision::reciprocal),
     floating(InputDivision::any),
@@ -100,8 +101,8 @@ constexpr std::array kIntegerStyles = {
 constexpr std::size_t kUnstatedCount = 5;
 
 constexpr std::array kFloatStyles = {
-    pure("half_even", Ties::even, InputDivision::exact),
-    pure("half_even", Ties::even, InputDivision::float32),
+    pure(StyleName::half_even, Ties::even, InputDivision::exact),
+    pure(StyleName::half_even, Ties::even, InputDivision::float32),
     floating(InputDivision::float32),
     floating(InputDivision::reciprocal),
     floating(InputDivision::any),
@@ -218,16 +219,16 @@ double first_rounding(const Enclosure& x, const Style& style, double scale) {
 }  // namespace
 
 std::span<const Style> styles_for(const converters::Policy& policy) {
-  if (policy.arithmetic == "float") {
+  if (policy.arithmetic == converters::EngineArithmetic::floating) {
     return kFloatStyles;
   }
   const std::span<const Style> all(kIntegerStyles);
-  return policy.arithmetic == "integer" ? all.first(all.size() - kUnstatedCount) : all;
+  return policy.arithmetic == converters::EngineArithmetic::integer ? all.first(all.size() - kUnstatedCount) : all;
 }
 
 std::optional<Style> style_hull(std::span<const Style> styles) {
   const bool exact = std::ranges::all_of(styles, [](const Style& style) { return style.arithmetic.float_unit == 0; });
-  Style hull{.name = "hull",
+  Style hull{.name = StyleName::hull,
              .ties = Ties::either,
              .input = InputDivision::any,
              .arithmetic = exact ? kExact : integer_sums(0)};
@@ -350,7 +351,7 @@ core::TensorPtr dequantized_constant(const Operand& operand) {
   if (operand.constant_codes == nullptr || !operand.params) {
     return nullptr;
   }
-  const Style exact{.name = "constant", .arithmetic = {}};
+  const Style exact{.name = StyleName::constant, .arithmetic = {}};
   const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
   return value ? value->centre : nullptr;
 }

@@ -8,6 +8,7 @@
 #include "harness/core/dtype.hpp"
 #include "harness/judge/artifact_view.hpp"
 #include "harness/judge/enclosure.hpp"
+#include "harness/judge/style_name.hpp"
 
 namespace assay::judge {
 
@@ -30,7 +31,7 @@ enum class InputDivision {
 
 /// One way in which engines compute a quantized graph. It must explain every element of every data set.
 struct Style {
-  std::string_view name;
+  StyleName name = StyleName::exact;
   Ties ties = Ties::even;
   InputDivision input = InputDivision::exact;
   Arithmetic arithmetic;
@@ -38,7 +39,7 @@ struct Style {
   double divide_error = 0;      ///< relative error of the division by the output's scale, or of what stands for it
 };
 
-/// All styles that a converter of this stated arithmetic may have ("integer", "float", "unknown"), narrowest first.
+/// All styles that a converter of this stated arithmetic may have, narrowest first.
 [[nodiscard]] std::span<const Style> styles_for(const converters::Policy& policy);
 
 /// A style whose intervals hold those of every one of `styles`; nothing where they sum in unlike arithmetic.

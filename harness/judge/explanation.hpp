@@ -45,7 +45,7 @@ struct Accumulation {
 /// L1: one element of the artifact's own graph in exact arithmetic. A wrong one where there is one; else the one whose
 /// value lies nearest to a tie, where rounding decides.
 struct IntegerDerivation {
-  std::string style;
+  std::optional<StyleName> style;
   bool wrong = false;
   std::string node, op, tensor, index, data_set;
   double low = 0, high = 0, actual = 0;  ///< admissible and got: codes, or reals of an output left in float

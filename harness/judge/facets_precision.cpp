@@ -61,8 +61,7 @@ class PrecisionCheck {
     }
     // Without a graph to look at, only the noise tells; a map is no more than a claim. A model that holds its
     // quantizers is its own reference: there is no noise to carry.
-    out_.noise_decides =
-        out_.findings.empty() && demanded_ && !mixed_ && !given_ && context_.artifact == nullptr;
+    out_.noise_decides = out_.findings.empty() && demanded_ && !mixed_ && !given_ && context_.artifact == nullptr;
     out_.required = required_;
     return std::move(out_);
   }
@@ -128,7 +127,7 @@ class PrecisionCheck {
     if (map != nullptr ? ran_in_int8(*map) : weight) {
       add(node, false,
           fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type,
-                      precision_word(demand.precision), map == nullptr ? " (its weight is quantized)" : ""));
+                      core::word_of(demand.precision), map == nullptr ? " (its weight is quantized)" : ""));
     }
   }
 

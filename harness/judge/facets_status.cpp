@@ -218,7 +218,7 @@ std::optional<Judgement> settle_status(const Evidence& evidence) {
     limit.stage = Stage::artifact;
     return limit;
   }
-  if (evidence.converter.supports.artifact == "qdq" && evidence.artifact == nullptr) {
+  if (evidence.converter.supports.artifact == converters::ArtifactKind::qdq && evidence.artifact == nullptr) {
     return settled(Verdict::fail, Stage::artifact, Facet::status, "", "",
                    fmt::format("the converter reported success, but its Q/DQ artifact can't be read: {}",
                                evidence.artifact_error.empty() ? "no file" : evidence.artifact_error));

@@ -84,9 +84,11 @@ void FakeQuantization::find_unmodelled() {
   const auto say = [&](std::string reason) {
     if (unmodelled_.empty()) unmodelled_ = std::move(reason);
   };
-  if (policy.weights != "nearest") say(fmt::format("the policy's weights are \"{}\"", policy.weights));
-  if (policy.bias != "nearest") say(fmt::format("the policy's bias is \"{}\"", policy.bias));
-  if (policy.arithmetic == "unknown") say("the policy doesn't say how its engine computes");
+  if (policy.weights != converters::WeightRounding::nearest)
+    say(fmt::format("the policy's weights are \"{}\"", core::word_of(policy.weights)));
+  if (policy.bias != converters::BiasRounding::nearest)
+    say(fmt::format("the policy's bias is \"{}\"", core::word_of(policy.bias)));
+  if (policy.arithmetic == converters::EngineArithmetic::unknown) say("the policy doesn't say how its engine computes");
   if (context_.artifact != nullptr) {
     if (plan_.has_inner_roundings()) say("the artifact rounds tensors that the original does not have");
     return;
@@ -105,7 +107,8 @@ void FakeQuantization::find_unmodelled() {
   }
   if (lists_scales(evidence)) return;
   if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
-  if (policy.averaging != "none" || policy.power_of_two || policy.scale_floor > 0) say("the policy bends its scales");
+  if (policy.averaging != converters::Averaging::none || policy.power_of_two || policy.scale_floor > 0)
+    say("the policy bends its scales");
   for (const Alignment::Operation& entry : plan_.alignment().operations) {
     const std::string open = open_choice(entry);
     if (!open.empty()) say(fmt::format("node \"{}\" ({}) {}", entry.node.name, entry.node.op_type, open));
@@ -123,7 +126,8 @@ std::string FakeQuantization::open_choice(const Alignment::Operation& entry) con
   if (is_fused_bias(node)) return "may have become the bias of the product before it";
   const auto producer = wiring_.producer(node.input(0));
   const bool after_linear =
-      producer && weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
+      producer &&
+      weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
   if (traits_of(node).normalization == Normalization::given_moments && after_linear)
     return "may be folded into the node before it";
   return "";
@@ -277,8 +281,8 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const auto bias = has_bias ? plan_.alignment().constants.find(node.inputs[2]) : plan_.alignment().constants.end();
   const TensorPtr b = bias == plan_.alignment().constants.end() ? nullptr : bias->second;
   const std::size_t data = slots.weight == 0 ? 1 : 0;
-  const Rounding* read =
-      QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)), plan_.alignment().codes_read(entry, data));
+  const Rounding* read = QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)),
+                                                   plan_.alignment().codes_read(entry, data));
   const double input_scale = read == nullptr ? 0 : read->params.scale.front();
   QuantParams params;
   params.type = core::DType::int8;

@@ -28,7 +28,7 @@ CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const conve
 CodeSpan asymmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
   const core::IntegerLimits limits = core::integer_limits(type);
   const auto steps = static_cast<double>(limits.high - limits.low);
-  if (policy.zero == "exact") {
+  if (policy.zero == converters::ZeroRule::exact) {
     const WidenedSpan widened = widened_span(range, steps);
     const double slack = range.slack / widened.fewest;
     const double least = std::max(0.0, widened.least_scale - slack), most = widened.most_scale + slack;
@@ -81,7 +81,7 @@ converters::Policy without_floor(converters::Policy policy) {
 /// the width of the range, and both ends of that are rounded: 4·2⁻²⁴ of it (docs/oracle_numerics.md).
 double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
   constexpr double kRoundings = 4 * 0x1p-24;
-  return policy.dequantize == "affine" ? kRoundings * (span.top.high - span.bottom.low) : 0;
+  return policy.dequantize == converters::DequantizeForm::affine ? kRoundings * (span.top.high - span.bottom.low) : 0;
 }
 
 }  // namespace

@@ -265,7 +265,7 @@ class IntegerCheck {
     if (explanation.compared > 0) {
       // Where every element may be several codes, agreement says nothing.
       if (explanation.ambiguous < explanation.compared || explanation.style->arithmetic.float_unit == 0) {
-        out_.style = std::string(explanation.style->name);
+        out_.style = explanation.style->name;
         out_.layers.emplace_back("L1");
       }
       out_.metrics.push_back({"", "", "l1_elements", static_cast<double>(explanation.compared)});
@@ -302,7 +302,7 @@ class IntegerCheck {
         finding.message = fmt::format(
             "the trace contradicts the outputs: style \"{}\" gives every output element from the inputs alone, but "
             "not the codes that the trace holds\n  {}",
-            plain.style->name, finding.message);
+            core::word_of(plain.style->name), finding.message);
         return finding;
       }
     }
@@ -357,7 +357,7 @@ class IntegerCheck {
         "  the artifact's own graph in exact arithmetic, with the rounding errors of style \"{}\" and every narrower "
         "style, admits other values",
         comparison.wrong, comparison.elements, core::exact_text(static_cast<float>(comparison.worst_steps)),
-        style.name);
+        core::word_of(style.name));
     for (const Difference& difference : comparison.shown) {
       finding.message += "\n  " + difference_text(comparison, difference);
     }
@@ -398,7 +398,7 @@ class IntegerCheck {
   const LayerContext& context_;
   Judgement& out_;
   std::vector<Execution*> executions_;
-  std::set<std::string> quantized_;  ///< codes to be noted
+  std::set<std::string> quantized_;   ///< codes to be noted
   const PreparedArtifact* prepared_;  ///< null where there is none
   CertainCodes certain_codes_;
 };

@@ -37,7 +37,7 @@ class IntegerMemo {
   struct Kept {
     std::shared_ptr<const model::Model> artifact;
     std::vector<converters::NodePrecision> precision;
-    std::string arithmetic;
+    converters::EngineArithmetic arithmetic;
     std::vector<Execution> executions;
     StyleResult result;
   };

@@ -71,13 +71,10 @@ class Judge {
  public:
   Judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth,
         Explanation* explanation = nullptr)
-      : evidence_(evidence), cache_(cache), depth_(depth), context_{evidence,
-                                                                    nullptr,
-                                                                    nullptr,
-                                                                    {},
-                                                                    nullptr,
-                                                                    {},
-                                                                    judged_elements(evidence, planned_verdicts)} {
+      : evidence_(evidence),
+        cache_(cache),
+        depth_(depth),
+        context_{evidence, nullptr, nullptr, {}, nullptr, {}, judged_elements(evidence, planned_verdicts)} {
     context_.explanation = explanation;
   }
 
@@ -140,8 +137,7 @@ class Judge {
     if (!settled()) integers = check_integers(context_, prepared(), evidence_.executions, out_);
     append(out_.findings, std::move(integers.findings));
     if (!settled()) append(out_.findings, check_overflow(context_, prepared(), out_));
-    if (!settled())
-      append(out_.findings, check_bounds(context_, grounds(), prepared(), integers.certain_codes, out_));
+    if (!settled()) append(out_.findings, check_bounds(context_, grounds(), prepared(), integers.certain_codes, out_));
     if (!settled()) append(out_.findings, check_moments(context_, grounds().plan(), out_));
     if (!settled()) append(out_.findings, check_prediction(context_, grounds(), out_));
   }
@@ -187,7 +183,7 @@ class Judge {
     read_artifact();
     context_.alignment = align(evidence_, context_.artifact);
     auto calibration = cache_.ranges(*evidence_.model, key, batches, kept);
-    if (calibration && view_ && evidence_.converter.policy.calibrates != "float_network") {
+    if (calibration && view_ && evidence_.converter.policy.calibrates != converters::CalibratedNetwork::float_network) {
       calibration = ranges_on_codes(**calibration, batches, kept);
     }
     if (!calibration) {
@@ -229,9 +225,8 @@ class Judge {
   core::Result<std::shared_ptr<const CalibrationRanges>> ranges_on_codes(const CalibrationRanges& plain,
                                                                          const std::vector<core::TensorMap>& batches,
                                                                          KeptOfRanges kept) {
-    const bool all = evidence_.converter.policy.calibrates == "quantized_constants";
-    const model::Model network =
-        calibrated_network(*context_.alignment, all ? OnCodes::constants : OnCodes::weights);
+    const bool all = evidence_.converter.policy.calibrates == converters::CalibratedNetwork::quantized_constants;
+    const model::Model network = calibrated_network(*context_.alignment, all ? OnCodes::constants : OnCodes::weights);
     auto calibration = cache_.ranges(network, model_key(network, ""), batches, kept);
     if (!calibration) return calibration.error().within("on the artifact's weights");
     auto merged = std::make_shared<CalibrationRanges>(plain);

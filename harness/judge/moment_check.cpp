@@ -70,8 +70,9 @@ class SingleOperator {
     slots_ = *slots;
     input_ = *data[0].span;
     if (!result.empty()) output_ = *result[0].span;
-    rounds_twice_ = out.style == "double_rounding" ||
-                    (context.artifact == nullptr && context.evidence.converter.policy.arithmetic == "unknown");
+    rounds_twice_ = out.style == StyleName::double_rounding ||
+                    (context.artifact == nullptr &&
+                     context.evidence.converter.policy.arithmetic == converters::EngineArithmetic::unknown);
     read_constants();
   }
 

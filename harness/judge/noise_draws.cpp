@@ -190,7 +190,7 @@ bool comparable(const Tensor& expected, const Tensor& actual) {
 
 /// Why nobody knows which values are rounded, or how; empty where that is known.
 std::string unknown_choices(const Evidence& evidence) {
-  if (evidence.converter.policy.weights != "nearest")
+  if (evidence.converter.policy.weights != converters::WeightRounding::nearest)
     return "the policy learns its weights, and no artifact shows them";
   if (lists_scales(evidence)) return "";
   const converters::Method method = evidence.options.method;
@@ -201,15 +201,15 @@ std::string unknown_choices(const Evidence& evidence) {
   const bool in_float = std::ranges::any_of(evidence.model->graph.nodes,
                                             [&](const Node& node) { return asked_in_float(evidence, node); });
   if (in_float) return "a node is asked for in float, and which tensors around it are rounded is not reported";
-  if (evidence.converter.policy.averaging == "none") return "";
+  if (evidence.converter.policy.averaging == converters::Averaging::none) return "";
   return "the converter reports no scales, and its policy averages ranges";
 }
 
 /// What the policy leaves open and changes what is rounded: one kind of conversion for each choice.
 std::vector<Evidence> open_choices(const Evidence& evidence, const QuantizationPlan& plan) {
-  const bool may_fold =
-      !evidence.converter.policy.folds_bn &&
-      std::ranges::any_of(plan.alignment().operations, [](const auto& entry) { return entry.maybe_folded.has_value(); });
+  const bool may_fold = !evidence.converter.policy.folds_bn &&
+                        std::ranges::any_of(plan.alignment().operations,
+                                            [](const auto& entry) { return entry.maybe_folded.has_value(); });
   std::vector<Evidence> choices(may_fold ? 2 : 1, without_outputs(evidence));
   for (std::size_t i = 0; may_fold && i < choices.size(); ++i) choices[i].converter.policy.folds_bn = i == 0;
   return choices;

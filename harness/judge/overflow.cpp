@@ -55,7 +55,8 @@ class OverflowCheck {
 
   std::vector<Finding> run() {
     const Evidence& evidence = context_.evidence;
-    if (context_.artifact == nullptr || evidence.converter.policy.arithmetic == "float") {
+    if (context_.artifact == nullptr ||
+        evidence.converter.policy.arithmetic == converters::EngineArithmetic::floating) {
       return {};
     }
     for (const ArtifactNode& node : context_.artifact->nodes()) {
@@ -145,7 +146,7 @@ class OverflowCheck {
 
   /// The sums that the case's own data give.
   void check(const PreparedArtifact& prepared, const Execution& execution) {
-    static const Style kExact{.name = "exact", .arithmetic = {}};
+    static const Style kExact{.name = StyleName::exact, .arithmetic = {}};
     ArtifactWalk walk(prepared, execution, kExact);
     std::set<std::string> kept;
     for (const ArtifactNode* node : suspects_) {

@@ -176,8 +176,8 @@ class PredictionCheck {
     if (context_.artifact != nullptr) {
       return draw_from_artifact(context_.artifact->artifact(), execution.inputs, evidence.model->graph.outputs,
                                 only_rounds(),
-                                {.learned = evidence.converter.policy.weights == "adapted",
-                                 .twice = out_.style == "double_rounding",
+                                {.learned = evidence.converter.policy.weights == converters::WeightRounding::adapted,
+                                 .twice = out_.style == StyleName::double_rounding,
                                  .draws = draws});
     }
     return grounds_.draws(execution.inputs, reference, draws);
@@ -405,10 +405,9 @@ class PredictionCheck {
     return other.run(inputs) ? with_sides_of(other, output, actual) : *predicted_.value(output);
   }
 
-  /// Every choice of the converter's is known, the roundings of its engine included. The limits were measured on
-  /// engines that compute in integers: float execution of a Q/DQ graph falls the other way at ties more often.
+  /// Every choice of the converter's is known, the roundings of its engine included.
   [[nodiscard]] bool modelled() const {
-    return predicted_.unmodelled().empty() && out_.style != "double_rounding";
+    return predicted_.unmodelled().empty() && out_.style != StyleName::double_rounding;
   }
 
   static std::optional<std::size_t> worst_channel(const std::vector<Power>& channels) {

@@ -69,9 +69,7 @@ bool keeps_its_codes(const Node& node, const converters::Policy& policy) {
 }  // namespace
 
 QuantizationPlan::QuantizationPlan(const LayerContext& context)
-    : context_(context),
-      model_(*context.alignment),
-      granted_(context) {
+    : context_(context), model_(*context.alignment), granted_(context) {
   if (context_.artifact != nullptr) {
     collect_artifact_roundings();
   } else {
@@ -330,7 +328,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   }
   const QuantParams* declared = declared_copy ? &*declared_copy : nullptr;
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
-  if (context_.evidence.converter.policy.weights == "adapted" && made_weight != nullptr) {
+  if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted && made_weight != nullptr) {
     // Learned rounding has no half-step rule: the declared weight stands for the original's, and the bias with it.
     const TensorPtr adapted = dequantized_constant(*made_weight);
     if (adapted != nullptr && adapted->shape() == weight->shape()) {
@@ -347,7 +345,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const std::int64_t axis = lost || (declared == nullptr && slots.batched) ? -1 : slots.axis;
   const std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
-  if (context_.evidence.converter.policy.bias == "corrected" && bias != nullptr && made_bias != nullptr) {
+  if (context_.evidence.converter.policy.bias == converters::BiasRounding::corrected && bias != nullptr &&
+      made_bias != nullptr) {
     // What a correction adds has no rule: the declared bias stands for the original's.
     const TensorPtr corrected =
         made_bias->constant_values != nullptr ? made_bias->constant_values : dequantized_constant(*made_bias);
@@ -384,8 +383,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
 }
 
 std::vector<double> QuantizationPlan::real_bias_steps(std::size_t entry) const {
-  const ArtifactNode* made =
-      model_.operations[entry].made;
+  const ArtifactNode* made = model_.operations[entry].made;
   if (made == nullptr || !made->integer() || made->inputs.size() <= kBias || made->inputs[kBias].quantized()) {
     return {};
   }

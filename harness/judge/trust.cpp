@@ -44,7 +44,7 @@ void add_activation(const LayerContext& context, const std::string& tensor, cons
   const auto audited = context.audited.find(tensor);
   const core::QuantParams& params = audited == context.audited.end() ? declared : audited->second;
   const auto zero = [](std::int64_t z) { return z == 0; };
-  const bool by_policy = context.evidence.converter.policy.unsigned_codes == "nonnegative" &&
+  const bool by_policy = context.evidence.converter.policy.unsigned_codes == converters::UnsignedCodes::nonnegative &&
                          params.type == core::DType::uint8 && std::ranges::all_of(params.zero_point, zero);
   if (by_policy) return;  // it has no zero_point to drop
   seen.has_activations = true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/result.hpp"
+#include "harness/judge/style_name.hpp"
 
 namespace assay::judge {
 
@@ -125,7 +126,7 @@ struct Judgement {
   std::vector<std::string> layers;
   std::vector<Finding> findings;
   std::vector<Metric> metrics;
-  std::string style;  ///< execution style that explains the integers, where L1 applied
+  std::optional<StyleName> style;  ///< that explains the integers, where L1 applied
   Coverage coverage;
 };
 

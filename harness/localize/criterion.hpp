@@ -18,8 +18,8 @@ namespace assay::localize {
 struct Judged {
   judge::Judgement judgement;
   std::vector<converters::NodePrecision> precision;
-  std::string artifact_kind;
-  std::string cache;  ///< text of its calibration cache, where it wrote one
+  std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
+  std::string cache;                                      ///< text of its calibration cache, where it wrote one
 };
 
 /// One converter under one set of options, asked for verdicts on candidates. For one thread.

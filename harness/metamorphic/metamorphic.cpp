@@ -322,7 +322,8 @@ std::string outside_policy(const judge::Evidence& evidence, const Relation& rela
   if (relation.reorders && evidence.options.method != converters::Method::minmax) {
     return "ranges of this method may depend on how the data are grouped";
   }
-  if (relation.reorders && (policy.arithmetic != "integer" || policy.averaging != "none")) {
+  if (relation.reorders &&
+      (policy.arithmetic != converters::EngineArithmetic::integer || policy.averaging != converters::Averaging::none)) {
     return "exact only for integer arithmetic and plain extremes, which the converter does not state";
   }
   if (relation.name == "scale" && (policy.scale_floor > 0 || !policy.fixed_ranges.empty())) {

@@ -22,11 +22,11 @@
 namespace assay::mutants {
 namespace {
 
+using converters::ArtifactKind;
 using converters::Outcome;
 using core::TensorMap;
 
 constexpr std::size_t kOneVerdict = 1;  // as in `assay check`
-constexpr std::array<std::string_view, 3> kKinds{"qdq", "scales", "opaque"};
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
@@ -131,17 +131,17 @@ class ArtifactTrials {
       expected.push_back(*std::move(values));
     }
     std::size_t index = first;
-    const std::string& own = trial.evidence.converter.supports.artifact;
-    for (const std::string_view kind : kKinds) {
-      const bool hidden = std::ranges::find(kKinds, kind) < std::ranges::find(kKinds, own);
+    const ArtifactKind own = trial.evidence.converter.supports.artifact;
+    for (const auto& [kind, word] : words(ArtifactKind())) {
+      const bool hidden = kind < own;  // the converter shows less
       std::optional<Baseline> plain;
       for (const auto& [name, value] : outputs->outputs.front()) {
         for (const Falsification falsification : kFalsifications) {
           const std::size_t number = index++;
           if (hidden || !wanted(number)) continue;
-          if (!plain) plain = judged_plain(bench, trial, *outputs, std::string(kind));
+          if (!plain) plain = judged_plain(bench, trial, *outputs, kind);
           if (fate_of(judge::verdict_name(plain->judgement.verdict), plain->judgement.gate) == Fate::red) continue;
-          try_behind(bench, trial, *plain, expected, {std::string(kind), name, falsification, number});
+          try_behind(bench, trial, *plain, expected, {kind, name, falsification, number});
         }
       }
     }
@@ -149,7 +149,8 @@ class ArtifactTrials {
 
  private:
   struct Behind {
-    std::string kind, output;
+    ArtifactKind kind;
+    std::string output;
     Falsification falsification;
     std::size_t number;
   };
@@ -268,16 +269,16 @@ class ArtifactTrials {
     return outputs;
   }
 
-  static run::Trial seen(const run::Trial& trial, const std::string& kind) {
-    return kind == "qdq" ? trial : run::seen_as(trial, kind);
+  static run::Trial seen(const run::Trial& trial, ArtifactKind kind) {
+    return kind == ArtifactKind::qdq ? trial : run::seen_as(trial, kind);
   }
 
-  Baseline judged_plain(run::CaseBench& bench, const run::Trial& trial, Baseline plain, const std::string& kind) {
+  Baseline judged_plain(run::CaseBench& bench, const run::Trial& trial, Baseline plain, ArtifactKind kind) {
     plain.judgement = bench.judge(seen(trial, kind), kOneVerdict, judge::Depth::full);
     const Fate fate = fate_of(judge::verdict_name(plain.judgement.verdict), plain.judgement.gate);
     if (fate == Fate::red) {
       report_.false_alarms.push_back(
-          trouble(fmt::format("behind the converter, {}: {}", kind, plain.judgement.reason)));
+          trouble(fmt::format("behind the converter, {}: {}", core::word_of(kind), plain.judgement.reason)));
     }
     return plain;
   }
@@ -310,12 +311,12 @@ class ArtifactTrials {
     const std::string kind(falsification_name(where.falsification));
     const model::Wiring wiring(trial.evidence.model->graph);
     const auto producer = wiring.producer(where.output);
-    Defect defect{"", "", fmt::format("output \"{}\" {}, as {}", where.output, kind, where.kind)};
+    Defect defect{"", "", fmt::format("output \"{}\" {}, as {}", where.output, kind, core::word_of(where.kind))};
     if (producer) {
       defect.node = trial.evidence.model->graph.nodes[*producer].name;
       defect.op = trial.evidence.model->graph.nodes[*producer].op_type;
     }
-    Escape out = escape(where.number, "behind the converter, " + where.kind, defect);
+    Escape out = escape(where.number, fmt::format("behind the converter, {}", core::word_of(where.kind)), defect);
     const Damage harm = damage(plain, executed(*changed)->outputs, expected);
     out.fate = Fate::hidden;
     if (harm.shown) {
@@ -417,12 +418,12 @@ core::Status check(const ArtifactScoreConfig& config) {
     return usage("no converter and no folder of artifacts is given");
   if (config.folders.empty() && config.items.empty()) return usage("nothing is selected: no case matches");
   for (const ArtifactSource& source : config.sources) {
-    const std::string& kind = source.description.supports.artifact;
-    if (kind != "qdq" && !config.falsify) {
+    const ArtifactKind kind = source.description.supports.artifact;
+    if (kind != ArtifactKind::qdq && !config.falsify) {
       return usage(
           fmt::format("\"{}\" writes artifacts of kind \"{}\", which are no graphs that a defect could be put "
                       "into; --falsify changes its outputs",
-                      source.name, kind));
+                      source.name, core::word_of(kind)));
     }
   }
   return core::success();

@@ -121,7 +121,7 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     spec.command = {program.string(), "worker"};
     if (colon != std::string::npos) {
       const std::string kind = name.substr(colon + 1);
-      if (const core::Status known = converters::check_artifact_kind(kind); !known) {
+      if (const core::Result<converters::ArtifactKind> known = converters::artifact_kind(kind); !known) {
         return known.error();
       }
       spec.command.insert(spec.command.end(), {"--artifact-kind", kind});

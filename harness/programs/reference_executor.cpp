@@ -16,8 +16,8 @@ class ReferenceExecutor : public converters::Converter {
     converters::Description description;
     description.name = "artifact";
     description.version = "1";
-    description.supports.artifact = "qdq";
-    description.policy.arithmetic = "float";
+    description.supports.artifact = converters::ArtifactKind::qdq;
+    description.policy.arithmetic = converters::EngineArithmetic::floating;
     return description;
   }
 

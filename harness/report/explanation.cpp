@@ -131,7 +131,7 @@ std::string integers_text(const IntegerDerivation& d) {
   if (d.quotient)
     text += fmt::format("    to be rounded: {} steps, before zero_point\n", core::exact_text64(*d.quotient));
   text += fmt::format("    expected {}{}, actual {} (style {})\n", real(d.low),
-                      d.low == d.high ? "" : " to " + real(d.high), real(d.actual), d.style);
+                      d.low == d.high ? "" : " to " + real(d.high), real(d.actual), core::word_of(d.style));
   if (d.accumulation) text += accumulation_text(*d.accumulation);
   return text + taps_text(d.taps);
 }
@@ -217,7 +217,7 @@ ordered_json accumulation_json(const std::optional<Accumulation>& sum) {
 
 ordered_json integers_json(const std::optional<IntegerDerivation>& d) {
   if (!d) return nullptr;
-  return {{"style", d->style},
+  return {{"style", core::word_of(d->style)},
           {"wrong", d->wrong},
           {"node", d->node},
           {"op", d->op},
@@ -267,7 +267,7 @@ std::string explanation_text(const run::ExplainedVerdict& verdict) {
   std::string text =
       fmt::format("{} ({}): {}, options {}, {}@{}{}\n", judge::verdict_name(j.verdict), judge::gate_name(j.gate),
                   verdict.case_name, verdict.options, verdict.converter, verdict.version,
-                  verdict.artifact_kind.empty() ? "" : ", artifact " + verdict.artifact_kind);
+                  verdict.artifact_kind ? fmt::format(", artifact {}", core::word_of(*verdict.artifact_kind)) : "");
   if (j.facet) text += fmt::format("headline: stage {}, facet {}\n", judge::stage_name(j.stage), facet_of(j));
   if (j.findings.empty() && !j.reason.empty()) text += j.reason + "\n";
   for (const judge::Finding& finding : j.findings) {
@@ -288,7 +288,7 @@ std::string explanation_text(const run::ExplainedVerdict& verdict) {
   for (const ParameterDerivation& parameter : e.parameters) text += parameter_text(parameter);
   text += statistics_text(values, "L0");
   text += layer_head(j, "L1", "the artifact's own graph in exact integers");
-  if (!j.style.empty()) text += fmt::format("  style {} explains every element\n", j.style);
+  if (j.style) text += fmt::format("  style {} explains every element\n", core::word_of(*j.style));
   text += statistics_text(values, "L1");
   if (e.integers) text += integers_text(*e.integers);
   text += layer_head(j, "L2", "the error against float64");
@@ -312,14 +312,14 @@ std::string explanation_json(const run::ExplainedVerdict& verdict) {
                     {"options", verdict.options},
                     {"converter", verdict.converter},
                     {"version", verdict.version},
-                    {"artifact", verdict.artifact_kind},
+                    {"artifact", core::word_of(verdict.artifact_kind)},
                     {"verdict", judge::verdict_name(j.verdict)},
                     {"gate", judge::gate_name(j.gate)},
                     {"stage", judge::stage_name(j.stage)},
                     {"facet", j.facet ? ordered_json(facet_of(j)) : ordered_json(nullptr)},
                     {"reason", j.reason},
                     {"layers", j.layers},
-                    {"style", j.style},
+                    {"style", core::word_of(j.style)},
                     {"margin", j.margin ? number(*j.margin) : ordered_json(nullptr)}};
   json["findings"] = ordered_json::array();
   for (const judge::Finding& finding : j.findings) {

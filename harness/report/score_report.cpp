@@ -10,6 +10,7 @@
 namespace assay::report {
 namespace {
 
+using converters::ArtifactKind;
 using nlohmann::ordered_json;
 
 ordered_json number(const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(); }
@@ -45,7 +46,7 @@ void add_variants(ordered_json& json, const score::FalseAlarmReport& report) {
   json["false_alarm_upper_95"] = report.upper_bound();
 }
 
-ordered_json score_json(const score::ScoreReport& report, const std::vector<std::string>& kinds) {
+ordered_json score_json(const score::ScoreReport& report, const std::vector<ArtifactKind>& kinds) {
   ordered_json json;
   json["faults"] = report.faults.size();
   json["killed"] = score::share_of(report, kinds.front()).killed;
@@ -53,13 +54,14 @@ ordered_json score_json(const score::ScoreReport& report, const std::vector<std:
   json["false_alarms"] = alarms_json(report.false_alarms);
   json["by_artifact"] = ordered_json::object();
   json["matrix"] = ordered_json::object();
-  for (const std::string& kind : kinds) {
+  for (const ArtifactKind kind : kinds) {
+    const std::string word(core::word_of(kind));
     const score::Share share = score::share_of(report, kind);
-    json["by_artifact"][kind] = {{"faults", share.faults},
+    json["by_artifact"][word] = {{"faults", share.faults},
                                  {"killed", share.killed},
                                  {"survivors", report.survivors(kind)},
                                  {"unseen", score::unseen(report, kind)}};
-    ordered_json& matrix = json["matrix"][kind] = ordered_json::object();
+    ordered_json& matrix = json["matrix"][word] = ordered_json::object();
     for (const auto& [fault, score] : report.kinds.at(kind)) {
       matrix[fault] = {{"concerned", score.concerned.size()}, {"kills", score.kills}};
     }
@@ -82,14 +84,14 @@ ordered_json score_json(const score::ScoreReport& report, const std::vector<std:
   return json;
 }
 
-std::string score_text(const score::ScoreReport& report, const std::vector<std::string>& kinds, bool whole) {
+std::string score_text(const score::ScoreReport& report, const std::vector<ArtifactKind>& kinds, bool whole) {
   std::string text;
   text += fmt::format("{:<36}", "fault");
-  for (const std::string& kind : kinds) text += fmt::format(" {:>14}", kind);
+  for (const ArtifactKind kind : kinds) text += fmt::format(" {:>14}", core::word_of(kind));
   text += fmt::format(" {:>10} {:>10}\n", "median dB", "largest dB");
   for (const std::string& fault : report.faults) {
     text += fmt::format("{:<36}", fault);
-    for (const std::string& kind : kinds) {
+    for (const ArtifactKind kind : kinds) {
       const auto score = report.kinds.at(kind).find(fault);
       const bool seen = score != report.kinds.at(kind).end();
       text += fmt::format(
@@ -100,10 +102,10 @@ std::string score_text(const score::ScoreReport& report, const std::vector<std::
     text += fmt::format(" {:>10} {:>10}\n", measured ? decibels(effect->second.median()) : "-",
                         measured ? decibels(effect->second.largest()) : "-");
   }
-  for (const std::string& kind : kinds) {
+  for (const ArtifactKind kind : kinds) {
     const score::Share share = score::share_of(report, kind);
-    text += fmt::format("\n{}: {} of {} observable faults killed, {:.1f} % (at least {} %)\n", kind, share.killed,
-                        share.faults, share.percent(), score::least_share(kind));
+    text += fmt::format("\n{}: {} of {} observable faults killed, {:.1f} % (at least {} %)\n", core::word_of(kind),
+                        share.killed, share.faults, share.percent(), score::least_share(kind));
     for (const std::string& fault : report.survivors(kind)) text += fmt::format("  survives: {}\n", fault);
     for (const std::string& fault : score::unseen(report, kind)) text += fmt::format("  seen by no case: {}\n", fault);
   }

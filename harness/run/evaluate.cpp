@@ -361,7 +361,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     evidence.require_judged = require_judged_;
     evidence.options = options;
     evidence.converter = description;
-    evidence.first_batch_bins = description.policy.histogram == "first_batch";
+    evidence.first_batch_bins = description.policy.histogram == converters::HistogramBins::first_batch;
     evidence.model = case_.model.get();
     evidence.calibration = &(*data)->batches;
     const data::DataOrigin origin = data::origin_of(data_, data::Conversion::here);
@@ -430,7 +430,7 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
   evidence.require_judged = require_judged_;
   evidence.options = *std::move(options);
   evidence.converter = description;
-  evidence.first_batch_bins = description.policy.histogram == "first_batch";
+  evidence.first_batch_bins = description.policy.histogram == converters::HistogramBins::first_batch;
   evidence.model = case_.model.get();
   if (data_ && data_->calibrated) {
     evidence.calibration = &data_->calibration;

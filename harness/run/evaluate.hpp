@@ -28,9 +28,9 @@ namespace assay::run {
 /// One verdict with what the converter said.
 struct Evaluation {
   judge::Judgement judgement;
-  converters::ConvertReply conversion;  ///< of the judged step
-  std::string artifact_kind;            ///< "qdq", "scales", "opaque"; "" when nothing was converted
-  std::string judged_as;                ///< of a ready artifact: whose policy it was judged by, in words
+  converters::ConvertReply conversion;                    ///< of the judged step
+  std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
+  std::string judged_as;  ///< of a ready artifact: whose policy it was judged by, in words
   double seconds = 0;
 };
 

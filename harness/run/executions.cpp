@@ -50,7 +50,7 @@ void CaseBench::execute(converters::Converter& converter, Trial& trial) {
     return;
   }
   trial.artifact_kind = evidence.converter.supports.artifact;
-  if (trial.artifact_kind == "qdq") {
+  if (trial.artifact_kind == converters::ArtifactKind::qdq) {
     read_artifact(evidence);
   }
   // What can't be read can be run all the same, unless it is we who'd run it.

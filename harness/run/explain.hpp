@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "harness/judge/judge.hpp"
@@ -9,7 +10,8 @@ namespace assay::run {
 
 /// One verdict with everything that it comes from.
 struct ExplainedVerdict {
-  std::string case_name, options, converter, version, artifact_kind;
+  std::string case_name, options, converter, version;
+  std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
   judge::Judgement judgement;
   judge::Explanation explanation;
 };

@@ -29,11 +29,12 @@ int width(const Policy& policy, const Options& options) {
   constexpr int kInterval = 16;  // any value in an interval: more than all words of one value each
   int relaxed = 0;
   const auto add = [&](bool allows, int weight) { relaxed += allows ? weight : 0; };
-  add(policy.weights == "adapted", kInterval);
-  add(policy.bias == "corrected", 4);
-  add(policy.averaging == "per_sample" || policy.averaging == "ema", kInterval);
-  add(policy.averaging == "batch_mean", 1);
-  add(policy.unsigned_codes != "asked", 1);
+  add(policy.weights == converters::WeightRounding::adapted, kInterval);
+  add(policy.bias == converters::BiasRounding::corrected, 4);
+  add(policy.averaging == converters::Averaging::per_sample || policy.averaging == converters::Averaging::ema,
+      kInterval);
+  add(policy.averaging == converters::Averaging::batch_mean, 1);
+  add(policy.unsigned_codes != converters::UnsignedCodes::asked, 1);
   add(policy.power_of_two, 4);
   add(policy.scale_floor > 0, 1);
   add(policy.depthwise_channels, 1);
@@ -44,7 +45,7 @@ int width(const Policy& policy, const Options& options) {
   add(options.method == Method::mse, 3 * kInterval);
   add(policy.folds_bn.has_value(), -1);
   add(policy.shares.has_value(), -1);
-  add(policy.outputs != "either", -1);
+  add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;
 }
@@ -113,7 +114,8 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   }
   // Ranges on the artifact's own codes take another run over the calibration data.
   std::ranges::stable_sort(all, {}, [](const Candidate& each) {
-    return std::tuple(each.policy.calibrates != "float_network", width(each.policy, each.options));
+    return std::tuple(each.policy.calibrates != converters::CalibratedNetwork::float_network,
+                      width(each.policy, each.options));
   });
   if (!made_by.stated && !made_by.candidates.empty()) {
     const programs::StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
@@ -189,7 +191,8 @@ std::vector<judge::Grant> grants(const Candidate& nearest, const std::vector<Can
 /// One range follows from the data, and not an interval of them.
 bool gives_one_range(const Candidate& candidate) {
   return candidate.options.method == Method::minmax &&
-         (candidate.policy.averaging == "none" || candidate.policy.averaging == "batch_mean");
+         (candidate.policy.averaging == converters::Averaging::none ||
+          candidate.policy.averaging == converters::Averaging::batch_mean);
 }
 
 /// Mean squared error of the sorted `values` under `params`, without the rounding to codes' own noise: what a finer step

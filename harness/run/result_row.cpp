@@ -60,9 +60,9 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   row.signature = judgement.verdict == Verdict::pass
                       ? ""
                       : results::signature(row.verdict, row.stage, row.facet, row.op, row.reason);
-  row.style = judgement.style;
+  row.style = core::word_of(judgement.style);
   row.layers = core::join(judgement.layers, ",");
-  row.artifact_kind = evaluation.artifact_kind;
+  row.artifact_kind = core::word_of(evaluation.artifact_kind);
   row.judged_as = evaluation.judged_as;
   row.margin = judgement.margin;
   row.sqnr_db = judgement.sqnr_db;

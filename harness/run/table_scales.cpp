@@ -21,7 +21,7 @@ converters::Description table_description(const converters::CalibrationTable& ta
   converters::Description description;
   description.name = "cache";
   description.version = table.header.empty() ? table.form : table.header;
-  description.supports.artifact = "scales";
+  description.supports.artifact = converters::ArtifactKind::scales;
   description.supports.execute = false;
   description.policy.divisor = converters::kTableDivisor;
   return description;

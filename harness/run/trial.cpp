@@ -59,7 +59,7 @@ bool same_trial(const Trial& a, const Trial& b) {
          same_outputs(a.evidence, b.evidence);
 }
 
-Trial seen_as(const Trial& trial, const std::string& kind) {
+Trial seen_as(const Trial& trial, converters::ArtifactKind kind) {
   Trial seen = trial;
   converters::veil(seen.evidence.converter, kind);
   converters::veil(seen.evidence.conversion, kind);

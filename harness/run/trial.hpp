@@ -13,7 +13,7 @@ namespace assay::run {
 /// What one conversion and its executions gave, before it is judged.
 struct Trial {
   judge::Evidence evidence;
-  std::string artifact_kind;
+  std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
   std::string judged_as;                    ///< of a ready artifact: whose policy it is judged by, in words
   metamorphic::RelationReport relations;    ///< metamorphic, where the case asks for them and they were checked
   bool related = false;                     ///< they were checked, if there are any
@@ -27,8 +27,8 @@ struct Trial {
 /// The same for the outputs of all executions.
 [[nodiscard]] bool same_outputs(const judge::Evidence& a, const judge::Evidence& b);
 [[nodiscard]] bool same_trial(const Trial& a, const Trial& b);
-/// What somebody sees of `trial` to whom the artifact is of `kind`, "scales" or "opaque".
-[[nodiscard]] Trial seen_as(const Trial& trial, const std::string& kind);
+/// What somebody sees of `trial` to whom the artifact is of `kind`, scales or opaque.
+[[nodiscard]] Trial seen_as(const Trial& trial, converters::ArtifactKind kind);
 
 /// `unsupported`, with its reason.
 [[nodiscard]] judge::Judgement not_supported(std::string reason);

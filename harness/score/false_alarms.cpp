@@ -25,6 +25,7 @@
 namespace assay::score {
 namespace {
 
+using converters::ArtifactKind;
 using nlohmann::json;
 
 /// A correct way to convert and execute: the converter's own, or its artifact run by ONNX Runtime.
@@ -107,8 +108,8 @@ core::Result<std::vector<Variant>> wanted_variants(const FalseAlarmConfig& confi
 }
 
 /// How a variant is called where an artifact of `kind` is judged.
-std::string judged_name(const Variant& variant, const std::string& kind) {
-  return variant.name + (kind == "qdq" ? "" : ":" + kind);
+std::string judged_name(const Variant& variant, ArtifactKind kind) {
+  return kind == ArtifactKind::qdq ? variant.name : fmt::format("{}:{}", variant.name, core::word_of(kind));
 }
 
 /// The expected failures of those variants that run. Threads may share it.
@@ -117,7 +118,7 @@ class KnownDefects {
   KnownDefects(const FalseAlarmConfig& config, const std::vector<Variant>& variants)
       : config_(config), expected_(about(config, variants)) {}
 
-  void apply(const run::RunItem& item, const std::string& options, const Variant& variant, const std::string& kind,
+  void apply(const run::RunItem& item, const std::string& options, const Variant& variant, ArtifactKind kind,
              judge::Judgement& judgement) {
     const std::scoped_lock lock(mutex_);
     expected_.apply({item.test_case.name, options, converter_name(config_, variant, kind), variant.version}, judgement);
@@ -125,7 +126,7 @@ class KnownDefects {
   [[nodiscard]] std::vector<std::string> unused() const { return expected_.unused(); }
 
  private:
-  static std::string converter_name(const FalseAlarmConfig& config, const Variant& variant, const std::string& kind) {
+  static std::string converter_name(const FalseAlarmConfig& config, const Variant& variant, ArtifactKind kind) {
     return config.converter.name + "+" + judged_name(variant, kind);
   }
 
@@ -134,7 +135,7 @@ class KnownDefects {
     std::vector<corpus::ExpectedFailure> entries = config.expected_failures;
     std::erase_if(entries, [&](const corpus::ExpectedFailure& entry) {
       return std::ranges::none_of(variants, [&](const Variant& variant) {
-        return variant.skipped.empty() && std::ranges::any_of(config.kinds, [&](const std::string& kind) {
+        return variant.skipped.empty() && std::ranges::any_of(config.kinds, [&](ArtifactKind kind) {
                  return suites::concerns(entry, converter_name(config, variant, kind), variant.version);
                });
       });
@@ -276,10 +277,10 @@ class CaseVariants {
   }
 
   void judge_trial(const Variant& variant, const std::string& label, const run::Trial& trial) {
-    for (const std::string& kind : config_.kinds) {
+    for (const ArtifactKind kind : config_.kinds) {
       const judge::Depth depth = config_.on_judged ? judge::Depth::full : judge::Depth::gate;
       judge::Judgement judgement =
-          bench_->judge(kind == "qdq" ? trial : run::seen_as(trial, kind), planned_verdicts_, depth);
+          bench_->judge(kind == ArtifactKind::qdq ? trial : run::seen_as(trial, kind), planned_verdicts_, depth);
       if (config_.on_judged) config_.on_judged({item_, variant.name, kind, trial, judgement});
       VariantScore& score = out_.variants.back();
       known_.apply(item_, label, variant, kind, judgement);

@@ -15,8 +15,8 @@ namespace assay::score {
 struct FalseAlarmConfig {
   converters::Switchable converter;
   std::vector<run::RunItem> items;
-  std::vector<std::string> variants;         ///< by name; empty: all that can run here
-  std::vector<std::string> kinds = {"qdq"};  ///< artifact kinds
+  std::vector<std::string> variants;  ///< by name; empty: all that can run here
+  std::vector<converters::ArtifactKind> kinds = {converters::ArtifactKind::qdq};
   int jobs = 0;
   std::vector<corpus::ExpectedFailure> expected_failures = {};
   OnJudged on_judged = {};  ///< sees every judgement, then in full depth

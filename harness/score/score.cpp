@@ -12,6 +12,7 @@
 namespace assay::score {
 namespace {
 
+using converters::ArtifactKind;
 using converters::Outcome;
 using Fault = converters::Switchable::Fault;
 
@@ -34,9 +35,9 @@ bool same_shapes(const judge::Evidence& a, const judge::Evidence& b) {
 }
 
 /// Bit for bit, as far as a judge of `kind` looks. Outputs are compared once for all kinds.
-bool same_to(const std::string& kind, const run::Trial& a, const run::Trial& b, bool outputs_same) {
+bool same_to(ArtifactKind kind, const run::Trial& a, const run::Trial& b, bool outputs_same) {
   if (!outputs_same) return false;
-  if (kind == "qdq") return run::same_conversion(a.evidence, b.evidence);
+  if (kind == ArtifactKind::qdq) return run::same_conversion(a.evidence, b.evidence);
   const auto visible = [&](const run::Trial& trial) {
     converters::ConvertReply reply = trial.evidence.conversion;
     converters::veil(reply, kind);
@@ -50,7 +51,7 @@ bool same_to(const std::string& kind, const run::Trial& a, const run::Trial& b, 
 
 /// What one case says about every fault.
 struct CaseScore {
-  std::map<std::string, std::map<std::string, FaultScore>> kinds;
+  std::map<ArtifactKind, std::map<std::string, FaultScore>> kinds;
   std::map<std::string, FaultEffect> effects;
   std::vector<FalseAlarm> false_alarms;
   std::size_t trials = 0, judgements = 0;
@@ -81,13 +82,13 @@ class CaseTrials {
   };
 
   judge::Judgement judged(const std::string& fault, converters::Converter& converter, run::Trial& trial,
-                          const std::string& kind) {
+                          ArtifactKind kind) {
     ++out_.judgements;
     const bool in_full = config_.on_judged != nullptr;
     const auto judge_it = [&] {
       const judge::Depth depth = in_full ? judge::Depth::full : judge::Depth::gate;
-      return kind == "qdq" ? bench_->judge(trial, planned_verdicts_, depth)
-                           : bench_->judge(run::seen_as(trial, kind), planned_verdicts_, depth);
+      return kind == ArtifactKind::qdq ? bench_->judge(trial, planned_verdicts_, depth)
+                                       : bench_->judge(run::seen_as(trial, kind), planned_verdicts_, depth);
     };
     if (in_full) bench_->relate(converter, trial);
     judge::Judgement judgement = judge_it();
@@ -107,11 +108,12 @@ class CaseTrials {
     description_ = *std::move(description);
     for (const corpus::OptionSet& set : item_.option_sets) {
       Unfaulted unfaulted{bench_->attempt(**plain, description_, set.options_json), {}};
-      for (const std::string& kind : config_.kinds) {
+      for (const ArtifactKind kind : config_.kinds) {
         const judge::Judgement judgement = judged("", **plain, unfaulted.trial, kind);
         if (!unfaulted.sqnr_db) unfaulted.sqnr_db = judgement.sqnr_db;
         if (judgement.gate == judge::Gate::red) {
-          out_.false_alarms.push_back({"none:" + kind, item_.test_case.name, set.label, judgement.reason});
+          out_.false_alarms.push_back(
+              {fmt::format("none:{}", core::word_of(kind)), item_.test_case.name, set.label, judgement.reason});
         }
       }
       unfaulted_.push_back(std::move(unfaulted));
@@ -140,7 +142,7 @@ class CaseTrials {
     const judge::Evidence &before = unfaulted.trial.evidence, &after = trial.evidence;
     const bool outputs_same = run::same_outputs(before, after);
     bool all_killed = true, measured = false;
-    for (const std::string& kind : config_.kinds) {
+    for (const ArtifactKind kind : config_.kinds) {
       if (!config_.on_judged && out_.kinds[kind][fault].killed()) continue;
       if (!same_to(kind, unfaulted.trial, trial, outputs_same)) {
         out_.kinds[kind][fault].concerned.insert(item_.test_case.name);
@@ -244,7 +246,7 @@ std::optional<double> FaultEffect::largest() const {
   return std::ranges::max(losses_db);
 }
 
-std::vector<std::string> ScoreReport::survivors(const std::string& kind) const {
+std::vector<std::string> ScoreReport::survivors(ArtifactKind kind) const {
   std::vector<std::string> names;
   const auto scores = kinds.find(kind);
   for (const std::string& fault : faults) {
@@ -257,9 +259,6 @@ std::vector<std::string> ScoreReport::survivors(const std::string& kind) const {
 
 core::Result<ScoreReport> score(const ScoreConfig& config) {
   if (config.items.empty() || config.kinds.empty()) return usage("nothing is selected: no case, or no artifact kind");
-  for (const std::string& kind : config.kinds) {
-    if (core::Status known = converters::check_artifact_kind(kind); !known) return known.error();
-  }
   const core::Result<std::vector<Fault>> faults = wanted_faults(config);
   if (!faults) return faults.error();
   std::size_t planned = 0;
@@ -271,7 +270,7 @@ core::Result<ScoreReport> score(const ScoreConfig& config) {
   });
   ScoreReport report;
   for (const Fault& fault : *faults) report.faults.push_back(fault.name);
-  for (const std::string& kind : config.kinds) report.kinds[kind];
+  for (const ArtifactKind kind : config.kinds) report.kinds[kind];
   for (std::size_t index = 0; index < parts.size(); ++index) {
     core::Result<CaseScore>& part = *parts[index];
     if (!part) return part.error().within(config.items[index].test_case.name);

@@ -18,7 +18,7 @@ namespace assay::score {
 struct Judged {
   const run::RunItem& item;
   std::string_view subject;  ///< the fault or the correct variant; "" for the plain converter
-  std::string_view kind;
+  converters::ArtifactKind kind;
   const run::Trial& trial;
   const judge::Judgement& judgement;
 };
@@ -29,10 +29,10 @@ using OnJudged = std::function<void(const Judged&)>;
 struct ScoreConfig {
   converters::Switchable converter;
   std::vector<run::RunItem> items;
-  std::vector<std::string> faults;           ///< by name; empty: the whole table
-  std::vector<std::string> kinds = {"qdq"};  ///< artifact kinds: "qdq", "scales", "opaque"
-  int jobs = 0;                              ///< threads; 0: one per core
-  OnJudged on_judged = {};                   ///< sees every judgement, then in full depth and of every option set
+  std::vector<std::string> faults;  ///< by name; empty: the whole table
+  std::vector<converters::ArtifactKind> kinds = {converters::ArtifactKind::qdq};
+  int jobs = 0;             ///< threads; 0: one per core
+  OnJudged on_judged = {};  ///< sees every judgement, then in full depth and of every option set
 };
 
 /// One fault at one artifact kind. A case stands in both sets once, whatever the number of its option sets.
@@ -58,16 +58,16 @@ struct FalseAlarm {
 };
 
 struct ScoreReport {
-  std::vector<std::string> faults;                                 ///< in the table's order
-  std::map<std::string, std::map<std::string, FaultScore>> kinds;  ///< kind → fault → score
-  std::map<std::string, FaultEffect> effects;                      ///< by fault
-  std::vector<FalseAlarm> false_alarms;                            ///< red without any fault
+  std::vector<std::string> faults;                                              ///< in the table's order
+  std::map<converters::ArtifactKind, std::map<std::string, FaultScore>> kinds;  ///< kind → fault → score
+  std::map<std::string, FaultEffect> effects;                                   ///< by fault
+  std::vector<FalseAlarm> false_alarms;                                         ///< red without any fault
   std::vector<std::pair<std::string, std::string>> broken_claims;  ///< case and the fault that it does not kill
   std::vector<std::string> unclaimed;                              ///< faults that no case's `kills` names
   std::vector<std::string> idle_cases;                             ///< that kill nothing
   std::size_t trials = 0, judgements = 0;
 
-  [[nodiscard]] std::vector<std::string> survivors(const std::string& kind) const;
+  [[nodiscard]] std::vector<std::string> survivors(converters::ArtifactKind kind) const;
 };
 
 /// Converts, executes and judges every case under every fault, in this process. What a fault leaves bit for bit as it

@@ -2,9 +2,13 @@
 
 namespace assay::score {
 
-double least_share(const std::string& kind) { return kind == "qdq" ? 100 : kind == "scales" ? 95 : 85; }
+using converters::ArtifactKind;
 
-Share share_of(const ScoreReport& report, const std::string& kind) {
+double least_share(ArtifactKind kind) {
+  return kind == ArtifactKind::qdq ? 100 : kind == ArtifactKind::scales ? 95 : 85;
+}
+
+Share share_of(const ScoreReport& report, ArtifactKind kind) {
   Share share;
   for (const auto& [fault, score] : report.kinds.at(kind)) {
     share.faults += score.observable() ? 1U : 0U;
@@ -13,7 +17,7 @@ Share share_of(const ScoreReport& report, const std::string& kind) {
   return share;
 }
 
-std::vector<std::string> unseen(const ScoreReport& report, const std::string& kind) {
+std::vector<std::string> unseen(const ScoreReport& report, ArtifactKind kind) {
   std::vector<std::string> names;
   for (const std::string& fault : report.faults) {
     const auto score = report.kinds.at(kind).find(fault);
@@ -22,11 +26,11 @@ std::vector<std::string> unseen(const ScoreReport& report, const std::string& ki
   return names;
 }
 
-bool is_red(const ScoreReport& report, const std::vector<std::string>& kinds, bool whole) {
+bool is_red(const ScoreReport& report, const std::vector<ArtifactKind>& kinds, bool whole) {
   bool red = !report.false_alarms.empty() || !report.broken_claims.empty() ||
              (whole && !(report.idle_cases.empty() && report.unclaimed.empty())) ||
              !unseen(report, kinds.front()).empty();
-  for (const std::string& kind : kinds) red = red || share_of(report, kind).percent() < least_share(kind);
+  for (const ArtifactKind kind : kinds) red = red || share_of(report, kind).percent() < least_share(kind);
   return red;
 }
 

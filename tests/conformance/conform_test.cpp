@@ -54,7 +54,7 @@ constexpr const char* kExp = "(float[2] x) => (float[2] y) { y = Exp (x) }";
 TEST_F(Conform, PassesWhatIsStoredRight) {
   const judge::Judgement judgement = conform(kAbs, floats({-1, 2}), floats({1, 2})).judgement;
   EXPECT_EQ(judgement.verdict, Verdict::pass);
-  EXPECT_EQ(judgement.style, "storage");
+  EXPECT_EQ(judgement.style, judge::StyleName::storage);
 }
 
 TEST_F(Conform, GrantsTheArithmeticOfFloat32AfterItsStorage) {
@@ -62,7 +62,7 @@ TEST_F(Conform, GrantsTheArithmeticOfFloat32AfterItsStorage) {
   const double two_off = std::nextafter(std::nextafter(static_cast<float>(exact), 0.0F), 0.0F);
   const judge::Explained explained = conform(kExp, floats({0, 2}), floats({1, two_off}));
   EXPECT_EQ(explained.judgement.verdict, Verdict::pass) << explained.judgement.reason;
-  EXPECT_EQ(explained.judgement.style, "arithmetic");
+  EXPECT_EQ(explained.judgement.style, judge::StyleName::arithmetic);
   ASSERT_TRUE(explained.explanation.end_to_end);
   EXPECT_EQ(explained.explanation.end_to_end->op, "Exp");
   EXPECT_EQ(explained.explanation.end_to_end->terms.size(), 2U);

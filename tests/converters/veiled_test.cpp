@@ -31,17 +31,17 @@ class Told final : public Converter {
 };
 
 TEST(Veiled, ScalesHidesTheArtifactAlone) {
-  const auto converter = make_veiled(std::make_unique<Told>(), "scales");
+  const auto converter = make_veiled(std::make_unique<Told>(), ArtifactKind::scales);
   const Description description = *converter->describe();
   EXPECT_EQ(description.name, "told:scales");
-  EXPECT_EQ(description.supports.artifact, "scales");
+  EXPECT_EQ(description.supports.artifact, ArtifactKind::scales);
   EXPECT_THAT(description.supports.reports, ElementsAre("tensors", "precision", "cache"));
   EXPECT_THAT(converter->convert({}).tensors, SizeIs(1));
 }
 
 TEST(Veiled, OpaqueHidesParametersAndPrecisionToo) {
-  const auto converter = make_veiled(std::make_unique<Told>(), "opaque");
-  EXPECT_EQ(converter->describe()->supports.artifact, "opaque");
+  const auto converter = make_veiled(std::make_unique<Told>(), ArtifactKind::opaque);
+  EXPECT_EQ(converter->describe()->supports.artifact, ArtifactKind::opaque);
   EXPECT_THAT(converter->describe()->supports.reports, ElementsAre("cache"));
   const ConvertReply reply = converter->convert({});
   EXPECT_THAT(reply.tensors, IsEmpty());
@@ -49,11 +49,13 @@ TEST(Veiled, OpaqueHidesParametersAndPrecisionToo) {
   EXPECT_FALSE(reply.artifact.empty()) << "the executor needs it";
 }
 
-TEST(Veiled, QdqHidesNothing) { EXPECT_EQ(make_veiled(std::make_unique<Told>(), "qdq")->describe()->name, "told"); }
+TEST(Veiled, QdqHidesNothing) {
+  EXPECT_EQ(make_veiled(std::make_unique<Told>(), ArtifactKind::qdq)->describe()->name, "told");
+}
 
 TEST(Veiled, AnUnknownKindIsNamedWithTheChoices) {
-  EXPECT_TRUE(check_artifact_kind("opaque"));
-  EXPECT_THAT(check_artifact_kind("open").error().message, HasSubstr("\"open\"; there are: qdq, scales, opaque"));
+  EXPECT_EQ(*artifact_kind("opaque"), ArtifactKind::opaque);
+  EXPECT_THAT(artifact_kind("open").error().message, HasSubstr("\"open\"; there are: qdq, scales, opaque"));
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST(AuditPolicy, AStatedSharingMustBeKept) {
 
 TEST(AuditPolicy, OutputsThatAreStatedToStayInFloatDoSo) {
   GemmCase gemm;
-  gemm.evidence.converter.policy.outputs = "float";
+  gemm.evidence.converter.policy.outputs = converters::GraphOutputs::stay_float;
   const auto findings = gemm.audit();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].facet, Facet::scale);
@@ -134,7 +134,7 @@ TEST(AuditPolicy, OutputsThatAreStatedToStayInFloatDoSo) {
 
 TEST(AuditPolicy, ABiasThatIsSaidToStayInFloatMustNotBeQuantized) {
   GemmCase gemm;
-  gemm.evidence.converter.policy.bias = "float";
+  gemm.evidence.converter.policy.bias = converters::BiasRounding::stays_float;
   EXPECT_THAT(gemm.faults(), ElementsAre("scale b"));
 }
 
@@ -373,7 +373,7 @@ TEST(AuditPolicy, AStatedFoldingSpeaksOfConvAlone) {
 /// The Gemm's parameters as a table, without an artifact.
 std::vector<std::string> table_faults(GemmCase& gemm, const std::vector<std::string>& tensors) {
   const LayerContext layers = gemm.without_artifact();
-  gemm.evidence.converter.supports.artifact = "scales";
+  gemm.evidence.converter.supports.artifact = converters::ArtifactKind::scales;
   gemm.evidence.conversion.tensors.clear();
   const std::map<std::string, core::QuantParams> all{{"x", {{float32(4.0 / 255)}, {-64}, DType::int8, {}}},
                                                      {"t", {{float32(2.0 / 255)}, {0}, DType::int8, {}}},

@@ -125,7 +125,7 @@ TEST(AuditStructure, AZeroPointOutsideItsTypeCannotBeWritten) {
 TEST(AuditScales, ATableOfScalesIsAuditedWithoutAnArtifact) {
   GemmCase gemm;
   const LayerContext context = gemm.without_artifact();
-  gemm.evidence.converter.supports.artifact = "scales";
+  gemm.evidence.converter.supports.artifact = converters::ArtifactKind::scales;
   gemm.evidence.conversion.tensors = {{"x", {{float32(4.0 / 255)}, {-64}, DType::int8, {}}}};
   Judgement out;
   EXPECT_THAT(audit_parameters(context, *gemm.calibration, out), IsEmpty());
@@ -134,7 +134,7 @@ TEST(AuditScales, ATableOfScalesIsAuditedWithoutAnArtifact) {
   EXPECT_EQ(audit_parameters(context, *gemm.calibration, out).size(), 1U);
   gemm.evidence.conversion.tensors[0].params.scale = {0};
   EXPECT_FALSE(audit_parameters(context, *gemm.calibration, out).empty());
-  gemm.evidence.converter.supports.artifact = "opaque";
+  gemm.evidence.converter.supports.artifact = converters::ArtifactKind::opaque;
   Judgement opaque;
   EXPECT_THAT(audit_parameters(context, *gemm.calibration, opaque), IsEmpty());
   EXPECT_THAT(opaque.layers, IsEmpty());

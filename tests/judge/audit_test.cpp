@@ -175,7 +175,7 @@ TEST(Audit, ABiasCodeIsTheNearest) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].facet, Facet::bias);
   EXPECT_THAT(findings[0].message, HasSubstr("1 of 2 channels"));
-  gemm.evidence.converter.policy.bias = "corrected";
+  gemm.evidence.converter.policy.bias = converters::BiasRounding::corrected;
   EXPECT_THAT(gemm.faults(), IsEmpty());
 }
 
@@ -265,7 +265,7 @@ TEST(Audit, WhoTellsActivationsAloneIsAskedForNoScaleOfAWeight) {
 TEST(Audit, AdaptedWeightsAreNotComparedByCode) {
   GemmCase gemm;
   gemm.constants["wq"] = codes(core::DType::int8, {2, 3}, {31, 64, -127, 127, -64, 32});
-  gemm.evidence.converter.policy.weights = "adapted";
+  gemm.evidence.converter.policy.weights = converters::WeightRounding::adapted;
   EXPECT_THAT(gemm.faults(), IsEmpty());
 }
 
@@ -287,7 +287,7 @@ TEST(Audit, AveragingRelaxesTheEndsToTheMildestSample) {
   gemm.constants["bs"] = reals({2}, {float32(3.0 / 255 * 4 / 127), float32(3.0 / 255 * 0.5 / 127)});
   gemm.constants["bq"] = codes(core::DType::int32, {2}, {1349, -21590});
   EXPECT_THAT(gemm.faults(), ElementsAre("scale x"));
-  gemm.evidence.converter.policy.averaging = "per_sample";
+  gemm.evidence.converter.policy.averaging = converters::Averaging::per_sample;
   EXPECT_THAT(gemm.faults(), IsEmpty());
   gemm.set_scalar("xs", 4.1 / 255);
   EXPECT_THAT(gemm.faults(), ::testing::Contains("scale x"));

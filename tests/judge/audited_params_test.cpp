@@ -39,7 +39,7 @@ TEST(AllowedRange, TheMeanOfTheBatchesExtremesIsOneValue) {
   range.batch_high = 8;
   range.batch_extent = 10;
   Policy policy;
-  policy.averaging = "batch_mean";
+  policy.averaging = converters::Averaging::batch_mean;
   Options options;
   const AllowedRange asymmetric = allowed_range("t", range, nullptr, options, policy);
   EXPECT_EQ(asymmetric.low.low, -2.5);
@@ -79,7 +79,7 @@ TEST(DeriveParams, AppliesFloorAndPowerOfTwo) {
 
 Policy exact_zero() {
   Policy policy;
-  policy.zero = "exact";
+  policy.zero = converters::ZeroRule::exact;
   return policy;
 }
 
@@ -93,7 +93,7 @@ TEST(DeriveParams, WidensARangeUntilZeroHasACode) {
 
 TEST(DeriveParams, GivesARangeWithoutNegativesUnsignedCodes) {
   Policy policy;
-  policy.unsigned_codes = "nonnegative";
+  policy.unsigned_codes = converters::UnsignedCodes::nonnegative;
   EXPECT_EQ(derive_params(0.5, 3, DType::int8, true, policy), params(3.0 / 255, 0, DType::uint8));
   EXPECT_EQ(derive_params(-0.5, 3, DType::int8, true, policy), params(3.0 / 127, 0));
 }
@@ -113,7 +113,7 @@ TEST(CheckParams, HoldsAnExactZeroToItsOwnFormula) {
 
 TEST(CheckParams, TakesUnsignedCodesByTheRange) {
   Policy policy;
-  policy.unsigned_codes = "nonnegative";
+  policy.unsigned_codes = converters::UnsignedCodes::nonnegative;
   EXPECT_EQ(fault(params(3.0 / 255, 0, DType::uint8), range(0, 3), true, policy), "");
   EXPECT_EQ(fault(params(3.0 / 255, 0, DType::uint8), range(0, 3), true), "scale") << "nobody says so";
   EXPECT_EQ(fault(params(3.0 / 255, 0, DType::uint8), range(-1, 3), true, policy), "scale");

@@ -8,6 +8,7 @@
 namespace assay::judge {
 namespace {
 
+using converters::CalibratedNetwork;
 using core::DType;
 using testing::codes;
 using ::testing::DoubleEq;
@@ -176,9 +177,9 @@ TEST(CalibratedNetwork, EqualNamesOfNodesMixNothingUp) {
 }
 
 /// The judge's verdict on the hand-worked Gemm whose output has `scale`, under the policy.
-Judgement verdict(const std::string& calibrates, double scale) {
+Judgement verdict(CalibratedNetwork calibrates, double scale) {
   GemmCase gemm;
-  gemm.evidence.converter.supports.artifact = "qdq";
+  gemm.evidence.converter.supports.artifact = converters::ArtifactKind::qdq;
   gemm.evidence.converter.policy.calibrates = calibrates;
   gemm.set_scalar("ys", scale);
   gemm.context();
@@ -190,12 +191,12 @@ Judgement verdict(const std::string& calibrates, double scale) {
 // y's extremes 191·4/127 + 0.5 and −287·0.5/127 − 1; the float network's are 6.5 and −2.125.
 TEST(CalibratedNetwork, RangesAreThoseOfTheStatedNetwork) {
   const double on_codes = ((191 * 4 + 287 * 0.5) / 127 + 1.5) / 255, plain = 8.625 / 255;
-  EXPECT_THAT(verdict("float_network", plain).findings, IsEmpty());
-  EXPECT_THAT(verdict("quantized_weights", on_codes).findings, IsEmpty());
-  for (const auto& [calibrates, scale] :
-       {std::pair("float_network", on_codes), std::pair("quantized_weights", plain)}) {
+  EXPECT_THAT(verdict(CalibratedNetwork::float_network, plain).findings, IsEmpty());
+  EXPECT_THAT(verdict(CalibratedNetwork::quantized_weights, on_codes).findings, IsEmpty());
+  for (const auto& [calibrates, scale] : {std::pair(CalibratedNetwork::float_network, on_codes),
+                                          std::pair(CalibratedNetwork::quantized_weights, plain)}) {
     const Judgement out = verdict(calibrates, scale);
-    EXPECT_EQ(out.verdict, Verdict::fail) << calibrates;
+    EXPECT_EQ(out.verdict, Verdict::fail) << core::word_of(calibrates);
     EXPECT_EQ(out.facet, Facet::scale);
     EXPECT_THAT(out.reason, HasSubstr("tensor \"y\": expected scale"));
   }
@@ -204,7 +205,7 @@ TEST(CalibratedNetwork, RangesAreThoseOfTheStatedNetwork) {
 // A weight that isn't what it should be moves the range that is demanded, and is a finding of its own.
 TEST(CalibratedNetwork, AWrongWeightDoesNotHideBehindItsRange) {
   GemmCase gemm;
-  gemm.evidence.converter.policy.calibrates = "quantized_weights";
+  gemm.evidence.converter.policy.calibrates = CalibratedNetwork::quantized_weights;
   gemm.constants["wq"] = codes(DType::int8, {2, 3}, {32, 64, -127, 127, -64, 35});
   gemm.context();
   ReferenceCache fresh;

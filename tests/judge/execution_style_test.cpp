@@ -51,10 +51,10 @@ void expect_hull_of(const std::span<const Style> styles, int& uncertain) {
       for (std::int64_t i = 0; i < narrow.centre->size(); ++i) {
         ASSERT_GE(narrow.low_or_centre().integers()[static_cast<std::size_t>(i)],
                   widest.low_or_centre().integers()[static_cast<std::size_t>(i)])
-            << style.name;
+            << core::word_of(style.name);
         ASSERT_LE(narrow.high_or_centre().integers()[static_cast<std::size_t>(i)],
                   widest.high_or_centre().integers()[static_cast<std::size_t>(i)])
-            << style.name;
+            << core::word_of(style.name);
         uncertain += narrow.low_or_centre().integers()[static_cast<std::size_t>(i)] <
                              narrow.high_or_centre().integers()[static_cast<std::size_t>(i)]
                          ? 1
@@ -66,7 +66,7 @@ void expect_hull_of(const std::span<const Style> styles, int& uncertain) {
 
 TEST(StyleHull, AdmitsWhatAnyOfItsStylesDoes) {
   converters::Policy policy;
-  policy.arithmetic = "integer";
+  policy.arithmetic = converters::EngineArithmetic::integer;
   int uncertain = 0;
   expect_hull_of(styles_for(policy), uncertain);
   EXPECT_GT(uncertain, 0) << "a test without ties would show nothing";
@@ -74,7 +74,7 @@ TEST(StyleHull, AdmitsWhatAnyOfItsStylesDoes) {
 
 TEST(StyleHull, OfExactStylesAllowsNothingButTies) {
   converters::Policy policy;
-  policy.arithmetic = "integer";
+  policy.arithmetic = converters::EngineArithmetic::integer;
   const std::span<const Style> all = styles_for(policy);
   const auto exact = all.first(static_cast<std::size_t>(
       std::ranges::find_if(all, [](const Style& style) { return style.arithmetic.float_unit > 0; }) - all.begin()));
@@ -91,7 +91,7 @@ TEST(StyleHull, OfExactStylesAllowsNothingButTies) {
 
 TEST(StyleHull, ThereIsNoneOfUnlikeSums) {
   converters::Policy policy;
-  policy.arithmetic = "unknown";
+  policy.arithmetic = converters::EngineArithmetic::unknown;
   EXPECT_FALSE(style_hull(styles_for(policy)));
 }
 

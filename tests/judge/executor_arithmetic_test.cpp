@@ -8,6 +8,8 @@
 namespace assay::judge::testing {
 namespace {
 
+using converters::EngineArithmetic;
+
 constexpr double kStep = 1.10000002384185791015625;  // 1.1 in float32
 
 /// A quantized Conv 1x1 with a real bias: s_x·s_w = 1/8, bias 0.43, which is 3.44 of them; s_y = 1.1.
@@ -36,23 +38,23 @@ struct Executed : Judged {
 };
 
 TEST(ExecutorArithmetic, ARealBiasMayBecomeACodeOfTheAccumulator) {
-  const auto style = [](std::vector<double> y, const char* arithmetic = "unknown") {
+  const auto style = [](std::vector<double> y, EngineArithmetic arithmetic = EngineArithmetic::unknown) {
     Executed judged(std::move(y));
     judged.evidence.converter.policy.arithmetic = arithmetic;
-    return judged.integers().empty() ? judged.judgement.style : "none";
+    return judged.integers().empty() ? core::word_of(judged.judgement.style) : "none";
   };
   EXPECT_EQ(style({6, 1, 0, 3}), "half_even");
   EXPECT_EQ(style({5, 1, 0, 3}), "rounded_bias");  // 45/8 + 0.375: 5.4545
   EXPECT_EQ(style({5, 0, 0, 3}), "none");          // without the bias: 5.11, 0.34, 0, 2.73
-  EXPECT_EQ(style({5, 1, 0, 3}, "float"), "none");
+  EXPECT_EQ(style({5, 1, 0, 3}, EngineArithmetic::floating), "none");
 }
 
 TEST(ExecutorArithmetic, ABoundGrantsThatCodeWhereL1RecognizedIt) {
   Executed judged({5, 1, 0, 3});
   judged.calibrate();
   Judgement as_recognized, as_exact;
-  as_recognized.style = "rounded_bias";
-  as_exact.style = "float_multiply";
+  as_recognized.style = StyleName::rounded_bias;
+  as_exact.style = StyleName::float_multiply;
   EXPECT_THAT(judged.bounds(as_recognized), ::testing::IsEmpty());
   EXPECT_THAT(judged.bounds(as_exact), ::testing::SizeIs(1));
 }

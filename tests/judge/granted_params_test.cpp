@@ -39,7 +39,7 @@ TEST(CodeSpan, OfUnknownParametersGrantsTheCoarsestStepAndTheNearestEnd) {
 
 TEST(CodeSpan, AnAffineLevelIsRoundedOverTheWholeRange) {
   converters::Policy affine;
-  affine.dequantize = "affine";
+  affine.dequantize = converters::DequantizeForm::affine;
   const CodeSpan span = CodeSpan::of({{0.5}, {10}, core::DType::int8, std::nullopt}, affine);
   const double error = 4 * 0x1p-24 * (58.5 + 69);
   EXPECT_EQ(span.quantized({0, 0}).low, -error);

@@ -44,7 +44,7 @@ TEST(IntegerCheck, AcceptsHandWorkedCodes) {
   const ConvLayer layer = hand_layer();
   Judgement judgement;
   EXPECT_THAT(judge_codes(layer, reals({1, 1, 2, 2}, kHandInputs), {0, 2, 4, -1}, &judgement), ::testing::IsEmpty());
-  EXPECT_EQ(judgement.style, "half_even");
+  EXPECT_EQ(judgement.style, StyleName::half_even);
   EXPECT_THAT(judgement.layers, ::testing::ElementsAre("L1"));
 }
 
@@ -52,7 +52,7 @@ TEST(IntegerCheck, AcceptsBothNeighboursOfATie) {
   const ConvLayer layer = hand_layer();
   Judgement judgement;
   EXPECT_THAT(judge_codes(layer, reals({1, 1, 2, 2}, kHandInputs), {1, 2, 4, -1}, &judgement), ::testing::IsEmpty());
-  EXPECT_EQ(judgement.style, "half_away");
+  EXPECT_EQ(judgement.style, StyleName::half_away);
   EXPECT_THAT(judge_codes(layer, reals({1, 1, 2, 2}, kHandInputs), {0, 2, 3, -1}), ::testing::IsEmpty());
 }
 
@@ -77,16 +77,16 @@ TEST(IntegerCheck, RejectsValuesBetweenTwoCodes) {
 
 TEST(IntegerCheck, AnAffineLevelMayLieBesideItsCode) {
   const ConvLayer layer = hand_layer();
-  const auto findings = [&](double off, const std::string& dequantize) {
+  const auto findings = [&](double off, converters::DequantizeForm dequantize) {
     Judged judged(layer.original(), layer.artifact());
     judged.evidence.converter.policy.dequantize = dequantize;
     judged.add("typical", {{"x", reals({1, 1, 2, 2}, kHandInputs)}},
                {{"y", reals({1, 1, 2, 2}, {off, 2, 4 - off, -1})}});
     return judged.integers().size();
   };
-  EXPECT_EQ(findings(6e-5, "affine"), 0U);  // 4·2⁻²⁴ of 255 steps are 6.08e-5
-  EXPECT_EQ(findings(7e-5, "affine"), 1U);
-  EXPECT_EQ(findings(6e-5, "product"), 1U);
+  EXPECT_EQ(findings(6e-5, converters::DequantizeForm::affine), 0U);  // 4·2⁻²⁴ of 255 steps are 6.08e-5
+  EXPECT_EQ(findings(7e-5, converters::DequantizeForm::affine), 1U);
+  EXPECT_EQ(findings(6e-5, converters::DequantizeForm::product), 1U);
 }
 
 TEST(IntegerCheck, ReportsNotANumber) {
@@ -106,7 +106,7 @@ TEST(IntegerCheck, OneStyleMustExplainEveryElement) {
   Judgement judgement;
   // 0.5 -> 1 and 3.5 -> 3: no rule of one integer engine, but float32 execution admits either side of a tie.
   EXPECT_THAT(judge_codes(layer, x, {6, 7, 8, 4}, &judgement), ::testing::IsEmpty());
-  EXPECT_EQ(judgement.style, "half_even_after_zero_point");
+  EXPECT_EQ(judgement.style, StyleName::half_even_after_zero_point);
 }
 
 TEST(IntegerCheck, CatchesRawZeroAsPadding) {
@@ -237,7 +237,7 @@ TEST(IntegerCheck, AWrongTraceOfRightOutputsIsItsOwnFailure) {
                            {"aq", codes(DType::int8, {1, 4}, {1, 0, 2, 3})}};
   };
   EXPECT_THAT(judged.integers(), ::testing::IsEmpty());
-  EXPECT_EQ(judged.judgement.style, "half_away");
+  EXPECT_EQ(judged.judgement.style, StyleName::half_away);
 
   judged.evidence.executions[0].trace.clear();
   x_codes[1] = -3;
@@ -273,7 +273,7 @@ std::vector<Finding> judge_left_in_float(const std::vector<double>& y, const std
                       " xd = DequantizeLinear(xq, xs, xz) wd = DequantizeLinear(wq, ws, wz)"
                       " bd = DequantizeLinear(bq, bs) y = Gemm(xd, wd, bd) }",
                       parameters));
-  judged.evidence.converter.policy.arithmetic = "integer";
+  judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
   judged.evidence.conversion.precision = {{"y", "Gemm", got}};
   judged.add("typical", {{"x", reals({2, 1}, {1, -2})}}, {{"y", reals({2, 1}, y)}});
   auto findings = judged.integers();
@@ -342,7 +342,7 @@ TEST(IntegerCheck, FollowsAWholeBlock) {
   Tensor y = core::rounded_to_type(outputs->at("y"));
   judged.add("typical", inputs, {{"y", y}});
   EXPECT_THAT(judged.integers(), ::testing::IsEmpty());
-  EXPECT_EQ(judged.judgement.style, "half_even");
+  EXPECT_EQ(judged.judgement.style, StyleName::half_even);
 
   y.reals()[17] += float32(0.047);  // one step of the output
   judged.evidence.executions[0].outputs.at("y") = core::rounded_to_type(y);
@@ -434,8 +434,8 @@ TEST(IntegerCheck, RaisesNoAlarmOnCorrectEngines) {
                              [&](std::int64_t sum, std::int64_t j) { return engine.requantize(layer, sum, j); });
     Judgement judgement;
     const auto findings = judge_codes(layer, random.x, y, &judgement);
-    ++recognized[judgement.style];
-    if (!findings.empty() || judgement.style.empty()) {
+    ++recognized[std::string(core::word_of(judgement.style))];
+    if (!findings.empty() || !judgement.style) {
       ++alarms;
       ADD_FAILURE() << "layer " << i << " of seed 20261121, engine " << engine.name << ": "
                     << (findings.empty() ? "did not apply" : findings[0].message);

@@ -13,7 +13,7 @@ struct Conversion {
     evidence.artifact = std::make_shared<const model::Model>(
         parse("g (float[1] x) => (float[1] y) { q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z) }",
               {{"s", Tensor::scalar(DType::float32, scale)}, {"z", codes(DType::int8, {}, {0})}}));
-    evidence.converter.policy.arithmetic = "unknown";
+    evidence.converter.policy.arithmetic = converters::EngineArithmetic::unknown;
     Execution execution;
     execution.data_set = "typical";
     execution.inputs.emplace("x", reals({1}, {2}));
@@ -53,7 +53,7 @@ TEST_F(IntegerMemoTest, KnowsTheSameArtifactWithTheSameOutputsAgain) {
 TEST_F(IntegerMemoTest, KnowsNoOther) {
   Conversion scale(0.25), output(0.5, 2.5), set, arithmetic, precision, input;
   set.executions[0]->data_set = "ties";
-  arithmetic.evidence.converter.policy.arithmetic = "float";
+  arithmetic.evidence.converter.policy.arithmetic = converters::EngineArithmetic::floating;
   precision.evidence.conversion.precision.push_back({"q", "QuantizeLinear", "fp32"});
   input.executions[0]->inputs.insert_or_assign("x", reals({1}, {1.9}));
   for (Conversion* other : {&scale, &output, &set, &arithmetic, &precision, &input}) {

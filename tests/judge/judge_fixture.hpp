@@ -11,7 +11,7 @@ namespace assay::judge::testing {
 
 /// The hand-worked Gemm, executed by the reference's exact arithmetic unless a test puts other outputs in.
 struct Bench : GemmCase {
-  Bench() { evidence.converter.supports.artifact = "qdq"; }
+  Bench() { evidence.converter.supports.artifact = converters::ArtifactKind::qdq; }
   Execution& execute(const std::string& data_set, const Tensor& x) {
     context();
     Execution execution;

@@ -82,7 +82,7 @@ Judgement judge_build(const Build& build, const std::string& demand) {
   evidence.options.method = converters::Method::entropy;
   for (const char* op : {"Conv", "ConvTranspose", "Gemm", "MatMul"}) evidence.options.precision[op] = demand;
   evidence.converter.name = "tensorrt";
-  evidence.converter.supports.artifact = "opaque";
+  evidence.converter.supports.artifact = converters::ArtifactKind::opaque;
   evidence.conversion.outcome = converters::Outcome::ok;
 
   Execution execution;

@@ -312,7 +312,7 @@ struct Judged {
     evidence.test_case = &test_case;
     evidence.model = &original;
     evidence.artifact = artifact;
-    evidence.converter.policy.arithmetic = "unknown";
+    evidence.converter.policy.arithmetic = converters::EngineArithmetic::unknown;
     auto built = ArtifactView::build(artifact, original);
     if (!built) {
       throw std::runtime_error(built.error().message);

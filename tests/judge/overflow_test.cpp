@@ -67,7 +67,7 @@ TEST(Overflow, IsNoMatterToANodeThatRunsInFloat) {
   reported.judged.evidence.conversion.precision = {{"y", "MatMul", "fp32"}};
   EXPECT_THAT(reported.check(255), IsEmpty());
   LongSum stated(66312);
-  stated.judged.evidence.converter.policy.arithmetic = "float";
+  stated.judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::floating;
   EXPECT_THAT(stated.check(255), IsEmpty());
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 TEST(Precision, EveryWordReadsBackAsItself) {
   for (const Precision precision : {Precision::int8, Precision::int8_allowed, Precision::fp16, Precision::fp32}) {
-    const auto read = precision_of(precision_word(precision));
-    ASSERT_TRUE(read) << precision_word(precision);
+    const auto read = precision_of(core::word_of(precision));
+    ASSERT_TRUE(read) << core::word_of(precision);
     EXPECT_EQ(*read, precision);
   }
 }

@@ -24,7 +24,7 @@ Judged judge_layer(const ConvLayer& told, const ConvLayer& engine, const Tensor&
   Judged judged(told.original(), told.artifact());
   judged.evidence.options.activation = told.activation;
   judged.evidence.options.per_axis = told.weight_scale.size() > 1;
-  judged.evidence.converter.policy.arithmetic = "integer";
+  judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
   judged.evidence.converter.policy.folds_bn = true;
   judged.evidence.converter.policy.fusions = {"Conv+Relu", "Conv+Clip"};
   judged.evidence.converter.policy.shares = {"MaxPool", "Reshape"};
@@ -241,7 +241,7 @@ TEST(Prediction, AnInterpolationsTiesMayBeRoundedToEitherSide) {
     Judged judged(original, parse("a " + text + read + "m" + resize +
                                       "(xd, , by) yq = QuantizeLinear(m, s, z) y = DequantizeLinear(yq, s, z) }",
                                   constants));
-    judged.evidence.converter.policy.arithmetic = "integer";
+    judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
     judged.add("typical", inputs, {{"y", output}});
     judged.calibrate();
     for (const char* tensor : {"x", "y"}) judged.audited[tensor] = {{scale}, {0}, DType::int8, std::nullopt};
@@ -287,7 +287,7 @@ TEST(Prediction, TiesInsideMayBeRoundedToEitherSide) {
       std::vector<double> t;
       for (const double at : steps) t.push_back(code_of(at) * scale);
       Judged judged(original, artifact);
-      judged.evidence.converter.policy.arithmetic = "integer";
+      judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
       judged.add("typical", {{"x", reals({1, 1, 4, 3}, values)}},
                  reference::execute(behind, {{"t", reals({1, 1, 4, 6}, t)}}).value());
       judged.calibrate();
@@ -320,7 +320,7 @@ TEST(Prediction, AScalesLastPlaceMayShiftWhatIsNearlyExact) {
                   parse("a (float[1,2000] x) => (float[1,2000] y) { m = Sigmoid(x) yq = QuantizeLinear(m, s, z)"
                         " y = DequantizeLinear(yq, s, z) }",
                         {{"s", Tensor::scalar(DType::float32, step)}, {"z", codes(DType::int8, {}, {-128})}}));
-    judged.evidence.converter.policy.arithmetic = "integer";
+    judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
     judged.add("typical", {{"x", reals({1, 2000}, values)}}, {{"y", reals({1, 2000}, std::vector<double>(2000, one))}});
     judged.calibrate();
     judged.audited["y"] = {{step}, {-128}, DType::int8, std::nullopt};
@@ -349,7 +349,7 @@ TEST(Prediction, AnOutputBehindAReshapeOfTheConvertersOwnIsRoundedToo) {
   for (double& value : values) value = float32(rng.uniform(-2, 2));
   const core::TensorMap inputs{{"x", reals({3, 40, 50}, values)}};
   Judged judged(original, artifact);
-  judged.evidence.converter.policy.arithmetic = "integer";
+  judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
   judged.add("typical", inputs, reference::execute(artifact, inputs).value());
   judged.calibrate();
   judged.audited["x"] = {{in}, {0}, DType::int8, std::nullopt};
@@ -398,8 +398,10 @@ TEST(Prediction, GatesByDrawsWhatThePolicyLeavesOpen) {
   };
   EXPECT_TRUE(judge_with([](Judged&) {}));
   EXPECT_TRUE(judge_with([](Judged& j) { j.evidence.converter.policy.fusions.reset(); }));
-  EXPECT_TRUE(judge_with([](Judged& j) { j.evidence.converter.policy.arithmetic = "unknown"; }));
-  EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.converter.policy.weights = "adapted"; })) << "unjudged";
+  EXPECT_TRUE(
+      judge_with([](Judged& j) { j.evidence.converter.policy.arithmetic = converters::EngineArithmetic::unknown; }));
+  EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.converter.policy.weights = converters::WeightRounding::adapted; }))
+      << "unjudged";
   EXPECT_FALSE(judge_with([](Judged& j) { j.evidence.options.method = converters::Method::entropy; }));
   EXPECT_TRUE(judge_with([](Judged& j) { j.evidence.options.precision["Conv"] = "int8?"; }));
 }

@@ -63,7 +63,7 @@ Judged judge_layer(const ConvLayer& layer, const Tensor& x, const std::vector<st
   Judged judged(layer.original(), layer.artifact());
   judged.evidence.options.activation = layer.activation;
   judged.evidence.options.per_axis = layer.weight_scale.size() > 1;
-  judged.evidence.converter.policy.arithmetic = "integer";
+  judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::integer;
   judged.add("typical", {{"x", x}}, {{"y", layer.dequantized(y)}});
   judged.calibrate();
   return judged;

@@ -65,7 +65,7 @@ class FloatConverter : public converters::Converter {
 
   core::Result<converters::Description> describe() override {
     converters::Description description;
-    description.policy.arithmetic = "integer";
+    description.policy.arithmetic = converters::EngineArithmetic::integer;
     return description;
   }
   converters::ConvertReply convert(const converters::ConvertRequest& request) override {

@@ -88,23 +88,23 @@ TEST(Description, ReadsBackAsWritten) {
   d.supports.models = {"qdq"};
   d.supports.int8_operators = {"Conv"};
   d.supports.execute = false;
-  d.supports.artifact = "scales";
+  d.supports.artifact = converters::ArtifactKind::scales;
   d.supports.reports = {"tensors"};
   d.supports.trace = true;
-  d.policy.weights = "adapted";
+  d.policy.weights = converters::WeightRounding::adapted;
   d.policy.divisor = 127.5;
   d.policy.fixed_ranges = {{"Softmax", {0, 1}}, {"Odd", {-HUGE_VAL, HUGE_VAL}}};
   d.policy.shares = {"MaxPool"};
   d.policy.folds_bn = true;
   d.policy.deterministic = false;
-  d.policy.zero = "exact";
-  d.policy.unsigned_codes = "nonnegative";
-  d.policy.outputs = "float";
+  d.policy.zero = converters::ZeroRule::exact;
+  d.policy.unsigned_codes = converters::UnsignedCodes::nonnegative;
+  d.policy.outputs = converters::GraphOutputs::stay_float;
   d.policy.narrow_range = true;
   d.policy.folds_scales = true;
-  d.policy.dequantize = "affine";
-  d.policy.histogram = "first_batch";
-  d.policy.averaging = "batch_mean";
+  d.policy.dequantize = converters::DequantizeForm::affine;
+  d.policy.histogram = converters::HistogramBins::first_batch;
+  d.policy.averaging = converters::Averaging::batch_mean;
   d.policy.depthwise_channels = true;
   d.policy.first_divisor = 63;
   d.policy.channel_floor = 0.01;
@@ -119,20 +119,45 @@ TEST(Description, ReadsBackAsWritten) {
   EXPECT_FALSE(read->supports.per_axis.has_value());
   EXPECT_FALSE(read->supports.execute);
   EXPECT_TRUE(read->supports.trace);
-  EXPECT_EQ(read->supports.artifact, "scales");
+  EXPECT_EQ(read->supports.artifact, converters::ArtifactKind::scales);
   EXPECT_EQ(read->policy, d.policy);
 }
 
 TEST(Policies, ByThemselvesAreReadLikeADescriptionsAndRefuseUnknownWords) {
   converters::Policy policy;
   policy.folds_bn = false;
-  policy.averaging = "batch_mean";
+  policy.averaging = converters::Averaging::batch_mean;
   const auto read = read_policy(write_policy(policy));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(*read, policy);
   const auto misspelt = read_policy(R"({"first_divisors": 63})");
   ASSERT_FALSE(misspelt.ok());
   EXPECT_THAT(misspelt.error().message, testing::HasSubstr("no \"first_divisors\"; there are: first_divisor"));
+}
+
+/// Reads a policy of nothing but `field` with each of the enum's words.
+template <core::Worded E>
+void expect_every_word(const char* key, E converters::Policy::* field) {
+  for (const auto& [value, word] : words(E())) {
+    const auto read = read_policy(R"({")" + std::string(key) + R"(":")" + std::string(word) + R"("})");
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ((*read).*field, value) << key << " " << word;
+    EXPECT_EQ(*read_policy(write_policy(*read)), *read) << key << " " << word;
+  }
+}
+
+TEST(Policies, EveryWordIsReadBackAsWritten) {
+  using converters::Policy;
+  expect_every_word("weights", &Policy::weights);
+  expect_every_word("bias", &Policy::bias);
+  expect_every_word("averaging", &Policy::averaging);
+  expect_every_word("zero", &Policy::zero);
+  expect_every_word("unsigned", &Policy::unsigned_codes);
+  expect_every_word("outputs", &Policy::outputs);
+  expect_every_word("dequantize", &Policy::dequantize);
+  expect_every_word("histogram", &Policy::histogram);
+  expect_every_word("calibrates", &Policy::calibrates);
+  expect_every_word("arithmetic", &Policy::arithmetic);
 }
 
 Description described(const std::string& supports, const std::string& policy = "{}") {
@@ -151,20 +176,20 @@ TEST(Description, ABareTrueStandsForBoth) {
 
 TEST(Description, DefaultsAreThePolicyOfDesign) {
   const auto bare = described("{}");
-  EXPECT_EQ(bare.policy.weights, "nearest");
-  EXPECT_EQ(bare.policy.bias, "nearest");
+  EXPECT_EQ(bare.policy.weights, converters::WeightRounding::nearest);
+  EXPECT_EQ(bare.policy.bias, converters::BiasRounding::nearest);
   EXPECT_EQ(bare.policy.divisor, 127);
-  EXPECT_EQ(bare.policy.averaging, "none");
-  EXPECT_EQ(bare.policy.arithmetic, "unknown");
-  EXPECT_EQ(bare.policy.zero, "rounded");
-  EXPECT_EQ(bare.policy.unsigned_codes, "asked");
-  EXPECT_EQ(bare.policy.outputs, "either");
+  EXPECT_EQ(bare.policy.averaging, converters::Averaging::none);
+  EXPECT_EQ(bare.policy.arithmetic, converters::EngineArithmetic::unknown);
+  EXPECT_EQ(bare.policy.zero, converters::ZeroRule::rounded);
+  EXPECT_EQ(bare.policy.unsigned_codes, converters::UnsignedCodes::asked);
+  EXPECT_EQ(bare.policy.outputs, converters::GraphOutputs::either);
   EXPECT_FALSE(bare.policy.narrow_range);
   EXPECT_FALSE(bare.policy.folds_scales);
-  EXPECT_EQ(bare.policy.dequantize, "product");
-  EXPECT_EQ(bare.policy.histogram, "unknown");
+  EXPECT_EQ(bare.policy.dequantize, converters::DequantizeForm::product);
+  EXPECT_EQ(bare.policy.histogram, converters::HistogramBins::unknown);
   EXPECT_EQ(bare.unavailable, "");
-  EXPECT_EQ(bare.policy.calibrates, "float_network");
+  EXPECT_EQ(bare.policy.calibrates, converters::CalibratedNetwork::float_network);
   EXPECT_TRUE(bare.policy.deterministic);
   EXPECT_FALSE(bare.supports.activation.has_value());
 }
@@ -175,7 +200,7 @@ TEST(Description, RangesOnTheWeightsCodesNeedAnArtifactThatHoldsThem) {
                                    R"("},"policy":{"calibrates":"quantized_weights"}})");
   };
   ASSERT_TRUE(read("qdq").ok());
-  EXPECT_EQ(read("qdq")->policy.calibrates, "quantized_weights");
+  EXPECT_EQ(read("qdq")->policy.calibrates, converters::CalibratedNetwork::quantized_weights);
   EXPECT_EQ(read_description(1, write_description(1, *read("qdq")))->policy, read("qdq")->policy);
   ASSERT_FALSE(read("scales").ok());
   EXPECT_THAT(read("scales").error().message, HasSubstr("nobody knows the codes"));
@@ -191,6 +216,9 @@ TEST(Description, WrongKindsAreNamed) {
   EXPECT_THAT(message(R"("supports":{"artifact":"engine"})"), HasSubstr("\"engine\"; choose one of"));
   EXPECT_THAT(message(R"("supports":[])"), HasSubstr("\"supports\" must be an object"));
   EXPECT_THAT(message(R"("policy":{"weights":"random"})"), HasSubstr("choose one of"));
+  EXPECT_THAT(message(R"("policy":{"bias":"correct"})"),
+              HasSubstr("\"bias\" is \"correct\"; choose one of corrected, "));
+  EXPECT_THAT(message(R"("policy":{"arithmetic":8})"), HasSubstr("\"arithmetic\" must be a string, not 8"));
   EXPECT_THAT(message(R"("policy":{"fixed_ranges":{"Softmax":[0]}})"), HasSubstr("fixed_ranges.Softmax"));
   EXPECT_THAT(message(R"("policy":{"divisor":"many"})"), HasSubstr("\"divisor\" must be a number"));
 }

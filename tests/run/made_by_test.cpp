@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 struct Ready : GemmCase {
   std::string settle(const std::string& made_by = "", const std::string* options = nullptr) {
     context();
-    evidence.converter.policy.arithmetic = "float";
+    evidence.converter.policy.arithmetic = converters::EngineArithmetic::floating;
     MadeBy makers;
     makers.stated = !made_by.empty();
     makers.candidates =
@@ -54,7 +54,7 @@ TEST(MadeBy, AnArtifactIsExplainedByTheConverterThatMakesSuch) {
   EXPECT_THAT(plain.settle(), HasSubstr("judged as onnxruntime"));
   OfNncf nncf;
   EXPECT_THAT(nncf.settle(), StartsWith("judged as nncf_onnx 3.4.0, preset performance"));
-  EXPECT_EQ(nncf.evidence.converter.policy.averaging, "batch_mean");
+  EXPECT_EQ(nncf.evidence.converter.policy.averaging, converters::Averaging::batch_mean);
   EXPECT_TRUE(nncf.evidence.options.symmetric);
   EXPECT_THAT(nncf.evidence.granted, IsEmpty());
 }

@@ -12,6 +12,8 @@
 namespace assay::score {
 namespace {
 
+using converters::ArtifactKind;
+
 /// One small Conv, under the default options, that claims to kill `kills`.
 run::RunItem small_conv(const std::string& kills) {
   const auto cases =
@@ -31,7 +33,8 @@ run::RunItem small_conv(const std::string& kills) {
 }
 
 ScoreReport scored(const std::string& claim, std::vector<std::string> faults) {
-  const auto report = score({embedded::switchable(), {small_conv(claim)}, std::move(faults), {"qdq", "opaque"}, 1});
+  const auto report = score(
+      {embedded::switchable(), {small_conv(claim)}, std::move(faults), {ArtifactKind::qdq, ArtifactKind::opaque}, 1});
   if (!report) {
     ADD_FAILURE() << report.error().message;
     return {};
@@ -41,8 +44,8 @@ ScoreReport scored(const std::string& claim, std::vector<std::string> faults) {
 
 TEST(Score, CountsAKilledFaultAtEveryKindWhereItShows) {
   const ScoreReport report = scored("scale_doubled", {"scale_doubled"});
-  EXPECT_EQ(report.kinds.at("qdq").at("scale_doubled").kills, std::set<std::string>{"small"});
-  EXPECT_TRUE(report.kinds.at("opaque").at("scale_doubled").observable());
+  EXPECT_EQ(report.kinds.at(ArtifactKind::qdq).at("scale_doubled").kills, std::set<std::string>{"small"});
+  EXPECT_TRUE(report.kinds.at(ArtifactKind::opaque).at("scale_doubled").observable());
   EXPECT_TRUE(report.broken_claims.empty());
   EXPECT_TRUE(report.false_alarms.empty());
   ASSERT_TRUE(report.effects.at("scale_doubled").median());
@@ -51,24 +54,25 @@ TEST(Score, CountsAKilledFaultAtEveryKindWhereItShows) {
 
 TEST(Score, LeavesOutWhatAFaultDoesNotTouch) {
   const ScoreReport report = scored("deconv_axis_zero", {"deconv_axis_zero"});  // there is no ConvTranspose
-  EXPECT_FALSE(report.kinds.at("qdq").contains("deconv_axis_zero"));
+  EXPECT_FALSE(report.kinds.at(ArtifactKind::qdq).contains("deconv_axis_zero"));
   EXPECT_EQ(report.broken_claims, (std::vector<std::pair<std::string, std::string>>{{"small", "deconv_axis_zero"}}));
   EXPECT_EQ(report.idle_cases, std::vector<std::string>{"small"});
 }
 
 TEST(Score, GivesTheSameOnOneThreadAndOnTwo) {
   const run::RunItem item = small_conv("scale_doubled");
-  const auto one = score({embedded::switchable(), {item, item}, {}, {"qdq"}, 1});
-  const auto two = score({embedded::switchable(), {item, item}, {}, {"qdq"}, 2});
+  const auto one = score({embedded::switchable(), {item, item}, {}, {ArtifactKind::qdq}, 1});
+  const auto two = score({embedded::switchable(), {item, item}, {}, {ArtifactKind::qdq}, 2});
   ASSERT_TRUE(one.ok() && two.ok());
-  for (const auto& [fault, entry] : one->kinds.at("qdq")) {
-    EXPECT_EQ(entry.kills, two->kinds.at("qdq").at(fault).kills) << fault;
-    EXPECT_EQ(entry.concerned, two->kinds.at("qdq").at(fault).concerned) << fault;
+  for (const auto& [fault, entry] : one->kinds.at(ArtifactKind::qdq)) {
+    EXPECT_EQ(entry.kills, two->kinds.at(ArtifactKind::qdq).at(fault).kills) << fault;
+    EXPECT_EQ(entry.concerned, two->kinds.at(ArtifactKind::qdq).at(fault).concerned) << fault;
   }
 }
 
 TEST(Score, RefusesAnUnknownFaultWithTheNearest) {
-  const auto report = score({embedded::switchable(), {small_conv("scale_doubled")}, {"scale_dubbled"}, {"qdq"}, 1});
+  const auto report =
+      score({embedded::switchable(), {small_conv("scale_doubled")}, {"scale_dubbled"}, {ArtifactKind::qdq}, 1});
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.error().message.find("scale_doubled"), std::string::npos);
 }
@@ -77,10 +81,10 @@ TEST(Score, ShowsWhoAsksEveryJudgementOfEveryOptionSetInFull) {
   run::RunItem item = small_conv("scale_doubled");
   item.option_sets.push_back({"uint8", R"({"activation": "uint8"})"});
   std::size_t plain = 0, faulted = 0, with_bounds = 0;
-  ScoreConfig config{embedded::switchable(), {item}, {"scale_doubled"}, {"qdq", "opaque"}, 1};
+  ScoreConfig config{embedded::switchable(), {item}, {"scale_doubled"}, {ArtifactKind::qdq, ArtifactKind::opaque}, 1};
   config.on_judged = [&](const Judged& judged) {
     ++(judged.subject.empty() ? plain : faulted);
-    EXPECT_EQ(judged.judgement.gate == judge::Gate::red, !judged.subject.empty()) << judged.kind;
+    EXPECT_EQ(judged.judgement.gate == judge::Gate::red, !judged.subject.empty()) << core::word_of(judged.kind);
     // L0 has found it already; at depth gate nobody would go on to L2.
     const auto found_by = [&](const char* layer) {
       return std::ranges::any_of(judged.judgement.findings, [&](const auto& each) { return each.layer == layer; });
@@ -111,7 +115,7 @@ TEST(FalseAlarms, AreNoneOverCorrectVariantsOfOneConv) {
   const auto report = find_false_alarms({embedded::switchable(),
                                          {small_conv("scale_doubled")},
                                          {"round_half_away", "multiplier_31", "uint8"},
-                                         {"qdq", "scales", "opaque"},
+                                         {ArtifactKind::qdq, ArtifactKind::scales, ArtifactKind::opaque},
                                          1});
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(report->alarms.empty());
@@ -139,7 +143,7 @@ corpus::ExpectedFailure known_defect(const std::string& converter) {
 }
 
 FalseAlarmReport alarms_with(const run::RunItem& item, std::vector<corpus::ExpectedFailure> expected) {
-  FalseAlarmConfig config{embedded::switchable(), {item}, {"uint8"}, {"qdq"}, 1};
+  FalseAlarmConfig config{embedded::switchable(), {item}, {"uint8"}, {ArtifactKind::qdq}, 1};
   config.expected_failures = std::move(expected);
   const auto report = find_false_alarms(config);
   if (!report) {

@@ -33,9 +33,9 @@ class PassThrough final : public converters::Converter {
     converters::Description description;
     description.name = "passthrough";
     description.version = "1.0";
-    description.supports.artifact = "qdq";
+    description.supports.artifact = converters::ArtifactKind::qdq;
     description.supports.reports = {"tensors", "precision"};
-    description.policy.arithmetic = "float";
+    description.policy.arithmetic = converters::EngineArithmetic::floating;
     return description;
   }
 

@@ -70,7 +70,7 @@ core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const lo
     fmt::print(
         "\nthe artifact doesn't show its inside ({}): parts of the model were cut out, fed with the float64 "
         "reference's values and converted by themselves\n",
-        judged.artifact_kind.empty() ? "there is none" : judged.artifact_kind);
+        judged.artifact_kind ? core::word_of(*judged.artifact_kind) : "there is none");
   }
   for (const localize::WrongPart& part : *parts) {
     json["wrong"].push_back({{"nodes", part.nodes}, {"verdict", judgement_json(part.judgement)}});

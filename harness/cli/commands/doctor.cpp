@@ -46,7 +46,8 @@ Finding describe_converter(const programs::ConverterSpec& spec) {
             false};
   }
   return {"converter " + name, "usable",
-          fmt::format("{} {}, artifact {}", description->name, description->version, description->supports.artifact),
+          fmt::format("{} {}, artifact {}", description->name, description->version,
+                      core::word_of(description->supports.artifact)),
           true};
 }
 

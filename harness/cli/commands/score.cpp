@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "converters/embedded/switchable.hpp"
+#include "converters/veiled.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/score_artifacts.hpp"
 #include "harness/cli/selection.hpp"
@@ -51,6 +52,12 @@ core::Result<std::vector<std::string>> faults_of(const std::vector<run::RunItem>
 int score_command(const Arguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, "");
   if (!selection) return report_error(selection.error());
+  std::vector<converters::ArtifactKind> kinds;
+  for (const std::string& word : arguments.kinds) {
+    const core::Result<converters::ArtifactKind> kind = converters::artifact_kind(word);
+    if (!kind) return report_error(kind.error());
+    kinds.push_back(*kind);
+  }
   const bool named_faults = !arguments.faults.empty(), named_variants = !arguments.variants.empty();
   const bool with_faults = named_faults || !(arguments.only_variants || named_variants);
   const bool with_variants = named_variants || !(arguments.only_faults || named_faults);
@@ -66,7 +73,7 @@ int score_command(const Arguments& arguments) {
       if (!faults) return report_error(faults.error());
       config.faults = *std::move(faults);
     }
-    config.kinds = arguments.kinds;
+    config.kinds = kinds;
     config.jobs = arguments.jobs;
     const core::Result<score::ScoreReport> report = score::score(config);
     if (!report) return report_error(report.error());
@@ -81,7 +88,7 @@ int score_command(const Arguments& arguments) {
     config.converter = embedded::switchable();
     config.items = std::move(selection->items);
     config.variants = arguments.variants;
-    config.kinds = arguments.kinds;
+    config.kinds = kinds;
     config.jobs = arguments.jobs;
     config.expected_failures = std::move(selection->expected_failures);
     const core::Result<score::FalseAlarmReport> report = score::find_false_alarms(config);
@@ -147,7 +154,7 @@ int dispatch(const CLI::App& command, Arguments& arguments) {
 
 void register_score(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  arguments->kinds = {"qdq", "scales", "opaque"};
+  arguments->kinds = core::all_words<converters::ArtifactKind>();
   CLI::App* command =
       app.add_subcommand("score", "Measure Assay: the embedded converter's faults against the cases they concern");
   command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");

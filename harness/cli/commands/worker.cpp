@@ -16,15 +16,16 @@ struct Arguments {
 };
 
 int worker_command(const Arguments& arguments) {
-  if (const core::Status known = converters::check_artifact_kind(arguments.artifact_kind); !known) {
-    return report_error(known.error());
+  const core::Result<converters::ArtifactKind> kind = converters::artifact_kind(arguments.artifact_kind);
+  if (!kind) {
+    return report_error(kind.error());
   }
   core::Result<std::unique_ptr<converters::Converter>> converter =
       embedded::make_embedded(arguments.faults, arguments.variant);
   if (!converter) {
     return report_error(converter.error());
   }
-  return protocol::serve(*converters::make_veiled(*std::move(converter), arguments.artifact_kind));
+  return protocol::serve(*converters::make_veiled(*std::move(converter), *kind));
 }
 
 }  // namespace

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/words.hpp"
+
+namespace assay::converters {
+
+/// How the codes of weights are found.
+enum class WeightRounding { nearest, adapted };
+constexpr auto words(WeightRounding /*of*/) {
+  using enum WeightRounding;
+  return core::word_table<WeightRounding>({{nearest, "nearest"}, {adapted, "adapted"}});
+}
+
+enum class BiasRounding { nearest, corrected, stays_float };
+constexpr auto words(BiasRounding /*of*/) {
+  using enum BiasRounding;
+  return core::word_table<BiasRounding>({{nearest, "nearest"}, {corrected, "corrected"}, {stays_float, "float"}});
+}
+
+/// How the ranges of several batches become one.
+enum class Averaging {
+  none,
+  per_sample,
+  ema,
+  batch_mean,  ///< the mean of the batches' extremes, and no other
+};
+constexpr auto words(Averaging /*of*/) {
+  using enum Averaging;
+  return core::word_table<Averaging>(
+      {{none, "none"}, {per_sample, "per_sample"}, {ema, "ema"}, {batch_mean, "batch_mean"}});
+}
+
+enum class ZeroRule {
+  rounded,
+  exact,  ///< a range is widened until zero_point needs no rounding
+};
+constexpr auto words(ZeroRule /*of*/) {
+  using enum ZeroRule;
+  return core::word_table<ZeroRule>({{rounded, "rounded"}, {exact, "exact"}});
+}
+
+/// Which ranges get unsigned codes.
+enum class UnsignedCodes {
+  asked,
+  nonnegative,  ///< ranges without a negative end, and no others
+};
+constexpr auto words(UnsignedCodes /*of*/) {
+  using enum UnsignedCodes;
+  return core::word_table<UnsignedCodes>({{asked, "asked"}, {nonnegative, "nonnegative"}});
+}
+
+enum class GraphOutputs {
+  either,
+  stay_float,  ///< they are never quantized
+};
+constexpr auto words(GraphOutputs /*of*/) {
+  using enum GraphOutputs;
+  return core::word_table<GraphOutputs>({{either, "either"}, {stay_float, "float"}});
+}
+
+enum class DequantizeForm {
+  product,
+  affine,  ///< levels are ol + q·(oh − ol)/(levels − 1) in float32
+};
+constexpr auto words(DequantizeForm /*of*/) {
+  using enum DequantizeForm;
+  return core::word_table<DequantizeForm>({{product, "product"}, {affine, "affine"}});
+}
+
+enum class HistogramBins {
+  unknown,
+  first_batch,  ///< entropy's bins divide the first batch's largest magnitude
+};
+constexpr auto words(HistogramBins /*of*/) {
+  using enum HistogramBins;
+  return core::word_table<HistogramBins>({{unknown, "unknown"}, {first_batch, "first_batch"}});
+}
+
+/// The network whose values are observed: with constants as they are, or with those of their codes.
+enum class CalibratedNetwork { float_network, quantized_weights, quantized_constants };
+constexpr auto words(CalibratedNetwork /*of*/) {
+  using enum CalibratedNetwork;
+  return core::word_table<CalibratedNetwork>({{float_network, "float_network"},
+                                              {quantized_weights, "quantized_weights"},
+                                              {quantized_constants, "quantized_constants"}});
+}
+
+/// In what an engine sums products of codes.
+enum class EngineArithmetic { unknown, integer, floating };
+constexpr auto words(EngineArithmetic /*of*/) {
+  using enum EngineArithmetic;
+  return core::word_table<EngineArithmetic>({{unknown, "unknown"}, {integer, "integer"}, {floating, "float"}});
+}
+
+/// How a converter chooses its numbers (DESIGN section 4, `policy`). What a protocol calls each field stands in
+/// converters/protocol/policy_fields.hpp.
+struct Policy {
+  WeightRounding weights = WeightRounding::nearest;
+  BiasRounding bias = BiasRounding::nearest;
+  double divisor = 127;
+  Averaging averaging = Averaging::none;
+  double scale_floor = 0;
+  bool power_of_two = false;
+  ZeroRule zero = ZeroRule::rounded;
+  UnsignedCodes unsigned_codes = UnsignedCodes::asked;
+  GraphOutputs outputs = GraphOutputs::either;
+  DequantizeForm dequantize = DequantizeForm::product;
+  HistogramBins histogram = HistogramBins::unknown;
+  CalibratedNetwork calibrates = CalibratedNetwork::float_network;
+  bool narrow_range = false;        ///< the least code of int8 stays unused
+  bool depthwise_channels = false;  ///< what a depthwise Conv reads has one scale for each channel
+  double first_divisor = 0;         ///< of the weights of the first Convs; 0: as `divisor`
+  double channel_floor = 0;         ///< a channel's range is at least this share of the widest channel's
+  bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
+  std::map<std::string, std::pair<double, double>> fixed_ranges;
+  std::optional<std::vector<std::string>> shares;
+  std::optional<std::vector<std::string>> fusions;
+  std::optional<bool> folds_bn;
+  EngineArithmetic arithmetic = EngineArithmetic::unknown;
+  bool deterministic = true;
+
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+}  // namespace assay::converters
