@@ -88,7 +88,7 @@ std::optional<Alignment::Folded> fold(const Node& linear, const Node& normalizat
   }
   const core::Shape shape{static_cast<std::int64_t>(channels)};
   return Alignment::Folded{std::make_shared<const Tensor>(std::move(folded)),
-                                std::make_shared<const Tensor>(weight->type(), shape, std::move(bias)), affine->gain};
+                           std::make_shared<const Tensor>(weight->type(), shape, std::move(bias)), affine->gain};
 }
 
 /// Makes one node of `operation` and the BatchNormalization behind it, the original's node `index`.
@@ -217,8 +217,8 @@ model::Graph past_copies(model::Graph graph, const Alignment& alignment) {
   return graph;
 }
 
-/// A BatchNormalization or an Add of a constant that alone reads `operation` and is gone from the artifact became part of
-/// it. Returns the reader's index; nothing where it stays, or can't be part.
+/// A BatchNormalization or an Add of a constant that alone reads `operation` and is gone from the artifact became part
+/// of it. Returns the reader's index; nothing where it stays, or can't be part.
 std::optional<std::size_t> take_reader(Alignment::Operation& operation, const model::Graph& graph,
                                        const model::Wiring& wiring, Alignment& alignment) {
   const auto reader = sole_reader(wiring, operation.node);
@@ -226,7 +226,8 @@ std::optional<std::size_t> take_reader(Alignment::Operation& operation, const mo
     return std::nullopt;
   }
   const Node& next = graph.nodes[*reader];
-  if (traits_of(next).normalization == Normalization::given_moments && next.input(0) == operation.node.outputs.front()) {
+  if (traits_of(next).normalization == Normalization::given_moments &&
+      next.input(0) == operation.node.outputs.front()) {
     auto folded = fold(operation.node, next, alignment.constants);
     if (!folded) {
       return std::nullopt;
@@ -235,8 +236,7 @@ std::optional<std::size_t> take_reader(Alignment::Operation& operation, const mo
     return reader;
   }
   // What isn't found again may have become anything.
-  auto sum = operation.made == nullptr ? std::nullopt
-                                                               : with_addend(operation.node, next, alignment.constants);
+  auto sum = operation.made == nullptr ? std::nullopt : with_addend(operation.node, next, alignment.constants);
   if (!sum) {
     return std::nullopt;
   }
@@ -313,14 +313,18 @@ std::string Alignment::after_removed_activation(std::string tensor) const {
 }
 
 Alignment::Alignment(const model::Model& model, const ArtifactView* view)
-    : original(&model), artifact(view), wiring(model.graph), constants(constants_of(model.graph)), given(kept_params(model)) {}
+    : original(&model),
+      artifact(view),
+      wiring(model.graph),
+      constants(constants_of(model.graph)),
+      given(kept_params(model)) {}
 
 Alignment Alignment::of(const model::Model& original, const ArtifactView* artifact, const FoldsNormalization& folds) {
   Alignment alignment(original, artifact);
   const model::Graph graph = artifact == nullptr ? original.graph : past_copies(original.graph, alignment);
   const model::Wiring wiring(graph);
-  std::set<std::size_t> gone;                // what is part of the operator before
-  std::map<std::size_t, std::size_t> open;   // those that may be: the index of that operation
+  std::set<std::size_t> gone;               // what is part of the operator before
+  std::map<std::size_t, std::size_t> open;  // those that may be: the index of that operation
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     const bool copy = node.outputs.empty() && !original.graph.nodes[i].outputs.empty();

@@ -71,10 +71,7 @@ std::size_t passes_codes_to(const Node& node) {
 class ArtifactReader {
  public:
   ArtifactReader(std::shared_ptr<const model::Model> artifact, const model::Model& original)
-      : graph_(artifact->graph),
-        original_(original.graph),
-        wiring_(artifact->graph),
-        original_wiring_(original.graph) {
+      : graph_(artifact->graph), original_(original.graph), wiring_(artifact->graph), original_wiring_(original.graph) {
     view_.artifact_ = std::move(artifact);
     view_.constants_ = constants_of(graph_);
   }

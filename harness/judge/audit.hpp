@@ -34,6 +34,9 @@ namespace assay::judge {
 /// Constants of the nodes that are found again in the artifact, other than the weights and biases of sums: each within
 /// half its step of the float model's, or float32's error where it isn't quantized.
 [[nodiscard]] std::vector<Finding> audit_constants(const LayerContext& context);
+/// Attributes of the nodes that are found again in the artifact: on the float model's own values the artifact's form of a
+/// node gives what the original's gives. Exact values show what the noise of a whole network hides.
+[[nodiscard]] std::vector<Finding> audit_operators(const LayerContext& context);
 /// What the policy states (shares, fusions, folding, bias in float) and the artifact contradicts.
 [[nodiscard]] std::vector<Finding> audit_policy(const LayerContext& context);
 /// For a table of scales: operators on codes whose inputs have no entry, and none that they could take over.
@@ -48,8 +51,6 @@ namespace assay::judge {
 
 /// What the explanation lists of every tensor that has parameters, audited or declared.
 [[nodiscard]] std::vector<TensorParameters> tensor_parameters(const LayerContext& context);
-
-/// LayerContext::given() of a model.
 
 /// Ranges that are legal for a tensor: its own, those it may share, those a fused activation or the policy gives.
 class LegalRanges {

@@ -139,8 +139,8 @@ const FakeQuantization* Grounds::prediction(const core::TensorMap& inputs) {
 
 const core::Result<NoiseByOutput>& Grounds::draws(const core::TensorMap& inputs, const core::TensorMap& expected,
                                                   std::uint64_t count) {
-  const auto found = std::ranges::find_if(
-      draws_, [&](const Draws& made) { return made.count == count && made.inputs == inputs; });
+  const auto found =
+      std::ranges::find_if(draws_, [&](const Draws& made) { return made.count == count && made.inputs == inputs; });
   if (found != draws_.end()) return found->result;
   if (draws_.size() == kMostWalks) draws_.pop_front();
   draws_.push_back({inputs, count, draw_from_policy(context_, plan_, inputs, expected, count)});

@@ -44,8 +44,7 @@ class Headline {
 
  private:
   void see(const Execution& execution, const core::TensorMap& reference) {
-    const FakeQuantization* prediction =
-        grounds_ == nullptr ? nullptr : grounds_->prediction(execution.inputs);
+    const FakeQuantization* prediction = grounds_ == nullptr ? nullptr : grounds_->prediction(execution.inputs);
     for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
       const auto actual = execution.outputs.find(output.name);
       const auto expected = reference.find(output.name);

@@ -455,7 +455,8 @@ class PredictionCheck {
     const auto slots = weight_slots(entry.node, plan_.alignment().constants);
     if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
-    if (alpha_of(node) != 1) return nullptr;
+    const bool transposed = reads_transposed(node, slots->weight) != reads_transposed(entry.node, slots->weight);
+    if (alpha_of(node) != 1 || transposed) return nullptr;
     return dequantized_constant(made->inputs[slots->weight]);
   }
 

@@ -195,8 +195,8 @@ bool gives_one_range(const Candidate& candidate) {
           candidate.policy.averaging == converters::Averaging::batch_mean);
 }
 
-/// Mean squared error of the sorted `values` under `params`, without the rounding to codes' own noise: what a finer step
-/// and a cut end together make of them.
+/// Mean squared error of the sorted `values` under `params`, without the rounding to codes' own noise: what a finer
+/// step and a cut end together make of them.
 double cost_of(const std::vector<double>& values, const core::QuantParams& params) {
   const auto limits = core::integer_limits(params.type);
   const double scale = params.scale.front();
@@ -262,8 +262,8 @@ const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& exp
   const Counts counts(evidence.artifact->graph);
   if (!of_ranges || counts.nearly_all(nearest->red.size(), false)) return nullptr;
   const Costs costs(evidence, cache);
-  const bool lose = std::ranges::all_of(
-      nearest->red, [&](const Finding& finding) { return costs.loses(*nearest, finding.tensor); });
+  const bool lose =
+      std::ranges::all_of(nearest->red, [&](const Finding& finding) { return costs.loses(*nearest, finding.tensor); });
   return lose ? nearest : nullptr;
 }
 

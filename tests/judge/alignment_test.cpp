@@ -105,9 +105,7 @@ TEST(Alignment, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
   conv.weights = kWeights;
   conv.batches = {{{"x", reals({1, 1, 1, 2}, {-1, 3})}}};
   conv.evidence.converter.policy.folds_bn = true;
-  const auto operations = [&] {
-    return conv.without_artifact().alignment->operations.size();
-  };
+  const auto operations = [&] { return conv.without_artifact().alignment->operations.size(); };
   EXPECT_EQ(operations(), 1U);
   for (const char* key : {"y", "BatchNormalization"}) {
     conv.evidence.options.precision = {{key, "fp32"}};
