@@ -11,8 +11,8 @@
 #include "harness/judge/artifact_view.hpp"
 #include "harness/judge/enclosure.hpp"
 #include "harness/judge/execution_style.hpp"
-#include "harness/judge/judge.hpp"
 #include "harness/judge/layers.hpp"
+#include "harness/judge/evidence.hpp"
 
 namespace assay::judge {
 

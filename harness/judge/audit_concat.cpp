@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "harness/judge/audit.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/operators.hpp"
 #include "reference/quant.hpp"
 

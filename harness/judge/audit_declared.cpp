@@ -6,7 +6,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 
 namespace assay::judge {
 namespace {
@@ -121,10 +121,6 @@ void check_table(const LayerContext& context, std::vector<Finding>& findings) {
 }
 
 }  // namespace
-
-bool lists_scales(const Evidence& evidence) {
-  return !evidence.conversion.tensors.empty() && !evidence.converter.supports.says("inputs");
-}
 
 std::vector<TensorParameters> tensor_parameters(const LayerContext& context) {
   std::set<std::string> names;

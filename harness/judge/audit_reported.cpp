@@ -8,7 +8,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment.hpp"
 #include "harness/judge/audit.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/forward_error.hpp"
 #include "harness/judge/operators.hpp"
 

@@ -9,7 +9,7 @@
 #include "harness/judge/audit_bias.hpp"
 #include "harness/judge/audit_reported.hpp"
 #include "harness/judge/effective_linear.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/forward_error.hpp"
 #include "harness/judge/operators.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/reference_cache.hpp"
+#include "harness/judge/layers.hpp"
 
 namespace assay::judge {
 

@@ -14,6 +14,8 @@
 #include "harness/judge/enclosure_rules.hpp"
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/layers.hpp"
+#include "harness/judge/bounds.hpp"
+#include "harness/judge/moment_check.hpp"
 
 // L2: bounds on what correct quantization does to the float64 reference. Each term is derived in
 // docs/oracle_numerics.md.

@@ -1,7 +1,8 @@
+#include "harness/judge/evident_options.hpp"
+
 #include <algorithm>
 
 #include "harness/judge/artifact_view.hpp"
-#include "harness/judge/judge.hpp"
 
 namespace assay::judge {
 namespace {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "harness/core/text.hpp"
+
 namespace assay::judge {
 
 double ParameterDerivation::margin() const {
@@ -23,6 +25,15 @@ void Explanation::note(ParameterDerivation parameter) {
   } else if (parameter.margin() > same->margin()) {
     *same = std::move(parameter);
   }
+}
+
+std::string index_text(std::int64_t flat, const core::Shape& shape) {
+  std::vector<std::string> parts(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    parts[axis] = std::to_string(flat % shape[axis]);
+    flat /= shape[axis];
+  }
+  return "[" + core::join(parts, ",") + "]";
 }
 
 }  // namespace assay::judge

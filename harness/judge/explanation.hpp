@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/core/quant_params.hpp"
+#include "harness/core/tensor.hpp"
 #include "harness/judge/verdict.hpp"
 
 namespace assay::judge {
@@ -96,5 +97,8 @@ struct Explanation {
   /// Keeps `parameter` if it is nearer to its limit than the one of its kind so far.
   void note(ParameterDerivation parameter);
 };
+
+/// "[1,0,3]": the indices of element `flat` of a row-major tensor, as messages show them.
+[[nodiscard]] std::string index_text(std::int64_t flat, const core::Shape& shape);
 
 }  // namespace assay::judge

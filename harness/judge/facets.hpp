@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/judge/layers.hpp"
-#include "harness/judge/precision.hpp"
+#include "harness/judge/grounds.hpp"
 
 namespace assay::judge {
 
@@ -33,30 +33,8 @@ struct PrecisionFindings {
 /// The same by the evidence of the outputs' noise, where that decides.
 void check_noise(const LayerContext& context, Grounds& grounds, PrecisionFindings& precision);
 
-/// SQNR, cosine and largest error of every output and every traced tensor.
-[[nodiscard]] std::vector<Metric> measure(const LayerContext& context);
-
 /// Why the case's data sets prove nothing, or nothing (DESIGN section 5, trust check).
 [[nodiscard]] std::optional<std::string> distrust(const LayerContext& context);
-
-/// What is asked of one node of the original, and who asks.
-struct Demand {
-  Precision precision = Precision::int8;
-  bool stated = false;  ///< by the case or the options; otherwise the default for weighted operators
-};
-[[nodiscard]] std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node);
-/// It is asked for in a float type.
-[[nodiscard]] bool asked_in_float(const Evidence& evidence, const model::Node& node);
-
-/// What the converter's precision map says of the node of this name; null where it says nothing.
-[[nodiscard]] const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node);
-/// The converter says itself that the node runs in a float type.
-[[nodiscard]] bool reported_in_float(const Evidence& evidence, std::string_view node);
-/// By the converter's precision map; where that says nothing of the node, by what is asked.
-[[nodiscard]] bool runs_in_float(const Evidence& evidence, const model::Node& node);
-
-/// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
-[[nodiscard]] bool lists_scales(const Evidence& evidence);
 
 /// True where `pattern` (ECMAScript, ignoring case) is found in `text`; nothing for a malformed pattern.
 [[nodiscard]] std::optional<bool> matches(const std::string& pattern, const std::string& text);

@@ -6,6 +6,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 
 namespace assay::judge {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/demands.hpp"
 #include "harness/judge/facets.hpp"
 #include "harness/judge/noise.hpp"
 #include "harness/judge/operators.hpp"
@@ -140,42 +141,6 @@ class PrecisionCheck {
 };
 
 }  // namespace
-
-std::optional<Demand> demanded_precision(const Evidence& evidence, const Node& node) {
-  const auto& stated = evidence.test_case->expect.precision;
-  const auto& asked = evidence.options.precision;
-  for (const std::string& key : {node.name, node.op_type}) {
-    for (const auto* map : {&stated, &asked}) {
-      const auto found = map->find(key);
-      if (found == map->end()) continue;
-      // The readers of cases and options let no other word through.
-      if (const auto precision = precision_of(found->second)) return Demand{*precision, true};
-    }
-  }
-  if (sums_products(node)) return Demand{Precision::int8, false};
-  return std::nullopt;
-}
-
-bool asked_in_float(const Evidence& evidence, const Node& node) {
-  const auto demand = demanded_precision(evidence, node);
-  return demand && is_float(demand->precision);
-}
-
-const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node) {
-  const auto& map = evidence.conversion.precision;
-  const auto found = std::ranges::find(map, node, &converters::NodePrecision::node);
-  return found == map.end() ? nullptr : &*found;
-}
-
-bool reported_in_float(const Evidence& evidence, std::string_view node) {
-  const converters::NodePrecision* reported = reported_precision(evidence, node);
-  return reported != nullptr && !ran_in_int8(*reported);
-}
-
-bool runs_in_float(const Evidence& evidence, const Node& node) {
-  return reported_precision(evidence, node.name) != nullptr ? reported_in_float(evidence, node.name)
-                                                            : asked_in_float(evidence, node);
-}
 
 PrecisionFindings check_precision(const LayerContext& context) { return PrecisionCheck(context).run(); }
 

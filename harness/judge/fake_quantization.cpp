@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"
 #include "reference/quant.hpp"

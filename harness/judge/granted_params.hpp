@@ -8,6 +8,7 @@
 #include "harness/judge/audit.hpp"
 #include "harness/judge/alignment.hpp"
 #include "harness/judge/layers.hpp"
+#include "harness/judge/ranges.hpp"
 
 namespace assay::judge {
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "harness/judge/operators.hpp"
-#include "harness/judge/reference_cache.hpp"
 
 namespace assay::judge {
 namespace {

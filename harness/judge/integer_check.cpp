@@ -13,6 +13,7 @@
 #include "harness/judge/integer_derivation.hpp"
 #include "harness/judge/integer_memo.hpp"
 #include "harness/judge/layers.hpp"
+#include "harness/judge/integer_check.hpp"
 
 // L1: the artifact's own graph in exact arithmetic, an interval of admissible codes per element. What each style is
 // granted is derived in docs/oracle_numerics.md.

@@ -22,6 +22,13 @@
 #include "harness/judge/prediction.hpp"
 #include "harness/judge/reference_cache.hpp"
 #include "harness/judge/statistics.hpp"
+#include "harness/judge/integer_check.hpp"
+#include "harness/judge/overflow.hpp"
+#include "harness/judge/bounds.hpp"
+#include "harness/judge/moment_check.hpp"
+#include "harness/judge/metrics.hpp"
+#include "harness/judge/evident_options.hpp"
+#include "harness/judge/demands.hpp"
 
 namespace assay::judge {
 namespace {
@@ -370,43 +377,6 @@ class Judge {
 };
 
 }  // namespace
-
-namespace {
-
-constexpr std::array<std::pair<DataSource, std::string_view>, 4> kDataSources{{{DataSource::given, "given"},
-                                                                               {DataSource::generated, "generated"},
-                                                                               {DataSource::stands_in, "stands_in"},
-                                                                               {DataSource::unknown, "unknown"}}};
-
-}  // namespace
-
-std::string_view data_source_name(DataSource source) {
-  return std::ranges::find(kDataSources, source, &std::pair<DataSource, std::string_view>::first)->second;
-}
-
-std::optional<DataSource> parse_data_source(std::string_view name) {
-  const auto found = std::ranges::find(kDataSources, name, &std::pair<DataSource, std::string_view>::second);
-  return found == kDataSources.end() ? std::nullopt : std::optional(found->first);
-}
-
-double LayerContext::threshold() const { return std::sqrt(2 * alarm_exponent(*this, kElementShare)); }
-
-std::shared_ptr<const Alignment> align(const Evidence& evidence, const ArtifactView* artifact) {
-  const auto folds = [&](const model::Node& normalization) -> std::optional<bool> {
-    if (asked_in_float(evidence, normalization)) return false;
-    return evidence.converter.policy.folds_bn;
-  };
-  return std::make_shared<const Alignment>(Alignment::of(*evidence.model, artifact, folds));
-}
-
-std::string index_text(std::int64_t flat, const core::Shape& shape) {
-  std::vector<std::string> parts(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    parts[axis] = std::to_string(flat % shape[axis]);
-    flat /= shape[axis];
-  }
-  return "[" + core::join(parts, ",") + "]";
-}
 
 Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth) {
   return Judge(evidence, cache, planned_verdicts, depth).run();

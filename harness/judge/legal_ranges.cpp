@@ -2,7 +2,7 @@
 #include <set>
 
 #include "harness/judge/audit.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/operators.hpp"
 
 namespace assay::judge {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "harness/judge/deviation.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/metrics.hpp"
 
 namespace assay::judge {
 namespace {

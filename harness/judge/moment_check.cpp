@@ -7,6 +7,7 @@
 #include "harness/judge/bound_walk.hpp"
 #include "harness/judge/operators.hpp"
 #include "harness/judge/statistics.hpp"
+#include "harness/judge/moment_check.hpp"
 #include "reference/executor.hpp"
 
 // Bias and variance of a single operator's outputs. Each term is derived in docs/oracle_numerics.md.

@@ -39,4 +39,8 @@ struct NoiseEvidence {
 /// probability (docs/oracle_numerics.md).
 [[nodiscard]] double float_noise_limit(const LayerContext& context, const NoiseEvidence& evidence);
 
+/// R = mean(e²) ÷ mean(σ²_predicted, output rounding left out) on `typical` data: far below 1 means that the outputs
+/// carry no quantization noise, so ran in float. Nothing where it can't be computed or the data don't suffice.
+[[nodiscard]] std::optional<double> noise_ratio(const LayerContext& context, Grounds& grounds);
+
 }  // namespace assay::judge

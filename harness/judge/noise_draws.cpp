@@ -12,7 +12,7 @@
 
 #include "harness/core/rng.hpp"
 #include "harness/judge/artifact_view.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/grounds.hpp"
 #include "harness/judge/operators.hpp"
 #include "reference/executor.hpp"

@@ -7,9 +7,10 @@
 #include <set>
 
 #include "harness/judge/artifact_walk.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/layers.hpp"
 #include "harness/judge/operators.hpp"
+#include "harness/judge/overflow.hpp"
 #include "reference/executor.hpp"
 
 // L0, overflow: an engine that computes on codes sums their products in 32 bits.

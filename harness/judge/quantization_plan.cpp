@@ -7,7 +7,7 @@
 #include "harness/judge/artifact_walk.hpp"
 #include "harness/judge/audit.hpp"
 #include "harness/judge/enclosure_rules.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/demands.hpp"
 #include "harness/judge/operators.hpp"
 
 namespace assay::judge {

@@ -10,24 +10,11 @@
 
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
-#include "harness/judge/layers.hpp"
+#include "harness/judge/grounds.hpp"
+#include "harness/judge/ranges.hpp"
 #include "harness/model/graph.hpp"
 
 namespace assay::judge {
-
-/// What the range pass over the calibration data gives.
-struct CalibrationRanges {
-  RangeTable ranges;
-  /// All values of each tensor, sorted; only where they were asked for (percentile).
-  std::map<std::string, std::vector<double>> sorted_values;
-  /// Extremes of each index along axis 1; only where they were asked for.
-  std::map<std::string, std::vector<std::pair<double, double>>> channels;
-};
-
-/// What a range pass keeps beside the ranges.
-struct KeptOfRanges {
-  bool values = false, channels = false;
-};
 
 class IntegerMemo;  // integer_memo.hpp
 

@@ -55,9 +55,4 @@ class DistinctCount {
 /// The same for one tensor.
 [[nodiscard]] std::size_t distinct_values(std::span<const double> values, std::size_t most);
 
-/// Bias and variance of the outputs' errors, per tensor and per channel, on `typical` data of single operators
-/// (docs/oracle_numerics.md, "Bias and variance"). Findings: facet numerics, layer L2. Adds the metrics bias_margin and
-/// variance_margin, the largest |statistic| ÷ limit.
-[[nodiscard]] std::vector<Finding> check_moments(const LayerContext& context, const QuantizationPlan& plan, Judgement& out);
-
 }  // namespace assay::judge

@@ -1,10 +1,11 @@
+#include "harness/judge/supports.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
 
-#include "harness/judge/judge.hpp"
 #include "harness/judge/precision.hpp"
 
 namespace assay::judge {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/tensor.hpp"
+
+namespace assay::judge {
+
+/// Smallest and largest value of one tensor over the calibration batches, and what a float32 execution may add.
+struct TensorRange {
+  double low = 0, high = 0;  ///< over all batches (float64 reference)
+  double inner_low = 0;      ///< largest of the per-sample minima: averaging can't go nearer to zero
+  double inner_high = 0;     ///< smallest of the per-sample maxima
+  double first = 0;          ///< largest magnitude in the first batch
+  double batch_low = 0;      ///< sum over the batches of their minima
+  double batch_high = 0;     ///< and of their maxima
+  double batch_extent = 0;   ///< and of their largest magnitudes
+  std::size_t batches = 0;   ///< that had values
+  double slack = 0;          ///< bound on the float32 forward error of an extreme (docs/oracle.md, L0)
+  bool finite = true;        ///< no NaN or infinity among the values
+  bool is_input = false;     ///< a graph input: exact but for rounding, slack 0
+  std::int64_t samples = 0;  ///< number of values seen
+  core::Shape shape;         ///< of the last batch
+};
+using RangeTable = std::map<std::string, TensorRange>;
+
+/// What the range pass over the calibration data gives.
+struct CalibrationRanges {
+  RangeTable ranges;
+  /// All values of each tensor, sorted; only where they were asked for (percentile).
+  std::map<std::string, std::vector<double>> sorted_values;
+  /// Extremes of each index along axis 1; only where they were asked for.
+  std::map<std::string, std::vector<std::pair<double, double>>> channels;
+};
+
+/// What a range pass keeps beside the ranges.
+struct KeptOfRanges {
+  bool values = false, channels = false;
+};
+
+}  // namespace assay::judge

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "converters/converter.hpp"
+#include "harness/corpus/case.hpp"
+
+namespace assay::judge {
+
+/// Why `test_case` under `options` lies outside what the converter declares in `supports`, or nothing: the case then
+/// is `unsupported` without having been run. An operator whose refusal the case expects doesn't count; what it expects
+/// of an operator's precision is said of its last step alone.
+[[nodiscard]] std::optional<std::string> unsupported_reason(const converters::Description& converter,
+                                                            const corpus::Case& test_case,
+                                                            const converters::Options& options, bool last_step = true);
+
+}  // namespace assay::judge
