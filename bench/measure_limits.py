@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what correct variants do and writes harness/judge/measured_limits.hpp.
+"""Measures what correct variants do and writes harness/judge/evidence/measured_limits.hpp.
 
 Runs the suite `default` with every correct variant of the embedded converter under every artifact kind, and reads from
 the results database how far the correct ones fall below their predicted SQNR, and how much of INT8's noise they carry.
@@ -112,7 +112,7 @@ def main() -> None:
         "// Written by bench/measure_limits.py, which says how; do not edit, run it again.",
         f"// {conversions} verdicts on correct variants, {runs} runs of suite default.", *lines, "", *constants, "",
         "}  // namespace assay::judge", ""])
-    (arguments.home / "harness/judge/measured_limits.hpp").write_text(text)
+    (arguments.home / "harness/judge/evidence/measured_limits.hpp").write_text(text)
     print(text)
 
 

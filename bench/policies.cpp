@@ -19,7 +19,7 @@
 
 #include "converters/embedded/switchable.hpp"
 #include "converters/veiled.hpp"
-#include "harness/judge/deviation.hpp"
+#include "harness/judge/evidence/deviation.hpp"
 #include "harness/judge/reference_cache.hpp"
 #include "harness/score/false_alarms.hpp"
 #include "harness/score/score.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/core/tensor.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 
 namespace assay::conformance {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "harness/judge/enclosure.hpp"
+#include "harness/judge/enclosures/enclosure.hpp"
 
 namespace assay::conformance {
 

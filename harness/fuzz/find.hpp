@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/fuzz/generate.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 
 namespace assay::fuzz {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "harness/core/quant_params.hpp"
-#include "harness/judge/evidence.hpp"
-#include "harness/judge/explanation.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/evidence.hpp"
+#include "harness/judge/evidence/explanation.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 
 namespace assay::judge {
 

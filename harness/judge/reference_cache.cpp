@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
-#include "harness/judge/audit.hpp"
-#include "harness/judge/forward_error.hpp"
-#include "harness/judge/grounds.hpp"
-#include "harness/judge/integer_memo.hpp"
+#include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/integers/integer_memo.hpp"
+#include "harness/judge/quantization/grounds.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "reference/executor.hpp"
 

@@ -10,8 +10,8 @@
 
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
-#include "harness/judge/grounds.hpp"
-#include "harness/judge/ranges.hpp"
+#include "harness/judge/evidence/ranges.hpp"
+#include "harness/judge/quantization/grounds.hpp"
 #include "harness/model/graph.hpp"
 
 namespace assay::judge {

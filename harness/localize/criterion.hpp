@@ -8,7 +8,7 @@
 
 #include "converters/protocol/client.hpp"
 #include "harness/core/result.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/localize/candidate.hpp"
 #include "harness/programs/converter_spec.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "converters/converter.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/model/graph.hpp"
 
 namespace assay::localize {

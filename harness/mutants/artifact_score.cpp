@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "converters/veiled.hpp"
-#include "harness/judge/deviation.hpp"
-#include "harness/judge/measured_limits.hpp"
+#include "harness/judge/evidence/deviation.hpp"
+#include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/mutants/artifact_bench.hpp"
 #include "harness/mutants/artifact_graphs.hpp"
 #include "harness/mutants/artifact_mutations.hpp"

@@ -14,7 +14,7 @@
 
 #include "converters/converter.hpp"
 #include "harness/core/result.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/run/runner.hpp"
 
 namespace assay::mutants {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "converters/converter.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 
 namespace assay::programs {
 

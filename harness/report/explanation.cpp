@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/core/text.hpp"
-#include "harness/judge/measured_limits.hpp"
+#include "harness/judge/evidence/measured_limits.hpp"
 
 namespace assay::report {
 namespace {

@@ -14,6 +14,8 @@
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
+#include "harness/judge/artifact/evident_options.hpp"
+#include "harness/judge/evidence/supports.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/programs/fallen.hpp"
 #include "harness/run/known_names.hpp"

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/run/runner.hpp"
 
 namespace assay::run {

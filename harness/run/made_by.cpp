@@ -11,8 +11,9 @@
 #include <tuple>
 
 #include "harness/core/text.hpp"
-#include "harness/judge/artifact_view.hpp"
-#include "harness/judge/audited_params.hpp"
+#include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/artifact/evident_options.hpp"
+#include "harness/judge/audit/audited_params.hpp"
 #include "harness/judge/reference_cache.hpp"
 
 namespace assay::run {

@@ -11,7 +11,7 @@
 #include "harness/core/result.hpp"
 #include "harness/corpus/case.hpp"
 #include "harness/corpus/suite.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/programs/converter_spec.hpp"
 #include "harness/run/evaluate.hpp"
 #include "results/drift.hpp"

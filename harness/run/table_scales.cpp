@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/core/text.hpp"
-#include "harness/judge/audited_params.hpp"
+#include "harness/judge/audit/audited_params.hpp"
 #include "harness/model/onnx_io.hpp"
 
 namespace assay::run {

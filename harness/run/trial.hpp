@@ -4,8 +4,8 @@
 #include <string>
 
 #include "harness/core/result.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/judge/judge.hpp"
-#include "harness/judge/verdict.hpp"
 #include "harness/metamorphic/metamorphic.hpp"
 
 namespace assay::run {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "harness/core/version.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "results/signature.hpp"
 
 namespace assay::suites {

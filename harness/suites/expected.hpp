@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/corpus/suite.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "results/store.hpp"
 
 namespace assay::suites {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/programs/converter_spec.hpp"
 #include "harness/suites/expected.hpp"
 

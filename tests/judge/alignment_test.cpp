@@ -1,4 +1,4 @@
-#include "harness/judge/alignment.hpp"
+#include "harness/judge/alignment/alignment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/judge/artifact_view.hpp"
+#include "harness/judge/artifact/artifact_view.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/judge/audit.hpp"
+#include "harness/judge/audit/audit.hpp"
 #include "tests/judge/numeric_fixture.hpp"
 
 namespace assay::judge::testing {

@@ -1,11 +1,11 @@
-#include "harness/judge/audited_params.hpp"
+#include "harness/judge/audit/audited_params.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "harness/judge/forward_error.hpp"
+#include "harness/judge/alignment/forward_error.hpp"
 
 namespace assay::judge {
 namespace {

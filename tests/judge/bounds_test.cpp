@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "harness/judge/facets/noise_evidence.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {
@@ -280,10 +281,13 @@ TEST(Bounds, ABiasIsOnItsOwnCodesAlsoWhereTheDataIsOnlyMovedFromWhatWasRounded) 
   EXPECT_EQ(findings(-25).size(), 1U);
 }
 
+/// Of enough distinct outputs.
 std::optional<double> noise_of(Judged& judged) {
   const LayerContext layers = judged.context();
   Grounds grounds(layers);
-  return noise_ratio(layers, grounds);
+  const std::optional<NoiseEvidence> evidence = weigh_noise(layers, grounds);
+  if (!evidence || evidence->distinct < kDistinctOutputs) return std::nullopt;
+  return evidence->ratio;
 }
 
 TEST(NoiseRatio, TellsFloatFromQuantized) {

@@ -1,4 +1,4 @@
-#include "harness/judge/calibrated_network.hpp"
+#include "harness/judge/alignment/calibrated_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/judge/correlated.hpp"
+#include "harness/judge/quantization/correlated.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,9 +27,8 @@ struct Walked {
     BoundWalk walk(plan, inputs, {}, {});
     walk.observe_nodes([&](std::size_t entry, const std::string& tensor, const auto& before, const auto& read,
                            const Enclosure& output) { correlated.record(entry, tensor, before, read, output); });
-    walk.run([&](const Alignment::Operation*, const std::string& tensor, const Enclosure& value) {
-      plain[tensor] = value;
-    });
+    walk.run(
+        [&](const Alignment::Operation*, const std::string& tensor, const Enclosure& value) { plain[tensor] = value; });
   }
   Walked(const Walked&) = delete;
 };

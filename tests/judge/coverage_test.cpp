@@ -1,4 +1,4 @@
-#include "harness/judge/coverage.hpp"
+#include "harness/judge/facets/coverage.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/judge/deviation.hpp"
+#include "harness/judge/evidence/deviation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/judge/diagnosis.hpp"
+#include "harness/judge/facets/diagnosis.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "harness/judge/effective_linear.hpp"
+#include "harness/judge/alignment/effective_linear.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

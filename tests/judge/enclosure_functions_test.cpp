@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "harness/judge/enclosure.hpp"
+#include "harness/judge/enclosures/enclosure.hpp"
 #include "tests/judge/numeric_fixture.hpp"
 
 namespace assay::judge::testing {

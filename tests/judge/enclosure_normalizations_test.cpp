@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/core/rng.hpp"
-#include "harness/judge/enclosure.hpp"
+#include "harness/judge/enclosures/enclosure.hpp"
 
 namespace assay::judge {
 namespace {

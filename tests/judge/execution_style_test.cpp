@@ -1,4 +1,4 @@
-#include "harness/judge/execution_style.hpp"
+#include "harness/judge/enclosures/execution_style.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/audit.hpp"
-#include "harness/judge/facets.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/facets/facets.hpp"
 #include "harness/judge/reference_cache.hpp"
 #include "tests/judge/numeric_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "harness/judge/granted_params.hpp"
+#include "harness/judge/audit/granted_params.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/judge/grounds.hpp"
+#include "harness/judge/quantization/grounds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/judge/integer_memo.hpp"
+#include "harness/judge/integers/integer_memo.hpp"
 
 #include <gtest/gtest.h>
 

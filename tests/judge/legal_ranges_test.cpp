@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "harness/core/rng.hpp"
-#include "harness/judge/audit.hpp"
-#include "harness/judge/forward_error.hpp"
-#include "harness/judge/granted_params.hpp"
+#include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/granted_params.hpp"
 #include "reference/executor.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 

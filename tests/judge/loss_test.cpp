@@ -1,10 +1,10 @@
-#include "harness/judge/loss.hpp"
+#include "harness/judge/numerics/loss.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
-#include "harness/judge/headline.hpp"
+#include "harness/judge/numerics/headline.hpp"
 #include "tests/judge/numeric_fixture.hpp"
 
 namespace assay::judge {

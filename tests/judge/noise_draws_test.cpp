@@ -1,4 +1,4 @@
-#include "harness/judge/noise_draws.hpp"
+#include "harness/judge/quantization/noise_draws.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

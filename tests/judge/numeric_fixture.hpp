@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "harness/core/rng.hpp"
-#include "harness/judge/artifact_walk.hpp"
-#include "harness/judge/audited_params.hpp"
-#include "harness/judge/grounds.hpp"
-#include "harness/judge/layers.hpp"
-#include "harness/judge/prediction.hpp"
-#include "harness/judge/statistics.hpp"
+#include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/audit/audited_params.hpp"
+#include "harness/judge/enclosures/artifact_walk.hpp"
+#include "harness/judge/integers/integer_check.hpp"
+#include "harness/judge/numerics/bounds.hpp"
+#include "harness/judge/numerics/moment_check.hpp"
+#include "harness/judge/numerics/prediction.hpp"
+#include "harness/judge/quantization/grounds.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "reference/executor.hpp"
 

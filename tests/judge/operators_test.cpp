@@ -1,4 +1,4 @@
-#include "harness/judge/operators.hpp"
+#include "harness/judge/evidence/operators.hpp"
 
 #include <gtest/gtest.h>
 

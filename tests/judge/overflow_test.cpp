@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/judge/integers/overflow.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {

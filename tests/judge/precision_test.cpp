@@ -1,4 +1,4 @@
-#include "harness/judge/precision.hpp"
+#include "harness/judge/evidence/precision.hpp"
 
 #include <gtest/gtest.h>
 

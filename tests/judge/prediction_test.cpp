@@ -1,11 +1,11 @@
-#include "harness/judge/prediction.hpp"
+#include "harness/judge/numerics/prediction.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/judge/fake_quantization.hpp"
-#include "harness/judge/loss.hpp"
-#include "harness/judge/measured_limits.hpp"
+#include "harness/judge/evidence/measured_limits.hpp"
+#include "harness/judge/numerics/loss.hpp"
+#include "harness/judge/quantization/fake_quantization.hpp"
 #include "numeric_fixture.hpp"
 
 namespace assay::judge::testing {

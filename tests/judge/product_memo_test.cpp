@@ -1,4 +1,4 @@
-#include "harness/judge/product_memo.hpp"
+#include "harness/judge/enclosures/product_memo.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/judge/statistics.hpp"
+#include "harness/judge/alignment/statistics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "harness/judge/evidence/supports.hpp"
 #include "tests/judge/judge_fixture.hpp"
 
 namespace assay::judge {

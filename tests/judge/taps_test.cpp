@@ -1,5 +1,5 @@
 // The products behind one element are those that the reference sums.
-#include "harness/judge/taps.hpp"
+#include "harness/judge/integers/taps.hpp"
 
 #include <gtest/gtest.h>
 

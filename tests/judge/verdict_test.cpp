@@ -1,4 +1,4 @@
-#include "harness/judge/verdict.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,158 @@
+#include "harness/judge/alignment/calibrated_network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+/// What float32 makes of the codes that an operand reads; null where it reads none that are known.
+TensorPtr on_codes(const Operand& operand) {
+  if (operand.constant_codes == nullptr || operand.constant_codes->is_real() || !operand.params) return nullptr;
+  const auto channels = ChannelIndex::make(operand.constant_codes->shape(), *operand.params);
+  if (!channels) return nullptr;
+  const auto codes = operand.constant_codes->integers();
+  std::vector<double> values(codes.size());
+  channels->for_each_run(codes.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+    const auto zero_point = operand.params->zero_point.empty() ? 0 : operand.params->zero_point[channel];
+    const auto scale = static_cast<float>(operand.params->scale[channel]);
+    for (std::size_t i = first; i < first + length; ++i) {
+      values[i] = static_cast<double>(static_cast<float>(codes[i] - zero_point) * scale);
+    }
+  });
+  return std::make_shared<const Tensor>(core::DType::float32, operand.constant_codes->shape(), std::move(values));
+}
+
+/// Of a Gemm: alpha is in the effective constants already, in the artifact's codes only where they took it in.
+TensorPtr times_alpha(const TensorPtr& weight, double alpha) {
+  if (alpha == 1) return weight;
+  Tensor product = *weight;
+  for (double& value : product.reals()) value *= alpha;
+  return std::make_shared<const Tensor>(std::move(product));
+}
+
+bool is_bias(const Node& node, std::size_t index) { return index == kBias && takes_bias(traits_of(node).product); }
+
+bool is_weight(const Node& node, std::size_t index) { return index == 1 && traits_of(node).weighted; }
+
+TensorPtr held(const Operand& operand) {
+  return operand.constant_values != nullptr ? operand.constant_values : on_codes(operand);
+}
+
+/// The artifact's Conv that `node`, a BatchNormalization or a ConvTranspose, came out as.
+const ArtifactNode* conv_in_place_of(const Node& node, const ArtifactView& artifact) {
+  for (const ArtifactNode& made : artifact.nodes()) {
+    const std::string& output = artifact.artifact().graph.nodes[made.index].outputs.front();
+    if (!made.original && traits_of(made.op).product == Product::convolution &&
+        artifact.original_tensor(output) == node.outputs.front())
+      return &made;
+  }
+  return nullptr;
+}
+
+/// Whether it has one weight for each of the BatchNormalization's channels: w·x + b.
+bool has_single_weights(const ArtifactNode& conv, const TensorPtr& gamma) {
+  constexpr std::size_t kWeight = 1;
+  const TensorPtr weight = conv.inputs.size() > kWeight ? held(conv.inputs[kWeight]) : nullptr;
+  return gamma != nullptr && weight != nullptr && weight->is_real() && weight->size() == gamma->size();
+}
+
+/// What that Conv has for input `index` of the BatchNormalization, whose mean is 0 and whose variance is 1 then.
+TensorPtr of_single_weights(const ArtifactNode& conv, std::size_t index, const Tensor& value) {
+  constexpr std::size_t kMean = 3, kVariance = 4;
+  std::vector<double> values(value.reals().size(), index == kVariance ? 1 : 0);
+  const TensorPtr given = index < kMean && index < conv.inputs.size() ? held(conv.inputs[index]) : nullptr;
+  if (given != nullptr && given->reals().size() == values.size()) {
+    values.assign(given->reals().begin(), given->reals().end());
+  }
+  return std::make_shared<const Tensor>(core::DType::float32, value.shape(), std::move(values));
+}
+
+/// A ConvTranspose's weight [C, M/g, …] where that of the Conv which it came out as, [M, C/g, …], stands on its codes;
+/// `value` where there is no such.
+TensorPtr of_plain_conv(const ArtifactNode& made, std::int64_t group, const TensorPtr& value) {
+  const TensorPtr conv = made.inputs.size() > 1 ? on_codes(made.inputs[1]) : nullptr;
+  if (conv == nullptr || conv->shape().size() != value->shape().size()) return value;
+  const std::int64_t outputs = conv->shape()[0] / group, inputs = conv->shape()[1];
+  core::Shape own = conv->shape();
+  own[0] = inputs * group;
+  own[1] = outputs;
+  if (own != value->shape()) return value;
+  const std::int64_t window = conv->size() / (conv->shape()[0] * inputs);
+  std::vector<double> values(conv->reals().size());
+  for (std::int64_t i = 0; i < conv->size(); ++i) {
+    const std::int64_t at = i % window, c = i / window % inputs, m = i / window / inputs;
+    const std::int64_t to = ((m / outputs * inputs + c) * outputs + m % outputs) * window + window - 1 - at;
+    values[static_cast<std::size_t>(to)] = conv->reals()[static_cast<std::size_t>(i)];
+  }
+  return std::make_shared<const Tensor>(core::DType::float32, std::move(own), std::move(values));
+}
+
+/// The value that input `index` of `node` has while ranges are measured; `value` where that is its own.
+TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr& value, const ArtifactNode& made,
+                           const Node& plain, OnCodes which) {
+  if (index >= made.inputs.size() || made.op != node.op_type || !value->is_real()) return value;
+  const Operand& operand = made.inputs[index];
+  TensorPtr other;
+  if (traits_of(node).normalization == Normalization::given_moments) {
+    other = held(operand);
+  } else if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
+             reads_transposed(plain, 1) == reads_transposed(node, 1)) {
+    other = on_codes(operand);
+  }
+  if (other == nullptr || other->shape() != value->shape()) return value;
+  return index == 1 ? times_alpha(other, alpha_of(plain)) : other;
+}
+
+}  // namespace
+
+model::Model calibrated_network(const Alignment& alignment, OnCodes which) {
+  const ArtifactView& artifact = *alignment.artifact;
+  model::Model network = *alignment.original;
+  network.graph.nodes.clear();
+  for (const Alignment::Operation& operation : alignment.operations) {
+    Node node = operation.node;
+    const ArtifactNode* made = operation.made;
+    const OperatorTraits& traits = traits_of(node);
+    const bool normalizes = traits.normalization == Normalization::given_moments;
+    const bool transposes = traits.product == Product::transposed_convolution;
+    const ArtifactNode* conv =
+        made == nullptr && (normalizes || transposes) ? conv_in_place_of(node, artifact) : nullptr;
+    if (normalizes && made != nullptr) {
+      node.attributes["epsilon"] = artifact.artifact().graph.nodes[made->index].float_or("epsilon", 1e-5);
+    } else if (normalizes && conv != nullptr) {
+      if (!has_single_weights(*conv, find_constant(alignment.constants, node.input(1)))) conv = nullptr;
+      if (conv != nullptr) node.attributes["epsilon"] = 0.0;
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto constant = alignment.constants.find(node.inputs[i]);
+      if (constant == alignment.constants.end()) continue;
+      TensorPtr value = constant->second;
+      if (conv != nullptr && normalizes && value->is_real()) {
+        value = of_single_weights(*conv, i, *value);
+      } else if (conv != nullptr && transposes && is_weight(node, i)) {
+        value = of_plain_conv(*conv, node.int_or("group", 1), value);
+      } else if (made != nullptr) {
+        value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which);
+      }
+      if (value == constant->second && network.graph.initializer(node.inputs[i]) != nullptr) continue;
+      // Names of nodes may be equal.
+      node.inputs[i] = model::fresh_name(network.graph, fmt::format("{}: input {} on its codes", node.name, i));
+      network.graph.initializers[node.inputs[i]] = std::move(value);
+    }
+    network.graph.nodes.push_back(std::move(node));
+  }
+  return network;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,204 @@
+#include "harness/judge/artifact/artifact_params.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/judge/evidence/operators.hpp"
+#include "reference/executor.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Error;
+using core::QuantParams;
+using core::Result;
+using core::Tensor;
+using core::TensorPtr;
+using model::Graph;
+using model::Node;
+
+/// The value of a Constant node, in whichever of its attributes it stands.
+TensorPtr constant_value(const Node& node) {
+  if (TensorPtr value = node.tensor("value")) return value;
+  const auto make = [](Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); };
+  if (node.has("value_float")) return make(Tensor::scalar(core::DType::float32, node.float_or("value_float", 0)));
+  if (node.has("value_int")) {
+    return make(Tensor(core::DType::int64, {}, std::vector<std::int64_t>{node.int_or("value_int", 0)}));
+  }
+  if (node.has("value_floats")) {
+    std::vector<double> values = node.floats_or("value_floats");
+    const auto count = static_cast<std::int64_t>(values.size());
+    return make(Tensor(core::DType::float32, {count}, std::move(values)));
+  }
+  if (node.has("value_ints")) {
+    std::vector<std::int64_t> values = node.ints_or("value_ints");
+    const auto count = static_cast<std::int64_t>(values.size());
+    return make(Tensor(core::DType::int64, {count}, std::move(values)));
+  }
+  return nullptr;
+}
+
+/// A constant behind a Cast between types of one kind (exporters put scales there); null otherwise.
+TensorPtr cast_constant(const Node& node, const TensorPtr& value) {
+  const auto type = static_cast<core::DType>(node.int_or("to", 0));
+  if (value == nullptr || core::is_real(type) != value->is_real() || core::element_size_bits(type) == 0) return nullptr;
+  if (!value->is_real()) {
+    const auto limits = core::integer_limits(type);
+    const auto fits = [&](std::int64_t code) { return code >= limits.low && code <= limits.high; };
+    if (!std::ranges::all_of(value->integers(), fits)) return nullptr;
+  }
+  Tensor copy = *value;
+  return std::make_shared<const Tensor>(core::rounded_to_type(std::move(copy).relabeled(type)));
+}
+
+}  // namespace
+
+Error broken_node(const Node& node, std::string message) {
+  return {core::ErrorKind::invalid_model, std::move(message), node.name, node.op_type, {}};
+}
+
+TensorPtr find_constant(const Constants& constants, std::string_view name) {
+  const auto found = constants.find(name);
+  return found == constants.end() ? nullptr : found->second;
+}
+
+Result<QuantParams> make_params(const Node& node, const Constants& constants, std::string_view scale_name,
+                                std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis) {
+  const TensorPtr scale = find_constant(constants, scale_name);
+  if (scale == nullptr || !scale->is_real()) {
+    return broken_node(node, fmt::format("scale \"{}\" isn't a float constant, so it can't be audited", scale_name));
+  }
+  if (scale->size() == 0) return broken_node(node, fmt::format("scale \"{}\" is empty", scale_name));
+  if (scale->rank() > 1 && scale->size() > 1) {
+    return broken_node(
+        node, fmt::format("scale \"{}\" has shape {}, expected a scalar or one scale per index of the axis", scale_name,
+                          core::shape_text(scale->shape())));
+  }
+  QuantParams params;
+  params.scale = scale->to_reals();
+  params.type = fallback_type;
+  params.zero_point.assign(params.scale.size(), 0);
+  if (!zero_point_name.empty()) {
+    const TensorPtr zero_point = find_constant(constants, zero_point_name);
+    if (zero_point == nullptr || zero_point->is_real()) {
+      return broken_node(node, fmt::format("zero_point \"{}\" isn't an integer constant", zero_point_name));
+    }
+    if (zero_point->size() != scale->size() && (zero_point->size() != 1 || zero_point->rank() > 1)) {
+      return broken_node(node, fmt::format("{} scales \"{}\" but {} zero points \"{}\"", scale->size(), scale_name,
+                                           zero_point->size(), zero_point_name));
+    }
+    params.type = zero_point->type();
+    params.zero_point = zero_point->to_integers();
+    params.zero_point.resize(params.scale.size(), params.zero_point.empty() ? 0 : params.zero_point.front());
+  }
+  if (params.scale.size() > 1) params.axis = axis;
+  return params;
+}
+
+/// What a node makes of constants alone, where every opset from 7 on says the same of it.
+TensorPtr folded_constant(const Node& node, const Constants& constants) {
+  constexpr std::int64_t kOpset = 13;
+  if (!traits_of(node).unchanged_since_7) return nullptr;
+  std::vector<TensorPtr> inputs;
+  std::vector<const Tensor*> raw;
+  for (const std::string& name : node.inputs) {
+    inputs.push_back(find_constant(constants, name));
+    if (inputs.back() == nullptr) return nullptr;
+    raw.push_back(inputs.back().get());
+  }
+  auto outputs = reference::execute_node(node, kOpset, raw);
+  return outputs ? std::make_shared<const Tensor>(std::move(outputs->front())) : nullptr;
+}
+
+Constants constants_of(const Graph& graph) {
+  Constants constants;
+  for (const auto& [name, tensor] : graph.initializers) constants[name] = tensor;
+  for (const Node& node : graph.nodes) {
+    if (node.outputs.empty() || !node.domain.empty()) continue;
+    TensorPtr value;
+    if (node.op_type == "Constant") value = constant_value(node);
+    if (node.op_type == "Identity") value = find_constant(constants, node.input(0));
+    if (node.op_type == "Cast") value = cast_constant(node, find_constant(constants, node.input(0)));
+    if (value == nullptr) value = folded_constant(node, constants);
+    if (value != nullptr) constants[node.outputs.front()] = value;
+  }
+  return constants;
+}
+
+Result<QuantParams> read_quant_params(const Node& node, const Constants& constants) {
+  core::DType fallback = core::DType::uint8;
+  if (node.op_type == "QuantizeLinear" && node.has("output_dtype")) {
+    fallback = static_cast<core::DType>(node.int_or("output_dtype", static_cast<std::int64_t>(fallback)));
+  }
+  if (node.op_type == "DequantizeLinear") {
+    if (const TensorPtr codes = find_constant(constants, node.input(0))) fallback = codes->type();
+  }
+  std::int64_t axis = node.int_or("axis", 1);
+  if (const TensorPtr values = find_constant(constants, node.input(0)); values != nullptr && axis < 0) {
+    axis += values->rank();
+  }
+  return make_params(node, constants, node.input(1), node.input(2), fallback, axis);
+}
+
+Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {
+  const auto index = ChannelIndex::make(values.shape(), params);
+  if (!index) return index.error();
+  const std::vector<double> reals = values.to_reals();
+  std::vector<std::int64_t> codes(reals.size());
+  if (std::ranges::any_of(reals, [](double value) { return std::isnan(value); })) {
+    return Error{core::ErrorKind::invalid_model, "a quantized constant holds NaN", {}, {}, {}};
+  }
+  index->for_each_run(reals.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+    reference::quantize(std::span(reals).subspan(first, length), params.scale[channel], params.zero_point[channel],
+                        params.type, std::span(codes).subspan(first, length));
+  });
+  return Tensor(params.type, values.shape(), std::move(codes));
+}
+
+std::optional<Tensor> dequantize_tensor(const Tensor& codes, const QuantParams& params) {
+  const auto channels = ChannelIndex::make(codes.shape(), params);
+  if (!channels || codes.is_real()) return std::nullopt;
+  const auto integers = codes.integers();
+  std::vector<double> values(integers.size());
+  channels->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t c) {
+    reference::dequantize(integers.subspan(first, length), params.scale[c], params.zero_point[c],
+                          std::span(values).subspan(first, length));
+  });
+  return Tensor(core::DType::float32, codes.shape(), std::move(values));
+}
+
+Result<ChannelIndex> ChannelIndex::make(const core::Shape& shape, const QuantParams& params) {
+  ChannelIndex index;
+  if (params.scale.size() == 1 && !params.axis) return index;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t axis = params.axis.value_or(0);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) {
+    return Error{
+        core::ErrorKind::invalid_model,
+        fmt::format("axis {} is outside a tensor of shape {}", params.axis.value_or(0), core::shape_text(shape)),
+        {},
+        {},
+        {}};
+  }
+  const auto extent = shape[static_cast<std::size_t>(axis)];
+  if (extent != static_cast<std::int64_t>(params.scale.size())) {
+    return Error{core::ErrorKind::invalid_model,
+                 fmt::format("{} scales for axis {} of shape {}, expected {}", params.scale.size(), axis,
+                             core::shape_text(shape), extent),
+                 {},
+                 {},
+                 {}};
+  }
+  index.extent_ = params.scale.size();
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) {
+    index.inner_ *= static_cast<std::size_t>(shape[i]);
+  }
+  return index;
+}
+
+}  // namespace assay::judge

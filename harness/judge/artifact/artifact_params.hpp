@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "harness/judge/artifact/artifact_view.hpp"
+
+namespace assay::judge {
+
+using Constants = std::map<std::string, core::TensorPtr, std::less<>>;
+
+/// An invalid_model error about `node`.
+[[nodiscard]] core::Error broken_node(const model::Node& node, std::string message);
+
+/// The constant called `name`, or null.
+[[nodiscard]] core::TensorPtr find_constant(const Constants& constants, std::string_view name);
+
+/// A constant scale and an optional zero_point as parameters; `axis` applies where there are several scales,
+/// `fallback_type` where no zero_point states the type.
+/// Errors   invalid_model, naming `node`, where they aren't constant or their shapes break ONNX's rule.
+[[nodiscard]] core::Result<core::QuantParams> make_params(const model::Node& node, const Constants& constants,
+                                                          std::string_view scale_name, std::string_view zero_point_name,
+                                                          core::DType fallback_type, std::int64_t axis);
+
+}  // namespace assay::judge

@@ -1,0 +1,511 @@
+#include "harness/judge/artifact/artifact_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/node_matching.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Error;
+using core::QuantParams;
+using core::Result;
+using core::Tensor;
+using core::TensorPtr;
+using model::Graph;
+using model::Node;
+
+bool is_quantize(const Node& node) { return node.op_type == "QuantizeLinear"; }
+bool is_dequantize(const Node& node) { return node.op_type == "DequantizeLinear"; }
+
+/// Where a QOperator keeps its operands: the float operator's inputs in order, each (value, scale, zero_point).
+struct QOperatorForm {
+  std::string_view name, op;
+  std::vector<std::array<std::size_t, 3>> operands;
+  std::array<std::size_t, 2> output;  ///< scale, zero_point
+  std::optional<std::size_t> bias;
+  std::int64_t weight_axis = 0;  ///< of operand 1; -1 is the last
+};
+
+std::optional<QOperatorForm> qoperator_form(const Node& node) {
+  const OperatorTraits* traits = find_qoperator(node.op_type);
+  if (traits == nullptr) return std::nullopt;
+  const bool two = traits->product != Product::none || traits->formula != Formula::none;
+  QOperatorForm form{node.op_type, traits->op, {{0, 1, 2}}, {3, 4}, {}, 0};
+  if (two) {
+    form.operands.push_back({3, 4, 5});
+    form.output = {6, 7};
+  }
+  if (is_convolution(traits->product)) form.bias = 8;
+  if (traits->product == Product::matmul) form.weight_axis = -1;
+  if (traits->product == Product::gemm) {
+    form.output = {7, 8};
+    form.bias = 6;
+    form.weight_axis = reads_transposed(node, 1) ? 0 : 1;
+  }
+  if (traits->movement == Movement::joins) {
+    form.operands.clear();
+    form.output = {0, 1};
+    for (std::size_t i = 2; i + 2 < node.inputs.size(); i += 3) form.operands.push_back({i, i + 1, i + 2});
+  }
+  return form;
+}
+
+/// How many of its results hold values of its operands, so that codes under common parameters stay codes under these.
+std::size_t passes_codes_to(const Node& node) {
+  if (!only_moves(node) && traits_of(node).movement != Movement::joins) return 0;
+  return node.op_type == "Split" ? node.outputs.size() : std::min<std::size_t>(node.outputs.size(), 1);
+}
+
+}  // namespace
+
+/// Builds an ArtifactView step by step; each step fills one of its tables.
+class ArtifactReader {
+ public:
+  ArtifactReader(std::shared_ptr<const model::Model> artifact, const model::Model& original)
+      : graph_(artifact->graph), original_(original.graph), wiring_(artifact->graph), original_wiring_(original.graph) {
+    view_.artifact_ = std::move(artifact);
+    view_.constants_ = constants_of(graph_);
+  }
+
+  Result<ArtifactView> read() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (auto status = read_node(i); !status) return status.error();
+    }
+    link_outputs();
+    match_nodes();
+    name_originals();
+    return std::move(view_);
+  }
+
+ private:
+  /// The tensor that `name` is a copy, a code or a dequantization of: through Identity, QuantizeLinear and
+  /// DequantizeLinear back to where the value is made.
+  std::string root(std::string_view name) const { return source(name).tensor; }
+
+  struct Source {
+    std::string tensor;  ///< where the value is made
+    std::string codes;   ///< its first codes on the way from there, "" where there are none
+  };
+  Source source(std::string_view name) const {
+    Source found{std::string(name), ""};
+    while (const auto index = wiring_.producer(found.tensor)) {
+      const Node& node = graph_.nodes[*index];
+      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) break;
+      if (is_quantize(node)) found.codes = found.tensor;
+      found.tensor = node.input(0);
+    }
+    return found;
+  }
+
+  /// The codes of quantizers that read one tensor with unlike parameters: each reader of it may stand for another
+  /// tensor of the original's. A graph input has its own name on both sides.
+  std::set<std::string> unlike_codes() const {
+    std::map<std::string_view, std::vector<const Quantizer*>> by_tensor;
+    for (const Quantizer& quantizer : view_.quantizers_) by_tensor[quantizer.float_name].push_back(&quantizer);
+    std::set<std::string> codes;
+    for (const auto& [tensor, all] : by_tensor) {
+      const auto differs = [&](const Quantizer* other) { return other->params != all.front()->params; };
+      if (std::ranges::none_of(all, differs) || original_.find_input(root(tensor)) != nullptr) continue;
+      for (const Quantizer* quantizer : all) codes.insert(quantizer->codes);
+    }
+    return codes;
+  }
+
+  core::Status read_node(std::size_t index) {
+    const Node& node = graph_.nodes[index];
+    if (node.op_type == "Constant" || node.op_type == "Identity") return core::success();
+    if (is_quantize(node)) return read_quantizer(index);
+    if (is_dequantize(node)) {
+      auto params = read_quant_params(node, view_.constants_);
+      if (!params) return params.error();
+      if (params->type == core::DType::uint8 && node.input(2).empty() &&
+          find_constant(view_.constants_, node.input(0)) == nullptr) {
+        params->type = type_of_codes(node.input(0));
+      }
+      if (!node.outputs.empty()) dequantized_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
+      return core::success();
+    }
+    if (const auto form = qoperator_form(node)) return read_qoperator(index, *form);
+    ArtifactNode entry;
+    entry.index = index;
+    entry.op = node.op_type;
+    for (const std::string& input : node.inputs) entry.inputs.push_back(operand(input));
+    const std::size_t data = data_input_count(node.op_type, node.inputs.size());
+    std::size_t quantized = 0;
+    bool all = true;
+    for (std::size_t i = 0; i < data; ++i) {
+      const Operand& input = entry.inputs[i];
+      if (input.quantized()) ++quantized;
+      const bool integer = input.constant_values != nullptr && !input.constant_values->is_real();
+      if (!input.name.empty() && !input.quantized() && !integer) all = false;
+    }
+    entry.quantized_inputs = all && quantized > 0;
+    entry.outputs.resize(node.outputs.size());
+    if (entry.quantized_inputs) pass_on(entry, data);
+    view_.by_index_[index] = view_.nodes_.size();
+    view_.nodes_.push_back(std::move(entry));
+    return core::success();
+  }
+
+  /// Where all data operands have one scale and zero_point in common, so have the results.
+  void pass_on(const ArtifactNode& entry, std::size_t data) {
+    const std::optional<QuantParams>& common = entry.inputs.front().params;
+    const bool alike = std::all_of(entry.inputs.begin(), entry.inputs.begin() + static_cast<std::ptrdiff_t>(data),
+                                   [&](const Operand& input) { return input.params == common; });
+    if (!alike || !common || common->scale.size() != 1) return;
+    const Node& node = graph_.nodes[entry.index];
+    for (std::size_t i = 0; i < passes_codes_to(node); ++i) dequantized_[node.outputs[i]] = {"", *common};
+  }
+
+  /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.
+  core::DType type_of_codes(std::string_view codes) const {
+    for (const Quantizer& quantizer : view_.quantizers_) {
+      if (quantizer.codes == codes) return quantizer.params.type;
+    }
+    return core::DType::uint8;
+  }
+
+  core::Status read_quantizer(std::size_t index) {
+    const Node& node = graph_.nodes[index];
+    auto params = read_quant_params(node, view_.constants_);
+    if (!params) return params.error();
+    Quantizer quantizer;
+    quantizer.index = index;
+    quantizer.float_name = node.input(0);
+    quantizer.codes = node.outputs.empty() ? "" : node.outputs.front();
+    quantizer.params = std::move(*params);
+    if (const TensorPtr values = find_constant(view_.constants_, node.input(0));
+        values != nullptr && values->is_real()) {
+      auto codes = quantize_tensor(*values, quantizer.params);
+      if (!codes) return broken_node(node, codes.error().message);
+      quantizer.constant = true;
+      view_.constants_[quantizer.codes] = std::make_shared<const Tensor>(std::move(*codes));
+    }
+    quantizer.chained = root(node.input(0)) != node.input(0) && passes_dequantize(node.input(0));
+    view_.quantizers_.push_back(std::move(quantizer));
+    return core::success();
+  }
+
+  bool passes_dequantize(std::string_view name) const {
+    std::string current(name);
+    while (const auto index = wiring_.producer(current)) {
+      const Node& node = graph_.nodes[*index];
+      if (is_dequantize(node)) return find_constant(view_.constants_, node.input(0)) == nullptr;
+      if (node.op_type != "Identity") return false;
+      current = node.input(0);
+    }
+    return false;
+  }
+
+  core::Status read_qoperator(std::size_t index, const QOperatorForm& form) {
+    const Node& node = graph_.nodes[index];
+    ArtifactNode entry;
+    entry.index = index;
+    entry.op = form.op;
+    entry.qoperator = entry.quantized_inputs = entry.quantized_outputs = true;
+    for (std::size_t i = 0; i < form.operands.size(); ++i) {
+      const auto& [value, scale, zero_point] = form.operands[i];
+      Operand input;
+      input.name = input.codes = node.input(value);
+      input.constant_codes = find_constant(view_.constants_, input.codes);
+      std::int64_t axis = form.weight_axis;
+      if (axis < 0 && input.constant_codes != nullptr) axis += input.constant_codes->rank();
+      auto params =
+          make_params(node, view_.constants_, node.input(scale), node.input(zero_point), core::DType::uint8, axis);
+      if (!params) return params.error();
+      input.params = std::move(*params);
+      entry.inputs.push_back(std::move(input));
+    }
+    if (form.bias && !node.input(*form.bias).empty())
+      entry.inputs.push_back(bias_operand(entry, node.input(*form.bias)));
+    auto output = make_params(node, view_.constants_, node.input(form.output[0]), node.input(form.output[1]),
+                              core::DType::uint8, 0);
+    if (!output) return output.error();
+    const std::string made = node.outputs.empty() ? "" : node.outputs.front();
+    view_.quantizers_.push_back({index, made, made, *output, "", false, false});
+    entry.outputs = {std::move(*output)};
+    view_.by_index_[index] = view_.nodes_.size();
+    view_.nodes_.push_back(std::move(entry));
+    return core::success();
+  }
+
+  /// A QOperator's bias: int32 codes whose scale is by definition s_x·s_w.
+  Operand bias_operand(const ArtifactNode& entry, std::string_view name) const {
+    Operand bias;
+    bias.name = bias.codes = name;
+    bias.constant_codes = find_constant(view_.constants_, name);
+    QuantParams params;
+    params.type = core::DType::int32;
+    for (const double scale : entry.inputs[1].params->scale) {
+      params.scale.push_back(scale * entry.inputs[0].params->scale.front());
+    }
+    params.zero_point.assign(params.scale.size(), 0);
+    if (params.scale.size() > 1) params.axis = 0;
+    bias.params = std::move(params);
+    return bias;
+  }
+
+  Operand operand(std::string_view name) const {
+    Operand result;
+    result.name = name;
+    result.constant_values = find_constant(view_.constants_, name);
+    std::string current(name);
+    while (const auto index = wiring_.producer(current)) {
+      const Node& node = graph_.nodes[*index];
+      if (node.op_type != "Identity") break;
+      current = node.input(0);
+    }
+    const auto found = dequantized_.find(current);
+    if (found == dequantized_.end()) return result;
+    result.codes = found->second.first;
+    result.params = found->second.second;
+    result.constant_codes = find_constant(view_.constants_, result.codes);
+    return result;
+  }
+
+  const Quantizer* quantizer_at(std::size_t index) const {
+    const auto found = std::ranges::find(view_.quantizers_, index, &Quantizer::index);
+    return found == view_.quantizers_.end() ? nullptr : &*found;
+  }
+
+  /// Parameters of the QuantizeLinear that reads `name`, through Identity and at most one Relu or Clip.
+  std::optional<QuantParams> reader_params(std::string_view name, bool through_activation) const {
+    for (const std::size_t index : wiring_.consumers(name)) {
+      const Node& node = graph_.nodes[index];
+      if (is_quantize(node)) {
+        if (const Quantizer* quantizer = quantizer_at(index)) return quantizer->params;
+      }
+      const bool passes = node.op_type == "Identity" || (through_activation && traits_of(node).clamp != Clamp::none);
+      if (!passes || node.outputs.empty()) continue;
+      if (auto params = reader_params(node.outputs.front(), through_activation && node.op_type == "Identity"))
+        return params;
+    }
+    return std::nullopt;
+  }
+
+  void link_outputs() {
+    for (ArtifactNode& entry : view_.nodes_) {
+      if (entry.qoperator) continue;
+      const Node& node = graph_.nodes[entry.index];
+      bool all = !node.outputs.empty();
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        const std::string& output = node.outputs[i];
+        if (output.empty()) continue;
+        entry.outputs[i] = reader_params(output, traits_of(entry.op).clamp == Clamp::none);
+        if (const auto passed = dequantized_.find(output); !entry.outputs[i] && passed != dequantized_.end()) {
+          entry.outputs[i] = passed->second.second;
+        }
+        const bool used = !wiring_.consumers(output).empty() || wiring_.is_output(output);
+        if (used && !entry.outputs[i]) all = false;
+      }
+      entry.quantized_outputs = all;
+    }
+    for (ArtifactNode& entry : view_.nodes_) {
+      if (traits_of(entry.op).clamp == Clamp::none || !entry.quantized_outputs || entry.inputs.empty()) continue;
+      const auto producer = wiring_.producer(entry.inputs.front().name);
+      const ArtifactNode* before = producer ? view_.find(*producer) : nullptr;
+      entry.fused = before != nullptr && before->quantized_inputs;
+    }
+  }
+
+  void match_nodes() {
+    std::vector<NodeToMatch> ours;
+    for (const ArtifactNode& entry : view_.nodes_) {
+      const Node& node = graph_.nodes[entry.index];
+      NodeToMatch item{node.name, entry.op, node.outputs};
+      // What a QuantizeLinear passes on may carry the name instead (y → Q → DQ → "y" at the graph's output).
+      for (const std::string& output : node.outputs) {
+        for (const std::string& carried : carried_names(output)) item.outputs.push_back(carried);
+      }
+      ours.push_back(std::move(item));
+    }
+    auto matches = judge::match_nodes(ours, original_);
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      if (matches[i] && sums_products(ours[i].op)) unmatch_unfolded(i, matches);
+    }
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      view_.nodes_[i].original = matches[i];
+      if (matches[i]) view_.by_original_[*matches[i]] = i;
+    }
+  }
+
+  /// A BatchNormalization that the original has folded already and the artifact has not: the original's node is both
+  /// together, and its tensor what the BatchNormalization gives, whatever the names say.
+  void unmatch_unfolded(std::size_t sum, std::vector<std::optional<std::size_t>>& matches) {
+    const std::string& output = graph_.nodes[view_.nodes_[sum].index].outputs.front();
+    const std::vector<std::size_t>& readers = wiring_.consumers(output);
+    if (readers.size() != 1 || graph_.nodes[readers.front()].op_type != "BatchNormalization") return;
+    const auto reader = view_.by_index_.find(readers.front());
+    if (reader == view_.by_index_.end() || matches[reader->second]) return;
+    for (const std::size_t index : original_wiring_.consumers(original_.nodes[*matches[sum]].outputs.front())) {
+      if (original_.nodes[index].op_type == "BatchNormalization") return;
+    }
+    matches[sum].reset();
+    unfolded_.insert(output);
+  }
+
+  /// Names that hold the same values further down: through Identity, Q and DQ, and what the converter may have put in
+  /// to give them another shape.
+  std::vector<std::string> carried_names(std::string_view name) const {
+    std::vector<std::string> names;
+    for (const std::size_t index : wiring_.consumers(name)) {
+      const Node& node = graph_.nodes[index];
+      if (node.outputs.empty() || node.input(0) != name) continue;
+      const bool reshapes = traits_of(node).movement == Movement::reshapes;
+      if (node.op_type != "Identity" && !reshapes && !is_quantize(node) && !is_dequantize(node)) continue;
+      names.push_back(node.outputs.front());
+      std::ranges::move(carried_names(node.outputs.front()), std::back_inserter(names));
+    }
+    return names;
+  }
+
+  /// The original's name of what the converter's own Reshape behind `name` gives: it may be another than that of the
+  /// node which makes `name` here, where a sum became part of that. "" where there is no such Reshape.
+  std::string behind_own_reshape(std::string_view name) const {
+    for (const std::size_t index : wiring_.consumers(name)) {
+      const Node& node = graph_.nodes[index];
+      if (node.outputs.empty() || node.input(0) != name) continue;
+      if (node.op_type == "Identity" || is_quantize(node) || is_dequantize(node)) {
+        if (std::string found = behind_own_reshape(node.outputs.front()); !found.empty()) return found;
+        continue;
+      }
+      if (!is_own_reshape(index)) continue;
+      std::vector<std::string> carried = carried_names(node.outputs.front());
+      carried.insert(carried.begin(), node.outputs.front());
+      const auto known = std::ranges::find_if(
+          carried, [&](const std::string& each) { return original_wiring_.producer(each).has_value(); });
+      if (known != carried.end()) return before_activations(*known);
+    }
+    return "";
+  }
+
+  /// What goes into the Relu or Clip that makes `tensor` in the original: where that is gone, codes behind cut like it,
+  /// and codes before need not.
+  std::string before_activations(std::string tensor) const {
+    while (const auto producer = original_wiring_.producer(tensor)) {
+      if (traits_of(original_.nodes[*producer]).clamp == Clamp::none) break;
+      tensor = original_.nodes[*producer].input(0);
+    }
+    return tensor;
+  }
+
+  /// A Reshape and the like that the original does not have.
+  bool is_own_reshape(std::size_t index) const {
+    const ArtifactNode* made = view_.find(index);
+    return made != nullptr && !made->original && traits_of(made->op).movement == Movement::reshapes;
+  }
+
+  void name_originals() {
+    OriginalNames names(original_);
+    const std::set<std::string> unlike = unlike_codes();
+    std::map<std::string, std::string> branches;  // what the first reader of such codes reads
+    for (const model::ValueInfo& input : graph_.inputs) names.vote_input(input.name);
+    for (const model::ValueInfo& output : graph_.outputs) names.vote_output(root(output.name), output.name);
+    for (const ArtifactNode& entry : view_.nodes_) {
+      if (!entry.original) continue;
+      const Node& theirs = original_.nodes[*entry.original];
+      std::vector<std::string> roots;
+      for (const Operand& input : entry.inputs) roots.push_back(root(input.name));
+      names.vote_consumer(entry.op, roots, theirs);
+      for (std::size_t i = 0; i < entry.inputs.size() && !commutes(entry.op); ++i) {
+        const std::string codes = source(entry.inputs[i].name).codes;
+        if (unlike.contains(codes)) branches.try_emplace(codes, theirs.input(i));
+      }
+      const Node& node = graph_.nodes[entry.index];
+      for (std::size_t i = 0; i < node.outputs.size() && i < theirs.outputs.size(); ++i) {
+        const std::string reshaped = behind_own_reshape(node.outputs[i]);
+        names.vote_producer(node.outputs[i], reshaped.empty() ? theirs.outputs[i] : reshaped);
+      }
+    }
+    const auto name_of = [&](std::string_view tensor) {
+      auto [made, codes] = source(tensor);
+      if (const auto found = branches.find(codes); found != branches.end()) return found->second;
+      std::string name = names.original(made);
+      for (auto from = reshaped_from(made); name.empty() && from; from = reshaped_from(made)) {
+        made = root(*from);
+        name = names.original(made);
+      }
+      return unfolded_.contains(made) ? std::string() : name;
+    };
+    for (const Node& node : graph_.nodes) {
+      for (const auto* list : {&node.inputs, &node.outputs}) {
+        for (const std::string& tensor : *list) {
+          if (!tensor.empty()) view_.originals_[tensor] = name_of(tensor);
+        }
+      }
+    }
+    for (ArtifactNode& entry : view_.nodes_) {
+      for (Operand& input : entry.inputs) input.original = view_.original_tensor(input.name);
+    }
+    for (Quantizer& quantizer : view_.quantizers_) {
+      const bool own = branches.contains(quantizer.codes);
+      quantizer.original = view_.original_tensor(own ? quantizer.codes : quantizer.float_name);
+    }
+  }
+
+  /// What a Reshape and the like of the converter's own reads: the same values, in the same order.
+  std::optional<std::string> reshaped_from(std::string_view name) const {
+    const auto producer = wiring_.producer(name);
+    if (!producer || !is_own_reshape(*producer)) return std::nullopt;
+    return std::string(graph_.nodes[*producer].input(0));
+  }
+
+  ArtifactView view_;
+  const Graph& graph_;
+  const Graph& original_;
+  model::Wiring wiring_, original_wiring_;
+  std::set<std::string> unfolded_;  ///< outputs of sums whose BatchNormalization the original doesn't have
+  std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> dequantized_;
+};
+
+Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
+  return ArtifactReader(std::move(artifact), original).read();
+}
+
+const ArtifactNode* ArtifactView::find_original(std::size_t index) const {
+  const auto found = by_original_.find(index);
+  return found == by_original_.end() ? nullptr : &nodes_[found->second];
+}
+
+const ArtifactNode* ArtifactView::find(std::size_t index) const {
+  const auto found = by_index_.find(index);
+  return found == by_index_.end() ? nullptr : &nodes_[found->second];
+}
+
+std::set<std::string> ArtifactView::computed_codes() const {
+  std::set<std::string> names;
+  for (const Quantizer& quantizer : quantizers_) {
+    if (!quantizer.constant) {
+      names.insert(quantizer.codes);
+    }
+  }
+  return names;
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
+  std::vector<const Quantizer*> found;
+  for (const Quantizer& quantizer : quantizers_) {
+    if (quantizer.original == original_tensor) found.push_back(&quantizer);
+  }
+  return found;
+}
+
+std::string ArtifactView::original_tensor(std::string_view artifact_tensor) const {
+  const auto found = originals_.find(artifact_tensor);
+  return found == originals_.end() ? std::string() : found->second;
+}
+
+TensorPtr ArtifactView::constant(std::string_view artifact_tensor) const {
+  return find_constant(constants_, artifact_tensor);
+}
+
+}  // namespace assay::judge

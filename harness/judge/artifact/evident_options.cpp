@@ -1,0 +1,50 @@
+#include "harness/judge/artifact/evident_options.hpp"
+
+#include <algorithm>
+
+#include "harness/judge/artifact/artifact_view.hpp"
+
+namespace assay::judge {
+namespace {
+
+/// The code of real zero under a symmetric scheme; ONNX Runtime centres uint8 on 127, the others on 128.
+bool is_centre(std::int64_t zero_point, core::DType type) {
+  return type == core::DType::uint8 ? zero_point == 128 || zero_point == 127 : zero_point == 0;
+}
+
+}  // namespace
+
+converters::Options evident_options(const std::shared_ptr<const model::Model>& artifact, const model::Model& original,
+                                    const converters::Options& fallback, const converters::Policy& policy) {
+  converters::Options options = fallback;
+  const core::Result<ArtifactView> view = ArtifactView::build(artifact, original);
+  if (!view) return options;
+  bool any = false;
+  bool symmetric = true;
+  for (const Quantizer& quantizer : view->quantizers()) {
+    if (quantizer.constant || quantizer.params.zero_point.empty()) continue;
+    const std::int64_t zero_point = quantizer.params.zero_point.front();
+    if (policy.unsigned_codes == converters::UnsignedCodes::nonnegative &&
+        quantizer.params.type == core::DType::uint8 && zero_point == 0) {
+      continue;  // its range has no negative end: it would be so whatever was asked for
+    }
+    any = true;
+    options.activation = quantizer.params.type;
+    symmetric = symmetric && is_centre(zero_point, quantizer.params.type);
+  }
+  if (any) options.symmetric = symmetric;
+  bool weights = false;
+  bool per_axis = false;
+  for (const ArtifactNode& node : view->nodes()) {
+    for (const Operand& input : node.inputs) {
+      if (input.constant_codes == nullptr || !input.quantized() || input.constant_codes->rank() < 2) continue;
+      weights = true;
+      options.weight = input.params->type;
+      per_axis = per_axis || input.params->axis.has_value();
+    }
+  }
+  if (weights) options.per_axis = per_axis;
+  return options;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,162 @@
+#include "harness/judge/artifact/node_matching.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using model::Graph;
+using model::Node;
+
+/// A MatMul with its bias may become a Gemm; every other operator stays what it is.
+bool same_operator(std::string_view artifact, std::string_view original) {
+  return artifact == original ||
+         (is_matrix_product(traits_of(artifact).product) && is_matrix_product(traits_of(original).product));
+}
+
+class Matcher {
+ public:
+  Matcher(std::span<const NodeToMatch> nodes, const Graph& original)
+      : nodes_(nodes), original_(original), wiring_(original), matches_(nodes.size()), taken_(original.nodes.size()) {}
+
+  std::vector<std::optional<std::size_t>> match() {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) by_name(i);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) by_output(i);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) by_fused_output(i);
+    by_position();
+    return matches_;
+  }
+
+ private:
+  bool free(std::size_t ours, std::size_t theirs) const {
+    return !matches_[ours] && !taken_[theirs] && same_operator(nodes_[ours].op, original_.nodes[theirs].op_type);
+  }
+  void take(std::size_t ours, std::size_t theirs) {
+    if (!free(ours, theirs)) return;
+    matches_[ours] = theirs;
+    taken_[theirs] = true;
+  }
+
+  void by_name(std::size_t i) {
+    for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
+      if (original_.nodes[j].name == nodes_[i].name) take(i, j);
+    }
+  }
+
+  void by_output(std::size_t i) {
+    for (const std::string& output : nodes_[i].outputs) {
+      if (const auto j = wiring_.producer(output)) take(i, *j);
+    }
+  }
+
+  void by_fused_output(std::size_t i) {
+    for (const std::string& output : nodes_[i].outputs) {
+      auto j = wiring_.producer(output);
+      while (j && !free(i, *j) && passes(original_.nodes[*j])) {
+        j = first_producer(original_.nodes[*j]);
+      }
+      if (j) take(i, *j);
+    }
+  }
+
+  /// What may be gone from the artifact, or stand in another place behind the node that makes its values.
+  static bool passes(const Node& node) {
+    const OperatorTraits& traits = traits_of(node);
+    return traits.vanishes || traits.movement == Movement::reshapes;
+  }
+
+  /// Who makes the first input that anybody makes: constants may stand in front.
+  std::optional<std::size_t> first_producer(const Node& node) const {
+    for (const std::string& input : node.inputs) {
+      if (const auto producer = wiring_.producer(input)) return producer;
+    }
+    return std::nullopt;
+  }
+
+  void by_position() {
+    std::set<std::string_view> ops;
+    for (const NodeToMatch& node : nodes_) ops.insert(node.op);
+    for (const std::string_view op : ops) {
+      std::vector<std::size_t> ours, theirs;
+      for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        if (nodes_[i].op == op && !matches_[i]) ours.push_back(i);
+      }
+      for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
+        if (original_.nodes[j].op_type == op && !taken_[j]) theirs.push_back(j);
+      }
+      if (ours.size() != theirs.size()) continue;
+      for (std::size_t k = 0; k < ours.size(); ++k) take(ours[k], theirs[k]);
+    }
+  }
+
+  std::span<const NodeToMatch> nodes_;
+  const Graph& original_;
+  model::Wiring wiring_;
+  std::vector<std::optional<std::size_t>> matches_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace
+
+std::vector<std::optional<std::size_t>> match_nodes(std::span<const NodeToMatch> nodes, const Graph& original) {
+  return Matcher(nodes, original).match();
+}
+
+OriginalNames::OriginalNames(const Graph& original) : original_(original) {
+  for (const auto& input : original.inputs) known_[input.name] = true;
+  for (const auto& [name, tensor] : original.initializers) known_[name] = true;
+  for (const Node& node : original.nodes) {
+    for (const std::string& output : node.outputs) known_[output] = true;
+    if (node.op_type == "Identity") copied_[node.outputs.front()] = behind_copies(std::string(node.input(0)));
+  }
+}
+
+std::string OriginalNames::behind_copies(const std::string& tensor) const {
+  const auto found = copied_.find(tensor);
+  return found == copied_.end() ? tensor : found->second;
+}
+
+bool OriginalNames::known(std::string_view tensor) const { return known_.contains(tensor); }
+
+void OriginalNames::vote(const std::string& tensor, Strength strength, const std::string& original) {
+  if (!tensor.empty() && !original.empty() && known(original)) votes_[tensor][strength].push_back(original);
+}
+
+void OriginalNames::vote_input(const std::string& tensor) {
+  if (original_.find_input(tensor) != nullptr) vote(tensor, kInput, tensor);
+}
+
+void OriginalNames::vote_output(const std::string& tensor, const std::string& output_name) {
+  vote(tensor, kOutput, output_name);
+}
+
+void OriginalNames::vote_consumer(std::string_view op, std::span<const std::string> tensors, const Node& node) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    // The operands of a commutative operator may have changed places; a name that fits any of them is believed.
+    const bool named = commutes(op) && std::ranges::find(node.inputs, tensors[i]) != node.inputs.end();
+    vote(tensors[i], kConsumer, named ? tensors[i] : behind_copies(std::string(node.input(i))));
+  }
+}
+
+void OriginalNames::vote_producer(const std::string& tensor, const std::string& original) {
+  vote(tensor, kProducer, original);
+}
+
+std::string OriginalNames::original(const std::string& tensor) const {
+  const auto found = votes_.find(tensor);
+  if (found != votes_.end() && found->second.contains(kInput)) return tensor;
+  if (found != votes_.end() && !found->second.empty()) {
+    const auto& [strength, names] = *found->second.begin();
+    if (strength < kName) {
+      // Several readers may stand for different tensors of the original (before and after a fused activation).
+      return std::ranges::find(names, tensor) != names.end() ? tensor : names.front();
+    }
+  }
+  if (known(tensor)) return tensor;
+  return found == votes_.end() || found->second.empty() ? std::string() : found->second.begin()->second.front();
+}
+
+}  // namespace assay::judge

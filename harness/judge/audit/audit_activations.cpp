@@ -1,0 +1,244 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+
+std::string params_text(const QuantParams& params) {
+  if (params.scale.empty()) return "no scale";
+  return fmt::format("scale {}, zero_point {}, {}", core::exact_text(static_cast<float>(params.scale.front())),
+                     params.zero_point.empty() ? 0 : params.zero_point.front(), core::dtype_name(params.type));
+}
+
+class ActivationAudit {
+ public:
+  ActivationAudit(const LayerContext& context, const CalibrationRanges& calibration)
+      : context_(context), calibration_(calibration), legal_(context, calibration), given_(context.alignment->given) {}
+
+  std::vector<Finding> run() {
+    if (context_.evidence.calibration == nullptr) return {};  // no ranges to hold them against
+    if (context_.artifact != nullptr) {
+      for (const Quantizer& quantizer : context_.artifact->quantizers()) check_quantizer(quantizer);
+      check_given_kept();
+    } else {
+      check_reported();
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  void check_quantizer(const Quantizer& quantizer) {
+    if (quantizer.original.empty() || quantizer.params.scale.empty()) return;
+    if (is_weight(quantizer)) return;
+    check(quantizer.original, quantizer.params, quantizer.constant);
+  }
+
+  /// Constants that a weighted operator multiplies with have rules of their own.
+  bool is_weight(const Quantizer& quantizer) const {
+    if (!quantizer.constant) return false;
+    return std::ranges::any_of(context_.artifact->nodes(), [&](const ArtifactNode& node) {
+      return sums_products(node.op) &&
+             std::ranges::any_of(node.inputs, [&](const Operand& input) { return input.codes == quantizer.codes; });
+    });
+  }
+
+  /// Tensors that the converter made itself (a folded weight, a bias) are nobody's to calibrate.
+  void check_reported() {
+    const model::Graph& graph = context_.evidence.model->graph;
+    const model::Wiring wiring(graph);
+    const auto constants = constants_of(graph);
+    for (const converters::TensorScale& tensor : context_.evidence.conversion.tensors) {
+      const auto producer = wiring.producer(tensor.name);
+      const bool computed =  // of constants: a weight, say
+          producer && constants.contains(tensor.name) && graph.nodes[*producer].op_type != "Constant";
+      const bool activation = !computed && (producer || graph.find_input(tensor.name) != nullptr);
+      if (activation && !tensor.params.scale.empty()) {
+        check(tensor.name, tensor.params, false);
+      }
+    }
+  }
+
+  bool is_given(const std::string& tensor, const QuantParams& params) const {
+    const auto found = given_.find(tensor);
+    return found != given_.end() && std::ranges::find(found->second, params) != found->second.end();
+  }
+
+  /// Codes that a constant was given and that were only moved since, as by a Gather from a table of weights: they keep
+  /// the constant's type.
+  bool are_moved_from_a_constant(const std::string& tensor, const QuantParams& params) const {
+    if (context_.artifact == nullptr) return false;
+    const model::Graph& graph = context_.evidence.model->graph;
+    const model::Wiring wiring(graph);
+    std::string moved = tensor;
+    while (const auto producer = wiring.producer(moved)) {
+      const ArtifactNode* node = context_.alignment->made(*producer);
+      if (node == nullptr || node->inputs.empty() || !only_moves(graph.nodes[*producer])) return false;
+      const Operand& source = node->inputs.front();
+      if (source.constant_codes != nullptr) return source.params == params;
+      moved = graph.nodes[*producer].input(0);
+    }
+    return false;
+  }
+
+  /// Does a Conv read the tensor that keeps its channels apart?
+  bool feeds_depthwise(const std::string& tensor) const {
+    const model::Graph& graph = context_.evidence.model->graph;
+    return std::ranges::any_of(graph.nodes, [&](const model::Node& node) {
+      const core::Tensor* weight =
+          traits_of(node).product == Product::convolution ? graph.initializer(node.input(1)) : nullptr;
+      return weight != nullptr && node.input(0) == tensor && node.int_or("group", 1) > 1 && weight->shape()[1] == 1;
+    });
+  }
+
+  /// One scale for each index along axis 1, from the extremes over all batches.
+  void check_channels(const std::string& tensor, const QuantParams& params) {
+    const Evidence& evidence = context_.evidence;
+    const auto found = calibration_.channels.find(tensor);
+    if (found == calibration_.channels.end() || params.axis.value_or(1) != 1 ||
+        found->second.size() != params.scale.size()) {
+      add(Facet::count, tensor, 0,
+          fmt::format("activation \"{}\": expected one scale, or one for each of {} channels along axis 1; actual {} "
+                      "along axis {}",
+                      tensor, found == calibration_.channels.end() ? 0 : found->second.size(), params.scale.size(),
+                      params.axis.value_or(0)));
+      return;
+    }
+    double widest = 0, least = 0;
+    for (const auto& [low, high] : found->second) {
+      widest = std::max({widest, -low, high});
+      least = std::min(least, low);
+    }
+    const auto& range = calibration_.ranges.at(tensor);
+    for (std::size_t c = 0; c < params.scale.size(); ++c) {
+      const double floor = widest * evidence.converter.policy.channel_floor;
+      const double magnitude = std::max({-found->second[c].first, found->second[c].second, floor});
+      AllowedRange allowed;
+      // Codes are signed for all channels where any is negative.
+      const double low = evidence.options.symmetric ? least : std::min(found->second[c].first, 0.0);
+      const double high = evidence.options.symmetric ? magnitude : std::max(found->second[c].second, 0.0);
+      allowed.low = {std::max(low, -magnitude), std::max(low, -magnitude)};
+      allowed.high = {high, high};
+      allowed.slack = range.is_input ? 0 : range.slack;
+      const QuantParams one{{params.scale[c]}, {params.zero_point[c]}, params.type, std::nullopt};
+      const auto fault = check_params(one, allowed, evidence.options.symmetric, evidence.converter.policy);
+      if (!fault) continue;
+      add(fault->facet, tensor, fault->margin,
+          fmt::format("tensor \"{}\", channel {}: expected {} {}, actual {}", tensor, c, facet_name(fault->facet),
+                      fault->expected, fault->actual));
+      return;
+    }
+  }
+
+  void check(const std::string& tensor, const QuantParams& params, bool constant) {
+    const Evidence& evidence = context_.evidence;
+    if (!given_.empty()) {
+      if (is_given(tensor, params)) return;
+      if (const auto found = given_.find(tensor); found != given_.end()) {
+        add(Facet::scale, tensor, 0,
+            fmt::format("tensor \"{}\": expected the given {}, actual {}", tensor, params_text(found->second.front()),
+                        params_text(params)));
+        return;
+      }
+      // What shares with a given tensor takes its parameters.
+      if (std::ranges::any_of(given_, [&](const auto& entry) { return is_given(entry.first, params); })) return;
+    }
+    if (params.scale.size() > 1 && context_.evidence.converter.policy.depthwise_channels && feeds_depthwise(tensor)) {
+      check_channels(tensor, params);
+      return;
+    }
+    if (params.scale.size() > 1) {
+      add(Facet::count, tensor, 0,
+          fmt::format("activation \"{}\": expected one scale, actual {} along axis {}", tensor, params.scale.size(),
+                      params.axis.value_or(0)));
+      return;
+    }
+    const bool by_range = evidence.converter.policy.unsigned_codes !=
+                          converters::UnsignedCodes::asked;  // the zero_point shows which fits
+    const bool type_fits = params.type == evidence.options.activation || by_range || constant || !given_.empty() ||
+                           (params.type != core::DType::int8 && params.type != core::DType::uint8) ||
+                           are_moved_from_a_constant(tensor, params);
+    if (!type_fits) {
+      add(Facet::dtype, tensor, 0,
+          fmt::format("activation \"{}\": expected codes of type {}, actual {}", tensor,
+                      core::dtype_name(evidence.options.activation), core::dtype_name(params.type)));
+    }
+    ScaleMargin margin;
+    const auto fault = legal_.check(tensor, params, constant, context_.explanation == nullptr ? nullptr : &margin);
+    explain(tensor, margin);
+    if (!fault) return;
+    const auto ranges = legal_.of(tensor);
+    add(fault->facet, tensor, fault->margin,
+        fmt::format("tensor \"{}\": expected {} {}, actual {}\n"
+                    "  the calibration data range over {} (method {}, {}); declared: {}",
+                    tensor, facet_name(fault->facet), fault->expected, fault->actual,
+                    ranges.empty() ? "nothing" : range_text(ranges.front()),
+                    evidence.method_stated ? converters::method_name(evidence.options.method) : "not stated",
+                    evidence.options.symmetric ? "symmetric" : "asymmetric", params_text(params)));
+  }
+
+  void explain(const std::string& tensor, const ScaleMargin& margin) const {
+    if (context_.explanation == nullptr || margin.expected.empty()) return;
+    const char* formula =
+        context_.evidence.options.symmetric
+            ? "max(-lo', hi') ÷ divisor, within 2 ulp of float32 and the float32 error of an extreme ÷ divisor"
+            : "(hi' − lo') ÷ (qmax − qmin), within 2 ulp of float32 and twice the float32 error of an "
+              "extreme ÷ (qmax − qmin)";
+    context_.explanation->note({"activation scale", tensor, margin.range, formula, margin.expected, margin.actual,
+                                margin.distance, margin.limit});
+  }
+
+  /// Every quantizer that the original has stands in the artifact too.
+  void check_given_kept() {
+    for (const auto& [tensor, params] : given_) {
+      if (tensor.empty() || !context_.artifact->quantizers_of(tensor).empty()) continue;
+      add(Facet::scale, tensor, 0,
+          fmt::format("tensor \"{}\": the model gives it {}, but the artifact doesn't quantize it", tensor,
+                      params_text(params.front())));
+    }
+  }
+
+  void add(Facet facet, const std::string& tensor, double margin, std::string message) {
+    if (!seen_.insert({facet, tensor}).second) return;
+    Finding finding = audit_finding(facet, tensor, std::move(message), margin);
+    const model::Wiring wiring(context_.evidence.model->graph);
+    if (const auto producer = wiring.producer(tensor)) {
+      finding.node = context_.evidence.model->graph.nodes[*producer].name;
+      finding.op = context_.evidence.model->graph.nodes[*producer].op_type;
+    }
+    findings_.push_back(std::move(finding));
+  }
+
+  const LayerContext& context_;
+  const CalibrationRanges& calibration_;
+  LegalRanges legal_;
+  const GivenParams& given_;
+  std::set<std::pair<Facet, std::string>> seen_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Finding audit_finding(Facet facet, std::string tensor, std::string message, double margin) {
+  Finding finding;
+  finding.stage = Stage::artifact;
+  finding.facet = facet;
+  finding.tensor = std::move(tensor);
+  finding.layer = "L0";
+  finding.message = std::move(message);
+  finding.margin = margin;
+  return finding;
+}
+
+std::vector<Finding> audit_activations(const LayerContext& context, const CalibrationRanges& calibration) {
+  return ActivationAudit(context, calibration).run();
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,164 @@
+#include "harness/judge/audit/audit_bias.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+constexpr double kRelativeError = 0x1p-22;
+constexpr std::size_t kShownDifferences = 10;
+
+class BiasAudit {
+ public:
+  BiasAudit(const LayerContext& context, const ArtifactNode& node, const EffectiveLinear& linear)
+      : context_(context),
+        node_(node),
+        linear_(linear),
+        original_(context.evidence.model->graph.nodes[*node.original]) {}
+
+  std::vector<Finding> run() {
+    const model::Node& made = context_.artifact->artifact().graph.nodes[node_.index];
+    factor_ = beta_of(made);
+    const Operand* bias = node_.inputs.size() > 2 && !node_.inputs[2].name.empty() ? &node_.inputs[2] : nullptr;
+    if (bias == nullptr) {
+      check_absent();
+    } else if (bias->quantized() && bias->constant_codes != nullptr) {
+      check_quantized(*bias);
+    } else if (bias->constant_values != nullptr && bias->constant_values->is_real()) {
+      check_float(*bias->constant_values);
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  bool corrected() const { return context_.evidence.converter.policy.bias == converters::BiasRounding::corrected; }
+
+  void add(std::string message, double margin = 0) {
+    Finding finding =
+        audit_finding(Facet::bias, std::string(original_.input(2)),
+                      fmt::format("node \"{}\" ({}), bias: {}", original_.name, original_.op_type, message), margin);
+    finding.node = original_.name;
+    finding.op = original_.op_type;
+    findings_.push_back(std::move(finding));
+  }
+
+  /// s_x·s_w of output channel `c`; nothing where the input isn't quantized per tensor, or the weight along another
+  /// axis than its output channels': no sum has one scale then.
+  std::optional<double> product_scale(std::size_t c) const {
+    const Operand& x = node_.inputs[1 - linear_.operand];
+    const core::QuantParams& w = *node_.inputs[linear_.operand].params;
+    if (!x.quantized() || x.params->scale.size() != 1) return std::nullopt;
+    if (w.scale.size() > 1 && w.axis && *w.axis >= 0 && *w.axis != linear_.axis) return std::nullopt;
+    const std::size_t index = w.scale.size() == 1 ? 0 : linear_.scale_of(c);
+    if (index >= w.scale.size()) return std::nullopt;
+    return x.params->scale.front() * w.scale[index];
+  }
+
+  /// No bias at all: right only where the effective one rounds to nothing.
+  void check_absent() {
+    for (std::size_t c = 0; c < linear_.bias.size(); ++c) {
+      const double limit = product_scale(c).value_or(0) / 2 + linear_.bias_slack[c];
+      if (std::abs(linear_.bias[c]) <= limit) continue;
+      add(fmt::format("expected {} for channel {}, but the artifact has none", core::exact_text64(linear_.bias[c]), c));
+      return;
+    }
+  }
+
+  void check_float(const core::Tensor& values) {
+    if (corrected()) return;
+    compare(
+        values.size(),
+        [&](std::size_t c) { return values.as_real(values.size() == 1 ? 0 : static_cast<std::int64_t>(c)); },
+        [](std::size_t) { return 0.0; });
+  }
+
+  /// The model brings codes of its own for the bias: their type and scale are its author's.
+  [[nodiscard]] bool is_authored(const core::QuantParams& params) const {
+    const model::Graph& graph = context_.evidence.model->graph;
+    const auto producer = model::Wiring(graph).producer(original_.input(2));
+    if (!producer || graph.nodes[*producer].op_type != "DequantizeLinear") return false;
+    const auto own = read_quant_params(graph.nodes[*producer], constants_of(graph));
+    return own && own->scale == params.scale && own->type == params.type;
+  }
+
+  void check_quantized(const Operand& bias) {
+    const core::QuantParams& params = *bias.params;
+    const core::Tensor& codes = *bias.constant_codes;
+    if (is_authored(params)) return;
+    if (params.type != core::DType::int32) {
+      add(fmt::format("expected int32 codes, actual {}", core::dtype_name(params.type)));
+      return;
+    }
+    if (std::ranges::any_of(params.zero_point, [](std::int64_t z) { return z != 0; })) {
+      add("expected zero_point 0");
+      return;
+    }
+    const auto scale = [&](std::size_t c) {
+      return params.scale[params.scale.size() == 1 ? 0 : std::min(c, params.scale.size() - 1)];
+    };
+    for (std::size_t c = 0; c < linear_.bias.size(); ++c) {
+      const auto expected = product_scale(c);
+      if (!expected) continue;
+      // Below float32's least normal the spacing is absolute.
+      const double limit = std::max(kRelativeError * *expected, float32_ulp(*expected));
+      if (std::abs(scale(c) - *expected) <= limit) continue;
+      add(fmt::format("channel {}: expected scale s_x·s_w = {}, actual {}", c,
+                      core::exact_text(static_cast<float>(*expected)), core::exact_text(static_cast<float>(scale(c)))));
+      return;
+    }
+    if (corrected()) return;
+    compare(
+        codes.size(),
+        [&](std::size_t c) { return static_cast<double>(codes.integers()[codes.size() == 1 ? 0 : c]) * scale(c); },
+        scale);
+  }
+
+  template <typename Value, typename Step>
+  void compare(std::int64_t size, Value value, Step step) {
+    if (size != 1 && size != static_cast<std::int64_t>(linear_.bias.size())) return;
+    std::vector<std::string> lines;
+    std::size_t wrong = 0;
+    double worst = 0;
+    for (std::size_t c = 0; c < linear_.bias.size(); ++c) {
+      const double expected = linear_.bias[c], actual = factor_ * value(c);
+      const double limit =
+          std::abs(factor_) * step(c) / 2 + kRelativeError * std::abs(expected) + linear_.bias_slack[c];
+      const double distance = std::abs(actual - expected);
+      if (context_.explanation != nullptr && context_.explanation->nears("bias", distance / limit)) {
+        context_.explanation->note({"bias", fmt::format("{}[{}]", original_.input(2), c), core::exact_text64(expected),
+                                    "|q_b·s_b − b| ≤ s_b ÷ 2 + 2⁻²²·|b|", core::exact_text64(expected),
+                                    core::exact_text64(actual), distance, limit});
+      }
+      if (distance <= limit) continue;
+      ++wrong;
+      worst = std::max(worst, limit > 0 ? distance / limit : distance);
+      if (lines.size() >= kShownDifferences) continue;
+      lines.push_back(fmt::format("\n  channel {}: expected {}, actual {} (limit {:.3g})", c,
+                                  core::exact_text64(expected), core::exact_text64(actual), limit));
+    }
+    if (wrong == 0) return;
+    add(fmt::format("{} of {} channels differ{}", wrong, linear_.bias.size(), fmt::join(lines, "")), worst);
+  }
+
+  const LayerContext& context_;
+  const ArtifactNode& node_;
+  const EffectiveLinear& linear_;
+  const model::Node& original_;
+  double factor_ = 1;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> audit_bias(const LayerContext& context, const ArtifactNode& node, const EffectiveLinear& linear) {
+  return BiasAudit(context, node, linear).run();
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "harness/judge/alignment/effective_linear.hpp"
+
+namespace assay::judge {
+
+/// The bias of one quantized linear operator against the effective one.
+///
+/// Formula  |q_b·s_b − b_j| ≤ s_b/2 + 2⁻²²|b_j| with s_b = s_x·s_w,j; what folding in float32 may add is allowed too.
+///          A bias kept in float is compared directly; a corrected one (stated policy) isn't compared.
+[[nodiscard]] std::vector<Finding> audit_bias(const LayerContext& context, const ArtifactNode& node,
+                                              const EffectiveLinear& linear);
+
+}  // namespace assay::judge

@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/alignment/alignment.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/node_matching.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/enclosures/execution_style.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+// Constants that are not the weights and biases of sums: a BatchNormalization's, an addend, a factor, an exponent.
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+/// Relative error of a constant that a converter computes in float32 from others, or stores in float32.
+constexpr double kRelativeError = 0x1p-20;
+
+struct Difference {
+  std::size_t element = 0, count = 0;
+  double expected = 0, actual = 0, margin = 0;
+};
+
+/// The elements of `actual` that are further from `expected` than half their step and float32's error.
+std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, const Operand& operand) {
+  std::optional<ChannelIndex> channels;
+  if (operand.quantized()) {
+    auto made = ChannelIndex::make(actual.shape(), *operand.params);
+    if (!made) return std::nullopt;
+    channels = *made;
+  }
+  std::optional<Difference> worst;
+  for (std::size_t i = 0; i < expected.reals().size(); ++i) {
+    const double want = expected.reals()[i], got = actual.reals()[i];
+    double low = want, high = want, step = 0;
+    if (channels) {
+      const std::size_t c = channels->channel(i);
+      const auto limits = core::integer_limits(operand.params->type);
+      step = operand.params->scale[c];
+      const auto zero = static_cast<double>(operand.params->zero_point[c]);
+      // Beyond the last quantized value there is none that is nearer; but a constant's range is known, and no more than
+      // one code of it is given up where codes lie around zero.
+      const double clamped = std::clamp(want, (static_cast<double>(limits.low) - zero) * step,
+                                        (static_cast<double>(limits.high) - zero) * step);
+      if (std::fabs(clamped - want) <= step * (1 + kRelativeError)) low = high = clamped;
+    }
+    const double distance = got < low ? low - got : got - high;
+    const double limit = step / 2 + kRelativeError * std::fabs(want) + 0x1p-126;
+    if (!(distance > limit) && !std::isnan(distance)) continue;
+    const double margin = distance / limit;
+    const std::size_t count = worst ? worst->count : 0;
+    if (!worst || margin > worst->margin) worst = Difference{i, 0, want, got, margin};
+    worst->count = count + 1;
+  }
+  return worst;
+}
+
+class ConstantAudit {
+ public:
+  explicit ConstantAudit(const LayerContext& context)
+      : context_(context), original_(context.evidence.model->graph), constants_(constants_of(original_)) {}
+
+  std::vector<Finding> run() {
+    for (const ArtifactNode& made : context_.artifact->nodes()) {
+      if (made.original) check(made, original_.nodes[*made.original]);
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  void check(const ArtifactNode& made, const Node& node) {
+    const Node& theirs = context_.artifact->artifact().graph.nodes[made.index];
+    if (node.op_type != theirs.op_type || sums_products(node)) return;  // other audits know those
+    if (traits_of(node).normalization == Normalization::given_moments && !same_mean(made, node))
+      return;  // its bias took in what moved
+    for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+      const TensorPtr actual = value_of(made.inputs[i]);
+      if (actual == nullptr) continue;
+      const std::size_t slot = commutes(node.op_type) ? constant_slot(node) : i;
+      const TensorPtr expected = find_constant(constants_, node.input(slot));
+      const bool comparable =
+          expected != nullptr && expected->is_real() && actual->is_real() && expected->shape() == actual->shape();
+      if (comparable) compare_operand(node, slot, made.inputs[i], *expected, *actual);
+    }
+  }
+
+  void compare_operand(const Node& node, std::size_t slot, const Operand& operand, const Tensor& expected,
+                       const Tensor& actual) {
+    const bool is_bias = slot == kBias && operand.quantized() && operand.params->type == core::DType::int32;
+    if (is_bias) return;  // audit_normalizations
+    const auto worst = compare(expected, actual, operand);
+    if (!worst) return;
+    const std::string name(node.input(slot));
+    Finding finding = audit_finding(
+        Facet::weight, name,
+        fmt::format(
+            "node \"{}\" ({}), constant \"{}\": {} of {} elements differ from the float model's by more than "
+            "half a step\n  {}{}: expected {}, actual {}{}",
+            node.name, node.op_type, name, worst->count, expected.size(), name,
+            index_text(static_cast<std::int64_t>(worst->element), expected.shape()),
+            core::exact_text64(worst->expected), core::exact_text64(worst->actual),
+            operand.quantized()
+                ? fmt::format(" (scale {})", core::exact_text(static_cast<float>(operand.params->scale.front())))
+                : ""),
+        worst->margin);
+    finding.node = node.name;
+    finding.op = node.op_type;
+    findings_.push_back(std::move(finding));
+  }
+
+  bool same_mean(const ArtifactNode& made, const Node& node) const {
+    constexpr std::size_t kMean = 3;
+    const TensorPtr expected = find_constant(constants_, node.input(kMean));
+    const TensorPtr actual = made.inputs.size() > kMean ? value_of(made.inputs[kMean]) : nullptr;
+    if (expected == nullptr || actual == nullptr || expected->shape() != actual->shape()) return false;
+    return !compare(*expected, *actual, made.inputs[kMean]);
+  }
+
+  /// The one constant operand of an operator whose operands may change places; the first where there are several.
+  std::size_t constant_slot(const Node& node) const {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (find_constant(constants_, node.inputs[i]) != nullptr) return i;
+    }
+    return node.inputs.size();
+  }
+
+  static TensorPtr value_of(const Operand& operand) {
+    if (operand.constant_codes != nullptr) return dequantized_constant(operand);
+    return operand.constant_values;
+  }
+
+  const LayerContext& context_;
+  const model::Graph& original_;
+  Constants constants_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> audit_constants(const LayerContext& context) {
+  const bool kept =
+      context.artifact != nullptr && context.evidence.converter.policy.weights != converters::WeightRounding::adapted;
+  return kept ? ConstantAudit(context).run() : std::vector<Finding>{};
+}
+
+}  // namespace assay::judge

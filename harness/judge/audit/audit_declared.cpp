@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/demands.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+
+/// Every set of parameters with which the original's tensor `name` is quantized in the artifact: as an operand of a
+/// node that reads it, or where it is made.
+std::vector<QuantParams> artifact_params(const ArtifactView& view, const std::string& name) {
+  std::vector<QuantParams> found;
+  const auto add = [&](const QuantParams& params) {
+    if (std::ranges::find(found, params) == found.end()) found.push_back(params);
+  };
+  for (const Quantizer* quantizer : view.quantizers_of(name)) add(quantizer->params);
+  for (const ArtifactNode& node : view.nodes()) {
+    for (const Operand& input : node.inputs) {
+      if (input.quantized() && input.original == name) add(*input.params);
+    }
+  }
+  return found;
+}
+
+std::vector<QuantParams> declared_params(const LayerContext& context, const std::string& name) {
+  if (context.artifact != nullptr) return artifact_params(*context.artifact, name);
+  std::vector<QuantParams> found;
+  for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) {
+    if (tensor.name == name) found.push_back(tensor.params);
+  }
+  return found;
+}
+
+std::string brief(const QuantParams& params) {
+  return fmt::format(
+      "{} scale{} from {}, zero_point {}, axis {}", params.scale.size(), params.scale.size() == 1 ? "" : "s",
+      params.scale.empty() ? "none" : core::exact_text(static_cast<float>(params.scale.front())),
+      params.zero_point.empty() ? 0 : params.zero_point.front(), params.axis ? std::to_string(*params.axis) : "none");
+}
+
+/// The first facet in which `params` differs from what the case expects. A count of scales along an axis is expected
+/// of per-axis options only.
+std::optional<std::pair<Facet, std::string>> differs(const corpus::ExpectedScale& expected, const QuantParams& params,
+                                                     bool per_axis) {
+  const bool one_for_all = !per_axis && params.scale.size() == 1;
+  if (!one_for_all && expected.count && *expected.count != static_cast<std::int64_t>(params.scale.size())) {
+    return std::pair(Facet::count, fmt::format("expected {} scales", *expected.count));
+  }
+  if (expected.scale) {
+    const double limit = 2 * float32_ulp(*expected.scale);
+    const bool close =
+        std::ranges::all_of(params.scale, [&](double s) { return std::abs(s - *expected.scale) <= limit; });
+    if (!close) return std::pair(Facet::scale, fmt::format("expected scale {}", core::exact_text64(*expected.scale)));
+  }
+  if (expected.zero_point) {
+    const bool equal =
+        std::ranges::all_of(params.zero_point, [&](std::int64_t z) { return z == *expected.zero_point; });
+    if (!equal) return std::pair(Facet::zero_point, fmt::format("expected zero_point {}", *expected.zero_point));
+  }
+  // One scale has no axis of its own.
+  if (expected.axis && params.scale.size() > 1 && params.axis != expected.axis) {
+    return std::pair(Facet::axis, fmt::format("expected axis {}", *expected.axis));
+  }
+  return std::nullopt;
+}
+
+void check_expected(const LayerContext& context, std::vector<Finding>& findings) {
+  for (const auto& [name, expected] : context.evidence.test_case->expect.scales) {
+    const auto declared = declared_params(context, name);
+    if (declared.empty()) {
+      const bool output = context.evidence.model->graph.find_output(name) != nullptr;
+      if (output && context.evidence.converter.policy.outputs == converters::GraphOutputs::stay_float) continue;
+      // Who tells the activations' scales alone has none of a weight to show.
+      const bool weight = context.evidence.model->graph.initializer(name) != nullptr;
+      if (weight && context.evidence.converter.supports.says("activations")) continue;
+      const bool input = context.evidence.model->graph.find_input(name) != nullptr;
+      if (!input && context.evidence.converter.supports.says("inputs")) continue;
+      findings.push_back(audit_finding(
+          Facet::scale, name, fmt::format("tensor \"{}\": expected a scale, but the artifact declares none", name)));
+    }
+    for (const QuantParams& params : declared) {
+      const auto difference = differs(expected, params, context.evidence.options.per_axis);
+      if (!difference) continue;
+      findings.push_back(
+          audit_finding(difference->first, name,
+                        fmt::format("tensor \"{}\": {}, actual {}", name, difference->second, brief(params))));
+    }
+  }
+}
+
+bool same_values(const QuantParams& a, const QuantParams& b) {
+  const auto close = [](double x, double y) { return std::abs(x - y) <= float32_ulp(y); };
+  if (a.zero_point != b.zero_point || a.scale.size() != b.scale.size()) return false;
+  if (a.scale.size() > 1 && a.axis && b.axis && *a.axis != *b.axis) return false;
+  return std::ranges::equal(a.scale, b.scale, close);
+}
+
+/// A table of tensors next to an artifact must say what the artifact says.
+void check_table(const LayerContext& context, std::vector<Finding>& findings) {
+  if (context.artifact == nullptr) return;
+  for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) {
+    std::vector<QuantParams> declared;
+    for (const Quantizer& quantizer : context.artifact->quantizers()) {
+      if (quantizer.float_name == tensor.name) declared.push_back(quantizer.params);
+    }
+    if (declared.empty()) declared = artifact_params(*context.artifact, tensor.name);
+    if (declared.empty()) continue;
+    if (std::ranges::any_of(declared, [&](const QuantParams& params) { return same_values(tensor.params, params); }))
+      continue;
+    findings.push_back(audit_finding(Facet::scale, tensor.name,
+                                     fmt::format("tensor \"{}\": the converter's table says {}, its own artifact {}",
+                                                 tensor.name, brief(tensor.params), brief(declared.front()))));
+  }
+}
+
+}  // namespace
+
+std::vector<TensorParameters> tensor_parameters(const LayerContext& context) {
+  std::set<std::string> names;
+  for (const auto& [name, params] : context.audited) names.insert(name);
+  for (const auto& [name, tensor] : context.evidence.model->graph.initializers) names.insert(name);
+  for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) names.insert(tensor.name);
+  std::vector<TensorParameters> tensors;
+  for (const std::string& name : names) {
+    TensorParameters tensor{name, std::nullopt, declared_params(context, name)};
+    if (const auto found = context.audited.find(name); found != context.audited.end()) tensor.expected = found->second;
+    if (tensor.expected || !tensor.declared.empty()) tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+std::vector<Finding> audit_declared(const LayerContext& context) {
+  std::vector<Finding> findings;
+  check_expected(context, findings);
+  check_table(context, findings);
+  return findings;
+}
+
+std::vector<Finding> audit_parameters(const LayerContext& context, const CalibrationRanges& calibration,
+                                      Judgement& out) {
+  const converters::Supports& supports = context.evidence.converter.supports;
+  const bool has_table = !context.evidence.conversion.tensors.empty();
+  if (context.artifact == nullptr &&
+      (!has_table || (supports.artifact == converters::ArtifactKind::opaque && !supports.says("inputs")))) {
+    std::vector<Finding> findings;
+    if (supports.artifact != converters::ArtifactKind::opaque) check_expected(context, findings);
+    return findings;
+  }
+  // Without the data that an artifact was calibrated on its ranges are not audited, and a layer stands for all it asks.
+  if (context.evidence.calibration != nullptr || !context.alignment->given.empty()) out.layers.emplace_back("L0");
+  std::vector<Finding> findings = audit_structure(context, out);
+  const auto append = [&](std::vector<Finding> more) { std::ranges::move(more, std::back_inserter(findings)); };
+  append(audit_activations(context, calibration));
+  append(audit_weights(context, out));
+  append(audit_declared(context));
+  return findings;
+}
+
+}  // namespace assay::judge

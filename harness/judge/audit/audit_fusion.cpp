@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/operators.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+/// What a Relu or Clip lets through; nothing where a bound is no constant.
+std::optional<Interval> passed_by(const model::Node& node,
+                                  const std::map<std::string, core::TensorPtr, std::less<>>& constants) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (traits_of(node).clamp == Clamp::at_zero) return Interval{0, kInfinity};
+  if (traits_of(node).clamp != Clamp::to_bounds) return std::nullopt;
+  Interval passed{node.float_or("min", -kInfinity), node.float_or("max", kInfinity)};
+  for (const std::size_t i : {1U, 2U}) {
+    if (node.input(i).empty()) continue;
+    const auto bound = constants.find(node.input(i));
+    if (bound == constants.end() || bound->second->size() != 1) return std::nullopt;
+    (i == 1 ? passed.low : passed.high) = bound->second->as_real(0);
+  }
+  return passed;
+}
+
+/// A Relu or Clip that vanished into the operator before it: the quantization itself has to clip as it would have. That
+/// is so where no code lies beyond the code of the bound; for a Relu, where zero_point is the least code.
+class FusionAudit {
+ public:
+  explicit FusionAudit(const LayerContext& context)
+      : alignment_(*context.alignment),
+        view_(*context.artifact),
+        original_(context.evidence.model->graph),
+        artifact_(view_.artifact().graph),
+        original_wiring_(original_),
+        artifact_wiring_(artifact_),
+        constants_(constants_of(original_)) {}
+
+  std::vector<Finding> run() {
+    for (std::size_t i = 0; i < original_.nodes.size(); ++i) {
+      const model::Node& node = original_.nodes[i];
+      const auto passed = passed_by(node, constants_);
+      if (!passed || !alignment_.is_gone(i) || node.outputs.empty()) continue;
+      if (never_outside(std::string(node.input(0)), *passed)) continue;
+      for (const Quantizer* quantizer : view_.quantizers_of(node.outputs.front())) {
+        if (absorbs(*quantizer, node)) check(*quantizer, node, *passed);
+      }
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  /// The quantizer reads straight what the operator before the activation makes.
+  bool absorbs(const Quantizer& quantizer, const model::Node& node) const {
+    const auto made = artifact_wiring_.producer(quantizer.float_name);
+    const auto before = original_wiring_.producer(node.input(0));
+    if (!made || !before || quantizer.chained || quantizer.params.scale.size() != 1) return false;
+    const ArtifactNode* maker = view_.find(*made);
+    return maker != nullptr && maker->original == before;
+  }
+
+  /// Operators whose values can't lie outside, whatever their inputs: the activation does nothing there.
+  bool never_outside(const std::string& tensor, const Interval& passed, int depth = 0) const {
+    constexpr int kDeepest = 16;
+    const auto producer = original_wiring_.producer(tensor);
+    if (!producer || depth > kDeepest) return false;
+    const model::Node& node = original_.nodes[*producer];
+    const auto within = [&](double low, double high) { return low >= passed.low && high <= passed.high; };
+    if (const auto inner = passed_by(node, constants_)) return within(inner->low, inner->high);
+    const OperatorTraits& traits = traits_of(node);
+    if (within(traits.least, traits.most)) return true;
+    return always_moves(traits) && never_outside(std::string(node.input(0)), passed, depth + 1);
+  }
+
+  void check(const Quantizer& quantizer, const model::Node& node, const Interval& passed) {
+    const core::QuantParams& params = quantizer.params;
+    const double scale = params.scale.front();
+    const std::int64_t z = params.zero_point.front();
+    if (!std::isfinite(scale) || !(scale > 0)) return;  // the structure audit says it
+    const auto limits = core::integer_limits(params.type);
+    const auto code = [&](double bound) {
+      if (std::isinf(bound)) return bound < 0 ? limits.low : limits.high;
+      return reference::quantize(bound, scale, z, params.type);
+    };
+    const std::int64_t low = code(passed.low), high = code(passed.high);
+    if (low == limits.low && high == limits.high) return;
+    const std::string& tensor = node.outputs.front();
+    const bool below = low != limits.low;
+    Finding finding = audit_finding(
+        Facet::zero_point, tensor,
+        fmt::format("node \"{}\" ({}) was fused away, but its output \"{}\" has codes for values {} {}: scale {}, "
+                    "zero_point {}; {} lets through values down to code {} and up to code {}, {} has [{}, {}]",
+                    node.name, node.op_type, tensor, below ? "below" : "above",
+                    core::exact_text64(below ? passed.low : passed.high), core::exact_text(static_cast<float>(scale)),
+                    z, node.op_type, low, high, core::dtype_name(params.type), limits.low, limits.high));
+    finding.node = node.name;
+    finding.op = node.op_type;
+    findings_.push_back(std::move(finding));
+  }
+
+  const Alignment& alignment_;
+  const ArtifactView& view_;
+  const model::Graph& original_;
+  const model::Graph& artifact_;
+  model::Wiring original_wiring_, artifact_wiring_;
+  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> audit_fusions(const LayerContext& context) {
+  return context.artifact == nullptr ? std::vector<Finding>{} : FusionAudit(context).run();
+}
+
+}  // namespace assay::judge

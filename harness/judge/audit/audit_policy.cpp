@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+std::string params_text(const core::QuantParams& params) {
+  return fmt::format("scale {}, zero_point {}", core::exact_text(static_cast<float>(params.scale.front())),
+                     params.zero_point.front());
+}
+
+/// What the converter states of itself against its own artifact. What it leaves unsaid contradicts nothing. (Divisor,
+/// floor, powers of two, fixed ranges and averaging enter the audit of every scale; rounding that of every weight.)
+class PolicyAudit {
+ public:
+  explicit PolicyAudit(const LayerContext& context)
+      : context_(context),
+        policy_(context.evidence.converter.policy),
+        view_(*context.artifact),
+        original_(context.evidence.model->graph),
+        artifact_(view_.artifact().graph),
+        wiring_(original_) {}
+
+  std::vector<Finding> run() {
+    for (const ArtifactNode& node : view_.nodes()) {
+      check_shares(node);
+      check_bias(node);
+    }
+    check_outputs();
+    for (std::size_t i = 0; i < original_.nodes.size(); ++i) {
+      const auto follower = sole_reader(original_.nodes[i]);
+      if (!follower) continue;
+      check_fusion(i, *follower);
+      check_folding(i, *follower);
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  /// The index of the one node that reads `node`'s only output, which nobody else sees.
+  std::optional<std::size_t> sole_reader(const model::Node& node) const {
+    if (node.outputs.size() != 1 || wiring_.is_output(node.outputs.front())) return std::nullopt;
+    const auto& readers = wiring_.consumers(node.outputs.front());
+    return readers.size() == 1 ? std::optional(readers.front()) : std::nullopt;
+  }
+
+  /// Pad may add a value, Resize may mix several: both then need a range.
+  bool computes_by_attributes(const ArtifactNode& node) const {
+    const OperatorTraits& traits = traits_of(node.op);
+    const bool depends = traits.movement == Movement::pads || traits.movement == Movement::resamples;
+    return depends && !only_moves(artifact_.nodes[node.index]);
+  }
+
+  void check_shares(const ArtifactNode& node) {
+    const bool stated = !computes_by_attributes(node) && policy_.shares &&
+                        std::ranges::find(*policy_.shares, node.op) != policy_.shares->end();
+    // What several inputs share is the audit of ranges' question.
+    if (!stated || node.inputs.empty() || data_input_count(node.op, node.inputs.size()) != 1) return;
+    const auto& asked = context_.evidence.options.precision;
+    const auto by_type = asked.find(node.op);  // what the converter puts in of itself goes by its operator
+    // What somebody asked for in float has parameters of its own behind it.
+    if (node.original ? asked_in_float(context_.evidence, original_.nodes[*node.original])
+                      : by_type != asked.end() && by_type->second == core::word_of(Precision::fp32)) {
+      return;
+    }
+    const Operand& input = node.inputs.front();
+    if (!input.quantized() || input.constant_codes != nullptr || input.params->scale.size() != 1) return;
+    for (const std::string& output : artifact_.nodes[node.index].outputs) {
+      for (const Quantizer& quantizer : view_.quantizers()) {
+        if (quantizer.float_name != output || quantizer.params.scale.size() != 1) continue;
+        if (quantizer.params == *input.params) continue;
+        add(quantizer.original, node.original,
+            fmt::format("the policy says that {} shares its input's parameters, but \"{}\" goes in with {} and comes "
+                        "out with {}",
+                        node.op, input.original, params_text(*input.params), params_text(quantizer.params)));
+      }
+    }
+  }
+
+  void check_bias(const ArtifactNode& node) {
+    if (policy_.bias != converters::BiasRounding::stays_float || node.inputs.size() < 3 || !node.inputs[2].quantized())
+      return;
+    if (!takes_bias(traits_of(node.op).product)) return;
+    add(node.inputs[2].original, node.original,
+        fmt::format("the policy says that the bias stays in float, but it is quantized with scale {}",
+                    core::exact_text(static_cast<float>(node.inputs[2].params->scale.front()))));
+  }
+
+  /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
+  /// had them before.
+  void check_outputs() {
+    if (policy_.outputs != converters::GraphOutputs::stay_float) return;
+    const model::Wiring made(artifact_);
+    for (const model::ValueInfo& output : original_.outputs) {
+      const auto producer = made.producer(output.name);
+      const auto quantizers = view_.quantizers_of(output.name);
+      if (!producer || artifact_.nodes[*producer].op_type != "DequantizeLinear" || quantizers.empty() ||
+          !wiring_.consumers(output.name).empty()) {
+        continue;
+      }
+      add(output.name, wiring_.producer(output.name),
+          fmt::format("the policy says that graph outputs stay in float, but \"{}\" is quantized with {}", output.name,
+                      params_text(quantizers.front()->params)));
+    }
+  }
+
+  void check_fusion(std::size_t index, std::size_t follower) {
+    const model::Node& node = original_.nodes[index];
+    const model::Node& next = original_.nodes[follower];
+    // Only an activation can always be taken in: an Add is a bias just where it fits one.
+    if (traits_of(next).clamp == Clamp::none) return;
+    // What somebody asked for in float takes nothing in.
+    if (asked_in_float(context_.evidence, node) || asked_in_float(context_.evidence, next)) return;
+    if (!policy_.fusions || !context_.alignment->has_weight_in_codes(index)) return;
+    const std::string pair = node.op_type + "+" + next.op_type;
+    if (std::ranges::find(*policy_.fusions, pair) == policy_.fusions->end()) return;
+    const ArtifactNode* reader = context_.alignment->made(follower);
+    if (reader == nullptr || reader->inputs.empty() || !reader->inputs.front().quantized()) return;
+    // Between the two stands a quantization of the first one's output.
+    for (const Quantizer* quantizer : view_.quantizers_of(node.outputs.front())) {
+      if (quantizer->codes != reader->inputs.front().codes) continue;
+      add(node.outputs.front(), follower,
+          fmt::format("the policy says that {} are fused, but \"{}\" is quantized between them with {}", pair,
+                      node.outputs.front(), params_text(quantizer->params)));
+    }
+  }
+
+  void check_folding(std::size_t index, std::size_t follower) {
+    const model::Node& node = original_.nodes[index];
+    const model::Node& next = original_.nodes[follower];
+    // A statement about Conv alone: released optimizers fold into Conv and leave ConvTranspose.
+    const bool folds = traits_of(node).product == Product::convolution &&
+                       traits_of(next).normalization == Normalization::given_moments;
+    if (!policy_.folds_bn || !folds) return;
+    if (!context_.alignment->has_weight_in_codes(index)) return;  // what stays in float need not be folded
+    if (asked_in_float(context_.evidence, next)) return;
+    const bool stays = !context_.alignment->is_gone(follower);
+    if (stays != *policy_.folds_bn) return;
+    add(node.outputs.front(), index,
+        fmt::format("the policy says that BatchNormalization is {}, but \"{}\" {}",
+                    *policy_.folds_bn ? "folded" : "not folded", next.name,
+                    stays ? "stands in the artifact" : "doesn't stand in the artifact"));
+  }
+
+  void add(const std::string& tensor, std::optional<std::size_t> node, std::string message) {
+    Finding finding = audit_finding(Facet::scale, tensor, fmt::format("tensor \"{}\": {}", tensor, message));
+    if (node) {
+      finding.node = original_.nodes[*node].name;
+      finding.op = original_.nodes[*node].op_type;
+    }
+    findings_.push_back(std::move(finding));
+  }
+
+  const LayerContext& context_;
+  const converters::Policy& policy_;
+  const ArtifactView& view_;
+  const model::Graph& original_;
+  const model::Graph& artifact_;
+  model::Wiring wiring_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> audit_policy(const LayerContext& context) {
+  // A model that is quantized already keeps its own parameters, whatever the converter does with others.
+  const bool judged = context.artifact != nullptr && context.alignment->given.empty();
+  return judged ? PolicyAudit(context).run() : std::vector<Finding>{};
+}
+
+}  // namespace assay::judge

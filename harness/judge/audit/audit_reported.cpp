@@ -1,0 +1,293 @@
+#include "harness/judge/audit/audit_reported.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/alignment/alignment.hpp"
+#include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+using core::Tensor;
+using model::Node;
+
+/// Roundings of a folded weight and of its scale.
+constexpr double kFoldRoundings = 8;
+constexpr std::size_t kShownDifferences = 10;
+
+/// One value that the reported weight may have been quantized from.
+struct Form {
+  core::TensorPtr weight;
+  bool folded = false;
+  std::vector<double> bias;
+};
+
+class ReportedWeightAudit {
+ public:
+  explicit ReportedWeightAudit(const LayerContext& context)
+      : context_(context),
+        graph_(context.evidence.model->graph),
+        wiring_(graph_),
+        constants_(constants_of(graph_)),
+        model_(*context.alignment) {}
+
+  std::vector<Finding> run() {
+    // A model that is quantized already gives its weights itself.
+    if (!context_.alignment->given.empty()) return {};
+    for (const Alignment::Operation& entry : model_.operations) {
+      const Node& node = graph_.nodes[entry.original];
+      const auto slots = weight_slots(entry.node, model_.constants);
+      if (!slots || runs_in_float(node)) continue;
+      // One entry can't say what several readers are given, each along its own axis.
+      if (wiring_.consumers(node.input(slots->weight)).size() > 1) continue;
+      const converters::TensorScale* told = reported(node.input(slots->weight));
+      if (told != nullptr && is_sane(told->params)) check(entry, node, *slots, *told);
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] bool runs_in_float(const Node& node) const {
+    return asked_in_float(context_.evidence, node) || reported_in_float(context_.evidence, node.name);
+  }
+
+  [[nodiscard]] const converters::TensorScale* reported(std::string_view name) const {
+    const auto& told = context_.evidence.conversion.tensors;
+    const auto found = std::ranges::find(told, name, &converters::TensorScale::name);
+    return found == told.end() ? nullptr : &*found;
+  }
+
+  /// What isn't is the structure's finding.
+  static bool is_sane(const QuantParams& params) {
+    return !params.scale.empty() && params.scale.size() == params.zero_point.size() &&
+           std::ranges::all_of(params.scale, [](double s) { return std::isfinite(s) && s > 0; });
+  }
+
+  void add(const Node& node, const std::string& tensor, Facet facet, const std::string& message, double margin = 0) {
+    Finding finding = audit_finding(
+        facet, tensor,
+        fmt::format("node \"{}\" ({}), weight \"{}\", as reported: {}", node.name, node.op_type, tensor, message),
+        margin);
+    finding.node = node.name;
+    finding.op = node.op_type;
+    findings_.push_back(std::move(finding));
+  }
+
+  void check(const Alignment::Operation& entry, const Node& node, const WeightSlots& slots,
+             const converters::TensorScale& told) {
+    const QuantParams& params = told.params;
+    const converters::Options& options = context_.evidence.options;
+    const auto found = model_.constants.find(entry.node.inputs[slots.weight]);
+    if (found == model_.constants.end() || !found->second->is_real() || found->second->rank() < 2) return;
+    // A constant on the left is data as well as a weight, and one type may serve both.
+    const bool data = slots.weight == 0 && params.type == options.activation;
+    if (params.type != options.weight && !data) {
+      add(node, told.name, Facet::dtype,
+          fmt::format("expected codes of type {}, actual {}", core::dtype_name(options.weight),
+                      core::dtype_name(params.type)));
+    }
+    if (!check_zero_points(node, told)) return;
+    if (!check_axis(node, slots, *found->second, told)) return;
+    if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted || takes_in_factors(node))
+      return;
+    check_scales(entry, node, slots, told);
+  }
+
+  bool check_zero_points(const Node& node, const converters::TensorScale& told) {
+    const auto limits = core::integer_limits(told.params.type);
+    const auto outside =
+        std::ranges::find_if(told.params.zero_point, [&](std::int64_t z) { return z < limits.low || z > limits.high; });
+    if (outside == told.params.zero_point.end()) return true;
+    add(node, told.name, Facet::zero_point,
+        fmt::format("zero_point {} lies outside {}", *outside, core::dtype_name(told.params.type)));
+    return false;
+  }
+
+  /// False where the declared layout makes the other checks meaningless.
+  bool check_axis(const Node& node, const WeightSlots& slots, const Tensor& weight,
+                  const converters::TensorScale& told) {
+    const QuantParams& params = told.params;
+    const std::int64_t extent = slots.axis < 0 ? 1 : weight.shape()[static_cast<std::size_t>(slots.axis)];
+    const auto count = static_cast<std::int64_t>(params.scale.size());
+    const bool per_axis = context_.evidence.options.per_axis;
+    if (count == 1) {
+      const bool asked = per_axis && extent > 1 && slots.weight == 1 && !slots.batched;
+      if (asked) {
+        add(node, told.name, Facet::count,
+            fmt::format("expected {} scales along axis {}, actual one for all", extent, slots.axis));
+      }
+      return !asked;
+    }
+    std::int64_t axis = params.axis.value_or(slots.axis);
+    if (axis < 0) axis += weight.rank();
+    if (axis != slots.axis) {
+      add(node, told.name, Facet::axis,
+          fmt::format("expected {} scales along axis {} (shape {}), actual {} along axis {}", extent, slots.axis,
+                      core::shape_text(weight.shape()), count, axis));
+      return false;
+    }
+    if (count != extent || !per_axis) {
+      add(node, told.name, Facet::count,
+          fmt::format("expected {} along axis {}, actual {}", per_axis ? fmt::format("{} scales", extent) : "one scale",
+                      slots.axis, count));
+      return count == extent;
+    }
+    return true;
+  }
+
+  /// A constant that is multiplied with what the node makes may have gone into its weights: nobody knows.
+  [[nodiscard]] bool takes_in_factors(const Node& node) const {
+    std::string tensor = node.outputs.front();
+    while (!wiring_.is_output(tensor) && wiring_.consumers(tensor).size() == 1) {
+      const Node& next = graph_.nodes[wiring_.consumers(tensor).front()];
+      const OperatorTraits& traits = traits_of(next);
+      if (traits.formula == Formula::product || traits.formula == Formula::quotient) {
+        return constants_.contains(next.input(0)) || constants_.contains(next.input(1));
+      }
+      const bool affine = traits.formula == Formula::sum || traits.formula == Formula::difference ||
+                          traits.normalization == Normalization::given_moments;
+      if (!affine || next.outputs.empty()) return false;
+      tensor = next.outputs.front();
+    }
+    return false;
+  }
+
+  /// Every value that a correct converter may have quantized: what the policy says, or each where it says nothing.
+  [[nodiscard]] std::vector<Form> forms(const Alignment::Operation& entry, const Node& node,
+                                        const WeightSlots& slots) const {
+    std::vector<Form> all;
+    const auto bias_of = [&](const std::string& name) {
+      const auto bias = model_.constants.find(name);
+      return bias == model_.constants.end() || !bias->second->is_real() ? std::vector<double>()
+                                                                        : bias->second->to_reals();
+    };
+    const bool has_bias = slots.has_bias_slot && entry.node.inputs.size() > 2;
+    const std::string& name = entry.node.inputs[slots.weight];
+    all.push_back({model_.constants.find(name)->second, entry.last != entry.original,
+                   has_bias ? bias_of(entry.node.inputs[2]) : std::vector<double>()});
+    if (entry.maybe_folded) {
+      all.push_back({entry.maybe_folded->weight, true, entry.maybe_folded->bias->to_reals()});
+    }
+    // Gemm's factors may have stayed where they are.
+    const auto plain = constants_.find(node.input(slots.weight));
+    if (traits_of(node).product == Product::gemm && plain != constants_.end()) {
+      all.push_back({plain->second, false, bias_of(std::string(node.input(2)))});
+    }
+    return all;
+  }
+
+  void check_scales(const Alignment::Operation& entry, const Node& node, const WeightSlots& slots,
+                    const converters::TensorScale& told) {
+    std::vector<std::string> first;
+    std::size_t wrong = 0;
+    double worst = 0;
+    Facet facet = Facet::scale;
+    for (const Form& form : forms(entry, node, slots)) {
+      std::vector<std::string> lines;
+      std::size_t faults = 0;
+      double margin = 0;
+      std::optional<Facet> kind;
+      for_each_fault(form, node, slots, told, [&](std::size_t channel, const ParamFault& fault) {
+        ++faults;
+        margin = std::max(margin, fault.margin);
+        kind = kind.value_or(fault.facet);
+        if (lines.size() < kShownDifferences) {
+          lines.push_back(fmt::format("\n  channel {}: expected {}, actual {}", channel, fault.expected, fault.actual));
+        }
+      });
+      if (faults == 0) return;
+      if (first.empty()) {
+        first = std::move(lines);
+        wrong = faults;
+        worst = margin;
+        facet = *kind;
+      }
+    }
+    add(node, told.name, facet,
+        fmt::format("{} of {} {}s differ{}", wrong, told.params.scale.size(), facet_name(facet), fmt::join(first, "")),
+        worst);
+  }
+
+  template <typename Report>
+  void for_each_fault(const Form& form, const Node& node, const WeightSlots& slots, const converters::TensorScale& told,
+                      Report report) const {
+    const QuantParams& params = told.params;
+    QuantParams layout = params;
+    if (params.scale.size() > 1) layout.axis = slots.axis;
+    const auto channels = ChannelIndex::make(form.weight->shape(), layout);
+    if (!channels) return;
+    std::vector<double> low(params.scale.size(), 0), high(params.scale.size(), 0);
+    const std::span<const double> weights = form.weight->reals();
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const std::size_t c = channels->channel(i);
+      low[c] = std::min(low[c], weights[i]);
+      high[c] = std::max(high[c], weights[i]);
+    }
+    for (std::size_t c = 0; c < params.scale.size(); ++c) {
+      const auto fault = fault_of(form, node, slots, told, c, low[c], high[c]);
+      if (fault) report(c, *fault);
+    }
+  }
+
+  [[nodiscard]] std::optional<ParamFault> fault_of(const Form& form, const Node& node, const WeightSlots& slots,
+                                                   const converters::TensorScale& told, std::size_t channel, double low,
+                                                   double high) const {
+    const converters::Policy& policy = context_.evidence.converter.policy;
+    AllowedRange allowed;
+    allowed.low = {low, low};
+    allowed.high = {high, high};
+    allowed.slack = computing_error(told.name);
+    if (form.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
+    if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
+    const QuantParams one{{told.params.scale[channel]}, {told.params.zero_point[channel]}, told.params.type, {}};
+    const auto limits = core::integer_limits(one.type);
+    const bool symmetric = one.zero_point.front() == (limits.low == 0 ? (limits.high + 1) / 2 : 0);
+    auto fault = check_params(one, allowed, symmetric, policy);
+    if (fault && symmetric && limits.low == 0 && !check_params(one, allowed, false, policy)) fault.reset();
+    if (fault && raised_for_bias(form, node, slots, channel, told.params.scale.size(), one.scale.front()))
+      fault.reset();
+    return fault;
+  }
+
+  /// Float32's error in a weight that the graph computes from constants.
+  [[nodiscard]] double computing_error(const std::string& weight) const {
+    if (context_.ranges == nullptr) return 0;
+    const auto range = context_.ranges->find(weight);
+    return range == context_.ranges->end() ? 0 : range->second.slack;
+  }
+
+  /// A bias beyond 2³¹ steps makes a correct converter raise the weight's scale until it fits; twice that is too far.
+  [[nodiscard]] bool raised_for_bias(const Form& form, const Node& node, const WeightSlots& slots, std::size_t channel,
+                                     std::size_t count, double scale) const {
+    const converters::TensorScale* data = reported(node.input(slots.weight == 0 ? 1 : 0));
+    if (data == nullptr || data->params.scale.size() != 1 || form.bias.empty()) return false;
+    double needed = 0;
+    const std::size_t stride = std::max<std::size_t>(count, 1);
+    for (std::size_t c = count == 1 ? 0 : channel; c < form.bias.size();
+         c += stride) {  // ConvTranspose's groups share their scales
+      needed = std::max(needed, std::abs(form.bias[c]) / (0x1p31 * data->params.scale.front()));
+    }
+    return scale >= needed && scale <= 2 * needed;
+  }
+
+  const LayerContext& context_;
+  const model::Graph& graph_;
+  model::Wiring wiring_;
+  std::map<std::string, core::TensorPtr, std::less<>> constants_;
+  const Alignment& model_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> audit_reported_weights(const LayerContext& context) { return ReportedWeightAudit(context).run(); }
+
+}  // namespace assay::judge

@@ -1,0 +1,331 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/core/text.hpp"
+#include "harness/judge/alignment/effective_linear.hpp"
+#include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/audit_bias.hpp"
+#include "harness/judge/audit/audit_reported.hpp"
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+
+/// DESIGN L0: relative error of w/s in float32; folding in float32 adds as much again.
+constexpr double kQuotientError = 0x1p-22;
+/// Roundings of a folded weight and of its scale.
+constexpr double kFoldRoundings = 8;
+constexpr std::size_t kShownDifferences = 10;
+
+/// The Convs of one group that a path from a graph input reaches through no other such Conv.
+std::set<std::size_t> first_convolutions(const model::Graph& graph) {
+  const model::Wiring wiring(graph);
+  std::vector<std::string> tensors;
+  for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
+  std::set<std::size_t> seen, first;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::string tensor = tensors[i];
+    for (const std::size_t reader : wiring.consumers(tensor)) {
+      if (!seen.insert(reader).second) continue;
+      const model::Node& node = graph.nodes[reader];
+      if (traits_of(node).product == Product::convolution && node.int_or("group", 1) == 1) {
+        first.insert(reader);
+      } else {
+        tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
+      }
+    }
+  }
+  return first;
+}
+
+class WeightAudit {
+ public:
+  WeightAudit(const LayerContext& context, Judgement& out) : context_(context), out_(out) {}
+
+  std::vector<Finding> run() {
+    for (const ArtifactNode& node : context_.artifact->nodes()) {
+      if (runs_in_float(node)) continue;
+      const auto linear = effective_linear(context_, node);
+      if (!linear) continue;
+      check(node, *linear);
+      std::ranges::move(audit_bias(context_, node, *linear), std::back_inserter(findings_));
+      record_accumulator(node, *linear);
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  /// The converter says so itself: then its Q/DQ pairs are storage, and no integer kernel's rules apply.
+  bool runs_in_float(const ArtifactNode& node) const {
+    return node.original &&
+           reported_in_float(context_.evidence, context_.evidence.model->graph.nodes[*node.original].name);
+  }
+
+  void add(const ArtifactNode& node, const EffectiveLinear& linear, Facet facet, std::string message,
+           double margin = 0) {
+    const model::Node& original = context_.evidence.model->graph.nodes[*node.original];
+    const std::string tensor = weight_name(node, linear);
+    Finding finding = audit_finding(
+        facet, tensor,
+        fmt::format("node \"{}\" ({}), weight \"{}\": {}", original.name, original.op_type, tensor, message), margin);
+    finding.node = original.name;
+    finding.op = original.op_type;
+    findings_.push_back(std::move(finding));
+  }
+
+  [[nodiscard]] std::string weight_name(const ArtifactNode& node, const EffectiveLinear& linear) const {
+    return std::string(context_.evidence.model->graph.nodes[*node.original].input(linear.operand));
+  }
+
+  void check(const ArtifactNode& node, const EffectiveLinear& linear) {
+    const Operand& operand = node.inputs[linear.operand];
+    const QuantParams& params = *operand.params;
+    const bool sane = std::ranges::all_of(params.scale, [](double s) { return std::isfinite(s) && s > 0; });
+    if (!sane) return;  // the structure audit says it
+    const auto& options = context_.evidence.options;
+    const bool either = traits_of(node.op).product == Product::gemm &&
+                        linear.operand == 0;  // a constant on the left is data as well as a weight
+    if (!linear.given && params.type != options.weight && !(either && params.type == options.activation)) {
+      add(node, linear, Facet::dtype,
+          fmt::format("expected codes of type {}, actual {}", core::dtype_name(options.weight),
+                      core::dtype_name(params.type)));
+    }
+    if (!check_axis(node, linear, params)) return;
+    const auto channels = ChannelIndex::make(linear.weight.shape(), params);
+    if (!channels) {
+      add(node, linear, Facet::count, channels.error().message);
+      return;
+    }
+    if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted) return;
+    check_scales(node, linear, params, *channels);
+    check_codes(node, linear, params, *operand.constant_codes, *channels);
+  }
+
+  /// False where the declared layout makes the other checks meaningless.
+  bool check_axis(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params) {
+    const std::int64_t extent = linear.weight.shape()[static_cast<std::size_t>(linear.axis)];
+    const auto count = static_cast<std::int64_t>(params.scale.size());
+    if (count == 1) {
+      // Only a matrix of one kind of columns must be per-axis: two activations or a left operand have no such rule.
+      const bool asked = context_.evidence.options.per_axis && !linear.given && extent > 1 && linear.operand == 1 &&
+                         (traits_of(node.op).product != Product::matmul || linear.weight.rank() == 2);
+      if (asked)
+        add(node, linear, Facet::count,
+            fmt::format("expected {} scales along axis {}, actual one for all", extent, linear.axis));
+      return true;
+    }
+    std::int64_t axis = params.axis.value_or(0);
+    if (axis < 0) axis += linear.weight.rank();
+    // A layout that the model itself gives is honoured by declaring it; whether it is also run that way, L1 tells.
+    if (axis != linear.axis && linear.given && linear.given->axis == params.axis) return false;
+    if (axis != linear.axis) {
+      const std::string why = traits_of(node.op).product == Product::transposed_convolution && axis == 0
+                                  ? "; axis 0 of this weight is the input channel, so no integer kernel with one scale "
+                                    "per output can run it"
+                                  : "";
+      add(node, linear, Facet::axis,
+          fmt::format("expected {} scales along axis {} (shape {}), actual {} along axis {}{}", extent, linear.axis,
+                      core::shape_text(linear.weight.shape()), count, axis, why));
+      return false;
+    }
+    if (!context_.evidence.options.per_axis && !linear.given) {
+      add(node, linear, Facet::count, fmt::format("expected one scale (per-tensor options), actual {}", count));
+    }
+    return true;
+  }
+
+  void check_scales(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,
+                    const ChannelIndex& channels) {
+    const std::size_t count = params.scale.size();
+    std::vector<double> low(count, 0), high(count, 0);
+    const std::vector<double> weights = linear.weight.to_reals();
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const std::size_t c = channels.channel(i);
+      low[c] = std::min(low[c], weights[i]);
+      high[c] = std::max(high[c], weights[i]);
+    }
+    widen_channels(low, high);
+    std::vector<std::string> lines;
+    std::size_t wrong = 0;
+    double worst = 0;
+    Facet facet = Facet::scale;
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto fault = scale_fault(node, linear, params, c, low[c], high[c]);
+      if (!fault) continue;
+      if (wrong++ == 0) facet = fault->facet;
+      worst = std::max(worst, fault->margin);
+      if (lines.size() < kShownDifferences)
+        lines.push_back(fmt::format("\n  channel {}: expected {}, actual {}", c, fault->expected, fault->actual));
+    }
+    if (wrong == 0) return;
+    add(node, linear, facet,
+        fmt::format("{} of {} {}s differ{}", wrong, count, facet_name(facet), fmt::join(lines, "")), worst);
+  }
+
+  /// By the policy no channel's range is below a share of the widest one's.
+  void widen_channels(const std::vector<double>& low, std::vector<double>& high) const {
+    double widest = 0;
+    for (std::size_t c = 0; c < low.size(); ++c) widest = std::max({widest, -low[c], high[c]});
+    const double least = widest * context_.evidence.converter.policy.channel_floor;
+    for (std::size_t c = 0; c < low.size(); ++c) {
+      if (std::max(-low[c], high[c]) < least) high[c] = least;
+    }
+  }
+
+  /// The policy, with the divisor that it has for this node's weights.
+  converters::Policy policy_for(const ArtifactNode& node) const {
+    converters::Policy policy = context_.evidence.converter.policy;
+    if (policy.first_divisor > 0 && first_convolutions(context_.evidence.model->graph).contains(*node.original)) {
+      policy.divisor = policy.first_divisor;
+    }
+    return policy;
+  }
+
+  /// Float32's error in a weight that the graph computes from constants.
+  double computing_error(const ArtifactNode& node, const EffectiveLinear& linear) const {
+    if (context_.ranges == nullptr) return 0;
+    const auto range = context_.ranges->find(weight_name(node, linear));
+    return range == context_.ranges->end() ? 0 : range->second.slack;
+  }
+
+  std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
+                                        const QuantParams& params, std::size_t channel, double low, double high) const {
+    const converters::Policy policy = policy_for(node);
+    AllowedRange allowed;
+    allowed.low = {low, low};
+    allowed.high = {high, high};
+    allowed.slack = computing_error(node, linear);
+    if (linear.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
+    if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
+    QuantParams one;
+    one.type = params.type;
+    one.scale = {params.scale[channel]};
+    one.zero_point = {params.zero_point[channel]};
+    const auto limits = core::integer_limits(params.type);
+    const bool symmetric = one.zero_point.front() == (limits.low == 0 ? (limits.high + 1) / 2 : 0);
+    ScaleMargin margin;
+    auto fault = check_params(one, allowed, symmetric, policy, context_.explanation == nullptr ? nullptr : &margin);
+    // Asymmetric codes may have their zero in the middle by chance.
+    const bool unsigned_codes = limits.low == 0;
+    const bool asymmetric = unsigned_codes || std::ranges::any_of(params.zero_point, [](auto z) { return z != 0; });
+    if (fault && symmetric && asymmetric && !check_params(one, allowed, false, policy)) fault.reset();
+    if (fault && (is_given(linear, params, channel) || raised_for_bias(node, linear, channel, one.scale.front())))
+      return std::nullopt;
+    if (!margin.expected.empty()) {
+      context_.explanation->note({"weight scale", fmt::format("{}, channel {}", weight_name(node, linear), channel),
+                                  margin.range, "max|w| ÷ divisor, within 2 ulp of float32 (γ₈ more where folded)",
+                                  margin.expected, margin.actual, margin.distance, margin.limit});
+    }
+    return fault;
+  }
+
+  /// The original's own scale, multiplied by what was folded into the channel: the codes then stay what they were.
+  static bool is_given(const EffectiveLinear& linear, const QuantParams& params, std::size_t channel) {
+    if (!linear.given) return false;
+    if (linear.folded) return true;  // the codes' own check remains
+    const std::vector<double>& scales = linear.given->scale;
+    const double scale = scales.size() == 1 ? scales.front() : channel < scales.size() ? scales[channel] : 0;
+    return scale == params.scale[channel];
+  }
+
+  /// A bias beyond 2³¹ steps makes a correct converter raise the weight's scale until it fits; twice that is too far.
+  bool raised_for_bias(const ArtifactNode& node, const EffectiveLinear& linear, std::size_t channel,
+                       double scale) const {
+    const Operand& x = node.inputs[1 - linear.operand];
+    if (!x.quantized() || x.params->scale.size() != 1) return false;
+    double needed = 0;
+    for (std::size_t c = 0; c < linear.bias.size(); ++c) {
+      if (node.inputs[linear.operand].params->scale.size() > 1 && linear.scale_of(c) != channel) continue;
+      needed = std::max(needed, std::abs(linear.bias[c]) / (0x1p31 * x.params->scale.front()));
+    }
+    return scale >= needed && scale <= 2 * needed;
+  }
+
+  void check_codes(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,
+                   const core::Tensor& codes, const ChannelIndex& channels) {
+    if (codes.is_real() || codes.shape() != linear.weight.shape()) return;
+    const auto limits = core::integer_limits(params.type);
+    const auto actual = codes.integers();
+    const std::vector<double> weights = linear.weight.to_reals();
+    const double quotient_error = linear.folded ? 2 * kQuotientError : kQuotientError;
+    const double computed = computing_error(node, linear);
+    std::vector<std::string> lines;
+    std::size_t wrong = 0;
+    double worst = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const std::size_t c = channels.channel(i);
+      const auto z = static_cast<double>(params.zero_point[c]);
+      const double exact = weights[i] / params.scale[c];
+      const double clamped =
+          std::clamp(exact, static_cast<double>(limits.low) - z, static_cast<double>(limits.high) - z);
+      const double distance = std::abs(static_cast<double>(actual[i]) - z - clamped);
+      const double limit = 0.5 + quotient_error * std::abs(exact) + computed / params.scale[c];
+      if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
+        const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());
+        context_.explanation->note({"weight code", weight_name(node, linear) + at,
+                                    fmt::format("{} ÷ {} = {:.6g}", core::exact_text64(weights[i]),
+                                                core::exact_text(static_cast<float>(params.scale[c])), exact),
+                                    "|q − z − clamp(w ÷ s)| ≤ ½ + 2⁻²²·|w ÷ s|", fmt::format("{:.6g}", clamped + z),
+                                    std::to_string(actual[i]), distance, limit});
+      }
+      if (distance <= limit) continue;
+      ++wrong;
+      worst = std::max(worst, distance);
+      if (lines.size() >= kShownDifferences) continue;
+      lines.push_back(fmt::format("\n  w{}: expected {} ({} / {}), actual {}",
+                                  index_text(static_cast<std::int64_t>(i), linear.weight.shape()),
+                                  std::nearbyint(clamped) + z, core::exact_text64(weights[i]),
+                                  core::exact_text(static_cast<float>(params.scale[c])), actual[i]));
+    }
+    if (wrong == 0) return;
+    add(node, linear, Facet::weight,
+        fmt::format("{} of {} codes aren't the nearest, worst {:.3g} steps{}", wrong, weights.size(), worst,
+                    fmt::join(lines, "")),
+        worst / 0.5);
+  }
+
+  /// log2 of the largest accumulator that any input can produce: recorded, gates nothing.
+  void record_accumulator(const ArtifactNode& node, const EffectiveLinear& linear) {
+    const Operand& x = node.inputs[1 - linear.operand];
+    const Operand& w = node.inputs[linear.operand];
+    if (!x.quantized() || x.params->zero_point.size() != 1 || w.constant_codes->is_real() || linear.operand != 1)
+      return;
+    const auto limits = core::integer_limits(x.params->type);
+    const std::int64_t z = x.params->zero_point.front();
+    const auto reach = static_cast<double>(std::max(limits.high - z, z - limits.low));
+    QuantParams layout;
+    const auto extent = static_cast<std::size_t>(linear.weight.shape()[static_cast<std::size_t>(linear.axis)]);
+    layout.scale.assign(extent, 1);
+    if (extent > 1) layout.axis = linear.axis;
+    const auto outputs = ChannelIndex::make(linear.weight.shape(), layout);
+    const auto scales = ChannelIndex::make(linear.weight.shape(), *w.params);
+    if (!outputs || !scales) return;
+    std::vector<double> sums(std::max<std::size_t>(extent, 1), 0);
+    const auto codes = w.constant_codes->integers();
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      sums[outputs->channel(i)] += std::abs(static_cast<double>(codes[i] - w.params->zero_point[scales->channel(i)]));
+    }
+    const double worst = *std::ranges::max_element(sums) * reach;
+    const std::string& output = context_.evidence.model->graph.nodes[*node.original].outputs.front();
+    if (worst > 0) out_.metrics.push_back({output, "", "accumulator_bits", std::log2(worst)});
+  }
+
+  const LayerContext& context_;
+  Judgement& out_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> audit_weights(const LayerContext& context, Judgement& out) {
+  return context.artifact == nullptr ? audit_reported_weights(context) : WeightAudit(context, out).run();
+}
+
+}  // namespace assay::judge

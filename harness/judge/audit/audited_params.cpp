@@ -1,0 +1,370 @@
+#include "harness/judge/audit/audited_params.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/core/text.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::DType;
+using core::QuantParams;
+
+constexpr auto kLeastNormal = static_cast<double>(std::numeric_limits<float>::min());
+/// Histogram bins of the entropy and percentile methods, as TensorRT and ONNX Runtime have them; the code range that
+/// entropy can't go below is 128 of them.
+constexpr double kBins = 2048, kEntropyLeastBins = 128;
+/// Two roundings of float32: the range's difference and the division.
+constexpr double kScaleUlps = 2;
+/// Relative error of lo'/s in float32.
+constexpr double kQuotientError = 0x1p-22;
+
+std::string text(double value) { return core::exact_text(static_cast<float>(value)); }
+
+std::size_t quantile_index(std::size_t count, double share, bool higher) {
+  const double position = std::clamp(share, 0.0, 1.0) * static_cast<double>(count - 1);
+  return static_cast<std::size_t>(higher ? std::ceil(position) : std::floor(position));
+}
+
+double quantile(const std::vector<double>& sorted, double share, bool higher) {
+  return sorted[quantile_index(sorted.size(), share, higher)];
+}
+
+/// Ends by percentile. One-sided counts the whole tail share on each side, two-sided halves it, and a symmetric method
+/// takes the quantile of the magnitudes: all are in use, so the interval spans them.
+void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, double percent) {
+  const double tail = 1 - percent / 100;
+  // Histograms lie symmetric around zero in several converters, whatever the values do: the widest bin in use.
+  const double bin = 2 * std::max(std::abs(sorted.front()), std::abs(sorted.back())) / kBins;
+  std::vector<double> magnitudes(sorted.size());
+  std::ranges::transform(sorted, magnitudes.begin(), [](double v) { return std::abs(v); });
+  const auto middle =
+      magnitudes.begin() + static_cast<std::ptrdiff_t>(quantile_index(magnitudes.size(), 1 - tail, false));
+  std::ranges::nth_element(magnitudes, middle);
+  const double symmetric = *middle - bin;
+  allowed.high.high = std::max(0.0, quantile(sorted, 1 - tail / 2, true) + bin);
+  allowed.high.low = std::clamp(std::min(quantile(sorted, 1 - tail, false) - bin, symmetric), 0.0, allowed.high.high);
+  allowed.low.low = std::min(0.0, quantile(sorted, tail / 2, false) - bin);
+  allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -symmetric), allowed.low.low, 0.0);
+}
+
+/// The mean of the batches' extremes; of their largest magnitudes where codes lie around zero.
+void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmetric) {
+  const auto batches = static_cast<double>(std::max<std::size_t>(range.batches, 1));
+  const double low = std::min(range.batch_low / batches, 0.0);
+  const double high = std::max((symmetric ? range.batch_extent : range.batch_high) / batches, 0.0);
+  allowed.low = {low, low};
+  allowed.high = {high, high};
+  constexpr double kRounding = 0x1p-24;  // of each of float32's sums, and of the quotient
+  allowed.slack += (batches + 1) * kRounding * std::max(-low, high);
+}
+
+/// How often a histogram up to `first` doubles until it reaches `extreme`.
+int doublings(double first, double extreme) {
+  int count = 0;
+  while (std::ldexp(first, count) < extreme) ++count;
+  return count;
+}
+
+AllowedRange::Bins bins_of(const TensorRange& range, double largest) {
+  AllowedRange::Bins bins;
+  if (!(range.first > 0) || !std::isfinite(largest)) return bins;
+  bins.width = range.first / kBins;
+  bins.relative_error = (range.is_input ? 0 : range.slack / range.first) + kQuotientError;
+  const double error = range.is_input ? 0 : 2 * range.slack;
+  bins.least_doublings = doublings(range.first, largest - error);
+  bins.most_doublings = doublings(range.first, largest + error);
+  return bins;
+}
+
+/// A symmetric range that isn't the middle of a bin, as far as the bins' error lets it be told.
+std::optional<ParamFault> check_bins(double scale, const AllowedRange::Bins& bins, double divisor) {
+  if (bins.width <= 0) return std::nullopt;
+  double least = std::numeric_limits<double>::infinity();
+  for (int doubled = bins.least_doublings; doubled <= bins.most_doublings; ++doubled) {
+    const double count = scale * divisor / std::ldexp(bins.width, doubled);
+    const double off = std::abs(count - std::floor(count) - 0.5) / (count * bins.relative_error);
+    if (off <= 1) return std::nullopt;
+    least = std::min(least, off);
+  }
+  const double width = std::ldexp(bins.width, bins.least_doublings);
+  return ParamFault{
+      Facet::scale,
+      fmt::format("the middle of one of the first batch's bins of {}{}", text(width),
+                  bins.least_doublings == 0 ? "" : fmt::format(", doubled {} times", bins.least_doublings)),
+      fmt::format("{} ({} of them)", text(scale), text(scale * divisor / width)), least};
+}
+
+struct Span {
+  double low = 0, high = 0;
+};
+
+double steps_of(DType type) {
+  const auto limits = core::integer_limits(type);
+  return static_cast<double>(limits.high - limits.low);
+}
+
+/// The scales that the allowed ranges lead to, before floor and powers of two.
+Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double divisor,
+                const converters::Policy& policy) {
+  if (symmetric) {
+    return {std::max(-allowed.low.high, allowed.high.low) / divisor,
+            std::max(-allowed.low.low, allowed.high.high) / divisor};
+  }
+  if (policy.zero == converters::ZeroRule::exact) {
+    const WidenedSpan widened = widened_span(allowed, steps_of(type));
+    return {widened.least_scale, widened.most_scale};
+  }
+  return {(allowed.high.low - allowed.low.high) / steps_of(type),
+          (allowed.high.high - allowed.low.low) / steps_of(type)};
+}
+
+/// Whether a float32 execution may have seen nothing of the range: then any scale serves it.
+bool may_be_empty(const AllowedRange& allowed, DType type, bool symmetric, double divisor,
+                  const converters::Policy& policy) {
+  const double steps = symmetric ? divisor : steps_of(type) / 2;
+  return scale_span(allowed, type, symmetric, divisor, policy).high - allowed.slack / steps < kLeastNormal;
+}
+
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return std::frexp(value, &exponent) == 0.5;
+}
+
+std::string span_text(const Span& span) {
+  return span.low == span.high ? text(span.low) : fmt::format("{} … {}", text(span.low), text(span.high));
+}
+
+/// Divisors of a symmetric range: the policy's, and for unsigned codes also half of the 255 steps.
+std::vector<double> divisors(DType type, const converters::Policy& policy) {
+  const auto limits = core::integer_limits(type);
+  if (limits.low == 0 && policy.divisor == 127 && type == DType::uint8) return {127, 127.5};
+  return {policy.divisor};
+}
+
+std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed, DType type, bool symmetric,
+                                      double divisor, const converters::Policy& policy, ScaleMargin* margin) {
+  Span span = scale_span(allowed, type, symmetric, divisor, policy);
+  // What the policy states of every scale holds without a range too.
+  if (policy.power_of_two && !is_power_of_two(scale)) {
+    return ParamFault{Facet::scale, "a power of two (stated policy)", text(scale),
+                      std::numeric_limits<double>::infinity()};
+  }
+  if (scale < policy.scale_floor - kScaleUlps * float32_ulp(policy.scale_floor)) {
+    return ParamFault{Facet::scale, fmt::format("at least {} (stated policy)", text(policy.scale_floor)), text(scale),
+                      policy.scale_floor / scale};
+  }
+  if (may_be_empty(allowed, type, symmetric, divisor, policy)) return std::nullopt;
+  const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact;
+  const double steps = symmetric ? divisor : widens ? widened_span(allowed, steps_of(type)).fewest : steps_of(type) / 2;
+  // A widened range is divided twice.
+  double tolerance = (widens ? 2 : 1) * kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
+  if (policy.scale_floor > 0) {
+    span = {std::max(span.low, policy.scale_floor), std::max(span.high, policy.scale_floor)};
+  }
+  span = {core::round_to_type(span.low, DType::float32), core::round_to_type(span.high, DType::float32)};
+  if (policy.power_of_two) {
+    // Which neighbour a converter takes isn't stated: either is a power of two next to an allowed scale.
+    span = {std::exp2(std::floor(std::log2(std::max(span.low - tolerance, kLeastNormal)))),
+            std::exp2(std::ceil(std::log2(span.high + tolerance)))};
+  }
+  const double distance = std::max({0.0, span.low - scale, scale - span.high});
+  if (margin != nullptr) *margin = {range_text(allowed), span_text(span), text(scale), distance, tolerance};
+  if (distance <= tolerance) return symmetric ? check_bins(scale, allowed.bins, divisor) : std::nullopt;
+  return ParamFault{Facet::scale, span_text(span), text(scale), distance / tolerance};
+}
+
+std::optional<ParamFault> check_zero_point(const QuantParams& params, const AllowedRange& allowed, bool symmetric,
+                                           double divisor, const converters::Policy& policy) {
+  const auto limits = core::integer_limits(params.type);
+  const std::int64_t actual = params.zero_point.front();
+  const double scale = params.scale.front();
+  if (symmetric) {
+    const std::int64_t expected = limits.low == 0 ? allowed.unsigned_center : 0;
+    // Unsigned codes that use all their steps have zero halfway between two codes: either is the nearest.
+    const bool halfway = limits.low == 0 && 2 * divisor == static_cast<double>(limits.high);
+    if (actual == expected || (halfway && std::abs(static_cast<double>(actual) - divisor) == 0.5)) return std::nullopt;
+    return ParamFault{Facet::zero_point, std::to_string(expected), std::to_string(actual),
+                      static_cast<double>(std::abs(actual - expected))};
+  }
+  const double error = allowed.slack / scale + kQuotientError * std::abs(allowed.low.low) / scale;
+  const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
+  if (policy.zero == converters::ZeroRule::exact) {
+    const WidenedSpan widened = widened_span(allowed, high - low);
+    const double below = static_cast<double>(actual) - low;
+    if (below >= widened.least_below && below <= widened.most_below) return std::nullopt;
+    return ParamFault{Facet::zero_point, fmt::format("{} … {}", low + widened.least_below, low + widened.most_below),
+                      std::to_string(actual), std::max(widened.least_below - below, below - widened.most_below)};
+  }
+  const double least = low - allowed.low.high / scale - error - 0.5;
+  const double most = low - allowed.low.low / scale + error + 0.5;
+  const auto z = static_cast<double>(actual);
+  if (z >= std::min(least, high) && z <= std::max(most, low) && z >= low && z <= high) return std::nullopt;
+  const double first = std::clamp(reference::round_half_even(low - allowed.low.high / scale), low, high);
+  const double last = std::clamp(reference::round_half_even(low - allowed.low.low / scale), low, high);
+  return ParamFault{Facet::zero_point, first == last ? fmt::format("{}", first) : fmt::format("{} … {}", first, last),
+                    std::to_string(actual), std::max(first - z, z - last)};
+}
+
+}  // namespace
+
+std::string range_text(const AllowedRange& range) {
+  const auto end = [](const Interval& interval) {
+    if (interval.low == interval.high) return core::exact_text64(interval.low);
+    return fmt::format("{} … {}", core::exact_text64(interval.low), core::exact_text64(interval.high));
+  };
+  return fmt::format("{}[{}, {}]", range.fixed ? "fixed " : "", end(range.low), end(range.high));
+}
+
+double float32_ulp(double value) {
+  const auto single = static_cast<float>(std::abs(value));
+  return static_cast<double>(std::nextafter(single, std::numeric_limits<float>::infinity())) -
+         static_cast<double>(single);
+}
+
+AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
+                           const std::vector<double>* sorted_values, const converters::Options& options,
+                           const converters::Policy& policy, bool first_batch_bins) {
+  AllowedRange allowed;
+  allowed.tensor = tensor;
+  allowed.slack = range.is_input ? 0 : range.slack;
+  const double low = std::min(range.low, 0.0), high = std::max(range.high, 0.0);
+  allowed.low = {low, low};
+  allowed.high = {high, high};
+  using converters::Method;
+  const double largest = std::max(-low, high);
+  if (options.method == Method::percentile && sorted_values != nullptr && !sorted_values->empty()) {
+    set_percentile(allowed, *sorted_values, options.percentile);
+  } else if (options.method == Method::entropy) {
+    // The histogram is of magnitudes for symmetric methods and of values otherwise; neither end exceeds its extreme by
+    // more than a bin, and the larger end keeps at least the bins that 8-bit codes need.
+    const double bin = std::max(largest, high - low) / kBins;
+    const double least = (first_batch_bins ? range.first : largest) * kEntropyLeastBins / kBins;
+    const AllowedRange::Bins bins = first_batch_bins ? bins_of(range, largest) : AllowedRange::Bins();
+    // With bins of the first batch the most is the middle of the one behind the last.
+    const double beyond = bins.width > 0 ? std::ldexp(bins.width * (kBins + 0.5), bins.most_doublings) - largest : bin;
+    allowed.low = {low - beyond, std::min(0.0, std::max(low, -least) + bin)};
+    allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
+    allowed.bins = bins;
+  } else if (options.method == Method::mse) {
+    // A search over the bins of a histogram ends at a bin's upper edge.
+    const double bin = std::max(largest, high - low) / kBins;
+    allowed.low = {low - bin, 0};
+    allowed.high = {0, high + bin};
+  }
+  if (policy.averaging == converters::Averaging::batch_mean) {
+    set_batch_mean(allowed, range, options.symmetric);
+  } else if (policy.averaging != converters::Averaging::none) {
+    allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));
+    allowed.high.low = std::min(allowed.high.low, std::max(range.inner_high, 0.0));
+  }
+  return allowed;
+}
+
+WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
+  WidenedSpan span{std::numeric_limits<double>::infinity(), 0, steps, 0, steps};
+  const bool point = allowed.low.low == allowed.low.high && allowed.high.low == allowed.high.high;
+  for (const double lo : {allowed.low.low, allowed.low.high}) {
+    for (const double hi : {allowed.high.low, allowed.high.high}) {
+      if (!(hi - lo > 0)) {
+        span.least_scale = 0;
+        continue;
+      }
+      // Codes below zero, rounded from a quotient whose ends are off by as much as the slack.
+      const double quotient = -lo * steps / (hi - lo);
+      const double error = kQuotientError * quotient + 2 * allowed.slack * steps / (hi - lo);
+      const auto codes = [&](double count) { return std::clamp(reference::round_half_even(count), 0.0, steps); };
+      const double fewest = codes(quotient - error), most = codes(quotient + error);
+      // The scale is least next to the quotient itself, and most at an end.
+      for (const double count : {fewest, std::floor(quotient), std::ceil(quotient), most}) {
+        const double below = std::clamp(count, fewest, most), above = steps - below;
+        const double scale = std::max(above > 0 ? hi / above : 0, below > 0 ? -lo / below : 0);
+        span.least_scale = std::min(span.least_scale, scale);
+        span.most_scale = std::max(span.most_scale, scale);
+        span.least_below = std::min(span.least_below, below);
+        span.most_below = std::max(span.most_below, below);
+      }
+    }
+  }
+  const auto fewer = [steps](double below) {
+    return std::min(below > 0 ? below : steps, below < steps ? steps - below : steps);
+  };
+  span.fewest = std::min(fewer(span.least_below), fewer(span.most_below));
+  if (!point) {
+    // Between the ends of an interval no scale is below that of the narrowest range, and none is stretched by more than
+    // half a code of the shorter side.
+    span.least_scale = std::min(span.least_scale, (allowed.high.low - allowed.low.high) / steps);
+    span.most_scale =
+        std::max(span.most_scale, (allowed.high.high - allowed.low.low) / steps * span.fewest / (span.fewest - 0.5));
+    span.least_below = 0;
+    span.most_below = steps;
+  }
+  return span;
+}
+
+bool takes_unsigned(const converters::Policy& policy, double low, double high) {
+  return policy.unsigned_codes == converters::UnsignedCodes::nonnegative && low >= 0 && high > 0;
+}
+
+QuantParams derive_params(double low, double high, DType type, bool symmetric, const converters::Policy& policy) {
+  const double lo = std::min(low, 0.0), hi = std::max(high, 0.0);
+  if (takes_unsigned(policy, lo, hi)) {
+    type = DType::uint8;
+    symmetric = false;
+  }
+  const auto limits = core::integer_limits(type);
+  const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
+  double scale = symmetric ? std::max(-lo, hi) / policy.divisor : (hi - lo) / (qmax - qmin);
+  const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact && scale > 0;
+  const double below = widens ? std::clamp(reference::round_half_even(-lo / scale), 0.0, qmax - qmin) : 0;
+  if (widens) {
+    const double above = qmax - qmin - below;
+    scale = std::max(above > 0 ? hi / above : 0, below > 0 ? -lo / below : 0);
+  }
+  scale = std::max(scale, policy.scale_floor);
+  if (policy.power_of_two && scale > 0) scale = std::exp2(std::ceil(std::log2(scale)));
+  if (!(scale >= kLeastNormal)) scale = 1;
+  scale = core::round_to_type(scale, DType::float32);
+  QuantParams params;
+  params.type = type;
+  params.scale = {scale};
+  const double z = symmetric ? (limits.low == 0 ? (qmax + 1) / 2 : 0)
+                   : widens  ? qmin + below
+                             : std::clamp(reference::round_half_even(qmin - lo / scale), qmin, qmax);
+  params.zero_point = {static_cast<std::int64_t>(z)};
+  return params;
+}
+
+std::optional<ParamFault> check_params(const QuantParams& params, const AllowedRange& allowed, bool symmetric,
+                                       const converters::Policy& policy, ScaleMargin* margin) {
+  if (params.scale.size() != 1 || params.zero_point.size() != 1) {
+    return ParamFault{Facet::count, "1 scale", fmt::format("{} scales", params.scale.size()), 0};
+  }
+  const double scale = params.scale.front();
+  if (!std::isfinite(scale) || !(scale > 0)) {
+    return ParamFault{Facet::scale, "a positive finite scale", core::exact_text64(scale), 0};
+  }
+  // Which of the two types a range that begins next to zero gets, its float32 error decides.
+  const bool nonnegative = params.type == DType::uint8 &&
+                           policy.unsigned_codes == converters::UnsignedCodes::nonnegative &&
+                           allowed.low.high >= -allowed.slack;
+  symmetric = symmetric && !nonnegative;
+  std::optional<ParamFault> fault;
+  double divisor = policy.divisor;
+  for (const double each : divisors(params.type, policy)) {
+    divisor = each;
+    fault = check_scale(scale, allowed, params.type, symmetric, divisor, policy, margin);
+    if (!fault) break;
+  }
+  if (fault) return fault;
+  // A range without extent fixes no zero_point: zero has a code wherever it lies.
+  const bool empty = may_be_empty(allowed, params.type, symmetric, policy.divisor, policy);
+  return empty ? std::nullopt : check_zero_point(params, allowed, symmetric, divisor, policy);
+}
+
+}  // namespace assay::judge

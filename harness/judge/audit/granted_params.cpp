@@ -1,0 +1,227 @@
+#include "harness/judge/audit/granted_params.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+using core::Tensor;
+
+/// float32 roundings of a weight's scale and of w / s: 2⁻²² of DESIGN's weight rule.
+constexpr double kScaleRounding = 1 + 0x1p-22;
+/// Largest magnitude of an int32 bias code.
+constexpr double kBiasCodes = 0x1p31;
+
+/// Codes for a symmetric range: ±127 of them are used by all converters, ±128 by some; unsigned ones may be spread over
+/// 127.5 (docs/oracle.md, L0).
+CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
+  const double coarse = policy.divisor;
+  const double fine = type == core::DType::uint8 && policy.divisor == 127 ? 127.5 : policy.divisor;
+  const double least = std::max(0.0, std::max(-range.low.high, range.high.low) - range.slack) / fine;
+  const double most = (std::max(-range.low.low, range.high.high) + range.slack) / coarse;
+  return {least, most, {(policy.narrow_range ? -127 : -128) * most, -127 * least}, {127 * least, 128 * most}};
+}
+
+/// Codes for a range of two ends: zero_point is rounded, so that both ends lie up to half a step off, together.
+CodeSpan asymmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
+  const core::IntegerLimits limits = core::integer_limits(type);
+  const auto steps = static_cast<double>(limits.high - limits.low);
+  if (policy.zero == converters::ZeroRule::exact) {
+    const WidenedSpan widened = widened_span(range, steps);
+    const double slack = range.slack / widened.fewest;
+    const double least = std::max(0.0, widened.least_scale - slack), most = widened.most_scale + slack;
+    return {least,
+            most,
+            {-widened.most_below * most, -widened.least_below * least},
+            {(steps - widened.most_below) * least, (steps - widened.least_below) * most}};
+  }
+  const double least = std::max(0.0, range.high.low - range.low.high - 2 * range.slack) / steps;
+  const double most = (range.high.high - range.low.low + 2 * range.slack) / steps;
+  CodeSpan span{least, most, range.low, range.high};
+  if (least > 0) {
+    // Where every legal range leads to one zero_point, it is known.
+    const double lowest = (-range.low.high - range.slack) / most, highest = (-range.low.low + range.slack) / least;
+    const double first = std::round(lowest * (1 - 0x1p-22)), last = std::round(highest * (1 + 0x1p-22));
+    if (first == last && first >= 0 && first <= steps) {
+      span.bottom = {-first * most, -first * least};
+      span.top = {(steps - first) * least, (steps - first) * most};
+      return span;
+    }
+  }
+  const double shift = most / 2 + range.slack;
+  span.bottom = {range.low.low - shift, std::min(0.0, range.low.high + shift)};
+  span.top = {std::max(0.0, range.high.low - shift), range.high.high + shift};
+  return span;
+}
+
+/// What powers of two make of it: the step changes, and with it how far the codes reach.
+void apply_policy(CodeSpan& span, const converters::Policy& policy) {
+  const double least = span.least_step, most = span.step;
+  if (policy.power_of_two && least > 0) {
+    span.least_step = std::exp2(std::floor(std::log2(least)));
+    span.step = std::exp2(std::ceil(std::log2(most)));
+  }
+  const double narrower = least > 0 ? std::min(1.0, span.least_step / least) : 1;
+  const double wider = most > 0 ? std::max(1.0, span.step / most) : 1;
+  if (narrower < 1 || wider > 1) {
+    span.bottom = {span.bottom.low * wider - span.step, std::min(0.0, span.bottom.high * narrower + span.step)};
+    span.top = {std::max(0.0, span.top.low * narrower - span.step), span.top.high * wider + span.step};
+  }
+}
+
+/// A floor relaxes the audit of scales, never the numbers: what it costs is not granted.
+converters::Policy without_floor(converters::Policy policy) {
+  policy.scale_floor = 0;
+  return policy;
+}
+
+/// Under the policy `dequantize` "affine" a level takes a division, a product and a sum in float32 of what is at most
+/// the width of the range, and both ends of that are rounded: 4·2⁻²⁴ of it (docs/oracle_numerics.md).
+double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
+  constexpr double kRoundings = 4 * 0x1p-24;
+  return policy.dequantize == converters::DequantizeForm::affine ? kRoundings * (span.top.high - span.bottom.low) : 0;
+}
+
+}  // namespace
+
+CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
+  const core::IntegerLimits limits = core::integer_limits(params.type);
+  const std::int64_t unused = policy.narrow_range && params.type == core::DType::int8 ? 1 : 0;
+  std::optional<CodeSpan> all;
+  for (std::size_t channel = 0; channel < params.scale.size(); ++channel) {
+    const double scale = params.scale[channel];
+    const std::int64_t zero_point = params.zero_point[params.zero_point.size() == 1 ? 0 : channel];
+    const double bottom = static_cast<double>(limits.low + unused - zero_point) * scale;
+    const double top = static_cast<double>(limits.high - zero_point) * scale;
+    CodeSpan span{scale, scale, {bottom, bottom}, {top, top}};
+    span.level_error = level_error_of(span, policy);
+    all = all ? all->joined(span) : span;
+  }
+  return *all;
+}
+
+CodeSpan CodeSpan::joined(const CodeSpan& other) const {
+  return {std::min(least_step, other.least_step),
+          std::max(step, other.step),
+          {std::min(bottom.low, other.bottom.low), std::max(bottom.high, other.bottom.high)},
+          {std::min(top.low, other.top.low), std::max(top.high, other.top.high)},
+          std::max(level_error, other.level_error)};
+}
+
+GrantedParams::GrantedParams(const LayerContext& context)
+    : context_(context),
+      plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}, {}},
+      legal_(context, context.calibration != nullptr ? *context.calibration : plain_,
+             without_floor(context.evidence.converter.policy)) {}
+
+QuantParams GrantedParams::activation(const std::string& tensor, const QuantParams& declared) const {
+  const QuantParams* own = audited(tensor);
+  const bool fits_type = own != nullptr && own->type == declared.type && declared.scale.size() == 1;
+  // Without the values no quantile can be taken; the audit of parameters has judged those scales.
+  const bool blind =
+      context_.calibration == nullptr && context_.evidence.options.method == converters::Method::percentile;
+  if (!fits_type || blind) {
+    return declared;
+  }
+  return legal_.check(tensor, declared, false) ? *own : declared;
+}
+
+const QuantParams* GrantedParams::audited(const std::string& tensor) const {
+  const auto found = context_.audited.find(tensor);
+  return found == context_.audited.end() ? nullptr : &found->second;
+}
+
+std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const {
+  const QuantParams* own = audited(tensor);
+  if (own == nullptr) {
+    return std::nullopt;
+  }
+  const std::vector<QuantParams> given = legal_.given(tensor);
+  const converters::Policy& policy = context_.evidence.converter.policy;
+  std::optional<CodeSpan> span;
+  const auto add = [&](const CodeSpan& one) { span = span ? span->joined(one) : one; };
+  for (const QuantParams& params : given) {
+    if (params.scale.size() == 1) {
+      add(CodeSpan::of(params, policy));
+    }
+  }
+  if (!legal_.is_given(tensor)) {
+    std::vector<AllowedRange> ranges = legal_.of(tensor);
+    std::ranges::move(legal_.of_moved(tensor), std::back_inserter(ranges));
+    for (const AllowedRange& range : ranges) {
+      const bool symmetric =
+          context_.evidence.options.symmetric && !takes_unsigned(policy, range.low.low, range.high.high);
+      CodeSpan one = symmetric ? symmetric_span(range, own->type, policy) : asymmetric_span(range, own->type, policy);
+      apply_policy(one, policy);
+      one.level_error = level_error_of(one, policy);
+      add(one);
+    }
+    // A range without extent: any scale does, and the audit's is the usual one.
+    add(CodeSpan::of(*own, policy));
+  }
+  return span;
+}
+
+std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int64_t axis, const QuantParams* declared,
+                                                 const Tensor* bias, double input_scale) const {
+  const bool along_axis = declared == nullptr ? context_.evidence.options.per_axis && axis >= 0
+                                              : declared->scale.size() > 1 && axis >= 0 && declared->axis == axis;
+  const std::size_t channels =
+      along_axis ? static_cast<std::size_t>(weight.shape()[static_cast<std::size_t>(axis)]) : 1;
+  std::size_t inner = 1;
+  for (std::size_t i = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0)) + 1; i < weight.shape().size(); ++i) {
+    inner *= static_cast<std::size_t>(weight.shape()[i]);
+  }
+  const bool is_asymmetric =
+      declared != nullptr &&
+      std::any_of(declared->zero_point.begin(), declared->zero_point.end(), [](std::int64_t z) { return z != 0; });
+  const std::span<const double> values = weight.reals();
+  std::vector<double> low(channels, 0.0), high(channels, 0.0), sum(channels, 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t channel = i / inner % channels;
+    sum[channel] += std::fabs(values[i]);
+    low[channel] = std::min(low[channel], values[i]);
+    high[channel] = std::max(high[channel], values[i]);
+  }
+  std::vector<double> scales(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double audited = is_asymmetric ? (high[c] - low[c]) / 255
+                                         : std::max(-low[c], high[c]) / context_.evidence.converter.policy.divisor;
+    double raised = audited * kScaleRounding;
+    if (bias != nullptr && input_scale > 0) {
+      // b must fit into int32 at scale s_x·s_w, beside the products: a correct converter raises s_w until it does.
+      constexpr double kCodes = 255;
+      for (std::int64_t j = 0; j < bias->size(); ++j) {
+        if (channels == 1 || bias->size() == 1 || static_cast<std::size_t>(j) % channels == c) {
+          const double codes = std::fabs(bias->as_real(j)) / input_scale + kCodes * sum[c];
+          raised = std::max(raised, codes / kBiasCodes * kScaleRounding);
+        }
+      }
+    }
+    const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
+    scales[c] = matches ? std::min(raised, declared->scale[declared->scale.size() == 1 ? 0 : c]) : raised;
+  }
+  return scales;
+}
+
+std::vector<double> GrantedParams::weight_radius(const Tensor& weight, std::int64_t axis, const QuantParams* declared,
+                                                 const Tensor* bias, double input_scale) const {
+  const std::vector<double> scales = weight_scales(weight, axis, declared, bias, input_scale);
+  std::size_t inner = 1;
+  for (std::size_t i = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0)) + 1; i < weight.shape().size(); ++i) {
+    inner *= static_cast<std::size_t>(weight.shape()[i]);
+  }
+  const std::span<const double> values = weight.reals();
+  std::vector<double> radius(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double scale = scales[i / inner % scales.size()];
+    // A divisor above 127 lets the largest weights lie beyond the last code.
+    const double clip = context_.evidence.converter.policy.divisor > 127 ? std::fabs(values[i]) - 127 * scale : 0;
+    radius[i] = values[i] == 0 ? 0 : std::max(scale / 2 + 0x1p-22 * std::fabs(values[i]), clip);
+  }
+  return radius;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/alignment/alignment.hpp"
+#include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/ranges.hpp"
+
+namespace assay::judge {
+
+/// Where the codes of a quantized tensor lie. Known parameters fix all of it; where a converter does not tell them,
+/// every legal choice counts: the coarsest step, and ends that may lie anywhere within an interval.
+struct CodeSpan {
+  double least_step = 0, step = 0;  ///< finest and coarsest
+  Interval bottom, top;             ///< value of the lowest and of the highest code
+  double level_error = 0;           ///< of any code's value, zero's too, beside a product's relative rounding
+
+  /// As far as the policy uses the codes. Of several scales, which only a model's own quantizers give an activation,
+  /// one that covers them all.
+  [[nodiscard]] static CodeSpan of(const core::QuantParams& params, const converters::Policy& policy);
+  /// Covers both.
+  [[nodiscard]] CodeSpan joined(const CodeSpan& other) const;
+  /// The ends of Q(v) for v anywhere in `value`. Q grows, rounds by half a step at most, keeps zero, and never leaves
+  /// the codes.
+  [[nodiscard]] Interval quantized(const Interval& value) const {
+    constexpr double kProductRounding = 0x1p-22;  // a dequantized code is one float32 product
+    if (value.low == 0 && value.high == 0) return {-level_error, level_error};  // zero has a code of its own
+    Interval ends{std::min(value.low - step / 2, top.low * (1 - kProductRounding)),
+                  std::max(value.high + step / 2, bottom.high * (1 - kProductRounding))};
+    ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
+    ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
+    return {ends.low - level_error, ends.high + level_error};
+  }
+};
+
+/// The parameters whose rounding and clipping a converter is granted: the declared ones where the audit finds them
+/// legal, else the audited ones. A wrong scale must not buy its own tolerance.
+class GrantedParams {
+ public:
+  explicit GrantedParams(const LayerContext& context);
+
+  /// For an activation quantized with `declared`.
+  [[nodiscard]] core::QuantParams activation(const std::string& tensor, const core::QuantParams& declared) const;
+  /// Whatever is legal, for artifacts that tell none; nothing where nothing is known of the tensor.
+  [[nodiscard]] std::optional<CodeSpan> assumed(const std::string& tensor) const;
+
+  /// Half a step of a correct weight quantization per element: of the smaller of the declared scale (null: unknown,
+  /// `per_axis` as asked) and the audited one, raised where the bias demands it. Exact zeros have no error.
+  /// `bias` (may be null) and `input_scale` (0: unknown) serve that last rule.
+  [[nodiscard]] std::vector<double> weight_radius(const core::Tensor& weight, std::int64_t axis,
+                                                  const core::QuantParams* declared, const core::Tensor* bias,
+                                                  double input_scale) const;
+  /// The weight scale granted per channel of `axis` (one element where it is per-tensor).
+  [[nodiscard]] std::vector<double> weight_scales(const core::Tensor& weight, std::int64_t axis,
+                                                  const core::QuantParams* declared, const core::Tensor* bias,
+                                                  double input_scale) const;
+
+ private:
+  [[nodiscard]] const core::QuantParams* audited(const std::string& tensor) const;
+
+  const LayerContext& context_;
+  CalibrationRanges plain_;  ///< where the context brings ranges alone
+  LegalRanges legal_;
+};
+
+}  // namespace assay::judge

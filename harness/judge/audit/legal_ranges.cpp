@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <set>
+
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using model::Node;
+
+const std::pair<double, double>* stated_range(const converters::Policy& policy, const Node& node) {
+  const auto fixed = policy.fixed_ranges.find(node.op_type);
+  return fixed == policy.fixed_ranges.end() ? nullptr : &fixed->second;
+}
+
+}  // namespace
+
+bool may_carry(const Node& node, const converters::Policy& policy) {
+  if (!node.domain.empty()) return false;
+  const OperatorTraits& traits = traits_of(node);
+  // Nothing needs to be said about operators that are usually removed.
+  if (traits.movement == Movement::copies) return true;
+  if (policy.shares) return std::ranges::find(*policy.shares, node.op_type) != policy.shares->end();
+  // What stays in its input's range; a group of such tensors may have one. Concat is one for what goes in: an operand
+  // may be quantized like the result.
+  return stays_in_range(traits);
+}
+
+const std::pair<double, double>* fixed_range(const Evidence& evidence, const converters::Policy& policy,
+                                             const Node& node) {
+  return reported_in_float(evidence, node.name) ? nullptr : stated_range(policy, node);
+}
+
+LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& calibration,
+                         std::optional<converters::Policy> policy)
+    : context_(context),
+      calibration_(calibration),
+      policy_(std::move(policy).value_or(context.evidence.converter.policy)),
+      graph_(context.evidence.model->graph),
+      wiring_(graph_),
+      given_(context.alignment->given) {
+  connect();
+  find_unsigned_center();
+}
+
+void LegalRanges::find_unsigned_center() {
+  if (context_.artifact == nullptr || !context_.evidence.options.symmetric) return;
+  const auto centred_at = [&](std::int64_t code) {
+    return std::ranges::count_if(context_.artifact->quantizers(), [&](const Quantizer& quantizer) {
+      return quantizer.params.type == core::DType::uint8 && quantizer.params.zero_point.front() == code;
+    });
+  };
+  if (centred_at(127) > centred_at(128)) unsigned_center_ = 127;
+}
+
+void LegalRanges::connect() {
+  for (const Node& node : graph_.nodes) {
+    if (traits_of(node).movement == Movement::joins && !node.outputs.empty())
+      covers_[node.outputs.front()] = node.inputs;
+    if (!may_carry(node, policy_)) continue;
+    const std::size_t inputs = data_input_count(node.op_type, node.inputs.size());
+    for (std::size_t i = 0; i < inputs; ++i) {
+      for (const std::string& output : node.outputs) {
+        if (node.inputs[i].empty() || output.empty()) continue;
+        shared_[node.inputs[i]].push_back(output);
+        shared_[output].push_back(node.inputs[i]);
+      }
+    }
+  }
+}
+
+std::vector<std::string> LegalRanges::group_of(const std::string& tensor) const {
+  std::vector<std::string> group{tensor};
+  std::set<std::string> seen{tensor};
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    // Whatever the policy shares, the range of a Concat may cover those of all its branches.
+    for (const auto* neighbours : {&shared_, &covers_}) {
+      const auto found = neighbours->find(group[i]);
+      if (found == neighbours->end()) continue;
+      for (const std::string& next : found->second) {
+        if (seen.insert(next).second) group.push_back(next);
+      }
+    }
+  }
+  return group;
+}
+
+std::string LegalRanges::sole_activation(const std::string& tensor) const {
+  const auto& consumers = wiring_.consumers(tensor);
+  if (wiring_.is_output(tensor) || consumers.size() != 1) return "";
+  const Node& node = graph_.nodes[consumers.front()];
+  if (node.outputs.empty()) return "";
+  if (traits_of(node).clamp != Clamp::none) return node.outputs.front();
+  return only_moves(node) && node.outputs.size() == 1 && node.input(0) == tensor ? sole_activation(node.outputs.front())
+                                                                                 : "";
+}
+
+AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<double, double>& range) const {
+  const double low = std::min(range.first, 0.0), high = std::max(range.second, 0.0);
+  return {{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}};
+}
+
+std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
+  const auto found = calibration_.ranges.find(tensor);
+  if (found == calibration_.ranges.end() || !found->second.finite || found->second.samples == 0) return std::nullopt;
+  const Evidence& evidence = context_.evidence;
+  if (const auto producer = wiring_.producer(tensor)) {
+    if (const auto* fixed = fixed_range(evidence, policy_, graph_.nodes[*producer])) return stated(tensor, *fixed);
+  }
+  const auto values = calibration_.sorted_values.find(tensor);
+  const auto* sorted = values == calibration_.sorted_values.end() ? nullptr : &values->second;
+  AllowedRange range =
+      allowed_range(tensor, found->second, sorted, evidence.options, policy_, evidence.first_batch_bins);
+  range.unsigned_center = unsigned_center_;
+  return range;
+}
+
+std::optional<AllowedRange> LegalRanges::exact_constant(const std::string& tensor) const {
+  const auto found = calibration_.ranges.find(tensor);
+  if (graph_.initializer(tensor) == nullptr || found == calibration_.ranges.end() || !found->second.finite ||
+      context_.evidence.options.method == converters::Method::minmax) {
+    return std::nullopt;
+  }
+  converters::Options exact = context_.evidence.options;
+  exact.method = converters::Method::minmax;
+  AllowedRange range = allowed_range(tensor, found->second, nullptr, exact, policy_);
+  range.unsigned_center = unsigned_center_;
+  return range;
+}
+
+std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
+  std::vector<AllowedRange> legal;
+  auto first = own(tensor);
+  if (!first) return legal;
+  legal.push_back(*first);
+  if (auto exact = exact_constant(tensor)) legal.push_back(std::move(*exact));
+  // The maker runs in float, and who reads its output on codes may know its range all the same.
+  const auto producer = wiring_.producer(tensor);
+  const auto* fixed = producer ? stated_range(policy_, graph_.nodes[*producer]) : nullptr;
+  if (fixed != nullptr && !first->fixed) legal.push_back(stated(tensor, *fixed));
+  // A shared range covers the tensor's own: each end may come from any member that reaches as far.
+  std::vector<AllowedRange> members{*first};
+  for (const std::string& member : group_of(tensor)) {
+    if (member == tensor) continue;
+    if (auto range = own(member)) members.push_back(std::move(*range));
+    if (auto exact = exact_constant(member)) members.push_back(std::move(*exact));
+  }
+  const auto reaches = [&](const AllowedRange& a, const AllowedRange& b) {
+    return a.low.low <= first->low.high && b.high.high >= first->high.low;
+  };
+  for (const AllowedRange& a : members) {
+    for (const AllowedRange& b : members) {
+      if (!reaches(a, b) || (&a == &members.front() && &b == &members.front())) continue;
+      const bool same = &a == &b;
+      // A magnitude that is counted in bins is one tensor's.
+      if (!same && (a.bins.width > 0 || b.bins.width > 0)) continue;
+      legal.push_back({a.low, b.high, std::max(a.slack, b.slack), same ? a.tensor : a.tensor + "\" and \"" + b.tensor,
+                       a.fixed && b.fixed, unsigned_center_, a.bins});
+    }
+  }
+  // What only a Relu or Clip reads may be clipped to that operator's range at once: nothing is lost.
+  for (std::string next = sole_activation(tensor); !next.empty(); next = sole_activation(next)) {
+    if (auto range = own(next)) legal.push_back(std::move(*range));
+    for (const std::string& member : group_of(next)) {
+      if (auto range = member == next ? std::nullopt : own(member)) legal.push_back(std::move(*range));
+    }
+  }
+  return legal;
+}
+
+std::vector<AllowedRange> LegalRanges::of_moved(const std::string& tensor) const {
+  std::vector<AllowedRange> ranges;
+  if (wiring_.is_output(tensor)) return ranges;
+  for (const std::size_t reader : wiring_.consumers(tensor)) {
+    const Node& node = graph_.nodes[reader];
+    if (!only_moves(node) || node.input(0) != tensor) return {};
+    for (const std::string& output : node.outputs) {
+      if (auto range = own(output)) ranges.push_back(std::move(*range));
+      std::ranges::move(of_moved(output), std::back_inserter(ranges));
+    }
+  }
+  return ranges;
+}
+
+std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) const {
+  std::vector<core::QuantParams> all;
+  for (const std::string& member : is_given(tensor) ? std::vector{tensor} : group_of(tensor)) {
+    if (const auto found = given_.find(member); found != given_.end()) {
+      all.insert(all.end(), found->second.begin(), found->second.end());
+    }
+  }
+  return all;
+}
+
+std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params, bool constant,
+                                             ScaleMargin* margin) const {
+  const Evidence& evidence = context_.evidence;
+  const auto is_params = [&](const core::QuantParams& given) { return given == params; };
+  for (const auto& [name, given] : given_) {
+    if (std::ranges::any_of(given, is_params)) return std::nullopt;
+  }
+  std::optional<ParamFault> first;
+  for (const AllowedRange& range : of(tensor)) {
+    ScaleMargin own;
+    ScaleMargin* asked = margin == nullptr ? nullptr : &own;
+    auto fault = check_params(params, range, evidence.options.symmetric, policy_, asked);
+    // A constant operand may be quantized like a weight: symmetric whatever the activations are.
+    if (fault && constant) fault = check_params(params, range, !evidence.options.symmetric, policy_, asked);
+    if (margin != nullptr && (!fault || !first)) *margin = std::move(own);
+    if (!fault) return std::nullopt;
+    // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
+    if (!first) first = std::move(fault);
+  }
+  return first && keeps_its_input(tensor, params) ? std::nullopt : first;
+}
+
+/// Whether the tensor's codes are those of the tensor it was moved from: what these lose was lost before. (A MaxPool's
+/// values have other quantiles than its input's.)
+bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantParams& params) const {
+  const auto producer = wiring_.producer(tensor);
+  if (!producer) return false;
+  const Node& node = graph_.nodes[*producer];
+  if (!only_moves(node) || node.inputs.empty()) return false;
+  const std::string& input = node.inputs.front();
+  if (context_.artifact != nullptr) {
+    // A constant's codes have no quantizer: what the operator reads tells.
+    const ArtifactNode* made = context_.alignment->made(*producer);
+    if (made != nullptr && !made->inputs.empty() && made->inputs.front().params == params) return true;
+    return std::ranges::any_of(context_.artifact->quantizers_of(input),
+                               [&](const Quantizer* quantizer) { return quantizer->params == params; });
+  }
+  return std::ranges::any_of(context_.evidence.conversion.tensors,
+                             [&](const auto& told) { return told.name == input && told.params == params; });
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,359 @@
+#include "harness/judge/enclosures/artifact_walk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/evidence/precision.hpp"
+
+namespace assay::judge {
+
+using core::QuantParams;
+using core::Result;
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+using Action = WalkStep::Action;
+
+namespace {
+
+/// One code more on either side: contains the value before it was rounded.
+Enclosure either_neighbour(const Enclosure& codes) {
+  const core::IntegerLimits limits = core::integer_limits(codes.centre->type());
+  Tensor low = codes.low_or_centre();
+  Tensor high = codes.high_or_centre();
+  for (std::int64_t& code : low.integers()) {
+    code = std::max(limits.low, code - 1);
+  }
+  for (std::int64_t& code : high.integers()) {
+    code = std::min(limits.high, code + 1);
+  }
+  Enclosure result = codes;
+  result.low = std::make_shared<const Tensor>(std::move(low));
+  result.high = std::make_shared<const Tensor>(std::move(high));
+  return result;
+}
+
+}  // namespace
+
+Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view, const Evidence& evidence) {
+  PreparedArtifact prepared(view);
+  const model::Graph& graph = view.artifact().graph;
+  const auto constants = constants_of(graph);
+  for (const auto& [name, tensor] : graph.initializers) {
+    prepared.constants_.emplace(name, exact_enclosure(tensor));
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Result<WalkStep> step = prepared.read(graph.nodes[i], i, constants);
+    if (!step) {
+      return step.error();
+    }
+    prepared.steps_.push_back(std::move(*step));
+    prepared.fold(graph.nodes[i], prepared.steps_.back());
+  }
+  std::vector<const Node*> nodes;
+  for (const Node& node : graph.nodes) {
+    nodes.push_back(&node);
+  }
+  prepared.last_reads_ = last_readers(nodes, graph.outputs);
+  prepared.mark_precision(evidence);
+  return prepared;
+}
+
+void PreparedArtifact::mark_precision(const Evidence& evidence) {
+  for (const ArtifactNode& node : view_->nodes()) {
+    const std::string& name =
+        node.original ? evidence.model->graph.nodes[*node.original].name : graph().nodes[node.index].name;
+    for (const converters::NodePrecision& precision : evidence.conversion.precision) {
+      if (precision.node != name) {
+        continue;
+      }
+      WalkStep& step = steps_[node.index];
+      if (!ran_in_int8(precision)) {
+        step.integer = false;
+      } else if (sums_products(node.op) && node.quantized_inputs && !node.qoperator && !requantized(node)) {
+        step.integer = step.left_in_float = true;
+      }
+    }
+  }
+}
+
+/// Whether one requantization brings the accumulators to all that is read of them: bytes under one scale.
+bool PreparedArtifact::requantized(const ArtifactNode& node) const {
+  const auto is_byte = [](const std::optional<QuantParams>& params) {
+    return params && params->scale.size() == 1 &&
+           (params->type == core::DType::int8 || params->type == core::DType::uint8);
+  };
+  const Node& made = graph().nodes[node.index];
+  return std::all_of(node.outputs.begin(), node.outputs.end(), is_byte) && only_quantized(made.outputs[0], true);
+}
+
+/// Whether nobody reads the values of `tensor` but QuantizeLinear nodes, with at most one Relu or Clip before them.
+bool PreparedArtifact::only_quantized(const std::string& tensor, bool before_activation) const {
+  const std::vector<std::size_t>& readers = wiring_.consumers(tensor);
+  if (readers.empty() || wiring_.is_output(tensor)) {
+    return false;
+  }
+  return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+    const Node& node = graph().nodes[reader];
+    const OperatorTraits& traits = traits_of(node);
+    return node.op_type == "QuantizeLinear" || traits.shape_only ||
+           (before_activation && traits.clamp != Clamp::none && readers.size() == 1 &&
+            only_quantized(node.outputs[0], false));
+  });
+}
+
+std::int64_t PreparedArtifact::opset(const std::string& domain) const {
+  const auto found = view_->artifact().opsets.find(domain);
+  return found == view_->artifact().opsets.end() ? 1 : found->second;
+}
+
+Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
+                                        const std::map<std::string, TensorPtr, std::less<>>& constants) const {
+  WalkStep step;
+  const ArtifactNode* entry = view_->find(index);
+  step.integer = entry != nullptr && entry->integer();
+  if (model::is_quantizer(node)) {
+    step.action = node.op_type == "QuantizeLinear" ? Action::quantize : Action::dequantize;
+    Result<QuantParams> params = read_quant_params(node, constants);
+    if (!params) {
+      return params.error();
+    }
+    step.params = std::move(*params);
+  } else if (entry != nullptr && entry->qoperator) {
+    step.action = Action::qoperator;
+    step.qop = entry;
+    step.float_node = node;
+    step.float_node.op_type = entry->op;
+    step.float_node.domain = "";
+  }
+  return step;
+}
+
+/// Computes nodes whose inputs are all constant: codes exactly, but for a QuantizeLinear's float32 division; what is
+/// computed in float within the error of float32.
+void PreparedArtifact::fold(const Node& node, WalkStep& step) {
+  static const Style kFolding{.name = StyleName::constant, .input = InputDivision::float32, .arithmetic = {}};
+  std::vector<const Enclosure*> inputs;
+  for (const std::string& name : node.inputs) {
+    const auto found = constants_.find(name);
+    if (!name.empty() && found == constants_.end()) {
+      return;
+    }
+    inputs.push_back(name.empty() ? nullptr : &found->second);
+  }
+  if (node.outputs.empty() || step.action == Action::qoperator || !model::captured_names(node).empty()) {
+    return;
+  }
+  if (step.action == Action::plain) {
+    Result<std::vector<Enclosure>> values =
+        enclose_node(node, opset(node.domain), inputs, Arithmetic{.float_unit = kFloatUnit});
+    if (!values) {
+      return;
+    }
+    for (std::size_t i = 0; i < node.outputs.size() && i < values->size(); ++i) {
+      constants_[node.outputs[i]] = std::move((*values)[i]);
+    }
+  } else {
+    const Result<Enclosure> value = step.action == Action::quantize
+                                        ? quantize_enclosure(*inputs[0], step.params, kFolding, true)
+                                        : dequantize_enclosure(*inputs[0], step.params, kFolding);
+    if (!value) {
+      return;
+    }
+    constants_[node.outputs[0]] = *value;
+  }
+  step.action = Action::constant;
+}
+
+void ArtifactWalk::run(const OnTrace& on_trace) {
+  const model::Graph& graph = artifact_.graph();
+  for (const model::ValueInfo& input : graph.inputs) {
+    const auto found = execution_.inputs.find(input.name);
+    if (found != execution_.inputs.end()) {
+      values_[input.name] = exact_enclosure({TensorPtr(), &found->second});
+    }
+  }
+  const auto free_read = [this](std::size_t index) {
+    for (const std::string& name : artifact_.last_read_by(index)) {
+      if (!kept_.contains(name)) {
+        values_.erase(name);
+      }
+    }
+  };
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const WalkStep& current = artifact_.steps()[i];
+    const Node& node = graph.nodes[i];
+    if (current.action == Action::constant || node.outputs.empty()) {
+      continue;
+    }
+    step(node, current);
+    free_read(i);
+    if (current.action != Action::quantize && current.action != Action::qoperator) {
+      continue;
+    }
+    const std::string& name = node.outputs.front();
+    if (open_.contains(name)) {
+      const auto value = values_.find(name);
+      if (value != values_.end()) {
+        value->second = either_neighbour(value->second);
+      }
+      continue;
+    }
+    const Enclosure* expected = find(name);
+    const auto traced = execution_.trace.find(name);
+    if (traced == execution_.trace.end()) {
+      uncertain_ = uncertain_ || (expected != nullptr && !expected->is_point());
+      continue;
+    }
+    if (expected != nullptr && on_trace && !on_trace(name, i, *expected, traced->second)) {
+      return;
+    }
+    const bool fits = expected == nullptr ? !traced->second.is_real()
+                                          : traced->second.type() == expected->centre->type() &&
+                                                traced->second.shape() == expected->centre->shape();
+    if (fits) {
+      values_[name] = exact_enclosure({TensorPtr(), &traced->second});
+    }
+  }
+}
+
+const Enclosure* ArtifactWalk::find(const std::string& tensor) const {
+  const auto value = values_.find(tensor);
+  if (value != values_.end()) {
+    return &value->second;
+  }
+  const auto constant = artifact_.constants().find(tensor);
+  return constant == artifact_.constants().end() ? nullptr : &constant->second;
+}
+
+CodeTensors ArtifactWalk::codes_of(const std::set<std::string>& tensors) const {
+  CodeTensors codes;
+  for (const std::string& name : tensors) {
+    if (const Enclosure* held = find(name); held != nullptr && !held->centre->is_real()) {
+      codes.emplace(name, held->centre);
+    }
+  }
+  return codes;
+}
+
+void ArtifactWalk::step(const Node& node, const WalkStep& step) {
+  Result<std::vector<Enclosure>> outputs = evaluate(node, step);
+  if (!outputs) {
+    if (note_.empty() && !outputs.error().message.empty()) {
+      note_ = fmt::format("node \"{}\" ({}): {}", node.name, node.op_type, outputs.error().message);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) {
+    values_[node.outputs[i]] = std::move((*outputs)[i]);
+  }
+}
+
+Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const WalkStep& step) const {
+  std::vector<Enclosure> storage;
+  std::vector<const Enclosure*> inputs;
+  storage.reserve(node.inputs.size());
+  if (step.action == Action::qoperator) {
+    return evaluate_qoperator(step);
+  }
+  for (const std::string& name : node.inputs) {
+    const Enclosure* value = name.empty() ? nullptr : find(name);
+    if (!name.empty() && value == nullptr) {
+      return core::Error{};  // something before it stopped, and has said why
+    }
+    if (value != nullptr && value->codes != nullptr && value->relative != style_.dequantize_error &&
+        value->is_point()) {
+      storage.push_back(*value);  // a constant dequantized without error when it was prepared
+      storage.back().relative = style_.dequantize_error;
+      value = &storage.back();
+    }
+    inputs.push_back(value);
+  }
+  if (step.action == Action::quantize || step.action == Action::dequantize) {
+    const bool is_input = artifact_.graph().find_input(node.inputs[0]) != nullptr;
+    Result<Enclosure> value = step.action == Action::quantize
+                                  ? quantize_enclosure(*inputs[0], step.params, style_, is_input)
+                                  : dequantize_enclosure(*inputs[0], step.params, style_);
+    if (!value) {
+      return value.error();
+    }
+    return std::vector<Enclosure>{std::move(*value)};
+  }
+  if (!model::captured_names(node).empty()) {
+    return core::Error{.kind = core::ErrorKind::unsupported,
+                       .message = "its subgraphs are not followed",
+                       .node = node.name,
+                       .op = node.op_type,
+                       .tensor = {}};
+  }
+  Arithmetic arithmetic = style_.arithmetic;
+  arithmetic.integer_accumulator = arithmetic.integer_accumulator && step.integer;
+  if (arithmetic.integer_accumulator && step.left_in_float) {
+    // Nothing is requantized: float32(acc), the product of the scales and theirs are rounded.
+    arithmetic.real_bias = true;
+    arithmetic.rounds_bias = arithmetic.rounds_accumulator = false;
+    arithmetic.multiplier_error = 3 * arithmetic.float_unit;
+  }
+  Result<std::vector<Enclosure>> outputs = enclose_node(node, artifact_.opset(node.domain), inputs, arithmetic);
+  if (outputs && step.left_in_float) {
+    outputs->front().accumulator = false;  // stored as float32: whoever quantizes it later divides that
+  }
+  return outputs;
+}
+
+Result<std::vector<Enclosure>> ArtifactWalk::evaluate_qoperator(const WalkStep& step) const {
+  std::vector<Enclosure> values;
+  values.reserve(step.qop->inputs.size());
+  std::vector<const Enclosure*> inputs;
+  for (const Operand& operand : step.qop->inputs) {
+    if (operand.codes.empty() || !operand.params) {
+      inputs.push_back(nullptr);
+      continue;
+    }
+    const Enclosure* codes = find(operand.codes);
+    if (codes == nullptr) {
+      return core::Error{};
+    }
+    Result<Enclosure> value = dequantize_enclosure(*codes, *operand.params, style_);
+    if (!value) {
+      return value.error();
+    }
+    values.push_back(std::move(*value));
+    inputs.push_back(&values.back());
+  }
+  const Result<std::vector<Enclosure>> real =
+      enclose_node(step.float_node, artifact_.opset(""), inputs, style_.arithmetic);
+  if (!real) {
+    return real.error();
+  }
+  Result<Enclosure> quantized = quantize_enclosure(real->front(), *step.qop->outputs.front(), style_, false);
+  if (!quantized) {
+    return quantized.error();
+  }
+  return std::vector<Enclosure>{std::move(*quantized)};
+}
+
+std::vector<std::vector<std::string>> last_readers(const std::vector<const Node*>& nodes,
+                                                   const std::vector<model::ValueInfo>& outputs) {
+  std::set<std::string> needed;
+  for (const model::ValueInfo& output : outputs) {
+    needed.insert(output.name);
+  }
+  std::vector<std::vector<std::string>> result(nodes.size());
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    for (const std::string& name : nodes[i]->inputs) {
+      if (needed.insert(name).second) {
+        result[i].push_back(name);
+      }
+    }
+    for (const std::string& name : model::captured_names(*nodes[i])) {
+      needed.insert(name);
+    }
+  }
+  return result;
+}
+
+}  // namespace assay::judge

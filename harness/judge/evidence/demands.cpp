@@ -1,0 +1,50 @@
+#include "harness/judge/evidence/demands.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+
+std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node) {
+  const auto& stated = evidence.test_case->expect.precision;
+  const auto& asked = evidence.options.precision;
+  for (const std::string& key : {node.name, node.op_type}) {
+    for (const auto* map : {&stated, &asked}) {
+      const auto found = map->find(key);
+      if (found == map->end()) continue;
+      // The readers of cases and options let no other word through.
+      if (const auto precision = precision_of(found->second)) return Demand{*precision, true};
+    }
+  }
+  if (sums_products(node)) return Demand{Precision::int8, false};
+  return std::nullopt;
+}
+
+bool asked_in_float(const Evidence& evidence, const model::Node& node) {
+  const auto demand = demanded_precision(evidence, node);
+  return demand && is_float(demand->precision);
+}
+
+const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node) {
+  const auto& map = evidence.conversion.precision;
+  const auto found = std::ranges::find(map, node, &converters::NodePrecision::node);
+  return found == map.end() ? nullptr : &*found;
+}
+
+bool reported_in_float(const Evidence& evidence, std::string_view node) {
+  const converters::NodePrecision* reported = reported_precision(evidence, node);
+  return reported != nullptr && !ran_in_int8(*reported);
+}
+
+bool runs_in_float(const Evidence& evidence, const model::Node& node) {
+  return reported_precision(evidence, node.name) != nullptr ? reported_in_float(evidence, node.name)
+                                                            : asked_in_float(evidence, node);
+}
+
+bool lists_scales(const Evidence& evidence) {
+  return !evidence.conversion.tensors.empty() && !evidence.converter.supports.says("inputs");
+}
+
+}  // namespace assay::judge

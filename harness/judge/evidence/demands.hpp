@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "harness/judge/evidence/evidence.hpp"
+#include "harness/judge/evidence/precision.hpp"
+
+namespace assay::judge {
+
+/// What is asked of one node of the original, and who asks.
+struct Demand {
+  Precision precision = Precision::int8;
+  bool stated = false;  ///< by the case or the options; otherwise the default for weighted operators
+};
+[[nodiscard]] std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node);
+/// It is asked for in a float type.
+[[nodiscard]] bool asked_in_float(const Evidence& evidence, const model::Node& node);
+
+/// What the converter's precision map says of the node of this name; null where it says nothing.
+[[nodiscard]] const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node);
+/// The converter says itself that the node runs in a float type.
+[[nodiscard]] bool reported_in_float(const Evidence& evidence, std::string_view node);
+/// By the converter's precision map; where that says nothing of the node, by what is asked.
+[[nodiscard]] bool runs_in_float(const Evidence& evidence, const model::Node& node);
+
+/// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
+[[nodiscard]] bool lists_scales(const Evidence& evidence);
+
+}  // namespace assay::judge

@@ -1,0 +1,86 @@
+#include "harness/judge/facets/noise_evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/evidence/measured_limits.hpp"
+
+namespace assay::judge {
+namespace {
+
+/// A range whose scale would lie below float32's least normal number takes any positive scale: no noise is certain.
+bool any_free_scale(const LayerContext& context) {
+  static const RangeTable kNone;
+  const RangeTable& ranges = context.ranges == nullptr ? kNone : *context.ranges;
+  constexpr double kLeast = 255 * 0x1p-126;
+  return std::any_of(ranges.begin(), ranges.end(), [](const auto& entry) {
+    const double span = std::max(entry.second.high, 0.0) - std::min(entry.second.low, 0.0);
+    return span > 0 && span < kLeast;
+  });
+}
+
+}  // namespace
+
+std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& grounds) {
+  if (any_free_scale(context)) {
+    return std::nullopt;
+  }
+  double error = 0, predicted = 0, signal = 0;
+  DistinctCount distinct(kDistinctOutputs);  // more of them decide nothing
+  NoiseEvidence evidence;
+  for (std::size_t i = 0; i < context.evidence.executions.size(); ++i) {
+    const Execution& execution = context.evidence.executions[i];
+    if (execution.data_set != "typical" || execution.reply.outcome != converters::Outcome::ok ||
+        i >= context.reference.size() || context.reference[i] == nullptr) {
+      continue;
+    }
+    const std::optional<NoisePrediction>& noise = grounds.noise(execution.inputs, Steps::finest);
+    if (!noise) {
+      return std::nullopt;
+    }
+    for (const model::ValueInfo& output : context.evidence.model->graph.outputs) {
+      const auto actual = execution.outputs.find(output.name);
+      const auto expected = context.reference[i]->find(output.name);
+      const auto variance = noise->variance.find(output.name);
+      if (actual == execution.outputs.end() || expected == context.reference[i]->end() ||
+          variance == noise->variance.end() || !actual->second.is_real() || !expected->second.is_real() ||
+          actual->second.shape() != expected->second.shape()) {
+        continue;
+      }
+      const std::span<const double> is = actual->second.reals();
+      const std::span<const double> should = expected->second.reals();
+      for (std::size_t k = 0; k < is.size(); ++k) {
+        error += (is[k] - should[k]) * (is[k] - should[k]);
+        predicted += variance->second[k];
+        signal += should[k] * should[k];
+      }
+      distinct.add(should);
+      if (expected->second.rank() > 1) {
+        evidence.input_vectors = std::max(evidence.input_vectors, expected->second.shape().front());
+      }
+    }
+  }
+  // Noise beyond the signal isn't carried on as if it were small: a saturated Sigmoid swallows what its slopes predict.
+  if (!(predicted > 0) || predicted > signal) {
+    return std::nullopt;
+  }
+  evidence.ratio = error / predicted;
+  evidence.distinct = distinct.count();
+  return evidence;
+}
+
+double float_noise_limit(const LayerContext& context, const NoiseEvidence& evidence) {
+  if (evidence.distinct >= kDistinctOutputs) {
+    return kFloatNoiseRatio;
+  }
+  if (evidence.distinct < kCodesInUse || evidence.input_vectors == 0) {
+    return 0;
+  }
+  // Of n independent draws, mean(e²) falls below R of its expectation with at most (R·e^(1−R))^(n/2).
+  const double exponent = alarm_exponent(context, kMeasuredShare);
+  return std::min(kFloatNoiseRatio, std::exp(-1 - 2 * exponent / static_cast<double>(evidence.input_vectors)));
+}
+
+}  // namespace assay::judge

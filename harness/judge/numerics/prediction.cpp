@@ -1,0 +1,528 @@
+#include "harness/judge/numerics/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/evidence/deviation.hpp"
+#include "harness/judge/evidence/measured_limits.hpp"
+#include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/quantization/grounds.hpp"
+#include "harness/judge/quantization/noise_draws.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+constexpr std::size_t kMaxFindings = 10;
+
+double decibel(double ratio) {
+  constexpr double kDecibel = 10;
+  return kDecibel * std::log10(ratio);
+}
+
+/// Noise of the power `predicted` and of float32's last places (here four) between two roundings, which no prediction
+/// has and which count where the roundings themselves are that small; a scale's own last place shifts all elements
+/// alike, so that amplitudes add up and not powers.
+double with_float32(double predicted, double signal) {
+  constexpr double kFloat32Error = 0x1p-22;
+  const double amplitude = std::sqrt(predicted) + kFloat32Error * std::sqrt(signal);
+  return amplitude * amplitude;
+}
+
+/// Signal and noise of one channel.
+struct Power {
+  double signal = 0, actual = 0, predicted = 0;
+  std::int64_t elements = 0;
+  [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
+  /// Actual minus predicted SQNR.
+  [[nodiscard]] double deviation_db() const { return decibel(with_float32(predicted, signal) / actual); }
+};
+
+/// Powers by index along `axis`; one channel where it is -1.
+std::vector<Power> powers(const Tensor& expected, const Tensor& actual, const Tensor& predicted, std::int64_t axis) {
+  const core::Shape& shape = expected.shape();
+  std::size_t inner = 1, extent = 1;
+  for (std::size_t i = 0; axis >= 0 && i < shape.size(); ++i) {
+    const auto size = static_cast<std::size_t>(shape[i]);
+    if (static_cast<std::int64_t>(i) == axis) extent = size;
+    if (static_cast<std::int64_t>(i) > axis) inner *= size;
+  }
+  std::vector<Power> all(extent);
+  const std::span<const double> want = expected.reals(), got = actual.reals(), guess = predicted.reals();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    Power& power = all[i / inner % extent];
+    power.signal += want[i] * want[i];
+    power.actual += (got[i] - want[i]) * (got[i] - want[i]);
+    power.predicted += (guess[i] - want[i]) * (guess[i] - want[i]);
+    ++power.elements;
+  }
+  return all;
+}
+
+Power total(const std::vector<Power>& channels) {
+  Power sum;
+  for (const Power& power : channels) {
+    sum.signal += power.signal;
+    sum.actual += power.actual;
+    sum.predicted += power.predicted;
+    sum.elements += power.elements;
+  }
+  return sum;
+}
+
+class PredictionCheck {
+ public:
+  PredictionCheck(const LayerContext& context, Grounds& grounds, Judgement& out)
+      : context_(context), grounds_(grounds), out_(out), plan_(grounds.plan()), predicted_(grounds.prediction()) {}
+
+  std::vector<Finding> run() {
+    check_weights();
+    const auto& executions = context_.evidence.executions;
+    const bool has_typical = std::ranges::any_of(executions, &is_typical);
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+      const Execution& execution = executions[i];
+      const bool gates = has_typical ? is_typical(execution) : findings_.empty() && !checked_;
+      if (!gates || execution.reply.outcome != converters::Outcome::ok || i >= context_.reference.size() ||
+          context_.reference[i] == nullptr) {
+        continue;
+      }
+      check_execution(execution, *context_.reference[i]);
+      checked_ = true;
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
+
+  void check_execution(const Execution& execution, const core::TensorMap& reference) {
+    const FakeQuantization* predicted = grounds_.prediction(execution.inputs);
+    std::optional<core::Result<NoiseByOutput>> draws;  // made where an output needs them
+    for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
+      const auto actual = execution.outputs.find(output.name);
+      const auto expected = reference.find(output.name);
+      if (actual == execution.outputs.end() || expected == reference.end() ||
+          actual->second.shape() != expected->second.shape() ||
+          actual->second.is_real() != expected->second.is_real() || expected->second.size() == 0) {
+        continue;
+      }
+      if (!comes_of_reals(output.name, reference)) {
+        compare_exactly(output.name, expected->second, actual->second, execution.data_set);
+        continue;
+      }
+      const TensorPtr guess = predicted == nullptr ? nullptr : predicted_.value(output.name);
+      const bool real = guess != nullptr && guess->is_real() && expected->second.is_real() &&
+                        guess->shape() == expected->second.shape();
+      if (real && compare(output.name, expected->second, actual->second, *guess, execution)) continue;
+      if (!draws) draws = draw(execution, reference);
+      compare_with_draws(output.name, expected->second, actual->second, *draws, execution.data_set);
+    }
+    if (predicted != nullptr && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
+  }
+
+  /// Whether any real value decides the tensor's: a shape, or what is computed of integers alone, knows no rounding.
+  [[nodiscard]] bool comes_of_reals(const std::string& tensor, const core::TensorMap& reference) const {
+    std::vector<std::string> open{tensor};
+    std::set<std::string> seen;
+    while (!open.empty()) {
+      const std::string name = std::move(open.back());
+      open.pop_back();
+      if (name.empty() || !seen.insert(name).second) continue;
+      const auto producer = wiring_.producer(name);
+      if (!producer) {
+        const auto found = reference.find(name);
+        if (found == reference.end() || found->second.is_real()) return true;
+        continue;
+      }
+      const Node& node = context_.evidence.model->graph.nodes[*producer];
+      if (traits_of(node).shape_only) continue;
+      if (node.op_type == "Constant" && node.outputs.front() != tensor) {
+        const auto found = reference.find(name);
+        if (found == reference.end() || found->second.is_real()) return true;
+        continue;
+      }
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+      const auto captured = model::captured_names(node);
+      open.insert(open.end(), captured.begin(), captured.end());
+    }
+    return false;
+  }
+
+  void compare_exactly(const std::string& tensor, const Tensor& expected, const Tensor& actual,
+                       const std::string& data_set) {
+    out_.coverage.reach(tensor, 1);
+    const double noise = noise_power(expected, actual);
+    if (noise == 0) return;
+    add(tensor, data_set, noise,
+        fmt::format("{}: differs from the float model's ({} of {} elements), though no rounding can reach it",
+                    about(tensor, "", data_set), noise, expected.size()));
+  }
+
+  /// Other outcomes of the roundings that may have been, wherever not all of the converter's choices are known.
+  [[nodiscard]] core::Result<NoiseByOutput> draw(const Execution& execution, const core::TensorMap& reference) const {
+    constexpr std::uint64_t kDraws = 8, kDrawsOfLarge = 2;
+    const std::uint64_t draws = context_.large ? kDrawsOfLarge : kDraws;
+    const Evidence& evidence = context_.evidence;
+    if (context_.artifact != nullptr) {
+      return draw_from_artifact(context_.artifact->artifact(), execution.inputs, evidence.model->graph.outputs,
+                                only_rounds(),
+                                {.learned = evidence.converter.policy.weights == converters::WeightRounding::adapted,
+                                 .twice = out_.style == StyleName::double_rounding,
+                                 .draws = draws});
+    }
+    return grounds_.draws(execution.inputs, reference, draws);
+  }
+
+  /// The artifact's quantized values that stand for no Relu or Clip of the original.
+  [[nodiscard]] std::set<std::string> only_rounds() const {
+    const model::Graph& graph = context_.evidence.model->graph;
+    std::set<std::string> names;
+    for (const Quantizer& quantizer : context_.artifact->quantizers()) {
+      const std::string& tensor = quantizer.original;
+      const auto& planned = plan_.roundings(tensor);  // elsewhere, where an activation behind the tensor is gone
+      if (tensor.empty() ||
+          std::ranges::find(planned, quantizer.codes, &QuantizationPlan::Rounding::codes) == planned.end()) {
+        continue;
+      }
+      const auto maker = wiring_.producer(tensor);
+      const bool cuts = maker && traits_of(graph.nodes[*maker]).clamp != Clamp::none;
+      if (!cuts || !context_.alignment->is_gone(*maker)) names.insert(quantizer.codes);
+    }
+    return names;
+  }
+
+  /// Noise beyond what any rounding that may have been makes of this output.
+  void compare_with_draws(const std::string& tensor, const Tensor& expected, const Tensor& actual,
+                          const core::Result<NoiseByOutput>& draws, const std::string& data_set) {
+    if (!draws) {
+      const core::Error& error = draws.error();
+      out_.coverage.miss(tensor, error.node.empty()
+                                     ? error.message
+                                     : fmt::format("node \"{}\" ({}): {}", error.node, error.op, error.message));
+      return;
+    }
+    const auto found = draws->find(tensor);
+    if (found == draws->end()) {
+      out_.coverage.miss(tensor, "the artifact makes no output of that name, type and shape");
+      return;
+    }
+    const double signal = signal_power(expected), noise = noise_power(expected, actual);
+    const double drawn = found->second.limit(alarm_exponent(context_, kMeasuredShare)) * ratio(kDrawnLossDb);
+    // What a long sum in float32 is off is for the bounds to say; no 8 bits leave as little as 16.
+    constexpr double kSixteenBits = 0x1p-32;  // as a power
+    const double limit = expected.is_real() ? std::max(drawn, signal * kSixteenBits) : drawn;
+    // Zeros for an output must not pass. Where rounding turns decisions over, how many is no matter of chance, and less
+    // than an output that is a quarter too large is not told from it.
+    constexpr double kQuarter = 1.0 / 16;
+    if (!(limit < signal * (found->second.decide() ? kQuarter : 1))) {
+      out_.coverage.miss(tensor, fmt::format("rounding alone may leave {:.1f} dB of it", decibel(signal / limit)));
+      return;
+    }
+    out_.coverage.reach(tensor, 1);
+    out_.metrics.push_back({tensor, data_set, "prediction_limit_db", decibel(limit / found->second.mean())});
+    if (noise > 0) {
+      out_.metrics.push_back({tensor, data_set, "drawn_deviation_db", decibel(drawn / ratio(kDrawnLossDb) / noise)});
+    }
+    if (noise <= limit) return;
+    add(tensor, data_set, noise / limit,
+        fmt::format("{}: SQNR {:.2f} dB, where the roundings of this conversion leave {:.2f} dB and not less than "
+                    "{:.2f} dB\n  the noise is more than quantization makes: an operator, operand, attribute, scale, "
+                    "axis, weight or bias differs from the float model's",
+                    about(tensor, "", data_set), decibel(signal / noise), decibel(signal / found->second.mean()),
+                    decibel(signal / limit)));
+    if (std::ranges::find(out_.layers, "L2") == out_.layers.end()) out_.layers.emplace_back("L2");
+  }
+
+  static double ratio(double db) { return std::pow(10, db / 10); }
+
+  /// What is predicted of the tensors between; measure_losses holds an artifact's against it.
+  void predict_inside(const core::TensorMap& expected, const std::string& data_set) {
+    for (const auto& [tensor, want] : expected) {
+      const TensorPtr guess = predicted_.carried(tensor);
+      const bool inside = !wiring_.is_output(tensor) && wiring_.producer(tensor);
+      if (!inside || guess == nullptr || !want.is_real() || !guess->is_real() || guess->shape() != want.shape())
+        continue;
+      const double sqnr_db = measure_deviation(want, *guess).sqnr_db();
+      if (std::isfinite(sqnr_db)) out_.metrics.push_back({tensor, data_set, "predicted_sqnr_db", sqnr_db});
+    }
+  }
+
+  /// What is lost beyond what correct engines were measured to lose, in the whole or in the worst channel.
+  struct Loss {
+    std::string where;
+    Power power;
+    double limit = 0;
+    [[nodiscard]] double margin() const { return -power.deviation_db() / limit; }
+  };
+  static std::optional<Loss> loss_of(const std::vector<Power>& channels) {
+    const Power whole = total(channels);
+    const std::optional<std::size_t> worst = worst_channel(channels);
+    if (!(whole.deviation_db() >= -kPredictionLossDb)) return Loss{"", whole, kPredictionLossDb};
+    if (worst && !(channels[*worst].deviation_db() >= -kChannelLossDb)) {
+      return Loss{fmt::format(", channel {}", *worst), channels[*worst], kChannelLossDb};
+    }
+    return std::nullopt;
+  }
+
+  /// The whole and each channel against the prediction. True where that gates.
+  bool compare(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& predicted,
+               const Execution& execution) {
+    const std::string& data_set = execution.data_set;
+    const auto channels_of = [&](const Tensor& guess) {
+      return powers(expected, actual, guess, channel_axis(tensor, expected.rank()));
+    };
+    const std::vector<Power> channels = channels_of(predicted);
+    const Power whole = total(channels);
+    if (!(whole.signal > 0) || !(whole.predicted > 0)) return false;
+    const auto record = [&](std::string name, double value) {
+      out_.metrics.push_back({tensor, data_set, std::move(name), value});
+    };
+    record("predicted_sqnr_db", decibel(whole.signal / whole.predicted));
+    const bool gates = modelled() && distinct_values(expected.reals(), kDistinctOutputs) >= kDistinctOutputs &&
+                       with_float32(whole.predicted, whole.signal) * ratio(kPredictionLossDb) < whole.signal;
+    if (gates) out_.coverage.reach(tensor, 1);
+    if (!whole.comparable()) return gates;
+    const std::optional<std::size_t> worst = worst_channel(channels);
+    record("prediction_deviation_db", whole.deviation_db());
+    if (worst) record("channel_deviation_db", channels[*worst].deviation_db());
+    if (!gates) return false;
+    record("prediction_gates", 1);
+    const std::optional<Loss> lost = loss_of(channels);
+    if (lost && loss_of(channels_of(with_sides_of(predicted_, tensor, actual))) &&
+        loss_of(channels_of(with_sides_inside(tensor, actual, execution.inputs)))) {
+      report(tensor, lost->where, data_set, lost->power, lost->limit);
+    }
+    return true;
+  }
+
+  /// What decides at a tie: float32's error of a sum of a few products or of a division by a scale.
+  static double float32_error(double value, double step) {
+    constexpr double kFloat32Error = 0x1p-20;
+    return kFloat32Error * std::max(step, std::fabs(value));
+  }
+
+  /// The one step of a tensor's own roundings; 0 where it has none or several.
+  [[nodiscard]] double step_of(const std::string& tensor) const {
+    double step = 0;
+    for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
+      const bool one = rounding.span && rounding.span->least_step == rounding.span->step;
+      if (!one || (step > 0 && rounding.span->step != step)) return 0;
+      step = rounding.span->step;
+    }
+    return step;
+  }
+
+  /// The predicted output, where an element lies at a tie of its own rounding on the side that the engine took: between
+  /// few values, as an interpolation makes them, many do.
+  [[nodiscard]] Tensor with_sides_of(const FakeQuantization& prediction, const std::string& tensor,
+                                     const Tensor& actual) const {
+    Tensor result = *prediction.value(tensor);
+    const TensorPtr exact = prediction.carried(tensor);
+    const double step = step_of(tensor);
+    if (!(step > 0) || !exact->is_real() || exact->shape() != result.shape()) return result;
+    const std::span<double> out = result.reals();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const double value = exact->reals()[i];
+      const auto half_off = [&](double code) {
+        return std::fabs(std::fabs(code - value) - step / 2) <= float32_error(value, step);
+      };
+      if (half_off(out[i]) && half_off(actual.reals()[i])) out[i] = actual.reals()[i];
+    }
+    return result;
+  }
+
+  /// Elements of a tensor that float32 may round to either side, and how far they are from there at most.
+  [[nodiscard]] std::vector<std::pair<std::size_t, double>> ties_of(const std::string& tensor,
+                                                                    const Tensor& value) const {
+    std::vector<std::pair<std::size_t, double>> ties;
+    const double step = step_of(tensor);
+    if (!(step > 0) || !value.is_real()) return ties;
+    for (std::size_t i = 0; i < value.reals().size(); ++i) {
+      const double steps = value.reals()[i] / step, error = float32_error(value.reals()[i], step);
+      if (std::fabs(std::fabs(steps - std::trunc(steps)) - 0.5) * step <= error) ties.emplace_back(i, error);
+    }
+    return ties;
+  }
+
+  /// Where few inputs, or few values between, go into many outputs, the side of one at a tie shows in the whole: the
+  /// predicted output for the sides, chosen one by one from the inputs on and again, that bring it nearest to the
+  /// actual one.
+  [[nodiscard]] Tensor with_sides_inside(const std::string& output, const Tensor& actual,
+                                         const core::TensorMap& inputs) const {
+    constexpr std::size_t kMostElements = std::size_t{1} << 24;  // to compute: above, ties are few beside them
+    const model::Graph& graph = context_.evidence.model->graph;
+    std::vector<std::string> tensors;
+    for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
+    for (const Node& node : graph.nodes) tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
+
+    FakeQuantization other(context_, plan_);
+    std::size_t computed = 0;
+    const auto distance = [&] {
+      if (!other.run(inputs)) return std::numeric_limits<double>::infinity();
+      for (const std::string& tensor : tensors) {
+        if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
+      }
+      // How far what is rounded lies outside of the actual codes' cells: a side counts before it makes another code.
+      const TensorPtr exact = other.carried(output);
+      const double half = step_of(output) / 2;
+      double sum = 0;
+      for (std::size_t i = 0; i < exact->reals().size(); ++i) {
+        const double outside = std::max(0.0, std::fabs(exact->reals()[i] - actual.reals()[i]) - half);
+        sum += outside * outside;
+      }
+      return sum;
+    };
+    double nearest = distance();
+    for (bool nearer = true; nearer && computed <= kMostElements;) {
+      nearer = false;
+      for (const std::string& tensor : tensors) {
+        const TensorPtr exact = other.run(inputs) ? other.carried(tensor) : nullptr;
+        const TensorPtr rounded = exact == nullptr ? nullptr : other.value(tensor);
+        if (rounded == nullptr) continue;
+        for (const auto& [element, error] : ties_of(tensor, *exact)) {
+          if (computed > kMostElements) break;
+          const double to_the_other = (rounded->reals()[element] > exact->reals()[element] ? -2 : 2) * error;
+          other.nudge(tensor, element, to_the_other);
+          if (const double moved = distance(); moved < nearest) {
+            nearest = moved;
+            nearer = true;
+          } else {
+            other.nudge(tensor, element, -to_the_other);
+          }
+        }
+      }
+    }
+    return other.run(inputs) ? with_sides_of(other, output, actual) : *predicted_.value(output);
+  }
+
+  /// Every choice of the converter's is known, the roundings of its engine included.
+  [[nodiscard]] bool modelled() const {
+    return predicted_.unmodelled().empty() && out_.style != StyleName::double_rounding;
+  }
+
+  static std::optional<std::size_t> worst_channel(const std::vector<Power>& channels) {
+    std::optional<std::size_t> worst;
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+      if (!channels[c].comparable()) continue;
+      if (!worst || channels[c].deviation_db() < channels[*worst].deviation_db()) worst = c;
+    }
+    return worst;
+  }
+
+  /// The weights of every layer alone, channel by channel: a wrong axis costs 15 to 20 dB here, and half a dB in the
+  /// whole output, where its rounding hides it.
+  void check_weights() {
+    if (context_.artifact == nullptr) return;
+    const Alignment& model = plan_.alignment();
+    for (std::size_t entry = 0; entry < model.operations.size(); ++entry) {
+      const TensorPtr predicted = predicted_.weight(entry);
+      const TensorPtr actual = predicted == nullptr ? nullptr : declared_weight(entry);
+      if (actual == nullptr || actual->shape() != predicted->shape()) continue;
+      const WeightSlots slots = *weight_slots(model.operations[entry].node, model.constants);
+      const std::string& name = model.operations[entry].node.inputs[slots.weight];
+      const auto channels = powers(*model.constants.find(name)->second, *actual, *predicted, slots.axis);
+      compare_weight(model.operations[entry], name, channels);
+    }
+  }
+
+  void compare_weight(const Alignment::Operation& entry, const std::string& name, const std::vector<Power>& channels) {
+    const std::optional<std::size_t> worst = worst_channel(channels);
+    if (!worst) return;
+    const Power& power = channels[*worst];
+    out_.metrics.push_back({name, "", "channel_sqnr_db", decibel(power.signal / power.actual)});
+    out_.metrics.push_back({name, "", "weight_deviation_db", power.deviation_db()});
+    if (!predicted_.unmodelled().empty()) return;
+    out_.metrics.push_back({name, "", "prediction_gates", 1});
+    if (power.deviation_db() >= -kWeightLossDb) return;
+    report(entry.node.outputs.front(), fmt::format(", weight \"{}\", channel {}", name, *worst), "", power,
+           kWeightLossDb);
+  }
+
+  /// The artifact's weight as real values, in the layout of the effective model.
+  [[nodiscard]] TensorPtr declared_weight(std::size_t index) const {
+    const Alignment::Operation& entry = plan_.alignment().operations[index];
+    const ArtifactNode* made = entry.made;
+    const auto slots = weight_slots(entry.node, plan_.alignment().constants);
+    if (made == nullptr || !slots || slots->weight >= made->inputs.size()) return nullptr;
+    const Node& node = context_.artifact->artifact().graph.nodes[made->index];
+    const bool transposed = reads_transposed(node, slots->weight) != reads_transposed(entry.node, slots->weight);
+    if (alpha_of(node) != 1 || transposed) return nullptr;
+    return dequantized_constant(made->inputs[slots->weight]);
+  }
+
+  void report(const std::string& tensor, const std::string& where, const std::string& data_set, const Power& power,
+              double limit) {
+    add(tensor, data_set, -power.deviation_db() / limit,
+        fmt::format(
+            "{}: SQNR {:.2f} dB, the stated policy predicts {:.2f} dB; correct engines were measured to lose at "
+            "most {:.3g} dB against it\n  the noise is more than this policy makes: a wrong scale, axis, weight "
+            "or bias, or a rounding too many",
+            about(tensor, where, data_set), decibel(power.signal / power.actual),
+            decibel(power.signal / power.predicted), limit));
+  }
+
+  [[nodiscard]] std::string about(const std::string& tensor, const std::string& where,
+                                  const std::string& data_set) const {
+    const Node* maker = maker_of(tensor);
+    return fmt::format("{}, tensor \"{}\"{}{}",
+                       maker == nullptr ? "graph input" : fmt::format("node \"{}\" ({})", maker->name, maker->op_type),
+                       tensor, where, data_set.empty() ? "" : fmt::format(", data set \"{}\"", data_set));
+  }
+
+  [[nodiscard]] const Node* maker_of(const std::string& tensor) const {
+    const auto producer = wiring_.producer(tensor);
+    return producer ? &context_.evidence.model->graph.nodes[*producer] : nullptr;
+  }
+
+  void add(const std::string& tensor, const std::string& data_set, double margin, std::string message) {
+    if (findings_.size() >= kMaxFindings) return;
+    Finding finding;
+    finding.facet = Facet::numerics;
+    finding.layer = "L2";
+    finding.tensor = tensor;
+    finding.data_set = data_set;
+    finding.margin = margin;
+    finding.predicted = true;
+    if (const Node* maker = maker_of(tensor)) {
+      finding.node = maker->name;
+      finding.op = maker->op_type;
+    }
+    finding.message = std::move(message);
+    findings_.push_back(std::move(finding));
+  }
+
+  /// Channels of a matrix product lie last, those of everything else come after the batch.
+  [[nodiscard]] std::int64_t channel_axis(const std::string& tensor, std::int64_t rank) const {
+    const auto producer = wiring_.producer(tensor);
+    const bool product =
+        producer && traits_of(context_.evidence.model->graph.nodes[*producer]).product == Product::matmul;
+    return rank < 2 ? -1 : product ? rank - 1 : 1;
+  }
+
+  const LayerContext& context_;
+  Grounds& grounds_;
+  Judgement& out_;
+  const QuantizationPlan& plan_;
+  const FakeQuantization& predicted_;  ///< on the data set run last
+  model::Wiring wiring_{context_.evidence.model->graph};
+  std::vector<Finding> findings_;
+  bool checked_ = false;  ///< some data set
+};
+
+}  // namespace
+
+std::vector<Finding> check_prediction(const LayerContext& context, Grounds& grounds, Judgement& out) {
+  return PredictionCheck(context, grounds, out).run();
+}
+
+}  // namespace assay::judge

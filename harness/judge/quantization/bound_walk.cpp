@@ -1,0 +1,262 @@
+#include "harness/judge/quantization/bound_walk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+/// The engine's own float32 arithmetic counts too: it is small, and not a quantization error.
+constexpr Arithmetic kFloatArithmetic{.float_unit = kFloatUnit};
+
+}  // namespace
+
+BoundWalk::BoundWalk(const QuantizationPlan& plan, const core::TensorMap& inputs, Known known,
+                     EngineRoundings roundings, const ErrorSources& sources)
+    : plan_(plan), inputs_(inputs), known_(std::move(known)), engine_(roundings), sources_(sources) {}
+
+std::optional<Enclosure> BoundWalk::rounded_bias(std::size_t entry, const std::vector<const Enclosure*>& inputs) const {
+  if (!engine_.bias || !sources_.biases || inputs.size() <= kBias || inputs[kBias] == nullptr) {
+    return std::nullopt;
+  }
+  const std::vector<double> steps = plan_.real_bias_steps(entry);
+  if (steps.empty()) {
+    return std::nullopt;
+  }
+  const Enclosure& bias = *inputs[kBias];
+  std::vector<double> radius = radius_of(bias);
+  const std::span<const double> values = bias.centre->reals();
+  for (std::size_t j = 0; j < radius.size(); ++j) {
+    radius[j] += values[j] == 0 ? 0 : steps[j % steps.size()] / 2 + 0x1p-22 * std::fabs(values[j]);
+  }
+  return enclosure_around(bias.centre, radius);
+}
+
+bool BoundWalk::counts_constant(std::size_t entry, std::size_t index) const {
+  if (sources_.weights && sources_.biases && sources_.constants) {
+    return true;
+  }
+  const auto slots = weight_slots(plan_.alignment().operations[entry].node, plan_.alignment().constants);
+  if (slots && index == slots->weight) {
+    return sources_.weights;
+  }
+  return slots && slots->has_bias_slot && index == kBias ? sources_.biases : sources_.constants;
+}
+
+const Enclosure* BoundWalk::find(const std::string& tensor) const {
+  const auto found = values_.find(tensor);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+void BoundWalk::run(const OnTensor& on_tensor) {
+  const Alignment& model = plan_.alignment();
+  for (const auto& [name, tensor] : inputs_) {
+    on_tensor(nullptr, name, values_[name] = exact_enclosure({TensorPtr(), &tensor}));
+  }
+  std::vector<const Node*> nodes;
+  for (const Alignment::Operation& entry : model.operations) {
+    nodes.push_back(&entry.node);
+  }
+  const std::vector<std::vector<std::string>> last_reads = last_readers(nodes, {});
+  for (std::size_t i = 0; i < model.operations.size(); ++i) {
+    const Node& node = model.operations[i].node;
+    std::vector<Enclosure> storage;
+    storage.reserve(node.inputs.size() + 1);
+    std::vector<const Enclosure*> inputs, before;
+    bool complete = model::captured_names(node).empty();
+    for (std::size_t k = 0; k < node.inputs.size() && complete; ++k) {
+      const auto constant = plan_.constants(i).inputs.find(k);
+      before.push_back(nullptr);
+      if (node.inputs[k].empty()) {
+        inputs.push_back(nullptr);
+      } else if (constant != plan_.constants(i).inputs.end()) {
+        const bool counts = counts_constant(i, k);
+        inputs.push_back(counts ? &constant->second : &storage.emplace_back(exact_enclosure(constant->second.centre)));
+      } else if (const Enclosure* value = find(node.inputs[k]); value != nullptr) {
+        before.back() = value;
+        storage.push_back(operand(i, k, node.inputs[k], *value));
+        inputs.push_back(&storage.back());
+      } else {
+        complete = false;
+      }
+    }
+    if (!complete) {
+      continue;
+    }
+    if (std::optional<Enclosure> bias = rounded_bias(i, inputs)) {
+      inputs[kBias] = &storage.emplace_back(std::move(*bias));
+    }
+    core::Result<std::vector<Enclosure>> outputs = enclose(node, inputs);
+    if (!outputs) {
+      if (note_.empty()) {
+        note_ = fmt::format("node \"{}\" ({}): {}", node.name, node.op_type, outputs.error().message);
+      }
+      continue;
+    }
+    for (std::size_t k = 0; k < node.outputs.size() && k < outputs->size(); ++k) {
+      if (on_node_) {
+        on_node_(i, node.outputs[k], before, inputs, (*outputs)[k]);
+      }
+      on_tensor(&model.operations[i], node.outputs[k], values_[node.outputs[k]] = std::move((*outputs)[k]));
+    }
+    for (const std::string& name : last_reads[i]) {
+      values_.erase(name);
+    }
+  }
+}
+
+/// A QuantizeLinear or DequantizeLinear of an original that is quantized already keeps its own parameters.
+core::Result<std::vector<Enclosure>> BoundWalk::enclose(const Node& node,
+                                                        std::span<const Enclosure* const> inputs) const {
+  static const Style kFloatStyle{.name = StyleName::original,
+                                 .ties = Ties::either,
+                                 .input = InputDivision::any,
+                                 .arithmetic = kFloatArithmetic,
+                                 .dequantize_error = kFloatUnit,
+                                 .divide_error = kFloatUnit};
+  const Alignment& model = plan_.alignment();
+  const bool quantizes = node.op_type == "QuantizeLinear";
+  if (!quantizes && node.op_type != "DequantizeLinear") {
+    return enclose_node(node, model.opset(node.domain), inputs, sources_.float32 ? kFloatArithmetic : Arithmetic{});
+  }
+  const auto params = read_quant_params(node, model.constants);
+  if (!params) {
+    return params.error();
+  }
+  if (quantizes && engine_.twice && params->scale.size() == 1) {
+    std::vector<double> radius = radius_of(*inputs[0]);
+    for (double& r : radius) {
+      r += params->scale[0] / 4;
+    }
+    const core::Result<Enclosure> widened =
+        quantize_enclosure(enclosure_around(inputs[0]->centre, radius), *params, kFloatStyle, false);
+    return widened ? core::Result<std::vector<Enclosure>>(std::vector<Enclosure>{*widened}) : widened.error();
+  }
+  const core::Result<Enclosure> value = quantizes ? quantize_enclosure(*inputs[0], *params, kFloatStyle, true)
+                                                  : dequantize_enclosure(*inputs[0], *params, kFloatStyle);
+  if (!value) {
+    return value.error();
+  }
+  return std::vector<Enclosure>{*value};
+}
+
+Enclosure BoundWalk::quantized(const Enclosure& tensor, const QuantizationPlan::Rounding& rounding) const {
+  return rounding.span && tensor.centre->is_real() ? passed_on(tensor, {&*rounding.span}, false) : tensor;
+}
+
+Enclosure BoundWalk::rounded(const std::string& tensor, const Enclosure& value) const {
+  const std::vector<QuantizationPlan::Rounding>& roundings = plan_.roundings(tensor);
+  if (roundings.empty() || !value.centre->is_real()) {
+    return value;
+  }
+  std::vector<const CodeSpan*> once;
+  for (const QuantizationPlan::Rounding& rounding : roundings) {
+    if (!rounding.chained && rounding.span) {
+      once.push_back(&*rounding.span);
+    }
+  }
+  Enclosure all = passed_on(value, once, true);
+  for (const QuantizationPlan::Rounding& rounding : roundings) {
+    if (rounding.chained && rounding.span) {
+      all = passed_on(all, {&*rounding.span}, true);
+    }
+  }
+  return all;
+}
+
+Enclosure BoundWalk::before(const std::string& tensor, const QuantizationPlan::Rounding& rounding,
+                            const Enclosure& value) const {
+  if (!rounding.chained || !value.centre->is_real()) {
+    return value;
+  }
+  const std::vector<QuantizationPlan::Rounding>& roundings = plan_.roundings(tensor);
+  std::vector<const CodeSpan*> once;
+  for (const QuantizationPlan::Rounding& each : roundings) {
+    if (!each.chained && each.span) {
+      once.push_back(&*each.span);
+    }
+  }
+  Enclosure all = once.empty() ? value : passed_on(value, once, false);
+  for (const QuantizationPlan::Rounding& each : roundings) {
+    if (&each == &rounding) {
+      break;
+    }
+    if (each.chained && each.span) {
+      all = passed_on(all, {&*each.span}, true);
+    }
+  }
+  return all;
+}
+
+/// What any one of `spans` makes of the tensor; with `itself`, or that it stays as it is.
+Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const CodeSpan*>& spans, bool itself) const {
+  const Enclosure own = with_explicit_ends(tensor);
+  const std::span<const double> own_low = own.low_or_centre().reals(), own_high = own.high_or_centre().reals();
+  Tensor low = own.low_or_centre();
+  Tensor high = own.high_or_centre();
+  const std::span<double> lows = low.reals(), highs = high.reals();
+  for (const CodeSpan* span : spans) {
+    const double twice = engine_.twice ? span->step / 4 : 0;
+    const bool joins = itself || span != spans.front();
+    for (std::size_t i = 0; i < lows.size(); ++i) {
+      const bool zero = own_low[i] == 0 && own_high[i] == 0;  // has a code of its own
+      const Interval ends = span->quantized(zero ? Interval{0, 0} : Interval{own_low[i] - twice, own_high[i] + twice});
+      lows[i] = joins ? std::min(lows[i], ends.low) : ends.low;
+      highs[i] = joins ? std::max(highs[i], ends.high) : ends.high;
+    }
+  }
+  Enclosure result = exact_enclosure(tensor.centre);
+  result.low = std::make_shared<const Tensor>(std::move(low));
+  result.high = std::make_shared<const Tensor>(std::move(high));
+  return result;
+}
+
+Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::string& tensor,
+                             const Enclosure& value) const {
+  if (plan_.alignment().operations[entry].node.op_type == "QuantizeLinear") {
+    return value;  // the artifact's quantizer stands for this very node
+  }
+  if (!known_) {
+    const bool is_input = plan_.alignment().original->graph.find_input(tensor) != nullptr;
+    return (is_input ? sources_.inputs : sources_.inner) ? rounded(tensor, value) : value;
+  }
+  const std::string codes = plan_.alignment().codes_read(entry, index);
+  Enclosure hull = value;
+  for (const QuantizationPlan::Rounding& rounding : plan_.roundings(tensor)) {
+    const TensorPtr known = value.centre->is_real() ? known_(rounding.codes) : nullptr;
+    if (known == nullptr) {
+      continue;
+    }
+    if (known->shape() != value.centre->shape()) {
+      // It was rounded before an operator (a Pad, say) that the converter fused into this one, or for another reader
+      // behind a Reshape.
+      if (rounding.span) hull = passed_on(hull, {&*rounding.span}, rounding.codes != codes);
+      continue;
+    }
+    if (rounding.codes == codes) {
+      return exact_enclosure(known);
+    }
+    // Read directly, or through an operator that the converter removed: somewhere between before and after.
+    Tensor low = hull.low_or_centre();
+    Tensor high = hull.high_or_centre();
+    const std::span<const double> actual = known->reals();
+    const std::span<double> lows = low.reals(), highs = high.reals();
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      lows[i] = std::min(lows[i], actual[i]);
+      highs[i] = std::max(highs[i], actual[i]);
+    }
+    hull.low = std::make_shared<const Tensor>(std::move(low));
+    hull.high = std::make_shared<const Tensor>(std::move(high));
+  }
+  return hull;
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,410 @@
+#include "harness/judge/quantization/fake_quantization.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/operators.hpp"
+#include "reference/executor.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+/// Nearest codes of `values`, as real values; null where the parameters don't fit the shape.
+TensorPtr nearest(const TensorPtr& values, const QuantParams& params) {
+  const auto channels = ChannelIndex::make(values->shape(), params);
+  if (!channels || !values->is_real()) return nullptr;
+  Tensor result = *values;
+  const std::span<double> out = result.reals();
+  std::vector<std::int64_t> codes(out.size());
+  channels->for_each_run(out.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+    const double scale = params.scale[channel];
+    if (!(scale > 0)) return;
+    const std::int64_t zero_point = params.zero_point.empty() ? 0 : params.zero_point[channel];
+    const std::span<std::int64_t> run = std::span(codes).subspan(first, length);
+    reference::quantize(out.subspan(first, length), scale, zero_point, params.type, run);
+    for (std::size_t i = first; i < first + length; ++i) {
+      if (std::isnan(out[i])) continue;
+      // Means of two codes lie at ties, from which float64's own rounding must not move them.
+      const double steps = out[i] / scale, middle = std::floor(steps) + 0.5;
+      const bool tie = std::fabs(steps - middle) <= 0x1p-40 * std::fabs(middle);
+      const std::int64_t code = tie ? reference::quantize(middle, 1, zero_point, params.type) : codes[i];
+      out[i] = reference::dequantize(code, scale, zero_point);
+    }
+  });
+  return std::make_shared<const Tensor>(std::move(result));
+}
+
+/// A bias on its int32 codes of scale s_x·s_w, which the output channels share in turn; one value that serves every
+/// channel has a code for each.
+TensorPtr nearest_bias(const Tensor& bias, double input_scale, const std::vector<double>& weight_scales) {
+  const auto channels = static_cast<std::int64_t>(weight_scales.size());
+  Tensor result = bias.size() == 1 && channels > 1
+                      ? Tensor(bias.type(), {channels}, std::vector<double>(weight_scales.size(), bias.as_real(0)))
+                      : bias;
+  const std::span<double> out = result.reals();
+  for (std::size_t j = 0; j < out.size(); ++j) {
+    const double step = input_scale * weight_scales[j % weight_scales.size()];
+    if (step > 0) out[j] = reference::dequantize(reference::quantize(out[j], step, 0, core::DType::int32), step, 0);
+  }
+  return std::make_shared<const Tensor>(std::move(result));
+}
+
+}  // namespace
+
+FakeQuantization::FakeQuantization(const LayerContext& context, const QuantizationPlan& plan)
+    : context_(context), plan_(plan), granted_(context), wiring_(context.evidence.model->graph) {
+  given_ = std::ranges::any_of(context_.evidence.model->graph.nodes,
+                               [](const Node& node) { return node.op_type == "QuantizeLinear"; });
+  find_unmodelled();
+  context_.artifact == nullptr ? assume_roundings() : collect_roundings();
+  constants_.resize(plan_.alignment().operations.size());
+  for (std::size_t i = 0; i < constants_.size(); ++i) {
+    quantize_constants(i);
+  }
+}
+
+TensorPtr FakeQuantization::weight(std::size_t entry) const {
+  const auto found = weights_.find(entry);
+  return found == weights_.end() ? nullptr : found->second;
+}
+
+void FakeQuantization::find_unmodelled() {
+  const Evidence& evidence = context_.evidence;
+  const converters::Policy& policy = evidence.converter.policy;
+  const auto say = [&](std::string reason) {
+    if (unmodelled_.empty()) unmodelled_ = std::move(reason);
+  };
+  if (policy.weights != converters::WeightRounding::nearest)
+    say(fmt::format("the policy's weights are \"{}\"", core::word_of(policy.weights)));
+  if (policy.bias != converters::BiasRounding::nearest)
+    say(fmt::format("the policy's bias is \"{}\"", core::word_of(policy.bias)));
+  if (policy.arithmetic == converters::EngineArithmetic::unknown) say("the policy doesn't say how its engine computes");
+  if (context_.artifact != nullptr) {
+    if (plan_.has_inner_roundings()) say("the artifact rounds tensors that the original does not have");
+    return;
+  }
+  if (!policy.folds_bn || !policy.fusions || !policy.shares) say("the policy leaves out folds_bn, fusions or shares");
+  for (const Alignment::Operation& entry : plan_.alignment().operations) {
+    if (weight_layout(entry.node, 0).groups > 1) {
+      say(fmt::format("node \"{}\" shares weight scales between its groups in a way that nothing shows",
+                      entry.node.name));
+    }
+    // The weight's scales come from what is folded, and no reported activation tells.
+    if (entry.maybe_folded) {
+      say(fmt::format("the BatchNormalization behind node \"{}\" ({}) may be folded into it", entry.node.name,
+                      entry.node.op_type));
+    }
+  }
+  if (lists_scales(evidence)) return;
+  if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
+  if (policy.averaging != converters::Averaging::none || policy.power_of_two || policy.scale_floor > 0)
+    say("the policy bends its scales");
+  for (const Alignment::Operation& entry : plan_.alignment().operations) {
+    const std::string open = open_choice(entry);
+    if (!open.empty()) say(fmt::format("node \"{}\" ({}) {}", entry.node.name, entry.node.op_type, open));
+  }
+}
+
+/// What a policy doesn't say about a node when neither an artifact nor scales show it; empty where it says all.
+std::string FakeQuantization::open_choice(const Alignment::Operation& entry) const {
+  const Node& node = entry.node;
+  const auto demand = demanded_precision(context_.evidence, node);
+  if (demand && demand->precision != Precision::int8) return "may run in float, and how far around it is not said";
+  if (traits_of(node).movement == Movement::resamples && !only_moves(node)) {
+    return "interpolates: on the scale of its input or on its own";
+  }
+  if (is_fused_bias(node)) return "may have become the bias of the product before it";
+  const auto producer = wiring_.producer(node.input(0));
+  const bool after_linear =
+      producer &&
+      weight_slots(context_.evidence.model->graph.nodes[*producer], plan_.alignment().constants).has_value();
+  if (traits_of(node).normalization == Normalization::given_moments && after_linear)
+    return "may be folded into the node before it";
+  return "";
+}
+
+/// The artifact's quantizers under the tensors for which the plan has them: where a Relu or Clip was removed, its
+/// output.
+void FakeQuantization::collect_roundings() {
+  const model::Graph& graph = context_.evidence.model->graph;
+  for (const Quantizer& quantizer : context_.artifact->quantizers()) {
+    if (quantizer.constant || quantizer.original.empty()) continue;
+    std::string tensor = quantizer.original;
+    const auto planned = [&] {
+      const auto& all = plan_.roundings(tensor);
+      return std::ranges::find(all, quantizer.codes, &QuantizationPlan::Rounding::codes) != all.end();
+    };
+    while (!planned() && wiring_.consumers(tensor).size() == 1) {
+      const Node& reader = graph.nodes[wiring_.consumers(tensor).front()];
+      if (reader.outputs.empty()) break;
+      tensor = reader.outputs.front();
+    }
+    roundings_[tensor].push_back({granted_.activation(tensor, quantizer.params), quantizer.codes, quantizer.chained});
+  }
+}
+
+/// Without an artifact: the reported scales say which tensors have one; where none are reported, every tensor that a
+/// policy with these fusions and shares rounds.
+void FakeQuantization::assume_roundings() {
+  const Evidence& evidence = context_.evidence;
+  if (given_) return;
+  std::set<std::string, std::less<>> told;
+  for (const auto& tensor : evidence.conversion.tensors) {
+    if (tensor.params.scale.size() != 1 || tensor.params.zero_point.size() != 1) continue;
+    roundings_[tensor.name].push_back({granted_.activation(tensor.name, tensor.params), "", false});
+    told.insert(tensor.name);
+  }
+  if (lists_scales(evidence)) return;
+  const auto assume = [&](const std::string& tensor) {
+    const auto audited = context_.audited.find(tensor);
+    if (audited != context_.audited.end() && !told.contains(tensor))
+      roundings_[tensor].push_back({audited->second, "", false});
+  };
+  for (const model::ValueInfo& input : evidence.model->graph.inputs) assume(input.name);
+  for (std::size_t i = 0; i < plan_.alignment().operations.size(); ++i) {
+    const Node& node = plan_.alignment().operations[i].node;
+    if (runs_in_float(i)) continue;
+    for (const std::string& output : node.outputs) {
+      if (moves(node)) {
+        roundings_[output] = roundings(node.inputs.front());
+      } else if (!is_fused(node, output)) {
+        assume(output);
+      }
+    }
+  }
+}
+
+/// Operators that hand their input's codes on, with its scale.
+bool FakeQuantization::moves(const Node& node) const {
+  const auto& shares = context_.evidence.converter.policy.shares;
+  if (traits_of(node).movement == Movement::copies) return true;
+  return node.domain.empty() && shares && std::ranges::find(*shares, node.op_type) != shares->end();
+}
+
+/// The tensor goes into one operator that the policy says it fuses into the tensor's maker: never rounded itself.
+bool FakeQuantization::is_fused(const Node& maker, const std::string& tensor) const {
+  const auto& fusions = context_.evidence.converter.policy.fusions;
+  if (!fusions || wiring_.is_output(tensor) || wiring_.consumers(tensor).size() != 1) return false;
+  const Node& reader = context_.evidence.model->graph.nodes[wiring_.consumers(tensor).front()];
+  const bool constant = reader.op_type != "Add" || std::ranges::any_of(reader.inputs, [&](const std::string& input) {
+                          return plan_.alignment().constants.contains(input);
+                        });
+  return constant && std::ranges::find(*fusions, maker.op_type + "+" + reader.op_type) != fusions->end();
+}
+
+const ArtifactNode* FakeQuantization::made_of(std::size_t entry) const {
+  return plan_.alignment().operations[entry].made;
+}
+
+bool FakeQuantization::runs_in_float(std::size_t entry) const {
+  const Alignment::Operation& made = plan_.alignment().operations[entry];
+  return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
+}
+
+void FakeQuantization::quantize_constants(std::size_t entry) {
+  const Node& node = plan_.alignment().operations[entry].node;
+  const ArtifactNode* made = made_of(entry);
+  const auto slots = weight_slots(node, plan_.alignment().constants);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto found = plan_.alignment().constants.find(node.inputs[i]);
+    if (found == plan_.alignment().constants.end()) continue;
+    TensorPtr value = found->second;
+    const auto rounded = roundings_.find(node.inputs[i]);
+    const bool is_rounded = rounded != roundings_.end() && !rounded->second.empty();
+    if (value->is_real() && value->size() > 0 && !slots) {
+      if (made != nullptr && i < made->inputs.size() && made->inputs[i].params) {
+        if (const TensorPtr codes = nearest(value, *made->inputs[i].params)) value = codes;
+      } else if (context_.artifact == nullptr && is_rounded) {
+        if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
+      } else if (context_.artifact == nullptr && !given_ && !lists_scales(context_.evidence) &&
+                 i < data_input_count(node.op_type, node.inputs.size()) && !runs_in_float(entry) &&
+                 !is_fused_bias(node)) {
+        value = nearest_constant(value);
+      }
+    }
+    constants_[entry][i] = value;
+  }
+  if (slots) quantize_weight(entry, *slots, made);
+  // What vanished from the artifact was folded into other constants, in a way that the effective model doesn't know.
+  const OperatorTraits& traits = traits_of(node);
+  const bool folds = slots || traits.normalization == Normalization::given_moments ||
+                     traits.formula == Formula::product || traits.formula == Formula::difference ||
+                     traits.formula == Formula::quotient;
+  if (context_.artifact != nullptr && made == nullptr && folds && unmodelled_.empty()) {
+    unmodelled_ = fmt::format("node \"{}\" ({}) isn't found in the artifact", node.name, node.op_type);
+  }
+}
+
+/// An Add of a constant that became the bias of the product before it.
+bool FakeQuantization::is_fused_bias(const Node& node) const {
+  return node.op_type == "Add" && std::ranges::any_of(node.inputs, [&](const std::string& input) {
+           const auto producer = wiring_.producer(input);
+           return producer && is_fused(context_.evidence.model->graph.nodes[*producer], input);
+         });
+}
+
+/// A constant operand of an operator on codes, with a range of its own.
+TensorPtr FakeQuantization::nearest_constant(const TensorPtr& value) const {
+  const auto [low, high] = std::ranges::minmax(value->reals());
+  const converters::Options& options = context_.evidence.options;
+  return nearest(value,
+                 derive_params(low, high, options.activation, options.symmetric, context_.evidence.converter.policy));
+}
+
+void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made) {
+  const Node& node = plan_.alignment().operations[entry].node;
+  const TensorPtr weight = plan_.alignment().constants.find(node.inputs[slots.weight])->second;
+  const Operand* operand =
+      made != nullptr && slots.weight < made->inputs.size() ? &made->inputs[slots.weight] : nullptr;
+  const bool in_float =
+      context_.artifact != nullptr ? operand == nullptr || !operand->quantized() : runs_in_float(entry);
+  if (!weight->is_real() || in_float || (given_ && context_.artifact == nullptr)) return;
+  std::optional<QuantParams> declared;
+  if (operand != nullptr && (operand->params->scale.size() == 1 || operand->params->axis == slots.axis)) {
+    declared = operand->params;  // one along a wrong axis is no choice that a policy could state
+    const Node& plain = context_.artifact->artifact().graph.nodes[made->index];
+    for (double& scale : declared->scale) {
+      scale *= std::fabs(alpha_of(plain));
+    }
+  }
+  const bool has_bias = slots.has_bias_slot && !node.input(2).empty();
+  const auto bias = has_bias ? plan_.alignment().constants.find(node.inputs[2]) : plan_.alignment().constants.end();
+  const TensorPtr b = bias == plan_.alignment().constants.end() ? nullptr : bias->second;
+  const std::size_t data = slots.weight == 0 ? 1 : 0;
+  const Rounding* read = QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)),
+                                                   plan_.alignment().codes_read(entry, data));
+  const double input_scale = read == nullptr ? 0 : read->params.scale.front();
+  QuantParams params;
+  params.type = core::DType::int8;
+  const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
+  params.scale = granted_.weight_scales(*weight, axis, declared ? &*declared : nullptr, b.get(), input_scale);
+  if (params.scale.size() > 1) params.axis = slots.axis;
+  params.zero_point.assign(params.scale.size(), 0);
+  if (declared && declared->zero_point.size() == params.scale.size()) {
+    params.type = declared->type;
+    params.zero_point = declared->zero_point;
+  }
+  if (const TensorPtr codes = nearest(weight, params)) {
+    constants_[entry][slots.weight] = weights_[entry] = codes;
+  }
+  const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
+  const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr;
+  if (b != nullptr && bias_quantized && input_scale > 0) {
+    constants_[entry][2] = nearest_bias(*b, input_scale, params.scale);
+  }
+}
+
+const std::vector<FakeQuantization::Rounding>& FakeQuantization::roundings(const std::string& tensor) const {
+  static const std::vector<Rounding> kNone;
+  const auto found = roundings_.find(tensor);
+  return found == roundings_.end() ? kNone : found->second;
+}
+
+/// The tensor on the codes that are called `codes`; where there are none of that name, on its first ones.
+TensorPtr FakeQuantization::rounded(const std::string& tensor, const std::string& codes) const {
+  TensorPtr value = values_.find(tensor)->second;
+  if (!value->is_real()) return value;
+  if (const auto nudged = nudges_.find(tensor); nudged != nudges_.end()) {
+    Tensor moved = *value;
+    for (const auto& [element, offset] : nudged->second) moved.reals()[element] += offset;
+    value = std::make_shared<const Tensor>(std::move(moved));
+  }
+  const std::vector<Rounding>& all = roundings(tensor);
+  const auto named = std::ranges::find(all, codes, &Rounding::codes);
+  const auto first = std::ranges::find(all, false, &Rounding::chained);
+  const auto apply = [&](const Rounding& rounding) {
+    if (const TensorPtr next = nearest(value, rounding.params)) value = next;
+  };
+  const bool chained = named != all.end() && named->chained;
+  if (first != all.end() && (named == all.end() || chained)) apply(*first);
+  if (named != all.end()) apply(*named);
+  return value;
+}
+
+TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const {
+  const Node& node = plan_.alignment().operations[entry].node;
+  const std::string& tensor = node.inputs[index];
+  const auto found = values_.find(tensor);
+  if (found == values_.end()) return nullptr;
+  if (node.op_type == "QuantizeLinear") return found->second;  // the artifact's quantizer is this very node
+  const ArtifactNode* made = made_of(entry);
+  if (made == nullptr) return rounded(tensor, "");
+  if (index < made->inputs.size() && made->inputs[index].constant_codes != nullptr && found->second->is_real()) {
+    return nearest(found->second, *made->inputs[index].params);  // the converter computed it, and quantized that
+  }
+  const std::string codes = plan_.alignment().codes_read(entry, index);
+  const bool moved = index < made->inputs.size() && made->inputs[index].quantized();  // since its codes were made
+  return codes.empty() && !moved ? found->second : rounded(tensor, codes);
+}
+
+/// A graph output is dequantized where the artifact's is, also in front of a Reshape of the converter's own, or as it
+/// is.
+TensorPtr FakeQuantization::value(const std::string& tensor) const {
+  if (!values_.contains(tensor)) return nullptr;
+  if (context_.artifact == nullptr || !wiring_.is_output(tensor)) return rounded(tensor, "");
+  const model::Graph& graph = context_.artifact->artifact().graph;
+  for (std::string made = tensor;;) {
+    const auto maker = std::ranges::find_if(
+        graph.nodes, [&](const Node& node) { return std::ranges::find(node.outputs, made) != node.outputs.end(); });
+    if (maker == graph.nodes.end()) return rounded(tensor, "");
+    made = maker->input(0);
+    if (maker->op_type == "DequantizeLinear") return rounded(tensor, made);
+    if (context_.artifact->original_tensor(made) != tensor) return values_.find(tensor)->second;
+  }
+}
+
+TensorPtr FakeQuantization::carried(const std::string& tensor) const {
+  const auto found = values_.find(tensor);
+  return found == values_.end() ? nullptr : found->second;
+}
+
+/// What a subgraph sees of a tensor around it.
+TensorPtr FakeQuantization::captured(const std::string& tensor) const {
+  if (values_.contains(tensor)) return rounded(tensor, "");
+  const auto constant = plan_.alignment().constants.find(tensor);
+  return constant == plan_.alignment().constants.end() ? nullptr : constant->second;
+}
+
+core::Status FakeQuantization::run(const core::TensorMap& inputs) {
+  values_.clear();
+  for (const auto& [name, tensor] : inputs) {
+    values_[name] = {TensorPtr(), &tensor};
+  }
+  for (std::size_t i = 0; i < plan_.alignment().operations.size(); ++i) {
+    const Node& node = plan_.alignment().operations[i].node;
+    std::vector<TensorPtr> held;
+    std::vector<const Tensor*> operands;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const auto constant = constants_[i].find(k);
+      held.push_back(node.inputs[k].empty() ? nullptr
+                                            : (constant != constants_[i].end() ? constant->second : operand(i, k)));
+      if (!node.inputs[k].empty() && held.back() == nullptr) {
+        return core::Error{.kind = core::ErrorKind::unsupported,
+                           .message = "a tensor that it reads isn't known",
+                           .node = node.name,
+                           .op = node.op_type,
+                           .tensor = node.inputs[k]};
+      }
+      operands.push_back(held.back().get());
+    }
+    auto outputs = reference::execute_node(node, plan_.alignment().opset(node.domain), operands,
+                                           [this](const std::string& name) { return captured(name); });
+    if (!outputs) return outputs.error();
+    for (std::size_t k = 0; k < node.outputs.size() && k < outputs->size(); ++k) {
+      values_[node.outputs[k]] = std::make_shared<const Tensor>(std::move((*outputs)[k]));
+    }
+  }
+  return core::success();
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/quantization/bound_walk.hpp"
+
+namespace assay::judge {
+
+/// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:
+/// a prediction of what a correct engine gives. Granted parameters (bound_walk.hpp), nearest codes for weights and
+/// biases, every tensor rounded where the artifact, the reported scales or the policy say that it is. Keeps a reference
+/// to its arguments.
+class FakeQuantization {
+ public:
+  FakeQuantization(const LayerContext& context, const QuantizationPlan& plan);
+
+  /// Why the converter's choices aren't all known, so that a prediction may be recorded but gates nothing; empty where
+  /// they are.
+  [[nodiscard]] const std::string& unmodelled() const { return unmodelled_; }
+  /// From the next run on, an element of `tensor` is moved by `offset` before it is rounded; 0: as computed.
+  void nudge(const std::string& tensor, std::size_t element, double offset) { nudges_[tensor][element] = offset; }
+  /// Runs one data set. Errors   those of the reference, by node.
+  [[nodiscard]] core::Status run(const core::TensorMap& inputs);
+  /// A tensor of the original after its own rounding where it has one, as the graph's outputs show it; null where
+  /// there is none of that name. After run().
+  [[nodiscard]] core::TensorPtr value(const std::string& tensor) const;
+  /// The same before its own rounding, as the artifact's operator computes it; null likewise.
+  [[nodiscard]] core::TensorPtr carried(const std::string& tensor) const;
+  /// The weight of an entry on its predicted codes, in the layout of the effective model; null where it has none or it
+  /// stays in float.
+  [[nodiscard]] core::TensorPtr weight(std::size_t entry) const;
+
+ private:
+  using Node = model::Node;
+  struct Rounding {
+    core::QuantParams params;  ///< granted
+    std::string codes;         ///< artifact tensor, "" where there is none
+    bool chained = false;      ///< quantizes what another quantizer made
+  };
+  void collect_roundings();
+  void find_unmodelled();
+  void assume_roundings();
+  void quantize_constants(std::size_t entry);
+  [[nodiscard]] core::TensorPtr nearest_constant(const core::TensorPtr& value) const;
+  void quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
+  [[nodiscard]] const ArtifactNode* made_of(std::size_t entry) const;
+  [[nodiscard]] bool runs_in_float(std::size_t entry) const;
+  [[nodiscard]] bool is_fused(const Node& maker, const std::string& tensor) const;
+  [[nodiscard]] bool is_fused_bias(const Node& node) const;
+  [[nodiscard]] std::string open_choice(const Alignment::Operation& entry) const;
+  [[nodiscard]] bool moves(const Node& node) const;
+  [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
+  [[nodiscard]] core::TensorPtr rounded(const std::string& tensor, const std::string& codes) const;
+  [[nodiscard]] core::TensorPtr operand(std::size_t entry, std::size_t index) const;
+  [[nodiscard]] core::TensorPtr captured(const std::string& tensor) const;
+
+  const LayerContext& context_;
+  const QuantizationPlan& plan_;
+  GrantedParams granted_;
+  model::Wiring wiring_;
+  std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;  ///< by tensor of the original
+  std::vector<std::map<std::size_t, core::TensorPtr>> constants_;        ///< per entry, by input index
+  std::map<std::size_t, core::TensorPtr> weights_;
+  std::map<std::string, core::TensorPtr, std::less<>> values_;  ///< before their own rounding
+  std::map<std::string, std::map<std::size_t, double>, std::less<>> nudges_;
+  std::string unmodelled_;
+  bool given_ = false;  ///< the original is quantized itself: its own QuantizeLinear are all there is
+};
+
+}  // namespace assay::judge

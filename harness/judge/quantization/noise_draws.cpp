@@ -1,0 +1,377 @@
+#include "harness/judge/quantization/noise_draws.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/core/rng.hpp"
+#include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/quantization/grounds.hpp"
+#include "reference/executor.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+using core::Result;
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+/// Runs an artifact with its activations left real and its quantized constants moved.
+class OtherRoundings {
+ public:
+  OtherRoundings(const std::set<std::string>& only_rounds, double steps, std::uint64_t draw)
+      : only_rounds_(only_rounds), steps_(steps), draw_(draw) {}
+
+  std::optional<Result<std::vector<Tensor>>> operator()(const Node& node, std::int64_t opset,
+                                                        std::span<const Tensor* const> inputs) const {
+    if (!node.domain.empty() || inputs.size() < 2 || inputs[0] == nullptr) return std::nullopt;
+    if (node.op_type == "QuantizeLinear") return one(left_real(node, inputs));
+    if (node.op_type != "DequantizeLinear") return std::nullopt;
+    if (inputs[0]->is_real()) return one(*inputs[0]);
+    auto values = reference::execute_node(node, opset, inputs);
+    if (!values) return Result<std::vector<Tensor>>(values.error());
+    return one(moved(node, inputs, std::move(values->front())));
+  }
+
+ private:
+  static Result<std::vector<Tensor>> one(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }
+
+  /// Where the quantized values begin or end at zero, they may stand for a Relu, and cut like one.
+  Tensor left_real(const Node& node, std::span<const Tensor* const> inputs) const {
+    Tensor values = *inputs[0];
+    if (only_rounds_.contains(node.outputs.front())) return values;
+    const bool has_zero_point = inputs.size() > 2 && inputs[2] != nullptr;
+    auto type = static_cast<core::DType>(node.int_or("output_dtype", 0));
+    if (type == core::DType::undefined) type = has_zero_point ? inputs[2]->type() : core::DType::uint8;
+    if (!values.is_real() || core::is_real(type)) return values;
+    const auto [least, most] = core::integer_limits(type);
+    const auto zero_is = [&](std::int64_t end) {
+      if (!has_zero_point) return end == 0;
+      return std::ranges::all_of(inputs[2]->integers(), [&](std::int64_t zero_point) { return zero_point == end; });
+    };
+    const bool from_zero = zero_is(least), to_zero = zero_is(most);
+    for (double& value : values.reals()) {
+      if (from_zero) value = std::max(value, 0.0);
+      if (to_zero) value = std::min(value, 0.0);
+    }
+    return values;
+  }
+
+  Tensor moved(const Node& node, std::span<const Tensor* const> inputs, Tensor values) const {
+    QuantParams steps;
+    steps.scale = inputs[1]->to_reals();
+    std::int64_t axis = node.int_or("axis", 1);
+    if (steps.scale.size() > 1) steps.axis = axis < 0 ? axis + values.rank() : axis;
+    const auto channels = ChannelIndex::make(values.shape(), steps);
+    if (!channels) return values;
+    core::Rng rng(draw_ + 1, node.input(0));
+    const std::span<double> out = values.reals();
+    channels->for_each_run(out.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
+      const double most = steps_ * steps.scale[channel];
+      for (std::size_t i = first; i < first + length; ++i) out[i] += rng.uniform(-most, most);
+    });
+    return values;
+  }
+
+  const std::set<std::string>& only_rounds_;
+  double steps_;
+  std::uint64_t draw_;
+};
+
+/// Runs an artifact as it is, but that values at a tie may fall to either side, as in float32 or, `twice`, as they do
+/// where they are rounded once before.
+class OtherSides {
+ public:
+  OtherSides(bool twice, std::uint64_t draw) : twice_(twice), draw_(draw) {}
+
+  std::optional<Result<std::vector<Tensor>>> operator()(const Node& node, std::int64_t opset,
+                                                        std::span<const Tensor* const> inputs) const {
+    constexpr double kFloat32Error = 0x1p-20;  // of a sum of a few products, or of a division by a scale
+    constexpr double kRoundedBefore = 0.25;    // of a step: half of the half step before a shift by one
+    const bool rounds = node.domain.empty() && node.op_type == "QuantizeLinear" && inputs.size() > 1 &&
+                        inputs[0] != nullptr && inputs[0]->is_real() && inputs[1] != nullptr && inputs[1]->size() == 1;
+    if (!rounds) return std::nullopt;
+    Tensor values = *inputs[0];
+    const double step = inputs[1]->as_real(0);
+    core::Rng rng(draw_ + 1, node.input(0));
+    for (double& value : values.reals()) {
+      const double error = kFloat32Error * std::max(step, std::fabs(value));
+      value += rng.uniform(-1, 1) * (twice_ ? kRoundedBefore * step : error);
+    }
+    std::vector<const Tensor*> others(inputs.begin(), inputs.end());
+    others[0] = &values;
+    return reference::execute_node(node, opset, others);
+  }
+
+ private:
+  bool twice_;
+  std::uint64_t draw_;
+};
+
+/// Every rounded tensor's elements are moved by up to half the coarsest legal step before they are rounded.
+void shake(FakeQuantization& prediction, const LayerContext& context, const QuantizationPlan& plan, core::Rng& rng) {
+  const auto move = [&](const std::string& tensor) {
+    const TensorPtr value = prediction.carried(tensor);
+    const auto& roundings = plan.roundings(tensor);
+    if (roundings.empty() || !roundings.front().span || value == nullptr || !value->is_real()) return;
+    const double most = roundings.front().span->step / 2;
+    for (std::size_t i = 0; i < value->reals().size(); ++i) prediction.nudge(tensor, i, rng.uniform(-most, most));
+  };
+  const model::Graph& graph = context.evidence.model->graph;
+  for (const model::ValueInfo& input : graph.inputs) move(input.name);
+  for (const Node& node : graph.nodes) std::ranges::for_each(node.outputs, move);
+}
+
+/// What the nodes of a graph decide in several draws, against what they decide without.
+class Decisions {
+ public:
+  explicit Decisions(const model::Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      const Leap leap = traits_of(node).leap;
+      if (leap == Leap::decides) decided_.insert(node.outputs.begin(), node.outputs.end());
+      jumps_ = jumps_ || leap == Leap::jumps;
+    }
+  }
+  [[nodiscard]] bool are_in(const std::string& tensor, const Tensor& value) const {
+    return !value.is_real() || decided_.contains(tensor);
+  }
+  void begin(const std::string& tensor, const Tensor& value) {
+    if (are_in(tensor, value)) plain_.insert_or_assign(tensor, value);
+  }
+  void add(const std::string& tensor, const Tensor& value) {
+    const auto plain = plain_.find(tensor);
+    if (plain == plain_.end() || plain->second.shape() != value.shape() || plain->second.is_real() != value.is_real()) {
+      return;
+    }
+    Turned& turned = turned_[tensor];
+    turned.ever.resize(static_cast<std::size_t>(value.size()));
+    for (std::int64_t i = 0; i < value.size(); ++i) {
+      if (plain->second.as_real(i) == value.as_real(i)) continue;
+      turned.ever[static_cast<std::size_t>(i)] = true;
+      ++turned.count;
+    }
+  }
+  /// How many may turn over in one conversion for one that does in the mean draw; 1 where none do.
+  [[nodiscard]] double factor(std::uint64_t draws) const {
+    if (jumps_) return std::numeric_limits<double>::infinity();  // an element may jump that jumped in no draw
+    double most = 1;
+    for (const auto& [tensor, turned] : turned_) {
+      const auto ever = static_cast<double>(std::ranges::count(turned.ever, true));
+      if (turned.count > 0)
+        most = std::max(most, ever * static_cast<double>(draws) / static_cast<double>(turned.count));
+    }
+    return most;
+  }
+
+ private:
+  struct Turned {
+    std::vector<bool> ever;
+    std::size_t count = 0;
+  };
+  bool jumps_ = false;
+  std::set<std::string, std::less<>> decided_;
+  std::map<std::string, Tensor, std::less<>> plain_;
+  std::map<std::string, Turned, std::less<>> turned_;
+};
+
+bool comparable(const Tensor& expected, const Tensor& actual) {
+  return expected.shape() == actual.shape() && expected.is_real() == actual.is_real();
+}
+
+/// Why nobody knows which values are rounded, or how; empty where that is known.
+std::string unknown_choices(const Evidence& evidence) {
+  if (evidence.converter.policy.weights != converters::WeightRounding::nearest)
+    return "the policy learns its weights, and no artifact shows them";
+  if (lists_scales(evidence)) return "";
+  const converters::Method method = evidence.options.method;
+  if (method != converters::Method::minmax) {
+    return fmt::format("the converter reports no scales, and those of method {} do not follow from the data alone",
+                       converters::method_name(method));
+  }
+  const bool in_float = std::ranges::any_of(evidence.model->graph.nodes,
+                                            [&](const Node& node) { return asked_in_float(evidence, node); });
+  if (in_float) return "a node is asked for in float, and which tensors around it are rounded is not reported";
+  if (evidence.converter.policy.averaging == converters::Averaging::none) return "";
+  return "the converter reports no scales, and its policy averages ranges";
+}
+
+/// What the policy leaves open and changes what is rounded: one kind of conversion for each choice.
+std::vector<Evidence> open_choices(const Evidence& evidence, const QuantizationPlan& plan) {
+  const bool may_fold = !evidence.converter.policy.folds_bn &&
+                        std::ranges::any_of(plan.alignment().operations,
+                                            [](const auto& entry) { return entry.maybe_folded.has_value(); });
+  std::vector<Evidence> choices(may_fold ? 2 : 1, without_outputs(evidence));
+  for (std::size_t i = 0; may_fold && i < choices.size(); ++i) choices[i].converter.policy.folds_bn = i == 0;
+  return choices;
+}
+
+/// What an output is, or a constant that is given out: within half a step of a scale for all of it.
+TensorPtr value_of(const FakeQuantization& prediction, const QuantizationPlan& plan, const std::string& output,
+                   core::Rng& rng) {
+  if (const TensorPtr value = prediction.value(output)) return value;
+  const auto constant = plan.alignment().constants.find(output);
+  if (constant == plan.alignment().constants.end() || !constant->second->is_real()) return nullptr;
+  constexpr double kSteps = 254;
+  Tensor moved = *constant->second;
+  double largest = 0;
+  for (const double value : moved.reals()) largest = std::max(largest, std::fabs(value));
+  for (double& value : moved.reals()) value += rng.uniform(-largest, largest) / kSteps;
+  return std::make_shared<const Tensor>(std::move(moved));
+}
+
+Result<NoiseByOutput> draw_under(const LayerContext& context, const core::TensorMap& inputs,
+                                 const core::TensorMap& expected, std::uint64_t draws) {
+  const QuantizationPlan plan(context);
+  FakeQuantization prediction(context, plan);
+  if (const core::Status status = prediction.run(inputs); !status) return status.error();
+  const model::Graph& graph = context.evidence.model->graph;
+  Decisions decisions(graph);
+  const auto each_tensor = [&](const auto& visit) {
+    for (const Node& node : graph.nodes) {
+      for (const std::string& output : node.outputs) {
+        if (const TensorPtr value = prediction.carried(output)) visit(output, *value);
+      }
+    }
+  };
+  each_tensor([&](const std::string& tensor, const Tensor& value) { decisions.begin(tensor, value); });
+  NoiseByOutput noise;
+  core::Rng rng(1, "roundings");
+  for (std::uint64_t draw = 0; draw < draws; ++draw) {
+    shake(prediction, context, plan, rng);
+    if (const core::Status status = prediction.run(inputs); !status) return status.error();
+    each_tensor([&](const std::string& tensor, const Tensor& value) { decisions.add(tensor, value); });
+    for (const model::ValueInfo& output : graph.outputs) {
+      const TensorPtr value = value_of(prediction, plan, output.name, rng);
+      const auto want = expected.find(output.name);
+      if (value == nullptr || want == expected.end() || !comparable(want->second, *value)) continue;
+      noise[output.name].add(want->second, *value);
+    }
+  }
+  for (auto& [output, drawn] : noise) drawn.widen(decisions.factor(draws));
+  return noise;
+}
+
+}  // namespace
+
+double noise_power(const Tensor& expected, const Tensor& actual) {
+  if (!expected.is_real()) {
+    const auto want = expected.integers(), got = actual.integers();
+    std::size_t unlike = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) unlike += want[i] == got[i] ? 0U : 1U;
+    return static_cast<double>(unlike);
+  }
+  const auto want = expected.reals(), got = actual.reals();
+  double power = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const bool same = want[i] == got[i] || (std::isnan(want[i]) && std::isnan(got[i]));
+    if (!same) power += (got[i] - want[i]) * (got[i] - want[i]);
+  }
+  return power;
+}
+
+double signal_power(const Tensor& expected) {
+  if (expected.is_real()) {
+    const auto values = expected.reals();
+    return std::accumulate(values.begin(), values.end(), 0.0,
+                           [](double sum, double v) { return std::isfinite(v) ? sum + v * v : sum; });
+  }
+  std::unordered_map<std::int64_t, std::size_t> counts;
+  std::size_t most = 0;
+  for (const std::int64_t value : expected.integers()) most = std::max(most, ++counts[value]);
+  return static_cast<double>(expected.integers().size() - most);
+}
+
+void NoiseDraws::add(const Tensor& expected, const Tensor& actual) {
+  counts_ = !expected.is_real();
+  powers_.push_back(noise_power(expected, actual));
+}
+
+void NoiseDraws::or_else(const NoiseDraws& other) {
+  if (powers_.empty() || other.mean() > mean()) *this = other;
+}
+
+double NoiseDraws::mean() const {
+  return std::accumulate(powers_.begin(), powers_.end(), 0.0) /
+         static_cast<double>(std::max<std::size_t>(powers_.size(), 1));
+}
+
+double NoiseDraws::limit(double exponent) const {
+  if (powers_.empty()) return std::numeric_limits<double>::infinity();
+  const auto count = static_cast<double>(powers_.size());
+  // Nothing seen in all draws still has a probability of up to exponent / draws, with e^-exponent to be wrong.
+  const double average = mean() + (counts_ ? exponent / count : 0);
+  if (!std::isfinite(average) || !(average > 0)) return factor_ * average;
+  double variance = 0;
+  for (const double power : powers_) variance += (power - average) * (power - average);
+  variance /= std::max(count - 1, 1.0);
+  if (counts_) variance = std::max(variance, average);  // elements that differ independently
+  // A gamma distribution of this mean and variance is a sum of squares of scale variance / average.
+  return factor_ * (average + std::sqrt(2 * variance * exponent) + variance / average * exponent);
+}
+
+Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const core::TensorMap& inputs,
+                                         const std::vector<model::ValueInfo>& outputs,
+                                         const std::set<std::string>& only_rounds, const DrawnRoundings& roundings) {
+  constexpr std::uint64_t kSides = 3;
+  Decisions decisions(artifact.graph);
+  std::vector<core::TensorMap> rounded;
+  for (std::uint64_t side = 0; side < kSides; ++side) {
+    reference::RunOptions options;
+    if (side == 0)
+      options.observe = [&](const std::string& name, const Tensor& value) { decisions.begin(name, value); };
+    if (side > 0) options.substitute = OtherSides(roundings.twice, side);
+    auto run = reference::execute(artifact, inputs, options);
+    if (!run) return run.error();
+    rounded.push_back(*std::move(run));
+  }
+  NoiseByOutput noise;
+  for (std::uint64_t draw = 0; draw < roundings.draws; ++draw) {
+    reference::RunOptions options;
+    options.observe = [&](const std::string& name, const Tensor& value) { decisions.add(name, value); };
+    options.substitute = OtherRoundings(only_rounds, roundings.learned ? 1 : 0.5, draw);
+    const auto other = reference::execute(artifact, inputs, options);
+    if (!other) return other.error();
+    for (const model::ValueInfo& output : outputs) {
+      const core::TensorMap& own = rounded[draw % kSides];
+      const auto ours = own.find(output.name), theirs = other->find(output.name);
+      if (ours == own.end() || theirs == other->end() || !comparable(theirs->second, ours->second)) continue;
+      noise[output.name].add(theirs->second, ours->second);
+    }
+  }
+  for (auto& [output, drawn] : noise) drawn.widen(decisions.factor(roundings.draws));
+  return noise;
+}
+
+Result<NoiseByOutput> draw_from_policy(const LayerContext& context, const QuantizationPlan& plan,
+                                       const core::TensorMap& inputs, const core::TensorMap& expected,
+                                       std::uint64_t draws) {
+  if (const std::string unknown = unknown_choices(context.evidence); !unknown.empty()) {
+    return core::Error{core::ErrorKind::unsupported, unknown, {}, {}, {}};
+  }
+  NoiseByOutput widest;
+  for (const Evidence& evidence : open_choices(context.evidence, plan)) {
+    const LayerContext chosen{.evidence = evidence,
+                              .artifact = nullptr,
+                              .alignment = align(evidence, nullptr),
+                              .reference = {},
+                              .ranges = context.ranges,
+                              .audited = context.audited,
+                              .calibration = context.calibration};
+    const auto noise = draw_under(chosen, inputs, expected, draws);
+    if (!noise) return noise.error();
+    for (const auto& [output, drawn] : *noise) widest[output].or_else(drawn);
+  }
+  return widest;
+}
+
+}  // namespace assay::judge
