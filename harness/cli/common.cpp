@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
@@ -23,16 +22,16 @@ int report_error(const core::Error& error) {
   return error.kind == core::ErrorKind::internal ? kExitOwnFault : kExitUsage;
 }
 
-void add_converter_options(CLI::App& command, ConverterOptions& options) {
+void add_converter_options(Command command, ConverterOptions& options) {
   // One word each time: what follows is the selection's.
   command.add_option("--converter", options.names, "Converter, NAME[@VERSION,…]; may be repeated")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command.add_option("--converter-cmd", options.commands, "Program that speaks protocol 1, with its arguments")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command
       .add_option("--fault", options.faults,
                   "Switch a fault of the embedded converter on, for one node as NAME@NODE; may be repeated")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command.add_option("--variant", options.variant, "Run the embedded converter as one of its correct variants");
 }
 

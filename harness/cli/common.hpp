@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/command_line.hpp"
 #include "harness/core/result.hpp"
 #include "harness/programs/converter_spec.hpp"
 #include "harness/run/exit_code.hpp"
 #include "harness/run/runner.hpp"
 
-namespace CLI {
-class App;
-}  // namespace CLI
 namespace assay::results {
 class Store;
 }  // namespace assay::results
@@ -32,7 +30,7 @@ inline constexpr int kExitDrift = static_cast<int>(run::ExitCode::drift);
 inline constexpr int kExitIncomplete = static_cast<int>(run::ExitCode::incomplete);
 
 /// One command: adds its subcommand to `app` and, when chosen, sets `action`.
-using Register = void (*)(CLI::App& app, Action& action);
+using Register = void (*)(Command app, Action& action);
 
 /// All of them, in the order in which help lists them (CMakeLists.txt makes the table).
 [[nodiscard]] const std::vector<Register>& all_commands();
@@ -47,7 +45,7 @@ struct ConverterOptions {
   std::vector<std::string> faults;    ///< --fault, for the embedded converter
   std::string variant;                ///< --variant, likewise
 };
-void add_converter_options(CLI::App& command, ConverterOptions& options);
+void add_converter_options(Command command, ConverterOptions& options);
 /// The same as a command line says them, each with a blank before it.
 [[nodiscard]] std::string converter_words(const ConverterOptions& converters);
 /// Errors   usage, for unknown names. `fallback` serves where nothing is named.

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 
@@ -13,20 +12,14 @@ namespace {
 using namespace assay::cli;
 
 int run_program(int count, char** arguments) {
-  CLI::App app{"Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",
-               "assay"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("assay ") + assay::core::version());
-  app.option_defaults()->always_capture_default();
   Action action;
-  for (const Register add : all_commands()) {
-    add(app, action);
-  }
-  try {
-    app.parse(count, arguments);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
-  }
+  const Program program{
+      "assay", "Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",
+      std::string("assay ") + assay::core::version()};
+  const std::optional<int> ended = parse_command_line(count, arguments, program, [&](Command app) {
+    for (const Register add : all_commands()) add(app, action);
+  });
+  if (ended) return *ended == 0 ? kExitOk : kExitUsage;
   return action();
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -136,15 +135,16 @@ int accept_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_accept(CLI::App& app, Action& action) {
+void register_accept(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("accept", "Make a run's verdicts the anchors that later runs are compared to");
-  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: the whole run)");
-  command->add_option("--converter", arguments->converter, "Only this converter's verdicts, NAME[@VERSION]");
-  command->add_option("--run", arguments->run, "The run's UUID (default: the newest complete run)");
-  command->add_option("--reason", arguments->reason, "Why these results are right; kept with them")->required();
-  command->add_option("--db", arguments->database, "Results database");
-  command->callback([arguments, &action] { action = [arguments] { return accept_command(*arguments); }; });
+  const Command command =
+      app.add_subcommand("accept", "Make a run's verdicts the anchors that later runs are compared to");
+  command.add_option("selection", arguments->words, "Suites and patterns on case names (default: the whole run)");
+  command.add_option("--converter", arguments->converter, "Only this converter's verdicts, NAME[@VERSION]");
+  command.add_option("--run", arguments->run, "The run's UUID (default: the newest complete run)");
+  command.add_option("--reason", arguments->reason, "Why these results are right; kept with them").required();
+  command.add_option("--db", arguments->database, "Results database");
+  command.callback([arguments, &action] { action = [arguments] { return accept_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -181,23 +180,23 @@ int audit_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_audit(CLI::App& app, Action& action) {
+void register_audit(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("audit", "Hold the parameters of a calibration cache or a Q/DQ model against its data");
-  command->add_option("model", arguments->model, "Float ONNX model")->required();
-  command->add_option("--cache", arguments->cache, "Calibration table of Assay, TensorRT or ONNX Runtime");
-  command->add_option("--artifact", arguments->artifact, "Q/DQ model that was made from it")->excludes("--cache");
-  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
-  command->add_option("--options", arguments->options, "Converter options as JSON");
-  command->add_option("--method", arguments->method, "minmax, entropy, percentile or mse; a cache may state its own");
-  command->add_option("--percentile", arguments->percentile, "Share of the values inside, in percent")
-      ->check(CLI::Range(50.0, 100.0));
-  command->add_option("--activation", arguments->activation, "int8 or uint8");
-  command->add_flag("--symmetric", arguments->symmetric, "Activations have codes around zero");
-  command->add_flag("--per-tensor", arguments->per_tensor, "Weights have one scale each");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return audit_command(*arguments); }; });
+  command.add_option("model", arguments->model, "Float ONNX model").required();
+  command.add_option("--cache", arguments->cache, "Calibration table of Assay, TensorRT or ONNX Runtime");
+  command.add_option("--artifact", arguments->artifact, "Q/DQ model that was made from it").excludes({"--cache"});
+  command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--options", arguments->options, "Converter options as JSON");
+  command.add_option("--method", arguments->method, "minmax, entropy, percentile or mse; a cache may state its own");
+  command.add_option("--percentile", arguments->percentile, "Share of the values inside, in percent")
+      .check_range(50.0, 100.0);
+  command.add_option("--activation", arguments->activation, "int8 or uint8");
+  command.add_flag("--symmetric", arguments->symmetric, "Activations have codes around zero");
+  command.add_flag("--per-tensor", arguments->per_tensor, "Weights have one scale each");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return audit_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

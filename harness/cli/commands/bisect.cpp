@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -187,25 +186,24 @@ int bisect_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_bisect(CLI::App& app, Action& action) {
+void register_bisect(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("bisect", "Find the nodes, converter versions or calibration batches at fault");
-  command->add_option("model", arguments->model, "Float ONNX model")->required();
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--over", arguments->over, "nodes, versions or batches")
-      ->check(CLI::IsMember({"nodes", "versions", "batches"}));
-  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
-  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
-  command->add_option("--options", arguments->options, "Converter options as JSON");
+  command.add_option("model", arguments->model, "Float ONNX model").required();
+  add_converter_options(command, arguments->converters);
+  command.add_option("--over", arguments->over, "nodes, versions or batches")
+      .check_one_of({"nodes", "versions", "batches"});
+  command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command.add_option("--options", arguments->options, "Converter options as JSON");
   command
-      ->add_option("--part", arguments->part_nodes,
-                   "Nodes of the parts that are cut out where the artifact doesn't show its inside")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return bisect_command(*arguments); }; });
+      .add_option("--part", arguments->part_nodes,
+                  "Nodes of the parts that are cut out where the artifact doesn't show its inside")
+      .check(Check::positive);
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return bisect_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -123,24 +122,22 @@ int bundle_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_bundle(CLI::App& app, Action& action) {
+void register_bundle(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "bundle", "Keep one verdict as a folder: model, data, artifact, outputs, parameters, versions, and one command");
-  command->add_option("what", arguments->what, "Full name of a case, or a float ONNX model")->required();
-  command->add_option("folder", arguments->folder, "Folder to make")->required();
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
-      ->excludes("--converter", "--converter-cmd");
-  command->add_option("--calibration", arguments->calibration,
-                      "For a model: folder of 0000/input_0.pb …, .npz or .npy");
-  command->add_option("--inputs", arguments->inputs, "For a model: data to execute, in the same forms");
-  command->add_option("--options", arguments->options,
-                      "Option set by its label, or JSON (a case, left out: the first red one, else the first)");
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments->json, "Print the verdict as one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return bundle_command(*arguments); }; });
+  command.add_option("what", arguments->what, "Full name of a case, or a float ONNX model").required();
+  command.add_option("folder", arguments->folder, "Folder to make").required();
+  add_converter_options(command, arguments->converters);
+  command.add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
+      .excludes({"--converter", "--converter-cmd"});
+  command.add_option("--calibration", arguments->calibration, "For a model: folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--inputs", arguments->inputs, "For a model: data to execute, in the same forms");
+  command.add_option("--options", arguments->options,
+                     "Option set by its label, or JSON (a case, left out: the first red one, else the first)");
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_flag("--json", arguments->json, "Print the verdict as one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return bundle_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

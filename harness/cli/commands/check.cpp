@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -190,33 +189,32 @@ int check_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_check(CLI::App& app, Action& action) {
+void register_check(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("check", "Judge one model of yours, without a case file");
-  command->add_option("model", arguments->model, "Float ONNX model")->required();
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
-      ->excludes("--converter", "--converter-cmd");
+  const Command command = app.add_subcommand("check", "Judge one model of yours, without a case file");
+  command.add_option("model", arguments->model, "Float ONNX model").required();
+  add_converter_options(command, arguments->converters);
+  command.add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
+      .excludes({"--converter", "--converter-cmd"});
   command
-      ->add_option("--made-by", arguments->made_by,
-                   "NAME[@VERSION] of the converter that made --artifact: its stated policy is taken, installed or "
-                   "not (left out: the known one that explains it)")
-      ->needs("--artifact");
-  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
-  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
-  command->add_option("--options", arguments->options,
-                      "Converter options as JSON (--artifact: what it was made with; left out: what it shows)");
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--db", arguments->database, "Record the verdict in this database");
+      .add_option("--made-by", arguments->made_by,
+                  "NAME[@VERSION] of the converter that made --artifact: its stated policy is taken, installed or "
+                  "not (left out: the known one that explains it)")
+      .needs("--artifact");
+  command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command.add_option("--options", arguments->options,
+                     "Converter options as JSON (--artifact: what it was made with; left out: what it shows)");
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_option("--db", arguments->database, "Record the verdict in this database");
   command
-      ->add_flag("--metamorphic", arguments->metamorphic,
-                 "Also convert and run changed forms of the model that must give the same: renamed, reordered, …")
-      ->excludes("--artifact");
-  command->add_flag("--require-judged", arguments->require_judged,
-                    "A verdict that could not be judged is red (exit code 1)");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return check_command(*arguments); }; });
+      .add_flag("--metamorphic", arguments->metamorphic,
+                "Also convert and run changed forms of the model that must give the same: renamed, reordered, …")
+      .excludes({"--artifact"});
+  command.add_flag("--require-judged", arguments->require_judged,
+                   "A verdict that could not be judged is red (exit code 1)");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return check_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
-#include "harness/judge/deviation.hpp"
+#include "harness/judge/evidence/deviation.hpp"
 #include "harness/model/numpy_io.hpp"
 #include "harness/model/onnx_io.hpp"
 
@@ -129,15 +128,15 @@ int compare_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_compare(CLI::App& app, Action& action) {
+void register_compare(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "compare", "Compare two folders of tensors: names, shapes, types, integers exactly; SQNR and errors of floats");
-  command->add_option("expected", arguments->expected, "Folder of output_0.pb …, or .npz")->required();
-  command->add_option("actual", arguments->actual, "Folder of output_0.pb …, or .npz")->required();
-  command->add_option("--stem", arguments->stem, "First part of the files' names");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return compare_command(*arguments); }; });
+  command.add_option("expected", arguments->expected, "Folder of output_0.pb …, or .npz").required();
+  command.add_option("actual", arguments->actual, "Folder of output_0.pb …, or .npz").required();
+  command.add_option("--stem", arguments->stem, "First part of the files' names");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return compare_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

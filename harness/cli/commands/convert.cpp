@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -132,17 +131,17 @@ int convert_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_convert(CLI::App& app, Action& action) {
+void register_convert(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("convert", "Convert a model and keep the artifact");
-  command->add_option("model", arguments->model, "Float or Q/DQ ONNX model")->required();
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
-  command->add_option("--output", arguments->output, "Folder for what the converter writes")->required();
-  command->add_option("--options", arguments->options, "Converter options as JSON");
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for the conversion")->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return convert_command(*arguments); }; });
+  const Command command = app.add_subcommand("convert", "Convert a model and keep the artifact");
+  command.add_option("model", arguments->model, "Float or Q/DQ ONNX model").required();
+  add_converter_options(command, arguments->converters);
+  command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--output", arguments->output, "Folder for what the converter writes").required();
+  command.add_option("--options", arguments->options, "Converter options as JSON");
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for the conversion").check(Check::positive);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return convert_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -76,20 +75,20 @@ int remove_converter(const Arguments& arguments) {
 
 }  // namespace
 
-void register_converters(CLI::App& app, Action& action) {
+void register_converters(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("converters", "List, install and remove outside converters");
-  command->require_subcommand(1);
-  CLI::App* list = command->add_subcommand("list", "What exists and which versions are installed");
-  list->add_flag("--json", arguments->json, "Print one JSON object");
-  list->callback([arguments, &action] { action = [arguments] { return list_converters(*arguments); }; });
-  CLI::App* add = command->add_subcommand("install", "Install a converter into a virtual environment of its own");
-  add->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
-  add->callback([arguments, &action] { action = [arguments] { return install(*arguments); }; });
-  CLI::App* remove =
-      command->add_subcommand("remove", "Remove a converter's virtual environments, and layers that nobody needs then");
-  remove->add_option("name", arguments->name, "NAME or NAME==VERSION")->required();
-  remove->callback([arguments, &action] { action = [arguments] { return remove_converter(*arguments); }; });
+  const Command command = app.add_subcommand("converters", "List, install and remove outside converters");
+  command.require_subcommand();
+  const Command list = command.add_subcommand("list", "What exists and which versions are installed");
+  list.add_flag("--json", arguments->json, "Print one JSON object");
+  list.callback([arguments, &action] { action = [arguments] { return list_converters(*arguments); }; });
+  const Command add = command.add_subcommand("install", "Install a converter into a virtual environment of its own");
+  add.add_option("name", arguments->name, "NAME or NAME==VERSION").required();
+  add.callback([arguments, &action] { action = [arguments] { return install(*arguments); }; });
+  const Command remove =
+      command.add_subcommand("remove", "Remove a converter's virtual environments, and layers that nobody needs then");
+  remove.add_option("name", arguments->name, "NAME or NAME==VERSION").required();
+  remove.callback([arguments, &action] { action = [arguments] { return remove_converter(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -114,13 +113,13 @@ int doctor_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_doctor(CLI::App& app, Action& action) {
+void register_doctor(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("doctor", "Show what is usable on this machine, and why the rest is not");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->add_flag("--operators", arguments->operators,
-                    "Print docs/operators.md: every operator of the reference and what covers it");
-  command->callback([arguments, &action] { action = [arguments] { return doctor_command(*arguments); }; });
+  const Command command = app.add_subcommand("doctor", "Show what is usable on this machine, and why the rest is not");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.add_flag("--operators", arguments->operators,
+                   "Print docs/operators.md: every operator of the reference and what covers it");
+  command.callback([arguments, &action] { action = [arguments] { return doctor_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

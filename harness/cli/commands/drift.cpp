@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -120,17 +119,17 @@ int drift_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_drift(CLI::App& app, Action& action) {
+void register_drift(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "drift", "Compare what is recorded of two versions of a converter; exit code 4 when it drifted");
-  command->add_option("--converter", arguments->converter, "Converter, NAME")->required();
-  command->add_option("--from", arguments->from,
-                      "Version: what was accepted of it, else its newest verdicts (default: all accepted anchors)");
-  command->add_option("--to", arguments->to, "Version, or newest");
-  command->add_option("--db", arguments->database, "Results database");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return drift_command(*arguments); }; });
+  command.add_option("--converter", arguments->converter, "Converter, NAME").required();
+  command.add_option("--from", arguments->from,
+                     "Version: what was accepted of it, else its newest verdicts (default: all accepted anchors)");
+  command.add_option("--to", arguments->to, "Version, or newest");
+  command.add_option("--db", arguments->database, "Results database");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return drift_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

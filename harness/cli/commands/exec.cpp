@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cctype>
 #include <filesystem>
 #include <memory>
@@ -100,21 +99,19 @@ core::Status execute_to_files(const Arguments& arguments) {
 
 }  // namespace
 
-void register_exec(CLI::App& app, Action& action) {
+void register_exec(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "exec", "Run a model in the reference executor (float64, exact integers) and write what it gives");
-  command->add_option("model", arguments->model, "ONNX model")->required();
-  command->add_option("--inputs", arguments->inputs,
-                      "Folder of input_0.pb … or of such folders 0000 …, .npz, or .npy for one input; left out only "
-                      "for a model without inputs");
-  command
-      ->add_option("--output", arguments->output,
-                   "Folder for output_0.pb …, each with its tensor's name; below it 0000 … for several batches")
-      ->capture_default_str();
-  command->add_option("--dump", arguments->dump,
-                      "Folder for every tensor that a node of the main graph makes, tensor_0000_NAME.pb … in order");
-  command->callback([arguments, &action] {
+  command.add_option("model", arguments->model, "ONNX model").required();
+  command.add_option("--inputs", arguments->inputs,
+                     "Folder of input_0.pb … or of such folders 0000 …, .npz, or .npy for one input; left out only "
+                     "for a model without inputs");
+  command.add_option("--output", arguments->output,
+                     "Folder for output_0.pb …, each with its tensor's name; below it 0000 … for several batches");
+  command.add_option("--dump", arguments->dump,
+                     "Folder for every tensor that a node of the main graph makes, tensor_0000_NAME.pb … in order");
+  command.callback([arguments, &action] {
     action = [arguments] {
       const core::Status status = execute_to_files(*arguments);
       return status ? kExitOk : report_error(status.error());

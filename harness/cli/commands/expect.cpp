@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -69,14 +68,14 @@ int expect_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_expect(CLI::App& app, Action& action) {
+void register_expect(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("expect", "Draft a suite's expected failures from the red verdicts of a run");
-  command->add_option("--from", arguments->run, "The run's UUID, or newest: the newest complete run")
-      ->capture_default_str();
-  command->add_option("--converter", arguments->converter, "Only this converter's verdicts, NAME[@VERSION]");
-  command->add_option("--db", arguments->database, "Results database");
-  command->callback([arguments, &action] { action = [arguments] { return expect_command(*arguments); }; });
+  const Command command =
+      app.add_subcommand("expect", "Draft a suite's expected failures from the red verdicts of a run");
+  command.add_option("--from", arguments->run, "The run's UUID, or newest: the newest complete run");
+  command.add_option("--converter", arguments->converter, "Only this converter's verdicts, NAME[@VERSION]");
+  command.add_option("--db", arguments->database, "Results database");
+  command.callback([arguments, &action] { action = [arguments] { return expect_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/cli/common.hpp"
@@ -47,18 +46,18 @@ int explain_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_explain(CLI::App& app, Action& action) {
+void register_explain(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("explain", "Say in numbers why a case's verdict is what it is, pass or fail");
-  command->add_option("case", arguments->case_name, "Full name of a case, as `assay list` shows it")->required();
-  command->add_option("--options", arguments->options,
-                      "Option set by its label, or JSON (left out: the first red one, else the first)");
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--metamorphic", arguments->metamorphic, "Ask for every metamorphic relation (L3)");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return explain_command(*arguments); }; });
+  const Command command =
+      app.add_subcommand("explain", "Say in numbers why a case's verdict is what it is, pass or fail");
+  command.add_option("case", arguments->case_name, "Full name of a case, as `assay list` shows it").required();
+  command.add_option("--options", arguments->options,
+                     "Option set by its label, or JSON (left out: the first red one, else the first)");
+  add_converter_options(command, arguments->converters);
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_flag("--metamorphic", arguments->metamorphic, "Ask for every metamorphic relation (L3)");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return explain_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/cli/common.hpp"
@@ -34,11 +33,12 @@ int fetch_command(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void register_fetch(CLI::App& app, Action& action) {
+void register_fetch(Command app, Action& action) {
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = app.add_subcommand("fetch", "Fetch the published models that cases name, with their checksums");
-  command->add_option("selection", *words, "Suites and patterns on case names (real)")->required();
-  command->callback([words, &action] { action = [words] { return fetch_command(*words); }; });
+  const Command command =
+      app.add_subcommand("fetch", "Fetch the published models that cases name, with their checksums");
+  command.add_option("selection", *words, "Suites and patterns on case names (real)").required();
+  command.callback([words, &action] { action = [words] { return fetch_command(*words); }; });
 }
 
 }  // namespace assay::cli

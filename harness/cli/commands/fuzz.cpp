@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -188,28 +187,28 @@ int fuzz_command(Arguments& arguments) {
 
 }  // namespace
 
-void register_fuzz(CLI::App& app, Action& action) {
+void register_fuzz(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "fuzz", "Judge a converter on small graphs that are made up, and reduce what goes wrong to small models");
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--options", arguments->options,
-                      "Converter options as JSON (default: int8, uint8 and symmetric in turn, now and then others)");
-  command->add_option("--minutes", arguments->hunt.minutes, "Minutes to look for; reductions come on top")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--graphs", arguments->graphs, "Graphs to judge, however long it takes")->excludes("--minutes");
-  command->add_option("--seed", arguments->hunt.seed, "Seed: graph I of seed S is the same everywhere");
-  command->add_option("--first", arguments->hunt.first, "Index of the first graph");
-  command->add_option("--stop-after", arguments->hunt.stop_after, "Stop at so many signatures; 0: never");
-  command->add_option("--jobs", arguments->hunt.jobs, "Graphs judged at a time; 0: one per core")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--timeout", arguments->hunt.timeout_s, "Seconds for one answer of the converter")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--reduce-seconds", arguments->hunt.reduce_s, "Seconds for the reduction of one signature")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--output", arguments->output, "Folder for what is found, a folder for each signature");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return fuzz_command(*arguments); }; });
+  add_converter_options(command, arguments->converters);
+  command.add_option("--options", arguments->options,
+                     "Converter options as JSON (default: int8, uint8 and symmetric in turn, now and then others)");
+  command.add_option("--minutes", arguments->hunt.minutes, "Minutes to look for; reductions come on top")
+      .check(Check::positive);
+  command.add_option("--graphs", arguments->graphs, "Graphs to judge, however long it takes").excludes({"--minutes"});
+  command.add_option("--seed", arguments->hunt.seed, "Seed: graph I of seed S is the same everywhere");
+  command.add_option("--first", arguments->hunt.first, "Index of the first graph");
+  command.add_option("--stop-after", arguments->hunt.stop_after, "Stop at so many signatures; 0: never");
+  command.add_option("--jobs", arguments->hunt.jobs, "Graphs judged at a time; 0: one per core")
+      .check(Check::non_negative);
+  command.add_option("--timeout", arguments->hunt.timeout_s, "Seconds for one answer of the converter")
+      .check(Check::positive);
+  command.add_option("--reduce-seconds", arguments->hunt.reduce_s, "Seconds for the reduction of one signature")
+      .check(Check::non_negative);
+  command.add_option("--output", arguments->output, "Folder for what is found, a folder for each signature");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return fuzz_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -70,14 +69,14 @@ int history_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_history(CLI::App& app, Action& action) {
+void register_history(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("history", "Show the recorded series of cases, oldest first, and plot them by version");
-  command->add_option("pattern", arguments->pattern, "Pattern on case names");
-  command->add_option("--db", arguments->database, "Results database");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return history_command(*arguments); }; });
+  command.add_option("pattern", arguments->pattern, "Pattern on case names");
+  command.add_option("--db", arguments->database, "Results database");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return history_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -51,20 +50,20 @@ int import_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_import(CLI::App& app, Action& action) {
+void register_import(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("import", "Make cases of ONNX test folders, Polygraphy input files and Q/DQ exports");
   command
-      ->add_option("path", arguments->request.path,
-                   "Folder of model.onnx and test_data_set_0 …, a folder of such folders, or a model file")
-      ->required();
-  command->add_option("--load-inputs", arguments->request.inputs,
-                      "For a model file: data that Polygraphy saved with --save-inputs (JSON)");
-  command->add_option("--float", arguments->request.float_original, "For a Q/DQ export: its float original");
-  command->add_option("--name", arguments->request.name, "Name of the case (left out: that of the folder or file)");
-  command->add_option("--into", arguments->into, "Folder to write to (left out: cases/imported)");
-  command->callback([arguments, &action] { action = [arguments] { return import_command(*arguments); }; });
+      .add_option("path", arguments->request.path,
+                  "Folder of model.onnx and test_data_set_0 …, a folder of such folders, or a model file")
+      .required();
+  command.add_option("--load-inputs", arguments->request.inputs,
+                     "For a model file: data that Polygraphy saved with --save-inputs (JSON)");
+  command.add_option("--float", arguments->request.float_original, "For a Q/DQ export: its float original");
+  command.add_option("--name", arguments->request.name, "Name of the case (left out: that of the folder or file)");
+  command.add_option("--into", arguments->into, "Folder to write to (left out: cases/imported)");
+  command.callback([arguments, &action] { action = [arguments] { return import_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/cli/common.hpp"
@@ -47,12 +46,12 @@ int lint_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_lint(CLI::App& app, Action& action) {
+void register_lint(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("lint", "Check cases and suites: expected failures that can't be met or say too little");
-  command->add_option("suites", arguments->suites, "Suites (default: all)");
-  command->callback([arguments, &action] { action = [arguments] { return lint_command(*arguments); }; });
+  command.add_option("suites", arguments->suites, "Suites (default: all)");
+  command.callback([arguments, &action] { action = [arguments] { return lint_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -53,12 +52,12 @@ int list_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_list(CLI::App& app, Action& action) {
+void register_list(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("list", "List the cases of suites or patterns");
-  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  command->add_flag("--json", arguments->json, "Print one JSON object with families, tags and origins");
-  command->callback([arguments, &action] { action = [arguments] { return list_command(*arguments); }; });
+  const Command command = app.add_subcommand("list", "List the cases of suites or patterns");
+  command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
+  command.add_flag("--json", arguments->json, "Print one JSON object with families, tags and origins");
+  command.callback([arguments, &action] { action = [arguments] { return list_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

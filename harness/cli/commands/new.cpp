@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -182,35 +181,34 @@ int new_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_new(CLI::App& app, Action& action) {
+void register_new(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("new", "Turn a model into a case, if it is red with the defect and green without it");
-  command->add_option("what", arguments->what, "URL of the report, or the case's name")->required();
-  command->add_option("--model", arguments->model, "Float ONNX model that shows the defect")->required();
-  command->add_option("--name", arguments->name, "Name of the case (left out beside a URL: the model file's)");
-  command->add_option("--title", arguments->title, "Why the case exists (left out: the defect)");
-  command->add_option("--reported-against", arguments->reported_against, "Converter and version of the report");
-  command->add_option("--defect", arguments->defect, "What goes wrong, in a line");
-  command->add_option("--tag", arguments->tags, "Tag, beside the operators; may be repeated")->allow_extra_args(false);
-  command->add_option("--fault", arguments->faults, "The defect as a fault of the embedded converter; goes to kills")
-      ->allow_extra_args(false);
-  command->add_option("--with", arguments->with, "Converter that has the defect, NAME@VERSION");
-  command->add_option("--wrong-artifact", arguments->wrong_artifact,
-                      "Q/DQ model that shows the defect; kept beside the case");
-  command->add_option("--without", arguments->without, "Converter that has not");
-  command->add_option("--calibration", arguments->calibration,
-                      "Folder of 0000/input_0.pb …, .npz or .npy; kept beside the case");
-  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms; kept beside the case");
-  command->add_option("--range", arguments->range, "Calibrated range of generated data, LOW HIGH")->expected(2);
-  command->add_option("--data", arguments->data, "Generated data set (docs/cases.md); may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--options", arguments->options, "What the case requires of the converter, as JSON");
-  command->add_option("--expect", arguments->expect, "What it demands beyond the general rules, as JSON");
-  command->add_option("--into", arguments->into, "Folder to write to (left out: cases/)");
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->callback([arguments, &action] { action = [arguments] { return new_command(*arguments); }; });
+  command.add_option("what", arguments->what, "URL of the report, or the case's name").required();
+  command.add_option("--model", arguments->model, "Float ONNX model that shows the defect").required();
+  command.add_option("--name", arguments->name, "Name of the case (left out beside a URL: the model file's)");
+  command.add_option("--title", arguments->title, "Why the case exists (left out: the defect)");
+  command.add_option("--reported-against", arguments->reported_against, "Converter and version of the report");
+  command.add_option("--defect", arguments->defect, "What goes wrong, in a line");
+  command.add_option("--tag", arguments->tags, "Tag, beside the operators; may be repeated").allow_extra_args(false);
+  command.add_option("--fault", arguments->faults, "The defect as a fault of the embedded converter; goes to kills")
+      .allow_extra_args(false);
+  command.add_option("--with", arguments->with, "Converter that has the defect, NAME@VERSION");
+  command.add_option("--wrong-artifact", arguments->wrong_artifact,
+                     "Q/DQ model that shows the defect; kept beside the case");
+  command.add_option("--without", arguments->without, "Converter that has not");
+  command.add_option("--calibration", arguments->calibration,
+                     "Folder of 0000/input_0.pb …, .npz or .npy; kept beside the case");
+  command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms; kept beside the case");
+  command.add_option("--range", arguments->range, "Calibrated range of generated data, LOW HIGH").expected(2);
+  command.add_option("--data", arguments->data, "Generated data set (docs/cases.md); may be repeated")
+      .allow_extra_args(false);
+  command.add_option("--options", arguments->options, "What the case requires of the converter, as JSON");
+  command.add_option("--expect", arguments->expect, "What it demands beyond the general rules, as JSON");
+  command.add_option("--into", arguments->into, "Folder to write to (left out: cases/)");
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.callback([arguments, &action] { action = [arguments] { return new_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

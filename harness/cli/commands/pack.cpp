@@ -1,7 +1,6 @@
 // What a pack holds is decided here; tools/pack/pack.py gathers and compresses it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -165,22 +164,22 @@ int pack_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_pack(CLI::App& app, Action& action) {
+void register_pack(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "pack", "Pack program, converters and cases for a machine without network or installation (docs/pack.md)");
-  command->add_option("folder", arguments->folder, "Folder to make, with a folder for each part")->required();
+  command.add_option("folder", arguments->folder, "Folder to make, with a folder for each part").required();
   command
-      ->add_option("--converter", arguments->converters,
-                   "Installed converter, NAME[==VERSION]; may be repeated (left out: those of the suites)")
-      ->allow_extra_args(false);
-  command->add_option("--execute-with", arguments->executors, "As run's option: the artifacts run by this one too")
-      ->allow_extra_args(false);
-  command->add_option("--suite", arguments->suites, "Suite or pattern on case names; may be repeated (default)")
-      ->allow_extra_args(false);
-  command->add_option("--parts", arguments->parts, "Most bytes of a part's folder, as 60M; left out: one part");
-  command->add_option("--level", arguments->level, "How hard to compress: 0 quick, 9 small")->check(CLI::Range(0, 9));
-  command->callback([arguments, &action] { action = [arguments] { return pack_command(*arguments); }; });
+      .add_option("--converter", arguments->converters,
+                  "Installed converter, NAME[==VERSION]; may be repeated (left out: those of the suites)")
+      .allow_extra_args(false);
+  command.add_option("--execute-with", arguments->executors, "As run's option: the artifacts run by this one too")
+      .allow_extra_args(false);
+  command.add_option("--suite", arguments->suites, "Suite or pattern on case names; may be repeated (default)")
+      .allow_extra_args(false);
+  command.add_option("--parts", arguments->parts, "Most bytes of a part's folder, as 60M; left out: one part");
+  command.add_option("--level", arguments->level, "How hard to compress: 0 quick, 9 small").check_range(0, 9);
+  command.callback([arguments, &action] { action = [arguments] { return pack_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -118,21 +117,20 @@ int precision_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_precision(CLI::App& app, Action& action) {
+void register_precision(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("precision", "Find a smallest set of nodes to keep in float");
-  command->add_option("model", arguments->model, "Float ONNX model")->required();
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
-  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
-  command->add_option("--options", arguments->options, "Converter options as JSON");
-  command->add_option("--sqnr", arguments->sqnr_db, "Ask for so many dB at the outputs too");
-  command->add_option("--most", arguments->most_conversions, "Conversions to spend on making the set smaller")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return precision_command(*arguments); }; });
+  const Command command = app.add_subcommand("precision", "Find a smallest set of nodes to keep in float");
+  command.add_option("model", arguments->model, "Float ONNX model").required();
+  add_converter_options(command, arguments->converters);
+  command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command.add_option("--options", arguments->options, "Converter options as JSON");
+  command.add_option("--sqnr", arguments->sqnr_db, "Ask for so many dB at the outputs too");
+  command.add_option("--most", arguments->most_conversions, "Conversions to spend on making the set smaller")
+      .check(Check::positive);
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return precision_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -177,27 +176,27 @@ int reduce_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_reduce(CLI::App& app, Action& action) {
+void register_reduce(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("reduce", "Shrink a model that fails while its verdict, stage, facet and message stay");
-  command->add_option("model", arguments->model, "Float ONNX model that a converter fails on")->required();
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
-  command->add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
-  command->add_option("--options", arguments->options, "Converter options as JSON");
+  command.add_option("model", arguments->model, "Float ONNX model that a converter fails on").required();
+  add_converter_options(command, arguments->converters);
+  command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
+  command.add_option("--options", arguments->options, "Converter options as JSON");
   command
-      ->add_option("--check", arguments->check,
-                   "Keep what this command succeeds on (exit code 0) instead of the verdict; {} is the model's file")
-      ->excludes("--converter", "--converter-cmd", "--fault", "--variant");
-  command->add_option("--output", arguments->output,
-                      "Folder for the small model, its data and what was tried (default: MODEL.reduced)");
-  command->add_option("--jobs", arguments->jobs, "Candidates tried at a time; 0: one per core")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter, or for the check")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return reduce_command(*arguments); }; });
+      .add_option("--check", arguments->check,
+                  "Keep what this command succeeds on (exit code 0) instead of the verdict; {} is the model's file")
+      .excludes({"--converter", "--converter-cmd", "--fault", "--variant"});
+  command.add_option("--output", arguments->output,
+                     "Folder for the small model, its data and what was tried (default: MODEL.reduced)");
+  command.add_option("--jobs", arguments->jobs, "Candidates tried at a time; 0: one per core")
+      .check(Check::non_negative);
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter, or for the check")
+      .check(Check::positive);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return reduce_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -84,18 +83,17 @@ int replay_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_replay(CLI::App& app, Action& action) {
+void register_replay(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "replay", "Judge a bundle again, from its folder alone: 0 where the verdict is the recorded one, else 1");
-  command->add_option("folder", arguments->folder, "Folder that `assay bundle` made")->required();
-  command->add_flag("--convert", arguments->convert,
-                    "Convert and execute again, by the bundle's converter or the one named here");
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return replay_command(*arguments); }; });
+  command.add_option("folder", arguments->folder, "Folder that `assay bundle` made").required();
+  command.add_flag("--convert", arguments->convert,
+                   "Convert and execute again, by the bundle's converter or the one named here");
+  add_converter_options(command, arguments->converters);
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return replay_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -117,22 +116,23 @@ int report_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_report(CLI::App& app, Action& action) {
+void register_report(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("report", "What a converter did, over all its recorded versions, in Markdown");
-  command->add_option("--converter", arguments->converters, "The converter's name; with --suite it may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--suite", arguments->suite,
-                      "Instead of a converter's page: the public reports behind this suite's cases, the faults that "
-                      "stand for them, and which of the converters is red on them");
-  command->add_flag("--found", arguments->found,
-                    "Instead: the defects found in released converters (cases/found), and who is red on them by the "
-                    "suites' expected failures; asks no database");
-  command->add_option("--db", arguments->database, "Results database");
-  command->add_option("--markdown", arguments->markdown,
-                      "Write into this file instead of standard output; of a page with the marks that the first time "
-                      "leaves there, only what stands between them is replaced");
-  command->callback([arguments, &action] { action = [arguments] { return report_command(*arguments); }; });
+  const Command command =
+      app.add_subcommand("report", "What a converter did, over all its recorded versions, in Markdown");
+  command.add_option("--converter", arguments->converters, "The converter's name; with --suite it may be repeated")
+      .allow_extra_args(false);
+  command.add_option("--suite", arguments->suite,
+                     "Instead of a converter's page: the public reports behind this suite's cases, the faults that "
+                     "stand for them, and which of the converters is red on them");
+  command.add_flag("--found", arguments->found,
+                   "Instead: the defects found in released converters (cases/found), and who is red on them by the "
+                   "suites' expected failures; asks no database");
+  command.add_option("--db", arguments->database, "Results database");
+  command.add_option("--markdown", arguments->markdown,
+                     "Write into this file instead of standard output; of a page with the marks that the first time "
+                     "leaves there, only what stands between them is replaced");
+  command.callback([arguments, &action] { action = [arguments] { return report_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -175,7 +174,7 @@ volatile std::sig_atomic_t interrupted = 0;
 /// Asked to end, the workers finish what they hold. A second interrupt kills; a second termination doesn't, since
 /// `timeout` sends two.
 void stop_on_signal() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);
@@ -258,32 +257,31 @@ int run_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_run(CLI::App& app, Action& action) {
+void register_run(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("run", "Run cases through converters, judge and record every verdict");
-  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  add_converter_options(*command, arguments->converters);
-  command->add_option("--db", arguments->database, "Results database");
+  const Command command = app.add_subcommand("run", "Run cases through converters, judge and record every verdict");
+  command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
+  add_converter_options(command, arguments->converters);
+  command.add_option("--db", arguments->database, "Results database");
   command
-      ->add_option("--execute-with", arguments->executors,
-                   "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
-                   "repeated")
-      ->allow_extra_args(false);
-  command->add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
-  command->add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--shard", arguments->shard, "Only part i of n, as i/n");
-  command->add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case");
-  command->add_flag("--require-judged", arguments->require_judged,
-                    "A verdict that could not be judged is red, whoever converted");
-  command->add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->add_flag("--quiet", arguments->quiet, "Leave green verdicts out of the text");
-  command->callback([arguments, &action] { action = [arguments] { return run_command(*arguments); }; });
+      .add_option("--execute-with", arguments->executors,
+                  "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
+                  "repeated")
+      .allow_extra_args(false);
+  command.add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
+  command.add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")
+      .check(Check::non_negative);
+  command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
+      .check(Check::non_negative);
+  command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
+  command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case");
+  command.add_flag("--require-judged", arguments->require_judged,
+                   "A verdict that could not be judged is red, whoever converted");
+  command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.add_flag("--quiet", arguments->quiet, "Leave green verdicts out of the text");
+  command.callback([arguments, &action] { action = [arguments] { return run_command(*arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -102,32 +101,32 @@ int score_command(const Arguments& arguments) {
 }
 
 /// The judge on other people's artifacts (score_artifacts.hpp).
-void add_artifact_options(CLI::App& command, ArtifactArguments& arguments) {
+void add_artifact_options(Command command, ArtifactArguments& arguments) {
   command
       .add_option("--artifacts", arguments.converters,
                   "Put defects into the artifacts of this converter, NAME[@VERSION,…]; may be repeated")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command
       .add_option("--folder", arguments.folders,
                   "Into ready artifacts: a folder, or folders below it, with float.onnx, q.onnx, calibration.npz and "
                   "inputs.npz; may be repeated")
-      ->allow_extra_args(false);
+      .allow_extra_args(false);
   command.add_flag("--falsify", arguments.falsify,
                    "Artifacts: times -1, 0 and 1.25 and two channels swapped behind every node and every output");
-  command.add_option("--mutants", arguments.mutants, "Artifacts: random defects in each")->check(CLI::PositiveNumber);
+  command.add_option("--mutants", arguments.mutants, "Artifacts: random defects in each").check(Check::positive);
   command.add_option("--seed", arguments.seed, "Artifacts: of the random defects");
   command.add_option("--mutant", arguments.only, "Artifacts: this one alone, as a survivor's command says");
   command.add_option("--options", arguments.options, "Artifacts: only the option set of this label");
   command.add_option("--keep", arguments.keep, "Artifacts: write every survivor into a folder below this one");
   command.add_option("--timeout", arguments.timeout_s, "Artifacts: seconds for one answer of a converter")
-      ->check(CLI::PositiveNumber);
+      .check(Check::positive);
 }
 
 /// Options that only one of the two ways to measure takes.
 constexpr std::array kOfArtifacts{"--falsify", "--mutants", "--seed", "--mutant", "--options", "--keep", "--timeout"};
 constexpr std::array kOfFaults{"--fault", "--variant", "--faults", "--variants", "--artifact-kind"};
 
-int dispatch(const CLI::App& command, Arguments& arguments) {
+int dispatch(Command command, Arguments& arguments) {
   ArtifactArguments& artifacts = arguments.artifacts;
   const bool of_artifacts = !artifacts.converters.empty() || !artifacts.folders.empty();
   const auto misplaced = [&](const auto& names, std::string_view why) -> std::optional<core::Error> {
@@ -152,24 +151,24 @@ int dispatch(const CLI::App& command, Arguments& arguments) {
 
 }  // namespace
 
-void register_score(CLI::App& app, Action& action) {
+void register_score(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   arguments->kinds = core::all_words<converters::ArtifactKind>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("score", "Measure Assay: the embedded converter's faults against the cases they concern");
-  command->add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  command->add_option("--artifact-kind", arguments->kinds, "What the judge may see: qdq, scales, opaque")
-      ->allow_extra_args(false);
-  command->add_option("--fault", arguments->faults, "Only these faults; may be repeated")->allow_extra_args(false);
-  command->add_option("--variant", arguments->variants, "Only these correct variants; may be repeated")
-      ->allow_extra_args(false);
-  command->add_flag("--faults", arguments->only_faults, "Faults, no variants");
-  command->add_flag("--variants", arguments->only_variants, "Correct variants, no faults");
-  command->add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core")->check(CLI::NonNegativeNumber);
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  add_artifact_options(*command, arguments->artifacts);
-  command->callback(
-      [arguments, command, &action] { action = [arguments, command] { return dispatch(*command, *arguments); }; });
+  command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
+  command.add_option("--artifact-kind", arguments->kinds, "What the judge may see: qdq, scales, opaque")
+      .allow_extra_args(false);
+  command.add_option("--fault", arguments->faults, "Only these faults; may be repeated").allow_extra_args(false);
+  command.add_option("--variant", arguments->variants, "Only these correct variants; may be repeated")
+      .allow_extra_args(false);
+  command.add_flag("--faults", arguments->only_faults, "Faults, no variants");
+  command.add_flag("--variants", arguments->only_variants, "Correct variants, no faults");
+  command.add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core").check(Check::non_negative);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  add_artifact_options(command, arguments->artifacts);
+  command.callback(
+      [arguments, command, &action] { action = [arguments, command] { return dispatch(command, *arguments); }; });
 }
 
 }  // namespace assay::cli

@@ -1,7 +1,6 @@
 // Results between machines: export-results and import-results.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -90,32 +89,31 @@ int import_command(const Arguments& arguments) {
   return kExitOk;
 }
 
-void add_export(CLI::App& app, Action& action) {
+void add_export(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("export-results", "Write all recorded runs into one file, for import-results elsewhere");
-  command->add_option("file", arguments->file, "File to write, a compressed results database")->required();
-  command->add_option("--db", arguments->database, "Results database");
-  command->add_flag(
-      "--verdicts", arguments->verdicts,
-      "Verdicts with their findings only: what a report shows, a tenth of the size; drift needs the rest");
-  command->callback([arguments, &action] { action = [arguments] { return export_command(*arguments); }; });
+  command.add_option("file", arguments->file, "File to write, a compressed results database").required();
+  command.add_option("--db", arguments->database, "Results database");
+  command.add_flag("--verdicts", arguments->verdicts,
+                   "Verdicts with their findings only: what a report shows, a tenth of the size; drift needs the rest");
+  command.callback([arguments, &action] { action = [arguments] { return export_command(*arguments); }; });
 }
 
-void add_import(CLI::App& app, Action& action) {
+void add_import(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_subcommand(
       "import-results", "Add the runs of another machine's results file; what is recorded here stays as it is");
-  command->add_option("file", arguments->file, "What export-results or a pack's run.sh wrote, or a results database")
-      ->required();
-  command->add_option("--db", arguments->database, "Results database to add to; made where there is none");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &action] { action = [arguments] { return import_command(*arguments); }; });
+  command.add_option("file", arguments->file, "What export-results or a pack's run.sh wrote, or a results database")
+      .required();
+  command.add_option("--db", arguments->database, "Results database to add to; made where there is none");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &action] { action = [arguments] { return import_command(*arguments); }; });
 }
 
 }  // namespace
 
-void register_transfer(CLI::App& app, Action& action) {
+void register_transfer(Command app, Action& action) {
   add_export(app, action);
   add_import(app, action);
 }

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "converters/embedded/embedded.hpp"
@@ -30,13 +29,13 @@ int worker_command(const Arguments& arguments) {
 
 }  // namespace
 
-void register_worker(CLI::App& app, Action& action) {
+void register_worker(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("worker", "Serve the embedded converter over protocol 1 (internal)");
-  command->add_option("--fault", arguments->faults, "Switch a fault on; may be repeated")->allow_extra_args(false);
-  command->add_option("--variant", arguments->variant, "Run as one of the correct variants");
-  command->add_option("--artifact-kind", arguments->artifact_kind, "What the judge may see: qdq, scales or opaque");
-  command->callback([arguments, &action] { action = [arguments] { return worker_command(*arguments); }; });
+  const Command command = app.add_subcommand("worker", "Serve the embedded converter over protocol 1 (internal)");
+  command.add_option("--fault", arguments->faults, "Switch a fault on; may be repeated").allow_extra_args(false);
+  command.add_option("--variant", arguments->variant, "Run as one of the correct variants");
+  command.add_option("--artifact-kind", arguments->artifact_kind, "What the judge may see: qdq, scales or opaque");
+  command.callback([arguments, &action] { action = [arguments] { return worker_command(*arguments); }; });
 }
 
 }  // namespace assay::cli
