@@ -239,7 +239,10 @@ class ProcessClient final : public Client {
     auto answer = exchange(request, options_.start_timeout_s);
     if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
     auto described = read_description(request.id, *std::get_if<std::string>(&answer));
-    if (!described) return stop({Outcome::crash, described.error().message});
+    if (!described) {
+      const std::string& why = described.error().message;
+      return stop({speaks_of_memory(why) ? Outcome::oom : Outcome::crash, why});
+    }
     if (description_ && (description_->name != described->name || description_->version != described->version)) {
       return stop({Outcome::crash,
                    fmt::format("protocol: the converter was {} {} and is {} {} after a restart", description_->name,

@@ -12,6 +12,7 @@
 
 #include "harness/conformance/conform.hpp"
 #include "harness/core/text.hpp"
+#include "harness/programs/fallen.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/programs/subject.hpp"
 #include "harness/programs/workers.hpp"
@@ -218,7 +219,8 @@ class ItemRun {
         return conform(*test_case.stored_case);
       }
       if (!subject.broken.empty()) {
-        evaluation.judgement = plain_judgement(Verdict::crash, subject.broken);
+        const auto fallen = programs::fallen(subject.broken_as, judge::Stage::convert, subject.broken);
+        evaluation.judgement = fallen.value_or(plain_judgement(Verdict::crash, subject.broken));
         return evaluation;
       }
       if (const core::Status status = prepare(subject); !status) {
@@ -448,7 +450,8 @@ core::Result<RunReport> run(const RunConfig& original) {
     subjects.back().hash = programs::program_hash(spec);
   }
   if (config.audit && config.artifact.empty()) {
-    subjects.push_back({{}, nullptr, table_description(*config.audit), {}, nullptr});
+    programs::Subject& table = subjects.emplace_back();
+    table.description = table_description(*config.audit);
   }
   if (!config.artifact.empty()) {
     core::Result<programs::Subject> subject = programs::artifact_subject();

@@ -100,6 +100,14 @@ TEST_F(ConvertersOfARun, AreStartedAgainWhenTheyAreKilledBeforeTheyAreAsked) {
   EXPECT_THAT(call.out, HasSubstr("2 planned: 2 pass"));
 }
 
+TEST_F(ConvertersOfARun, EndAsTheyFellWhenTheyNeverDescribeThemselves) {
+  const Call oom = run({"run", "--converter-cmd", "sh -c 'read -r line; exit 137'"});
+  EXPECT_EQ(oom.code, 1);
+  EXPECT_THAT(oom.out, HasSubstr("2 planned: 2 oom"));
+  const Call words = run({"run", "--converter-cmd", "sh -c 'read -r line; echo std::bad_alloc >&2; exit 3'"});
+  EXPECT_THAT(words.out, HasSubstr("2 planned: 2 oom"));
+}
+
 TEST_F(ConvertersOfARun, AreACrashWhenTheyNeverDescribeThemselves) {
   const Call call = run({"run", "--converter-cmd", "sh -c 'read -r line; kill -KILL $$'"});
   EXPECT_EQ(call.code, 1);
