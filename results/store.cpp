@@ -143,6 +143,7 @@ struct Store::State {
   Status record(const std::string& run, const ResultRow& row) {
     Transaction transaction(database);
     if (!transaction.begun()) return transaction.begun();
+    if (auto status = owned(run); !status) return status;
     if (auto status = set_job(run, row.key, "done"); !status) return status;
     if (auto status = insert_result(database, run, row); !status) return status;
     if (auto status = transaction.commit(); !status) return status;
@@ -164,6 +165,17 @@ struct Store::State {
     if (!status) return status.error();
     if (lock) return *std::move(lock);
     return Error{ErrorKind::internal, fmt::format("results: there is no run {}", run), "", "", ""};
+  }
+
+  /// Errors   internal, where the run isn't this process's: another one may have taken over what looked dead.
+  Status owned(const std::string& run) {
+    const auto lock = lock_of(run);
+    if (!lock) return lock.error();
+    if (lock->owner == self) return core::success();
+    return Error{ErrorKind::internal,
+                 fmt::format("run {} in {} is no longer this process's: {}", run, file.string(),
+                             lock->owner.empty() ? "nobody is at it" : owner_name(lock->owner) + " has taken it over"),
+                 "", "", ""};
   }
 
   /// Gives the run to this process if it still belongs to `before`.
@@ -266,6 +278,7 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
 
 Status Store::job_started(const std::string& run, const JobKey& key) {
   const std::scoped_lock lock(state_->mutex);
+  if (auto status = state_->owned(run); !status) return state_->explained(status);
   return state_->explained(state_->set_job(run, key, "started"));
 }
 
@@ -276,7 +289,9 @@ Status Store::record(const std::string& run, const ResultRow& row) {
 
 Status Store::finish_run(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
-  if (auto status = state_->database.run("UPDATE run SET finished_at = ?, owner = '' WHERE id = ?", utc_now(), run);
+  if (auto status = state_->owned(run); !status) return state_->explained(status);
+  if (auto status = state_->database.run("UPDATE run SET finished_at = ?, owner = '' WHERE id = ? AND owner = ?",
+                                         utc_now(), run, state_->self);
       !status) {
     return state_->explained(status);
   }
@@ -334,11 +349,7 @@ Status Store::beat(const std::string& run) {
       !status) {
     return status;
   }
-  if (state_->database.changes() == 1) return core::success();
-  return Error{
-      ErrorKind::internal,
-      fmt::format("run {} was taken over by another process, or is no longer in {}", run, state_->file.string()), "",
-      "", ""};
+  return state_->database.changes() == 1 ? core::success() : state_->owned(run);
 }
 
 Status Store::release_run(const std::string& run) {

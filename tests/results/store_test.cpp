@@ -421,6 +421,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     JobKey without_hash = job("conv/groups=4");  // no program's hash was known to a job then
     without_hash.hash.clear();
     EXPECT_THAT(store.progress("run-1")->started, ElementsAre(without_hash));
+    ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
   EXPECT_EQ(answer("PRAGMA user_version"), "8");
@@ -546,6 +547,21 @@ TEST_F(StoreOwned, ALaterProcessWithTheSameNumberIsAnotherOne) {
   EXPECT_TRUE(store.claim_run(run).ok());
   ASSERT_TRUE(store.release_run(run).ok());
   EXPECT_EQ(answer("SELECT owner FROM run"), "");
+}
+
+TEST_F(StoreOwned, WhoWasTakenOverWritesNothingMore) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  sql("UPDATE run SET owner = owner || '0'");  // another process, which took this one for dead
+  for (const core::Status& status :
+       {store.job_started(run, job("a")), store.record(run, full_row(job("a"))), store.finish_run(run)}) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::internal);
+    EXPECT_THAT(status.error().message, HasSubstr("has taken it over"));
+  }
+  EXPECT_EQ(answer("SELECT state FROM job"), "waiting");
+  EXPECT_EQ(answer("SELECT count(*) FROM result"), "0");
+  EXPECT_EQ(answer("SELECT finished_at FROM run"), "");
 }
 
 TEST_F(StoreOwned, AnOwnerThatIsNotSeenFromHereLivesWhileItBeats) {
