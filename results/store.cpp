@@ -127,8 +127,8 @@ struct Store::State {
   [[nodiscard]] Status in_place() const {
     if (database.in_place()) return core::success();
     return Error{ErrorKind::internal,
-                 fmt::format("the results database {} was removed or replaced while a run wrote to it: the verdicts of "
-                             "this run are not recorded; run it again, and leave the file and its -wal alone meanwhile",
+                 fmt::format("the results database {} was removed or replaced while it was written to: nothing of this "
+                             "is recorded; run it again, and leave the file and its -wal alone meanwhile",
                              file.string()),
                  "", "", ""};
   }
@@ -273,6 +273,7 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
                  "", "", ""};
   }
   if (auto status = transaction.commit(); !status) return status.error();
+  if (auto status = state_->in_place(); !status) return status.error();
   return run.id;
 }
 
@@ -354,6 +355,7 @@ Status Store::beat(const std::string& run) {
 
 Status Store::release_run(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
+  if (auto status = state_->in_place(); !status) return status;
   return state_->database.run("UPDATE run SET owner = '' WHERE id = ? AND owner = ?", run, state_->self);
 }
 
@@ -418,7 +420,8 @@ Status Store::accept(const std::string& run, const std::vector<JobKey>& keys, co
   for (const JobKey& key : keys) {
     if (auto status = insert_anchor(state_->database, run, key, now, reason); !status) return status;
   }
-  return transaction.commit();
+  if (auto status = transaction.commit(); !status) return status;
+  return state_->in_place();
 }
 
 Result<std::vector<AnchorRow>> Store::anchors() {
@@ -481,7 +484,8 @@ Status Store::record_changes(const std::string& run, const std::vector<ChangeRow
   for (const ChangeRow& change : changes) {
     if (auto status = insert_change(state_->database, run, change); !status) return status;
   }
-  return transaction.commit();
+  if (auto status = transaction.commit(); !status) return status;
+  return state_->in_place();
 }
 
 Result<std::vector<ChangeRow>> Store::changes(const std::string& run) {
@@ -508,6 +512,7 @@ Result<Store::MergeCount> Store::merge(const std::vector<RecordedRun>& runs) {
     if (auto status = state_->merge_run(run, count); !status) return status.error();
   }
   if (auto status = transaction.commit(); !status) return status.error();
+  if (auto status = state_->in_place(); !status) return status.error();
   return count;
 }
 

@@ -266,11 +266,24 @@ TEST_F(StoreLost, ARemovedDatabaseIsNoticedAtTheNextVerdict) {
   const auto run = store.begin_run(run_info(), {job("a"), job("b")}).value();
   ASSERT_TRUE(store.record(run, full_row(job("a"))).ok());
   std::filesystem::remove(file());
-  for (const core::Status& status : {store.beat(run), store.record(run, full_row(job("b"))), store.finish_run(run)}) {
+  for (const core::Status& status :
+       {store.beat(run), store.record(run, full_row(job("b"))), store.record_changes(run, {}), store.finish_run(run),
+        store.release_run(run), store.accept(run, {job("a")}, "r")}) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().kind, ErrorKind::internal);
     EXPECT_THAT(status.error().message, HasSubstr("was removed or replaced"));
   }
+}
+
+TEST_F(StoreLost, NoRunBeginsAndNoneIsMergedInARemovedDatabase) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  const Store::RecordedRun recorded = store.recorded(store.runs()->front()).value();
+  std::filesystem::remove(file());
+  EXPECT_FALSE(store.begin_run(run_info(), {job("a")}).ok());
+  const auto merged = store.merge({recorded});
+  ASSERT_FALSE(merged.ok());
+  EXPECT_THAT(merged.error().message, HasSubstr("was removed or replaced"));
 }
 
 TEST_F(StoreLost, ARemovedLogIsNoticedToo) {
