@@ -220,8 +220,21 @@ struct Store::State {
       if (auto status = insert_result(database, id, row); !status) return status;
       ++count.results;
     }
-    for (const AcceptedRow& row : from.accepted) {
-      if (auto status = merge_anchor(database, id, row); !status) return status;
+    return core::success();
+  }
+
+  /// Inside the caller's transaction, once all of `runs` are there.
+  Status merge_accepted(const std::vector<RecordedRun>& runs) {
+    std::vector<std::pair<const std::string*, const AcceptedRow*>> all;
+    for (const RecordedRun& each : runs) {
+      for (const AcceptedRow& row : each.accepted) all.emplace_back(&each.run.id, &row);
+    }
+    // Older exports have no positions: of those the dates are all there is.
+    std::ranges::stable_sort(all, {}, [](const auto& each) {
+      return std::pair(each.second->position, std::string_view(each.second->accepted_at));
+    });
+    for (const auto& [run, row] : all) {
+      if (auto status = merge_anchor(database, *run, *row); !status) return status;
     }
     return core::success();
   }
@@ -511,6 +524,7 @@ Result<Store::MergeCount> Store::merge(const std::vector<RecordedRun>& runs) {
   for (const RecordedRun& run : runs) {
     if (auto status = state_->merge_run(run, count); !status) return status.error();
   }
+  if (auto status = state_->merge_accepted(runs); !status) return status.error();
   if (auto status = transaction.commit(); !status) return status.error();
   if (auto status = state_->in_place(); !status) return status.error();
   return count;

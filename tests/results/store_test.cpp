@@ -259,6 +259,21 @@ TEST_F(StoreRuns, AClockThatWasSetBackHidesNothing) {
   EXPECT_EQ(store.anchors()->front().wobble.repeats, 2U) << "the older run came before, whatever its date";
 }
 
+TEST_F(StoreRuns, TheLastAcceptanceCountsThoughTheClockWasSetBackBeforeIt) {
+  Store store = open();
+  std::vector<std::string> runs;
+  for (int number = 0; number < 2; ++number) {
+    runs.push_back(store.begin_run(run_info(), {job("a")}).value());
+    ASSERT_TRUE(store.record(runs.back(), full_row(job("a"))).ok());
+  }
+  ASSERT_TRUE(store.accept(runs[0], {job("a")}, "first").ok());
+  sql("UPDATE anchor SET accepted_at = '2099-01-01T00:00:00.000Z'");
+  ASSERT_TRUE(store.accept(runs[1], {job("a")}, "last").ok());
+  ASSERT_EQ(store.anchors()->size(), 1U);
+  EXPECT_EQ(store.anchors()->front().reason, "last");
+  EXPECT_EQ(store.anchors_of_version("embedded", "0.1.0")->front().reason, "last");
+}
+
 using StoreLost = StoreFile;
 
 TEST_F(StoreLost, ARemovedDatabaseIsNoticedAtTheNextVerdict) {
