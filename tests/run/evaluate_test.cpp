@@ -117,6 +117,29 @@ TEST_F(Bench, AFullFileSystemIsNotTheConvertersFail) {
   EXPECT_THAT(judgement.reason, HasSubstr("says nothing about the converter"));
 }
 
+TEST_F(Bench, AFullFileSystemIsNotTheFailOfAReadyArtifactNorOfAnyOtherJudgement) {
+  class Full final : public converters::Converter {
+   public:
+    core::Result<converters::Description> describe() override { return embedded::make_embedded().value()->describe(); }
+    converters::ConvertReply convert(const converters::ConvertRequest& request) override {
+      return embedded::make_embedded().value()->convert(request);
+    }
+    converters::ExecuteReply execute(const converters::ExecuteRequest&) override {
+      converters::ExecuteReply reply;
+      reply.outcome = Outcome::error;
+      reply.reason = "write failed: No space left on device";
+      return reply;
+    }
+  } full;
+  const converters::Description description = full.describe().value();
+  const auto mini = bench();
+  Trial trial = mini->attempt(full, description, "{}");
+  const fs::path artifact = trial.evidence.conversion.artifact;
+  EXPECT_EQ(mini->judge(trial, 1).verdict, Verdict::harness_error) << "as reduce, bisect, fuzz and score judge";
+  EXPECT_EQ(mini->explain(std::move(trial), 1).judgement.verdict, Verdict::harness_error);
+  EXPECT_EQ(mini->evaluate_artifact(full, description, artifact, "{}", 1).judgement.verdict, Verdict::harness_error);
+}
+
 TEST_F(Bench, AnyOtherErrorStaysTheConvertersFail) {
   Odd converter([](const converters::ConvertRequest&, converters::ConvertReply& reply) {
     reply = {};
