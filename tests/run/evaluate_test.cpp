@@ -105,6 +105,29 @@ TEST_F(Bench, AnArtifactThatOnlyClaimsToBeLargeIsAFail) {
   EXPECT_EQ(judged(*bench(), converter).verdict, Verdict::fail);
 }
 
+TEST_F(Bench, AnOutputBeyondOurOwnLimitIsNobodysFail) {
+  class Large final : public converters::Converter {
+   public:
+    core::Result<converters::Description> describe() override { return embedded_->describe(); }
+    converters::ConvertReply convert(const converters::ConvertRequest& request) override {
+      return embedded_->convert(request);
+    }
+    converters::ExecuteReply execute(const converters::ExecuteRequest& request) override {
+      EXPECT_TRUE(core::write_file(request.output / "output_0.pb", "").ok());
+      fs::resize_file(request.output / "output_0.pb", model::LoadLimits().file_bytes + 1);  // sparse: it takes no room
+      converters::ExecuteReply reply;
+      reply.outcome = Outcome::ok;
+      return reply;
+    }
+
+   private:
+    std::unique_ptr<converters::Converter> embedded_ = embedded::make_embedded().value();
+  } large;
+  const judge::Judgement judgement = judged(*bench(), large);
+  EXPECT_EQ(judgement.verdict, Verdict::unsupported) << judgement.reason;
+  EXPECT_THAT(judgement.reason, HasSubstr("bytes, more than Assay's limit of"));
+}
+
 TEST_F(Bench, AFullFileSystemIsNotTheConvertersFail) {
   Odd converter([](const converters::ConvertRequest& request, converters::ConvertReply& reply) {
     reply = {};
