@@ -452,6 +452,19 @@ Result<std::vector<ResultRow>> Store::newest_results(const std::string& converte
   return read_newest_results(state_->database, converter, version);
 }
 
+Result<std::vector<std::string>> Store::newest_programs(const std::string& converter, const std::string& version) {
+  const std::scoped_lock lock(state_->mutex);
+  std::vector<std::string> hashes;
+  auto status = state_->database.query(
+      "WITH own AS (SELECT result.id, run_id, hash FROM converter JOIN converter_version ON converter_id = "
+      "converter.id JOIN result ON converter_version_id = converter_version.id WHERE converter.name = ? AND version = "
+      "?) SELECT hash FROM own WHERE run_id = (SELECT run_id FROM own ORDER BY id DESC LIMIT 1) GROUP BY hash ORDER BY "
+      "max(id)",
+      [&](const Row& row) { hashes.push_back(row.text(0)); }, converter, version);
+  if (!status) return status.error();
+  return hashes;
+}
+
 Result<std::vector<std::string>> Store::versions(const std::string& converter) {
   const std::scoped_lock lock(state_->mutex);
   std::vector<std::string> versions;

@@ -193,6 +193,10 @@ class Store {
   /// The newest verdict of every series by one version of a converter, as AnchorRow holds them.
   [[nodiscard]] core::Result<std::vector<ResultRow>> newest_results(const std::string& converter,
                                                                     const std::string& version);
+  /// The hashes of the programs that were this version of a converter in its newest run: several where a run had
+  /// several that call themselves the same. newest_results() has the last one's verdicts.
+  [[nodiscard]] core::Result<std::vector<std::string>> newest_programs(const std::string& converter,
+                                                                       const std::string& version);
   /// The versions of a converter that have verdicts, oldest version first.
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
   /// The program behind a converter version in its newest verdict outside `run`; nothing where there is none or its

@@ -51,6 +51,32 @@ TEST_F(ConvertersOfARun, AreNamedOnce) {
   }
 }
 
+TEST_F(ConvertersOfARun, AreOneWhenTheirFilesHaveTheSameContent) {
+  write("one.sh", std::string("exec ") + ASSAY_PROGRAM + " worker\n");
+  std::filesystem::copy_file(path("one.sh"), path("two.sh"));
+  const std::string one = "sh " + path("one.sh").string(), two = "sh " + path("two.sh").string();
+  const Call call = run({"run", "--converter-cmd", one, "--converter-cmd", two});
+  EXPECT_EQ(call.code, 2) << call.out << call.err;
+  EXPECT_THAT(call.err, AllOf(HasSubstr("programs of the same content"), HasSubstr(one), HasSubstr(two)));
+}
+
+TEST_F(ConvertersOfARun, HaveOneAnchorForTheSeriesThatTheyShare) {
+  ASSERT_EQ(run({"run", "--converter", "embedded", "--converter-cmd", faulty(), "--db", "h.db"}).code, 1);
+  const Call both = run({"accept", "--reason", "r", "--db", "h.db"});
+  EXPECT_EQ(both.code, 2) << both.out << both.err;
+  EXPECT_THAT(both.err, AllOf(HasSubstr("two verdicts of mini/stride="), HasSubstr("a series has one anchor")));
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  EXPECT_EQ(run({"accept", "--reason", "r", "--db", "h.db"}).code, 0);
+}
+
+TEST_F(ConvertersOfARun, AreSaidToBeSeveralInAReport) {
+  ASSERT_EQ(run({"run", "--converter", "embedded", "--converter-cmd", faulty(), "--db", "h.db"}).code, 1);
+  const std::vector<std::string> report{"report", "--converter", "embedded", "--db", "h.db"};
+  EXPECT_THAT(run(report).out, HasSubstr("was 2 programs ("));
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  EXPECT_THAT(run(report).out, Not(HasSubstr("programs")));
+}
+
 TEST_F(ConvertersOfARun, AreShownWhenAnotherProgramTakesTheirName) {
   const Call first = run({"run", "--db", "h.db"});
   EXPECT_THAT(first.out, Not(HasSubstr("another program")));

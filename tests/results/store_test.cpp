@@ -222,6 +222,10 @@ TEST_F(StoreRuns, TwoProgramsOfOneNameAndVersionHaveAVerdictEach) {
   ASSERT_TRUE(store.accept(run, {other}, "r").ok());
   EXPECT_EQ(store.anchors()->front().result.key, other);
   EXPECT_EQ(store.newest_results("embedded", "0.1.0")->size(), 1U) << "a series goes by name and version";
+  EXPECT_THAT(store.newest_programs("embedded", "0.1.0").value(), ElementsAre("c0ffee", "beef"));
+  const auto later = store.begin_run(run_info(), {one}).value();
+  ASSERT_TRUE(store.record(later, full_row(one)).ok());
+  EXPECT_THAT(store.newest_programs("embedded", "0.1.0").value(), ElementsAre("c0ffee")) << "the newest run alone";
 }
 
 TEST_F(StoreRuns, TheProgramOfAVersionIsTheOneOfItsNewestVerdict) {
