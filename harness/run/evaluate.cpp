@@ -65,13 +65,6 @@ void note_own_limit(judge::Evidence& evidence) {
   evidence.executions.clear();
 }
 
-/// Do these options say how codes lie? Then a ready artifact is held to them, else to what it evidently has.
-bool states_codes(const std::string& options_json) {
-  const nlohmann::json json = nlohmann::json::parse(options_json, nullptr, false);
-  return json.is_object() && (json.contains("activation") || json.contains("weight") || json.contains("symmetric") ||
-                              json.contains("per_axis"));
-}
-
 }  // namespace
 
 CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<data::UserData> data)
@@ -443,28 +436,26 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
 }
 
 Trial CaseBench::attempt_artifact(converters::Converter& executor, const converters::Description& description,
-                                  const fs::path& artifact, const std::optional<std::string>& options_json,
-                                  const MadeBy& made_by) {
+                                  const fs::path& artifact, const std::string& options_json, const MadeBy& made_by) {
   Trial trial;
-  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json.value_or("{}"));
+  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json);
   if (!evidence) {
     trial.settled = own_fault(evidence.error());
     return trial;
   }
   trial.evidence = *std::move(evidence);
   trial.evidence.conversion.artifact = artifact;
-  trial.evidence.infer_options = !options_json.has_value();
+  trial.evidence.stated_options = options_json;
   execute(executor, trial);
   if (trial.evidence.artifact != nullptr) {
-    trial.judged_as =
-        settle_maker(trial.evidence, *references_, made_by, options_json.has_value() ? &*options_json : nullptr);
+    trial.judged_as = settle_maker(trial.evidence, *references_, made_by);
   }
   note_own_limit(trial.evidence);
   return trial;
 }
 
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
-                                        const fs::path& artifact, const std::optional<std::string>& options_json,
+                                        const fs::path& artifact, const std::string& options_json,
                                         std::size_t planned_verdicts, const MadeBy& made_by) {
   const auto begin = std::chrono::steady_clock::now();
   Trial trial = attempt_artifact(executor, description, artifact, options_json, made_by);
@@ -490,7 +481,7 @@ Evaluation CaseBench::audit(const converters::Description& description, const fs
       evidence->conversion.tensors = table_scales(table, evidence->options, description.policy);
     } else {
       evidence->conversion.artifact = artifact;
-      evidence->infer_options = !states_codes(options_json);
+      evidence->stated_options = options_json;
       read_artifact(*evidence);
     }
     const std::vector<std::string> names = data_set_names();
@@ -521,9 +512,10 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
-  if (evidence.infer_options) {
-    evidence.options =
+  if (evidence.stated_options) {
+    const converters::Options shown =
         judge::evident_options(evidence.artifact, *evidence.model, evidence.options, evidence.converter.policy);
+    evidence.options = converters::options_from_json(*evidence.stated_options, shown).value();  // was read before
   }
 }
 

@@ -110,7 +110,7 @@ void add_artifact_options(CLI::App& command, ArtifactArguments& arguments) {
   command
       .add_option("--folder", arguments.folders,
                   "Into ready artifacts: a folder, or folders below it, with float.onnx, q.onnx, calibration.npz and "
-                  "inputs.npz; may be repeated")
+                  "inputs.npz; several may follow, or be repeated")
       ->allow_extra_args(false);
   command.add_flag("--falsify", arguments.falsify,
                    "Artifacts: times -1, 0 and 1.25 and two channels swapped behind every node and every output");
@@ -144,7 +144,9 @@ int dispatch(const CLI::App& command, Arguments& arguments) {
                    : misplaced(kOfArtifacts, "changes artifacts: say whose with --artifacts or --folder");
   if (wrong) return report_error(*wrong);
   if (!of_artifacts) return score_command(arguments);
-  artifacts.words = arguments.words;
+  // Ready artifacts are selected by their folders alone: "--folder A B" names two.
+  std::vector<std::string>& names = artifacts.folders.empty() ? artifacts.words : artifacts.folders;
+  names.insert(names.end(), arguments.words.begin(), arguments.words.end());
   artifacts.jobs = arguments.jobs;
   artifacts.json = arguments.json;
   return score_artifacts_command(artifacts);
