@@ -14,6 +14,7 @@
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
+#include "harness/judge/equalized.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/programs/fallen.hpp"
 #include "harness/run/known_names.hpp"
@@ -512,6 +513,8 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
+  evidence.equalized = judge::equalized(*evidence.model, evidence.artifact);
+  if (evidence.equalized != nullptr) evidence.model = evidence.equalized.get();
   if (evidence.stated_options) {
     const converters::Options shown =
         judge::evident_options(evidence.artifact, *evidence.model, evidence.options, evidence.converter.policy);
