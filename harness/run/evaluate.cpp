@@ -66,6 +66,30 @@ void note_own_limit(judge::Evidence& evidence) {
   evidence.executions.clear();
 }
 
+/// A constant of 16 bits in a float type, "" where there is none.
+std::string half_constant(const model::Graph& graph) {
+  const auto found = std::ranges::find_if(graph.initializers, [](const auto& each) {
+    return each.second->type() == core::DType::float16 || each.second->type() == core::DType::bfloat16;
+  });
+  return found == graph.initializers.end() ? "" : found->first;
+}
+
+/// What a ready artifact has in 16-bit floats, where the original has none: no limit is derived for their rounding,
+/// which is a fifteenth of a code and more.
+std::optional<core::Error> note_halves(const model::Graph& artifact, const model::Graph& original) {
+  const std::string half = half_constant(artifact);
+  if (half.empty() || !half_constant(original).empty()) {
+    return std::nullopt;
+  }
+  return core::Error{
+      core::ErrorKind::unsupported,
+      fmt::format("the artifact computes in {}, the float model doesn't: Assay's limits are derived for float32",
+                  core::dtype_name(artifact.initializers.at(half)->type())),
+      {},
+      {},
+      half};
+}
+
 }  // namespace
 
 CaseBench::CaseBench(const corpus::Case& test_case, core::TemporaryFolder folder, std::optional<data::UserData> data)
@@ -510,6 +534,10 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
   }
   if (!artifact) {
     evidence.artifact_error = artifact.error().message;
+    return;
+  }
+  if (auto halves = note_halves(artifact->graph, evidence.model->graph); halves && evidence.stated_options) {
+    evidence.own_limit = *std::move(halves);
     return;
   }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
