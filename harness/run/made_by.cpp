@@ -40,6 +40,8 @@ int width(const Policy& policy, const Options& options) {
   add(policy.depthwise_channels, 1);
   add(policy.first_divisor > 0, 1);
   add(policy.channel_floor > 0, 1);
+  add(policy.gates_in_float, 1);
+  add(policy.symmetric_products, 1);
   add(options.method == Method::percentile, kInterval);
   add(options.method == Method::entropy, 2 * kInterval);
   add(options.method == Method::mse, 3 * kInterval);

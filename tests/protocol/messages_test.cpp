@@ -102,9 +102,12 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.outputs = converters::GraphOutputs::stay_float;
   d.policy.narrow_range = true;
   d.policy.folds_scales = true;
+  d.policy.gates_in_float = true;
   d.policy.dequantize = converters::DequantizeForm::affine;
   d.policy.histogram = converters::HistogramBins::first_batch;
   d.policy.averaging = converters::Averaging::batch_mean;
+  d.policy.full_range = true;
+  d.policy.symmetric_products = true;
   d.policy.depthwise_channels = true;
   d.policy.first_divisor = 63;
   d.policy.channel_floor = 0.01;
