@@ -114,9 +114,12 @@ struct Policy {
   HistogramBins histogram = HistogramBins::unknown;
   CalibratedNetwork calibrates = CalibratedNetwork::float_network;
   bool narrow_range = false;        ///< the least code of int8 stays unused
+  bool full_range = false;          ///< a symmetric range's negative end has the least code: max(hi/127, -lo/128)
+  bool symmetric_products = false;  ///< what a product of two activations reads has codes around zero
   bool depthwise_channels = false;  ///< what a depthwise Conv reads has one scale for each channel
   double first_divisor = 0;         ///< of the weights of the first Convs; 0: as `divisor`
   double channel_floor = 0;         ///< a channel's range is at least this share of the widest channel's
+  bool gates_in_float = false;      ///< products between an average of a tensor and the Mul with it stay in float
   bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::optional<std::vector<std::string>> shares;

@@ -137,7 +137,8 @@ void visit_fields(V& visit, T& x) {
     visit("verdict", x.verdict), visit("gate", x.gate), visit("stage", x.stage), visit("facet", x.facet);
     visit("node", x.node), visit("op", x.op), visit("reason", x.reason), visit("signature", x.signature);
     visit("style", x.style), visit("layers", x.layers), visit("artifact_kind", x.artifact_kind);
-    visit("artifact_hash", x.artifact_hash), visit("artifact_bytes", x.artifact_bytes), visit("margin", x.margin);
+    visit("judged_as", x.judged_as), visit("artifact_hash", x.artifact_hash), visit("artifact_bytes", x.artifact_bytes),
+        visit("margin", x.margin);
     visit("sqnr_db", x.sqnr_db), visit("seconds", x.seconds), visit("attempt", x.attempt);
     visit("started_at", x.started_at), visit("findings", x.findings), visit("metrics", x.metrics);
     visit("parameters", x.parameters), visit("precision", x.precision), visit("attempts", x.attempts);

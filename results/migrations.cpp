@@ -146,6 +146,10 @@ CREATE TABLE unjudged (
   reason TEXT NOT NULL, PRIMARY KEY (result_id, position)) WITHOUT ROWID;
 )sql",
     kMarkLossesByName,
+    // 9: whose policy a ready artifact was judged by.
+    R"sql(
+ALTER TABLE result ADD COLUMN judged_as TEXT NOT NULL DEFAULT '';
+)sql",
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {

@@ -152,7 +152,7 @@ constexpr const char* kResultColumns =
     "SELECT result.id, case_version.name, result.options, converter.name, converter_version.version, family, "
     "case_version.hash, converter_version.hash, verdict, gate, stage, facet, node, op, reason, signature, style, "
     "layers, margin, sqnr_db, seconds, attempt, started_at, artifact.kind, artifact.hash, artifact.size_bytes, "
-    "expectation_id, judged_outputs FROM result JOIN case_version ON case_version.id = case_version_id JOIN "
+    "expectation_id, judged_outputs, judged_as FROM result JOIN case_version ON case_version.id = case_version_id JOIN "
     "converter_version ON "
     "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id LEFT JOIN artifact ON "
     "artifact.result_id = result.id ";
@@ -196,6 +196,7 @@ Found read_result(const Row& row) {
   r.artifact_hash = row.text(24);
   r.artifact_bytes = static_cast<std::size_t>(row.integer(25));
   r.judged_outputs = row.optional_real(27);
+  r.judged_as = row.text(28);
   return found;
 }
 
@@ -294,10 +295,10 @@ Status insert_result(Database& database, const std::string& run, const ResultRow
   if (auto status = database.run(
           "INSERT INTO result (run_id, case_version_id, converter_version_id, options, verdict, gate, stage, facet, "
           "node, op, reason, signature, style, layers, margin, sqnr_db, seconds, attempt, started_at, expectation_id, "
-          "judged_outputs) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+          "judged_outputs, judged_as) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
           run, owners->case_version, owners->converter_version, row.key.options, row.verdict, row.gate, row.stage,
           row.facet, row.node, row.op, row.reason, row.signature, row.style, row.layers, row.margin, row.sqnr_db,
-          row.seconds, row.attempt, row.started_at, owners->expectation, row.judged_outputs);
+          row.seconds, row.attempt, row.started_at, owners->expectation, row.judged_outputs, row.judged_as);
       !status) {
     return status;
   }

@@ -66,7 +66,7 @@ struct ResultRow {
   JobKey key;
   std::string family, case_hash;
   std::string verdict, gate, stage, facet, node, op, reason, signature, style, layers, artifact_kind;
-  std::string judged_as;      ///< whose policy a ready artifact was judged by; not kept in the database
+  std::string judged_as;      ///< whose policy a ready artifact was judged by, in words; else empty
   std::string artifact_hash;  ///< SHA-256, or empty
   std::size_t artifact_bytes = 0;
   std::optional<double> margin, sqnr_db;

@@ -160,8 +160,7 @@ def aimet(configuration, float_file, q_file, fed):
     model = onnx.load(float_file)
     if configuration != "unfolded":
         fold_all_batch_norms_to_weight(model)
-    scheme = "min_max" if configuration in ("minmax", "unfolded") else "post_training_tf_enhanced"
-    how = {"quant_scheme": scheme} if configuration != "default" else {}
+    how = {"quant_scheme": "tf_enhanced"} if configuration == "tf_enhanced" else {}
     sim = QuantizationSimModel(model, param_type="int8", activation_type="int8", **how)
     sim.compute_encodings(fed)
     onnx.save(sim.to_onnx_qdq(), q_file)
@@ -175,7 +174,7 @@ CONFIGURATIONS = {
     modelopt: ["default", "minmax", "entropy_fp32", "dla"],
     esp_ppq: ["default", "minmax", "kl", "minmax_everywhere"],
     quark: ["default", "minmax", "percentile", "xint8"],
-    aimet: ["default", "minmax", "unfolded"],
+    aimet: ["default", "tf_enhanced", "unfolded"],
 }
 
 

@@ -22,9 +22,12 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("histogram", policy.histogram);
   visit("calibrates", policy.calibrates);
   visit("narrow_range", policy.narrow_range);
+  visit("full_range", policy.full_range);
+  visit("symmetric_products", policy.symmetric_products);
   visit("depthwise_channels", policy.depthwise_channels);
   visit("first_divisor", policy.first_divisor);
   visit("channel_floor", policy.channel_floor);
+  visit("gates_in_float", policy.gates_in_float);
   visit("folds_scales", policy.folds_scales);
   visit("fixed_ranges", policy.fixed_ranges);
   visit("shares", policy.shares);

@@ -239,7 +239,7 @@ core::Result<results::ResultRow> make_bundle(const BundleRequest& request, const
   if (ready) {
     core::Result<Conversion> given = given_artifact(request.artifact, bundle.folder);
     if (!given) return given.error();
-    const auto stated = request.options_stated ? std::optional(request.options.options_json) : std::nullopt;
+    const std::string stated = request.options_stated ? request.options.options_json : "{}";
     trial = (*bench)->attempt_artifact(recording, bundle.description, given->reply.artifact, stated);
     bundle.conversions.push_back(*std::move(given));
   } else {

@@ -45,7 +45,7 @@ core::Result<results::ResultRow> judge_bundle(const Bundle& bundle, converters::
   if (!bench) return bench.error();
   run::Trial trial;
   if (ready) {
-    const auto stated = bundle.options_stated ? std::optional(bundle.options.options_json) : std::nullopt;
+    const std::string stated = bundle.options_stated ? bundle.options.options_json : "{}";
     trial = (*bench)->attempt_artifact(converter, description, bundle.conversions.back().reply.artifact, stated);
   } else {
     trial = (*bench)->attempt(converter, description, bundle.options.options_json);

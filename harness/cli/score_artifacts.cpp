@@ -69,7 +69,7 @@ core::Result<mutants::ArtifactSource> source_of(const programs::ConverterSpec& s
     if (!converter) return converter.error();
     core::Result<converters::Description> description = (*converter)->describe();
     if (!description) return description.error();
-    return mutants::ArtifactSource{spec.name, *std::move(description), &make_embedded};
+    return mutants::ArtifactSource{spec.name, *std::move(description), &make_embedded, {}};
   }
   const programs::ClientLimits limits{timeout_s, 0};
   programs::Subject subject = programs::describe(spec, limits);
@@ -79,8 +79,10 @@ core::Result<mutants::ArtifactSource> source_of(const programs::ConverterSpec& s
   auto pool = std::make_shared<ClientPool>(spec, limits);
   pool->keep(std::move(subject.client));
   return mutants::ArtifactSource{
-      spec.name + "@" + subject.description.version, subject.description,
-      [pool]() -> core::Result<std::shared_ptr<converters::Converter>> { return pool->borrow(); }};
+      spec.name + "@" + subject.description.version,
+      subject.description,
+      [pool]() -> core::Result<std::shared_ptr<converters::Converter>> { return pool->borrow(); },
+      {}};
 }
 
 core::Result<std::vector<mutants::ArtifactSource>> sources_of(const ArtifactArguments& arguments) {
@@ -91,6 +93,11 @@ core::Result<std::vector<mutants::ArtifactSource>> sources_of(const ArtifactArgu
     for (const programs::ConverterSpec& spec : *specs) {
       core::Result<mutants::ArtifactSource> source = source_of(spec, arguments.timeout_s);
       if (!source) return source.error();
+      if (!arguments.folders.empty() && spec.name != "embedded") {
+        core::Result<run::MadeBy> made_by = run::made_by(source->name);
+        if (!made_by) return made_by.error();
+        source->made_by = *std::move(made_by);
+      }
       sources.push_back(*std::move(source));
     }
   }
@@ -148,6 +155,9 @@ core::Result<mutants::ArtifactScoreConfig> config_of(const ArtifactArguments& ar
     core::Result<std::vector<fs::path>> folders = artifact_folders(arguments.folders);
     if (!folders) return folders.error();
     config.folders = *std::move(folders);
+    core::Result<run::MadeBy> anybody = run::made_by("");
+    if (!anybody) return anybody.error();
+    config.made_by = *std::move(anybody);
   } else {
     core::Result<Selection> selection = select(arguments.words, arguments.options);
     if (!selection) return selection.error();

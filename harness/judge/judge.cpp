@@ -165,7 +165,8 @@ class Judge {
 
   /// Runs the reference on everything that was fed, and reads the artifact.
   std::optional<Judgement> prepare() {
-    const std::string key = model_key(*evidence_.model, evidence_.test_case->content_hash);
+    const bool own = evidence_.equalized != nullptr;
+    const std::string key = model_key(*evidence_.model, own ? "" : evidence_.test_case->content_hash);
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
     const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile,

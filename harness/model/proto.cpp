@@ -22,6 +22,14 @@ core::Error unsupported(std::string message, std::string node = {}, std::string 
 
 std::string own_domain_as_empty(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
 
+/// ONNX Runtime's QuantizeLinear and DequantizeLinear of its own domain came before ONNX's, and are the same for types
+/// that both have (its ContribOperators.md): they are read as ONNX's. Types that only one of the two has are refused
+/// where the operator runs.
+std::string read_domain(const onnx::NodeProto& proto) {
+  const bool quantizes = proto.op_type() == "QuantizeLinear" || proto.op_type() == "DequantizeLinear";
+  return quantizes && proto.domain() == "com.microsoft" ? std::string() : own_domain_as_empty(proto.domain());
+}
+
 core::Result<Attribute> decode_attribute(const onnx::AttributeProto& proto, const fs::path& folder,
                                          const LoadLimits& limits, int depth) {
   using Kind = onnx::AttributeProto;
@@ -63,7 +71,7 @@ core::Result<Node> decode_node(const onnx::NodeProto& proto, const fs::path& fol
   Node node;
   node.name = proto.name();
   node.op_type = proto.op_type();
-  node.domain = own_domain_as_empty(proto.domain());
+  node.domain = read_domain(proto);
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
   if (node.name.empty() && !node.outputs.empty()) {

@@ -55,14 +55,20 @@ core::Status save_batches(const std::vector<core::TensorMap>& batches, const fs:
 
 }  // namespace
 
-ArtifactBench::ArtifactBench(ReadyArtifact ready, std::vector<ArtifactExecutor> executors, core::TemporaryFolder folder)
-    : ready_(std::move(ready)), executors_(std::move(executors)), folder_(std::move(folder)) {}
+ArtifactBench::ArtifactBench(ReadyArtifact ready, std::vector<ArtifactExecutor> executors, run::MadeBy made_by,
+                             core::TemporaryFolder folder)
+    : ready_(std::move(ready)),
+      executors_(std::move(executors)),
+      made_by_(std::move(made_by)),
+      folder_(std::move(folder)) {}
 
 core::Result<std::unique_ptr<ArtifactBench>> ArtifactBench::create(ReadyArtifact ready,
-                                                                   std::vector<ArtifactExecutor> executors) {
+                                                                   std::vector<ArtifactExecutor> executors,
+                                                                   run::MadeBy made_by) {
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
   if (!folder) return folder.error();
-  std::unique_ptr<ArtifactBench> made(new ArtifactBench(std::move(ready), std::move(executors), *std::move(folder)));
+  std::unique_ptr<ArtifactBench> made(
+      new ArtifactBench(std::move(ready), std::move(executors), std::move(made_by), *std::move(folder)));
   const data::UserCase& user = made->ready_.user;
   core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(user.test_case, user.data);
   if (!bench) return bench.error();
@@ -79,7 +85,7 @@ std::optional<run::Trial> ArtifactBench::attempt(const model::Model& model, std:
   const fs::path file = folder_.path() / fmt::format("{}.onnx", counter_++);
   if (const core::Status status = model::save_model(model, file); !status) return std::nullopt;
   run::Trial trial = bench_->attempt_artifact(*executors_[executor].converter, executors_[executor].description, file,
-                                              ready_.options_json);
+                                              ready_.options_json.value_or("{}"), made_by_);
   if (!ran(trial)) {
     std::error_code ignored;
     fs::remove(file, ignored);

@@ -23,7 +23,7 @@ struct ReadyArtifact {
   std::optional<std::string> options_json;  ///< that it was made with; nothing: what it shows
 };
 
-/// Who runs an artifact, and the policy that it is judged under.
+/// Who runs an artifact, and the policy that it is judged under where no other is looked for.
 struct ArtifactExecutor {
   std::shared_ptr<converters::Converter> converter;
   converters::Description description;
@@ -42,8 +42,10 @@ struct Baseline {
 class ArtifactBench {
  public:
   /// `executors` in the order of preference.
+  /// `made_by`: whose policy every artifact is judged by, as in run::settle_maker(); without candidates the executors'.
   [[nodiscard]] static core::Result<std::unique_ptr<ArtifactBench>> create(ReadyArtifact ready,
-                                                                           std::vector<ArtifactExecutor> executors);
+                                                                           std::vector<ArtifactExecutor> executors,
+                                                                           run::MadeBy made_by = {});
   ArtifactBench(const ArtifactBench&) = delete;
   ArtifactBench& operator=(const ArtifactBench&) = delete;
 
@@ -70,12 +72,14 @@ class ArtifactBench {
   [[nodiscard]] const Baseline* plain();
 
  private:
-  ArtifactBench(ReadyArtifact ready, std::vector<ArtifactExecutor> executors, core::TemporaryFolder folder);
+  ArtifactBench(ReadyArtifact ready, std::vector<ArtifactExecutor> executors, run::MadeBy made_by,
+                core::TemporaryFolder folder);
   [[nodiscard]] const Baseline* baseline(std::size_t executor);
   [[nodiscard]] std::optional<run::Trial> attempt(const model::Model& model, std::size_t executor);
 
   ReadyArtifact ready_;
   std::vector<ArtifactExecutor> executors_;
+  run::MadeBy made_by_;
   core::TemporaryFolder folder_;
   std::unique_ptr<run::CaseBench> bench_;
   std::vector<core::TensorMap> expected_;

@@ -375,8 +375,12 @@ core::Status score_item(const ArtifactScoreConfig& config, const ArtifactSource&
 
 core::Status score_folder(const ArtifactScoreConfig& config, const ArtifactSource* source,
                           const std::filesystem::path& folder, ArtifactScoreReport& report) {
+  const Named named{source == nullptr ? "" : source->name, folder.string(), ""};
   core::Result<ReadyArtifact> ready = load_ready_artifact(folder);
-  if (!ready) return ready.error();
+  if (!ready) {
+    report.left_out.push_back({named.source, named.case_name, named.options, ready.error().message});
+    return core::success();
+  }
   core::Result<std::vector<ArtifactExecutor>> executors = std::vector<ArtifactExecutor>();
   if (source != nullptr) {
     core::Result<std::shared_ptr<converters::Converter>> converter = source->borrow();
@@ -390,9 +394,10 @@ core::Status score_folder(const ArtifactScoreConfig& config, const ArtifactSourc
     executors->push_back(*std::move(reference));
   }
   if (!executors) return executors.error();
-  core::Result<std::unique_ptr<ArtifactBench>> bench = ArtifactBench::create(*std::move(ready), *std::move(executors));
+  core::Result<std::unique_ptr<ArtifactBench>> bench = ArtifactBench::create(
+      *std::move(ready), *std::move(executors), source == nullptr ? config.made_by : source->made_by);
   if (!bench) return bench.error();
-  ArtifactTrials(config, {source == nullptr ? "" : source->name, folder.string(), ""}, report).run(**bench);
+  ArtifactTrials(config, named, report).run(**bench);
   return core::success();
 }
 

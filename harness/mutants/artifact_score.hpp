@@ -25,14 +25,17 @@ struct ArtifactSource {
   converters::Description description;
   /// One that nobody else uses until it is let go; called from several threads.
   std::function<core::Result<std::shared_ptr<converters::Converter>>()> borrow;
+  run::MadeBy made_by = {};  ///< what a ready artifact of it is judged by; none: by what `description` states
 };
 
 /// How the judge is tried on other people's artifacts: each is changed, executed and judged again, as `assay check
-/// FLOAT --artifact Q --calibration … --inputs …` would under the converter's stated policy.
+/// FLOAT --artifact Q --calibration … --inputs …` would: what a source converts here under the policy that it states, a
+/// ready artifact as that of one of the source's policies, or with no source of any known converter's.
 struct ArtifactScoreConfig {
   std::vector<run::RunItem> items;             ///< converted by every source
   std::vector<std::filesystem::path> folders;  ///< ready artifacts (load_ready_artifact), instead of `items`
-  std::vector<ArtifactSource> sources;         ///< none, with folders: the reference executes, no policy is stated
+  std::vector<ArtifactSource> sources;         ///< none, with folders: the reference executes
+  run::MadeBy made_by;                         ///< of folders without a source
   bool falsify = false;                        ///< every place in turn, instead of random defects
   std::size_t mutants = 26;                    ///< random defects in each artifact
   std::uint64_t seed = 1;
@@ -94,7 +97,8 @@ struct ArtifactScoreReport {
   [[nodiscard]] FateCounts total() const;
 };
 
-/// Deterministic. Errors   usage, for nothing selected or a source without Q/DQ artifacts where defects are asked for.
+/// Deterministic. A ready artifact that can't be read is left out, with the reason.
+/// Errors   usage, for nothing selected or a source without Q/DQ artifacts where defects are asked for.
 [[nodiscard]] core::Result<ArtifactScoreReport> score_artifacts(const ArtifactScoreConfig& config);
 
 /// SQNR of an output in dB against the float64 reference, of the plain artifact and of the changed one, and what was

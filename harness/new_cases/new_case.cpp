@@ -25,8 +25,11 @@ core::Result<run::ExplainedVerdict> explain_artifact(const corpus::Case& test_ca
   out.options = accusation.options.label;
   out.converter = accusation.wrong_artifact.filename().string();
   out.version = "stored";
+  const core::Result<converters::Options> options = converters::options_from_json(accusation.options.options_json);
+  if (!options) return options.error();
+  // The case says under which options this artifact is wrong: all of them hold.
   run::Trial trial = (*bench)->attempt_artifact(*subject->executor, subject->description, accusation.wrong_artifact,
-                                                accusation.options.options_json);
+                                                converters::options_to_json(*options));
   out.artifact_kind = trial.artifact_kind;
   judge::Explained explained = (*bench)->explain(std::move(trial), 1);
   out.judgement = std::move(explained.judgement);

@@ -14,6 +14,7 @@
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
+#include "harness/judge/alignment/equalized.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
 #include "harness/judge/evidence/supports.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -67,11 +68,28 @@ void note_own_limit(judge::Evidence& evidence) {
   evidence.executions.clear();
 }
 
-/// Do these options say how codes lie? Then a ready artifact is held to them, else to what it evidently has.
-bool states_codes(const std::string& options_json) {
-  const nlohmann::json json = nlohmann::json::parse(options_json, nullptr, false);
-  return json.is_object() && (json.contains("activation") || json.contains("weight") || json.contains("symmetric") ||
-                              json.contains("per_axis"));
+/// A constant of 16 bits in a float type, "" where there is none.
+std::string half_constant(const model::Graph& graph) {
+  const auto found = std::ranges::find_if(graph.initializers, [](const auto& each) {
+    return each.second->type() == core::DType::float16 || each.second->type() == core::DType::bfloat16;
+  });
+  return found == graph.initializers.end() ? "" : found->first;
+}
+
+/// What a ready artifact has in 16-bit floats, where the original has none: no limit is derived for their rounding,
+/// which is a fifteenth of a code and more.
+std::optional<core::Error> note_halves(const model::Graph& artifact, const model::Graph& original) {
+  const std::string half = half_constant(artifact);
+  if (half.empty() || !half_constant(original).empty()) {
+    return std::nullopt;
+  }
+  return core::Error{
+      core::ErrorKind::unsupported,
+      fmt::format("the artifact computes in {}, the float model doesn't: Assay's limits are derived for float32",
+                  core::dtype_name(artifact.initializers.at(half)->type())),
+      {},
+      {},
+      half};
 }
 
 }  // namespace
@@ -450,28 +468,26 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
 }
 
 Trial CaseBench::attempt_artifact(converters::Converter& executor, const converters::Description& description,
-                                  const fs::path& artifact, const std::optional<std::string>& options_json,
-                                  const MadeBy& made_by) {
+                                  const fs::path& artifact, const std::string& options_json, const MadeBy& made_by) {
   Trial trial;
-  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json.value_or("{}"));
+  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json);
   if (!evidence) {
     trial.settled = own_fault(evidence.error());
     return trial;
   }
   trial.evidence = *std::move(evidence);
   trial.evidence.conversion.artifact = artifact;
-  trial.evidence.infer_options = !options_json.has_value();
+  trial.evidence.stated_options = options_json;
   execute(executor, trial);
   if (trial.evidence.artifact != nullptr) {
-    trial.judged_as =
-        settle_maker(trial.evidence, *references_, made_by, options_json.has_value() ? &*options_json : nullptr);
+    trial.judged_as = settle_maker(trial.evidence, *references_, made_by);
   }
   note_own_limit(trial.evidence);
   return trial;
 }
 
 Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const converters::Description& description,
-                                        const fs::path& artifact, const std::optional<std::string>& options_json,
+                                        const fs::path& artifact, const std::string& options_json,
                                         std::size_t planned_verdicts, const MadeBy& made_by) {
   const auto begin = std::chrono::steady_clock::now();
   Trial trial = attempt_artifact(executor, description, artifact, options_json, made_by);
@@ -497,7 +513,7 @@ Evaluation CaseBench::audit(const converters::Description& description, const fs
       evidence->conversion.tensors = table_scales(table, evidence->options, description.policy);
     } else {
       evidence->conversion.artifact = artifact;
-      evidence->infer_options = !states_codes(options_json);
+      evidence->stated_options = options_json;
       read_artifact(*evidence);
     }
     const std::vector<std::string> names = data_set_names();
@@ -527,10 +543,17 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     evidence.artifact_error = artifact.error().message;
     return;
   }
+  if (auto halves = note_halves(artifact->graph, evidence.model->graph); halves && evidence.stated_options) {
+    evidence.own_limit = *std::move(halves);
+    return;
+  }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
-  if (evidence.infer_options) {
-    evidence.options =
+  evidence.equalized = judge::equalized(*evidence.model, evidence.artifact);
+  if (evidence.equalized != nullptr) evidence.model = evidence.equalized.get();
+  if (evidence.stated_options) {
+    const converters::Options shown =
         judge::evident_options(evidence.artifact, *evidence.model, evidence.options, evidence.converter.policy);
+    evidence.options = converters::options_from_json(*evidence.stated_options, shown).value();  // was read before
   }
 }
 

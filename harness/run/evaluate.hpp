@@ -86,16 +86,16 @@ class CaseBench {
   /// All data sets of the case as `trial`'s artifact gets them, those too that it was not executed on.
   [[nodiscard]] core::Result<std::vector<DataSet>> data_sets(const Trial& trial);
 
-  /// A ready artifact executed, with no conversion; `executor` runs it. Where nobody stated the options that it was
-  /// made with, those are taken that it shows. `made_by`: see settle_maker(); without candidates no policy is taken.
+  /// A ready artifact executed, with no conversion; `executor` runs it. `options_json` is what somebody states of the
+  /// options that it was made with; the rest it shows. `made_by`: see settle_maker(); without candidates no policy is
+  /// taken.
   [[nodiscard]] Trial attempt_artifact(converters::Converter& executor, const converters::Description& description,
-                                       const std::filesystem::path& artifact,
-                                       const std::optional<std::string>& options_json, const MadeBy& made_by = {});
+                                       const std::filesystem::path& artifact, const std::string& options_json,
+                                       const MadeBy& made_by = {});
   /// The same, judged against the model.
   [[nodiscard]] Evaluation evaluate_artifact(converters::Converter& executor,
                                              const converters::Description& description,
-                                             const std::filesystem::path& artifact,
-                                             const std::optional<std::string>& options_json,
+                                             const std::filesystem::path& artifact, const std::string& options_json,
                                              std::size_t planned_verdicts, const MadeBy& made_by = {});
 
   /// L0 alone, of the Q/DQ model `artifact` or, where that is empty, of `table`; nothing is executed.

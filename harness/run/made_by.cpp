@@ -41,6 +41,8 @@ int width(const Policy& policy, const Options& options) {
   add(policy.depthwise_channels, 1);
   add(policy.first_divisor > 0, 1);
   add(policy.channel_floor > 0, 1);
+  add(policy.gates_in_float, 1);
+  add(policy.symmetric_products, 1);
   add(options.method == Method::percentile, kInterval);
   add(options.method == Method::entropy, 2 * kInterval);
   add(options.method == Method::mse, 3 * kInterval);
@@ -85,14 +87,15 @@ struct Candidate {
 };
 
 /// The options that an artifact may have been made with under a policy: those that it shows, with what the policy's
-/// settings fix. Asymmetric codes may lie around zero by chance.
+/// settings fix and what the user states. Asymmetric codes may lie around zero by chance.
 std::vector<Options> possible_options(const judge::Evidence& evidence, const programs::StatedPolicy& stated) {
   const Options shown = judge::evident_options(evidence.artifact, *evidence.model, evidence.options, stated.policy);
   std::vector<Options> all;
   for (const bool symmetric : {shown.symmetric, false}) {
     Options base = shown;
     base.symmetric = symmetric;
-    const auto options = converters::options_from_json(stated.options_json, base);
+    auto options = converters::options_from_json(stated.options_json, base);
+    if (options) options = converters::options_from_json(evidence.stated_options.value_or("{}"), Options(*options));
     if (options && std::ranges::find(all, *options) == all.end()) {
       all.push_back(*options);
     }
@@ -100,16 +103,12 @@ std::vector<Options> possible_options(const judge::Evidence& evidence, const pro
   return all;
 }
 
-std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by,
-                                      const std::string* user_options) {
+std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by) {
   std::vector<Candidate> all;
   for (const programs::StatedPolicy& stated : made_by.candidates) {
+    if (contradicts(evidence.stated_options.value_or("{}"), stated.options_json)) continue;
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);
-    if (user_options != nullptr && !contradicts(*user_options, stated.options_json)) {
-      all.push_back({stated.label(), policy, evidence.options});
-    }
-    for (const Options& options :
-         user_options == nullptr ? possible_options(evidence, stated) : std::vector<Options>()) {
+    for (const Options& options : possible_options(evidence, stated)) {
       all.push_back({stated.label(), policy, options});
     }
   }
@@ -120,8 +119,7 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   });
   if (!made_by.stated && !made_by.candidates.empty()) {
     const programs::StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
-    for (const Options& options :
-         user_options == nullptr ? possible_options(evidence, general) : std::vector{evidence.options}) {
+    for (const Options& options : possible_options(evidence, general)) {
       all.push_back({"the general rules", evidence.converter.policy, options, true});
     }
   }
@@ -270,16 +268,22 @@ const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& exp
 
 }  // namespace
 
-std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by,
-                         const std::string* user_options) {
-  std::vector<Candidate> all = candidates_for(evidence, made_by, user_options);
+core::Result<MadeBy> made_by(const std::string& converter) {
+  const bool stated = !converter.empty();
+  core::Result<std::vector<programs::StatedPolicy>> policies =
+      stated ? programs::stated_policies_of(converter) : programs::list_stated_policies();
+  if (!policies) return policies.error();
+  return MadeBy{*std::move(policies), stated};
+}
+
+std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by) {
+  std::vector<Candidate> all = candidates_for(evidence, made_by);
   if (all.empty()) {
     return "";
   }
   const auto take = [&](const Candidate& chosen) {
     evidence.converter.policy = chosen.policy;
     evidence.options = chosen.options;
-    evidence.infer_options = false;
   };
   for (Candidate& each : all) {
     each.red = red_findings(evidence, cache, each);

@@ -273,8 +273,7 @@ class ItemRun {
       return bench_->audit(subject.description, config_.artifact, *config_.audit, set.options_json, planned_verdicts_);
     }
     if (subject.executor != nullptr) {
-      const auto stated = config_.infer_options ? std::nullopt : std::optional(set.options_json);
-      return bench_->evaluate_artifact(*subject.executor, subject.description, config_.artifact, stated,
+      return bench_->evaluate_artifact(*subject.executor, subject.description, config_.artifact, set.options_json,
                                        planned_verdicts_, config_.made_by);
     }
     return bench_->evaluate(turn, subject.description, set.options_json, planned_verdicts_,

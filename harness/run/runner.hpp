@@ -34,7 +34,6 @@ struct RunConfig {
   std::vector<corpus::ExpectedFailure> expected_failures;
   bool partial = false;            ///< option sets of the suites were left out: not every expected failure can be met
   std::filesystem::path artifact;  ///< judge this Q/DQ model against each item, with no converter; empty: convert
-  bool infer_options = false;      ///< nobody stated the options that `artifact` was made with: it shows them
   MadeBy made_by;                  ///< whose policy `artifact` is judged by
   /// Audit parameters only (assay audit): `artifact`, or this table where that is empty.
   std::optional<converters::CalibrationTable> audit;

@@ -96,6 +96,20 @@ TEST_F(ScoreArtifacts, AKeptMutantIsAFolderThatCheckAndScoreTake) {
   EXPECT_EQ(score.json()["artifacts"], 1) << score.err;
 }
 
+TEST_F(ScoreArtifacts, EveryFolderCountsAndWhatCannotBeReadIsLeftOut) {
+  const json report =
+      run({"score", "mini/stride=1", "--artifacts", "embedded", "--mutant", "9", "--keep", "kept", "--json"}).json();
+  const std::filesystem::path kept = path(report["listed"][0]["kept"]);
+  for (const char* name : {"one", "two", "broken"}) {
+    std::filesystem::copy(kept, path(name), std::filesystem::copy_options::recursive);
+  }
+  std::filesystem::resize_file(path("broken/q.onnx"), 10);
+  const json scored = run({"score", "--folder", "one", "broken", "two", "--mutants", "1", "--json"}).json();
+  EXPECT_EQ(scored["artifacts"], 2);
+  ASSERT_EQ(scored["left_out"].size(), 1U);
+  EXPECT_EQ(scored["left_out"][0]["case"], "broken");
+}
+
 TEST_F(ScoreArtifacts, OptionsOfTheOtherMeasurementAreErrors) {
   const Call falsify = run({"score", "--falsify"});
   EXPECT_EQ(falsify.code, 2);

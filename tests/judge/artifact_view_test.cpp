@@ -107,6 +107,21 @@ TEST(ArtifactView, FollowsCodesThatAreOnlyMoved) {
   EXPECT_FALSE(unlike->find_original(2)->quantized_inputs) << "no scale in common";
 }
 
+TEST(ArtifactView, APadPassesCodesOnWhereItsConstantIsZero) {
+  const model::Model original = parse("g (float[1,2] x) => (float[1,3] y) { y = Pad(x, p, v) }",
+                                      {{"p", codes(DType::int64, {4}, {0, 0, 0, 1})}, {"v", scalar(0)}});
+  const auto passes = [&](double value) {
+    auto read = view(
+        "a (float[1,2] x) => (float[1,3] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+        " y = Pad(xd, p, v) }",
+        {{"s", scalar(0.5)}, {"z", zero()}, {"p", codes(DType::int64, {4}, {0, 0, 0, 1})}, {"v", scalar(value)}},
+        original);
+    return read.value().nodes().front().outputs.front().has_value();
+  };
+  EXPECT_TRUE(passes(0));
+  EXPECT_FALSE(passes(0.25));
+}
+
 TEST(ArtifactView, WhatTheConverterReshapesOnlyStandsForItsSource) {
   const model::Model original = parse("g (float[1,2,2] x) => (float[1,2,2] y) { p = MatMul(x, w) y = Add(p, b) }",
                                       {{"w", reals({2, 2}, {1, 2, 3, 4})}, {"b", reals({2}, {1, 2})}});

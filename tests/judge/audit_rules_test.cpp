@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "harness/judge/audit/granted_params.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
 namespace assay::judge {
@@ -237,6 +238,41 @@ TEST(AuditWeights, AFirstDivisorIsThatOfTheFirstConvAlone) {
   EXPECT_THAT(TwoConvs(63, 127).faults_with(0), ElementsAre("scale w"));
   EXPECT_THAT(TwoConvs(127, 127).faults_with(63), ElementsAre("scale w")) << "the policy says one bit less";
   EXPECT_THAT(TwoConvs(63, 63).faults_with(63), ElementsAre("scale v")) << "which isn't the first";
+}
+
+TEST(AuditConstants, ABiasBehindAProductMayBeCorrectedWhereThePolicySaysSo) {
+  const auto faults = [](converters::BiasRounding bias) {
+    GemmCase product;
+    product.original_text = "g (float[2,3] x) => (float[2,2] y) { m = MatMul(x, w) y = Add(m, b) }";
+    product.artifact_text =
+        "a (float[2,3] x) => (float[2,2] y) {"
+        " xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz) wd = DequantizeLinear<axis=1>(wq, ws, wz)"
+        " m = MatMul(xd, wd) y = Add(m, b) }";
+    product.weights["w"] = reals({3, 2}, {1, 0.5, 2, -0.25, -4, 0.125});
+    product.constants["wq"] = codes(DType::int8, {3, 2}, {32, 127, 64, -64, -127, 32});
+    product.constants["b"] = reals({2}, {0.6, -1});
+    product.evidence.converter.policy.bias = bias;
+    return product.faults();
+  };
+  EXPECT_THAT(faults(converters::BiasRounding::nearest), ElementsAre("weight b"));
+  EXPECT_THAT(faults(converters::BiasRounding::corrected), IsEmpty());
+}
+
+TEST(GrantedWeights, HaveTheDivisorAndTheFloorThatThePolicyStates) {
+  const auto granted = [](std::size_t node, double first_divisor, double channel_floor) {
+    TwoConvs convs(127, 127);
+    convs.evidence.converter.policy.first_divisor = first_divisor;
+    convs.evidence.converter.policy.channel_floor = channel_floor;
+    convs.evidence.options.per_axis = true;
+    const LayerContext layers = convs.context();
+    const Tensor weight = reals({2, 1, 1, 1}, {1, 0.25});
+    return GrantedParams(layers).weight_scales(node, weight, 0, nullptr, nullptr, 0);
+  };
+  EXPECT_NEAR(granted(0, 0, 0).front(), 1.0 / 127, 1e-8);
+  EXPECT_NEAR(granted(0, 63, 0).front(), 1.0 / 63, 1e-8);
+  EXPECT_NEAR(granted(2, 63, 0).front(), 1.0 / 127, 1e-8) << "which isn't the first";
+  EXPECT_NEAR(granted(0, 0, 0).back(), 0.25 / 127, 1e-8);
+  EXPECT_NEAR(granted(0, 0, 0.5).back(), 0.5 / 127, 1e-8);
 }
 
 TEST(AuditWeights, AChannelFloorWidensNarrowChannelsOnly) {

@@ -120,6 +120,24 @@ TEST(CheckParams, TakesUnsignedCodesByTheRange) {
   EXPECT_EQ(fault(params(3.0 / 127, 0), range(-1, 3), true, policy), "");
 }
 
+TEST(CheckParams, WhoDividesBy127AndAHalfMayDivideBy127) {
+  Policy half;
+  half.divisor = 127.5;
+  EXPECT_EQ(fault(params(4.0 / 127.5, 0), range(-4, 3), true, half), "");
+  EXPECT_EQ(fault(params(4.0 / 127, 0), range(-4, 3), true, half), "");
+  EXPECT_EQ(fault(params(4.0 / 126.5, 0), range(-4, 3), true, half), "scale");
+}
+
+TEST(CheckParams, AFullRangeGivesTheNegativeEndTheLeastCode) {
+  Policy full;
+  full.full_range = true;
+  EXPECT_EQ(derive_params(-4, 3, DType::int8, true, full), params(4.0 / 128, 0));
+  EXPECT_EQ(derive_params(-3, 4, DType::int8, true, full), params(4.0 / 127, 0));
+  EXPECT_EQ(fault(params(4.0 / 128, 0), range(-4, 3), true, full), "");
+  EXPECT_EQ(fault(params(4.0 / 127, 0), range(-4, 3), true, full), "scale");
+  EXPECT_EQ(fault(params(4.0 / 128, 0), range(-4, 3), true), "scale");
+}
+
 TEST(CheckParams, TheExactParametersFit) {
   EXPECT_EQ(fault(params(4.0 / 255, -64), range(-1, 3)), "");
   EXPECT_EQ(fault(params(3.0 / 127, 0), range(-1, 3), true), "");
@@ -215,8 +233,8 @@ TEST(AllowedRange, MseReachesAtMostTheExtreme) {
   const AllowedRange allowed = allowed_range("t", observed(-1, 3), nullptr, options, {});
   EXPECT_EQ(fault(params(2.0 / 255, -128), allowed), "");
   EXPECT_EQ(fault(params(4.0 / 255, -64), allowed), "");
-  EXPECT_EQ(fault(params(4.001 / 255, -64), allowed), "") << "the end of a bin";
-  EXPECT_EQ(fault(params(4.1 / 255, -64), allowed), "scale");
+  EXPECT_EQ(fault(params(4.09 / 255, -64), allowed), "") << "three codes more";
+  EXPECT_EQ(fault(params(4.2 / 255, -64), allowed), "scale");
 }
 
 TEST(AllowedRange, PercentileLiesBetweenTheNeighbouringValues) {

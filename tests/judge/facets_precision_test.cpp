@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/judge/gemm_fixture.hpp"
 #include "tests/judge/judge_fixture.hpp"
 
 namespace assay::judge {
@@ -97,6 +98,25 @@ TEST(Precision, AConstantSlopeOfPReluMayStayInFloat) {
     const Judgement out = bench.run();
     EXPECT_EQ(out.verdict, quantized ? Verdict::pass : Verdict::not_quantized) << out.reason;
   }
+}
+
+TEST(Precision, AGateMayStayInFloatWhereThePolicySaysSo) {
+  const auto in_float = [](const std::string& gated, bool stated) {
+    testing::GemmCase gate;
+    for (std::string* text : {&gate.original_text, &gate.artifact_text}) {
+      *text =
+          "g (float[1,2,1,2] x) => (float[1,2,1,2] z) { h = Relu(x) p = GlobalAveragePool(x)"
+          " q = Conv<kernel_shape=[1,1]>(p, w) r = Sigmoid(q) z = Mul(" +
+          gated + ", r) }";
+    }
+    gate.weights = gate.constants = {{"w", reals({2, 2, 1, 1}, {1, 2, -4, 0.5})}};
+    gate.batches = {{{"x", reals({1, 2, 1, 2}, {-1, 0.5, 1, -0.5})}}};
+    gate.evidence.converter.policy.gates_in_float = stated;
+    return check_precision(gate.context()).findings.size();
+  };
+  EXPECT_EQ(in_float("x", false), 1U);
+  EXPECT_EQ(in_float("x", true), 0U);
+  EXPECT_EQ(in_float("h", true), 1U) << "the average is of another tensor";
 }
 
 }  // namespace

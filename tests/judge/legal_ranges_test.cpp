@@ -54,6 +54,22 @@ TEST(LegalRanges, APoolMayKeepItsInputsScaleButNotTheOtherWayRound) {
   EXPECT_EQ(ranges.check("y", -4, 2), "scale") << "nobody's";
 }
 
+TEST(LegalRanges, ThePolicyAllowsProductsOfTwoActivationsSymmetricCodes) {
+  converters::Policy policy;
+  policy.symmetric_products = true;
+  const Ranges ranges(
+      "g (float[2,2] x) => (float[2,2] y) { a = Relu(x) t = Transpose<perm=[1,0]>(x) y = MatMul(t, a) }",
+      {{"x", reals({2, 2}, {-3, 1, 0, 2})}}, policy);
+  const auto symmetric = [&](const std::string& tensor, double high) {
+    return !ranges.legal->check(tensor, derive_params(-high, high, DType::int8, true, {}), false);
+  };
+  EXPECT_TRUE(symmetric("a", 2));
+  EXPECT_TRUE(symmetric("x", 3)) << "through the Transpose";
+  EXPECT_FALSE(symmetric("y", 9)) << "which no product reads";
+  EXPECT_EQ(ranges.check("a", 0, 2), "");
+  EXPECT_EQ(ranges.check("a", 0, 3), "scale");
+}
+
 /// "[0, 2]" for each range that operators in front of which only moves stand may lend to `tensor`.
 std::vector<std::string> moved(const Ranges& ranges, const std::string& tensor) {
   std::vector<std::string> texts;

@@ -135,6 +135,20 @@ TEST(LoadModel, KeepsCustomDomainsThatAreImported) {
   EXPECT_TRUE(load(proto).ok());
 }
 
+TEST(LoadModel, ReadsOnnxRuntimesOwnQuantizersAsOnnxs) {
+  for (const auto& [op, domain] : {std::pair("QuantizeLinear", ""), std::pair("Add", "com.microsoft")}) {
+    onnx::ModelProto proto = small_model();
+    proto.mutable_graph()->mutable_node(0)->set_op_type(op);
+    proto.mutable_graph()->mutable_node(0)->set_domain("com.microsoft");
+    onnx::OperatorSetIdProto& opset = *proto.add_opset_import();
+    opset.set_domain("com.microsoft");
+    opset.set_version(1);
+    const core::Result<Model> model = load(proto);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model->graph.nodes.front().domain, domain);
+  }
+}
+
 TEST(LoadModel, SurvivesDamagedBytes) {
   const std::string bytes = small_model().SerializeAsString();
   for (std::size_t at = 0; at < bytes.size(); ++at) {

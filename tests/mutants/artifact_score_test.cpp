@@ -26,7 +26,7 @@ core::TensorMap some_inputs(std::uint64_t seed) {
   return {{"x", core::rounded_to_type(Tensor(DType::float32, {1, 2, 4, 4}, std::move(values)))}};
 }
 
-std::unique_ptr<ArtifactBench> bench_of(model::Model artifact) {
+std::unique_ptr<ArtifactBench> bench_of(model::Model artifact, run::MadeBy made_by = {}) {
   ReadyArtifact ready{data::user_case_of(std::make_shared<const model::Model>(test::small_original()), "small"),
                       std::move(artifact), std::nullopt};
   data::UserData data;
@@ -35,7 +35,7 @@ std::unique_ptr<ArtifactBench> bench_of(model::Model artifact) {
   ready.user.give(std::move(data));
   converters::Description nobody;
   nobody.name = "artifact";
-  auto bench = ArtifactBench::create(std::move(ready), {*reference_in_place_of(nobody)});
+  auto bench = ArtifactBench::create(std::move(ready), {*reference_in_place_of(nobody)}, std::move(made_by));
   EXPECT_TRUE(bench);
   return *std::move(bench);
 }
@@ -106,6 +106,15 @@ TEST(ArtifactBench, WhatNoExecutorRunsIsLeftOut) {
       if (node.op_type == "Softmax") node.attributes["axis"] = std::int64_t{9};
     }
   })));
+}
+
+TEST(ArtifactBench, EveryArtifactIsJudgedAsItsMakersAsInCheck) {
+  const auto judged_as = [](run::MadeBy made_by) {
+    const auto bench = bench_of(test::small_artifact(), std::move(made_by));
+    return bench->execute(bench->artifact())->trial.judged_as;
+  };
+  EXPECT_EQ(judged_as({}), "");
+  EXPECT_THAT(judged_as(run::made_by("nncf_onnx").value()), testing::HasSubstr("judged as nncf_onnx"));
 }
 
 TEST(ArtifactFates, AnUnjudgedOneIsNotCaught) {

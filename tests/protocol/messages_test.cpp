@@ -102,9 +102,12 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.outputs = converters::GraphOutputs::stay_float;
   d.policy.narrow_range = true;
   d.policy.folds_scales = true;
+  d.policy.gates_in_float = true;
   d.policy.dequantize = converters::DequantizeForm::affine;
   d.policy.histogram = converters::HistogramBins::first_batch;
   d.policy.averaging = converters::Averaging::batch_mean;
+  d.policy.full_range = true;
+  d.policy.symmetric_products = true;
   d.policy.depthwise_channels = true;
   d.policy.first_divisor = 63;
   d.policy.channel_floor = 0.01;
@@ -137,7 +140,7 @@ TEST(Policies, ByThemselvesAreReadLikeADescriptionsAndRefuseUnknownWords) {
 
 /// Reads a policy of nothing but `field` with each of the enum's words.
 template <core::Worded E>
-void expect_every_word(const char* key, E converters::Policy::* field) {
+void expect_every_word(const char* key, E converters::Policy::*field) {
   for (const auto& [value, word] : words(E())) {
     const auto read = read_policy(R"({")" + std::string(key) + R"(":")" + std::string(word) + R"("})");
     ASSERT_TRUE(read.ok()) << read.error().message;

@@ -93,6 +93,7 @@ ResultRow full_row(const JobKey& key) {
   row.layers = "L0,L1";
   row.artifact_kind = "qdq";
   row.artifact_hash = "beef";
+  row.judged_as = "judged as somebody 1.0";
   row.artifact_bytes = 1234;
   row.margin = 1.5;
   row.seconds = 0.25;
@@ -115,7 +116,7 @@ void expect_same(const ResultRow& a, const ResultRow& b) {
   const auto words = [](const ResultRow& r) {
     return std::vector<std::string>{
         r.family, r.case_hash, r.verdict, r.gate,   r.stage,         r.facet,         r.node,      r.op,
-        r.reason, r.signature, r.style,   r.layers, r.artifact_kind, r.artifact_hash, r.started_at};
+        r.reason, r.signature, r.style,   r.layers, r.artifact_kind, r.artifact_hash, r.judged_as, r.started_at};
   };
   EXPECT_EQ(words(a), words(b));
   EXPECT_EQ(a.artifact_bytes, b.artifact_bytes);
@@ -456,7 +457,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "8");
+  EXPECT_EQ(answer("PRAGMA user_version"), "9");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
@@ -470,16 +471,17 @@ TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) 
     row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"r", "typical", "sqnr_loss_db", 49.3}};
     ASSERT_TRUE(store.record(run, row).ok());
   }
-  sql("PRAGMA user_version = 7");
+  sql("ALTER TABLE result DROP COLUMN judged_as; PRAGMA user_version = 7");
   { const Store store = open(); }
   EXPECT_EQ(answer("SELECT value FROM metric WHERE name = 'sqnr_loss_db_by_name'"), "49.3");
   EXPECT_EQ(answer("SELECT count(*) FROM metric WHERE name = 'sqnr_loss_db'"), "0");
   EXPECT_EQ(answer("SELECT count(*) FROM metric WHERE name = 'sqnr_db'"), "1");
+  EXPECT_EQ(answer("SELECT count(*) FROM result WHERE judged_as = ''"), "1") << "nobody wrote it down then";
 }
 
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "8");
+  EXPECT_EQ(answer("PRAGMA user_version"), "9");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table : {"machine", "converter", "converter_version", "case_version", "run", "result", "metric",
@@ -497,7 +499,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 8"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 9"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

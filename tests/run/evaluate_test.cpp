@@ -98,6 +98,21 @@ TEST_F(Bench, AnArtifactBeyondOurOwnLimitIsNobodysFail) {
   EXPECT_THAT(judgement.reason, HasSubstr("nodes, more than Assay's limit of 100000"));
 }
 
+TEST_F(Bench, AReadyArtifactInHalfPrecisionIsBeyondOurLimits) {
+  const auto shared = bench();
+  Odd converter;
+  const converters::Description description = converter.describe().value();
+  const fs::path made = shared->attempt(converter, description, "{}").evidence.conversion.artifact;
+  const auto verdict = [&] { return shared->evaluate_artifact(converter, description, made, "{}", 1).judgement; };
+  EXPECT_EQ(verdict().verdict, Verdict::pass);
+  model::Model artifact = model::load_model(made).value();
+  artifact.graph.initializers["half"] =
+      std::make_shared<const core::Tensor>(core::Tensor::scalar(core::DType::float16, 0.5));
+  ASSERT_TRUE(model::save_model(artifact, made).ok());
+  EXPECT_EQ(verdict().verdict, Verdict::unsupported);
+  EXPECT_THAT(verdict().reason, HasSubstr("float16"));
+}
+
 TEST_F(Bench, AnArtifactThatOnlyClaimsToBeLargeIsAFail) {
   Odd converter([](const converters::ConvertRequest&, converters::ConvertReply& reply) {
     EXPECT_TRUE(core::write_file(reply.artifact, "more than Assay's limit of 5").ok());

@@ -22,14 +22,11 @@ using ::testing::StartsWith;
 
 /// A ready artifact whose maker is to be found.
 struct Ready : GemmCase {
-  std::string settle(const std::string& made_by = "", const std::string* options = nullptr) {
+  std::string settle(const std::string& made_by = "", const std::string& options = "{}") {
     context();
+    evidence.stated_options = options;
     evidence.converter.policy.arithmetic = converters::EngineArithmetic::floating;
-    MadeBy makers;
-    makers.stated = !made_by.empty();
-    makers.candidates =
-        (makers.stated ? programs::stated_policies_of(made_by) : programs::list_stated_policies()).value();
-    return settle_maker(evidence, cache, makers, options);
+    return settle_maker(evidence, cache, run::made_by(made_by).value());
   }
 };
 
@@ -85,14 +82,20 @@ TEST(MadeBy, WithoutCalibrationDataRangesDoNotTell) {
   nncf.evidence.artifact =
       std::make_shared<const model::Model>(judge::testing::parse(nncf.artifact_text, nncf.constants));
   const MadeBy makers{programs::list_stated_policies().value(), false};
-  EXPECT_THAT(settle_maker(nncf.evidence, nncf.cache, makers, nullptr), StartsWith("judged as"));
+  EXPECT_THAT(settle_maker(nncf.evidence, nncf.cache, makers), StartsWith("judged as"));
 }
 
 TEST(MadeBy, OptionsThatTheUserStatesHold) {
   OfNncf nncf;
-  const std::string asymmetric = R"({"symmetric":false})";
-  EXPECT_THAT(nncf.settle("", &asymmetric), Not(HasSubstr("preset performance")));
+  EXPECT_THAT(nncf.settle("", R"({"symmetric":false})"), Not(HasSubstr("preset performance")));
   EXPECT_FALSE(nncf.evidence.options.symmetric);
+}
+
+TEST(MadeBy, TheArtifactShowsWhatTheUserDoesNotState) {
+  OfNncf nncf;
+  EXPECT_THAT(nncf.settle("", R"({"method":"minmax"})"), StartsWith("judged as nncf_onnx 3.4.0, preset performance"));
+  EXPECT_TRUE(nncf.evidence.options.symmetric);
+  EXPECT_THAT(nncf.settle("onnxruntime", R"({"method":"entropy"})"), HasSubstr("entropy"));
 }
 
 TEST(StatedPolicies, EveryAdaptersFileIsReadable) {

@@ -134,14 +134,11 @@ core::Result<Checked> check(const Arguments& arguments) {
           core::ErrorKind::io, fmt::format("artifact \"{}\" is not a readable file", arguments.artifact), {}, {}, {}};
     }
     config.artifact = arguments.artifact;
-    config.infer_options = !arguments.options;
-    config.made_by.stated = !arguments.made_by.empty();
-    core::Result<std::vector<programs::StatedPolicy>> policies =
-        config.made_by.stated ? programs::stated_policies_of(arguments.made_by) : programs::list_stated_policies();
-    if (!policies) {
-      return policies.error();
+    core::Result<run::MadeBy> made_by = run::made_by(arguments.made_by);
+    if (!made_by) {
+      return made_by.error();
     }
-    config.made_by.candidates = *std::move(policies);
+    config.made_by = *std::move(made_by);
   }
   // Recorded only where the user names a database: a model under work is not part of a history.
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
@@ -204,7 +201,7 @@ void register_check(Command app, Action& action) {
   command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
   command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
   command.add_option("--options", arguments->options,
-                     "Converter options as JSON (--artifact: what it was made with; left out: what it shows)");
+                     "Converter options as JSON (--artifact: what it was made with; what is left out it shows)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_option("--db", arguments->database, "Record the verdict in this database");
   command

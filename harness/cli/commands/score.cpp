@@ -109,7 +109,7 @@ void add_artifact_options(Command command, ArtifactArguments& arguments) {
   command
       .add_option("--folder", arguments.folders,
                   "Into ready artifacts: a folder, or folders below it, with float.onnx, q.onnx, calibration.npz and "
-                  "inputs.npz; may be repeated")
+                  "inputs.npz; several may follow, or be repeated")
       .allow_extra_args(false);
   command.add_flag("--falsify", arguments.falsify,
                    "Artifacts: times -1, 0 and 1.25 and two channels swapped behind every node and every output");
@@ -148,7 +148,9 @@ std::optional<core::Error> misplaced_option(Command command, const Arguments& ar
 int dispatch(Arguments& arguments) {
   if (!is_of_artifacts(arguments)) return score_command(arguments);
   ArtifactArguments& artifacts = arguments.artifacts;
-  artifacts.words = arguments.words;
+  // Ready artifacts are selected by their folders alone: "--folder A B" names two.
+  std::vector<std::string>& names = artifacts.folders.empty() ? artifacts.words : artifacts.folders;
+  names.insert(names.end(), arguments.words.begin(), arguments.words.end());
   artifacts.jobs = arguments.jobs;
   artifacts.json = arguments.json;
   return score_artifacts_command(artifacts);

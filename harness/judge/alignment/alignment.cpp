@@ -295,6 +295,16 @@ bool Alignment::has_weight_in_codes(std::size_t index) const {
          node->inputs[kWeight].constant_codes != nullptr;
 }
 
+std::optional<std::size_t> Alignment::bias_behind_product(std::size_t index) const {
+  const Node& node = original->graph.nodes[index];
+  if (traits_of(node).formula != Formula::sum || node.inputs.size() != 2) return std::nullopt;
+  for (const std::size_t bias : {0U, 1U}) {
+    const auto product = wiring.producer(node.inputs[1 - bias]);
+    if (constants.contains(node.inputs[bias]) && product && has_weight_in_codes(*product)) return bias;
+  }
+  return std::nullopt;
+}
+
 std::string Alignment::codes_read(std::size_t operation, std::size_t index) const {
   const ArtifactNode* node = operations[operation].made;
   return node != nullptr && index < node->inputs.size() && node->inputs[index].quantized() ? node->inputs[index].codes

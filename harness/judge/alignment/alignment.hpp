@@ -77,6 +77,9 @@ class Alignment {
   [[nodiscard]] bool is_gone(std::size_t index) const { return artifact != nullptr && made(index) == nullptr; }
   /// Whether the artifact's node for node `index` of the original multiplies with a weight in codes.
   [[nodiscard]] bool has_weight_in_codes(std::size_t index) const;
+  /// The input of node `index` of the original that is a product's bias by itself: an Add of a constant to what a
+  /// product with a weight in codes makes. Nothing where it is something else.
+  [[nodiscard]] std::optional<std::size_t> bias_behind_product(std::size_t index) const;
   /// The artifact's codes that input `index` of an operation reads, "" where it reads none or that is unknown.
   [[nodiscard]] std::string codes_read(std::size_t operation, std::size_t index) const;
   /// The tensor whose clamped codes stand for `tensor`: a Relu or Clip that alone reads it and is gone from the

@@ -66,6 +66,13 @@ TensorPtr find_constant(const Constants& constants, std::string_view name) {
   return found == constants.end() ? nullptr : found->second;
 }
 
+bool only_moves(const Node& node, const Constants& constants) {
+  const bool pads = traits_of(node).movement == Movement::pads && node.string_or("mode", "constant") == "constant";
+  const TensorPtr value = pads ? find_constant(constants, node.input(2)) : nullptr;
+  if (value == nullptr) return only_moves(node);
+  return value->is_real() && value->size() == 1 && value->as_real(0) == 0;
+}
+
 Result<QuantParams> make_params(const Node& node, const Constants& constants, std::string_view scale_name,
                                 std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis) {
   const TensorPtr scale = find_constant(constants, scale_name);

@@ -14,6 +14,10 @@ using Constants = std::map<std::string, core::TensorPtr, std::less<>>;
 /// The constant called `name`, or null.
 [[nodiscard]] core::TensorPtr find_constant(const Constants& constants, std::string_view name);
 
+/// As only_moves(node) in operators.hpp, where the constants of its graph are known: a Pad whose constant is zero moves
+/// too, since zero has a code under all parameters.
+[[nodiscard]] bool only_moves(const model::Node& node, const Constants& constants);
+
 /// A constant scale and an optional zero_point as parameters; `axis` applies where there are several scales,
 /// `fallback_type` where no zero_point states the type.
 /// Errors   invalid_model, naming `node`, where they aren't constant or their shapes break ONNX's rule.

@@ -60,8 +60,8 @@ std::optional<QOperatorForm> qoperator_form(const Node& node) {
 }
 
 /// How many of its results hold values of its operands, so that codes under common parameters stay codes under these.
-std::size_t passes_codes_to(const Node& node) {
-  if (!only_moves(node) && traits_of(node).movement != Movement::joins) return 0;
+std::size_t passes_codes_to(const Node& node, const Constants& constants) {
+  if (!only_moves(node, constants) && traits_of(node).movement != Movement::joins) return 0;
   return node.op_type == "Split" ? node.outputs.size() : std::min<std::size_t>(node.outputs.size(), 1);
 }
 
@@ -163,7 +163,8 @@ class ArtifactReader {
                                    [&](const Operand& input) { return input.params == common; });
     if (!alike || !common || common->scale.size() != 1) return;
     const Node& node = graph_.nodes[entry.index];
-    for (std::size_t i = 0; i < passes_codes_to(node); ++i) dequantized_[node.outputs[i]] = {"", *common};
+    for (std::size_t i = 0; i < passes_codes_to(node, view_.constants_); ++i)
+      dequantized_[node.outputs[i]] = {"", *common};
   }
 
   /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.

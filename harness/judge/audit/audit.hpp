@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ class LegalRanges {
 
  private:
   void connect();
+  void find_symmetric();
   /// Unsigned symmetric codes are centred at 128, or at 127 by converters that leave 255 unused: what most of an
   /// artifact's activations have.
   void find_unsigned_center();
@@ -83,6 +85,7 @@ class LegalRanges {
   [[nodiscard]] std::optional<AllowedRange> exact_constant(const std::string& tensor) const;
   [[nodiscard]] bool keeps_its_input(const std::string& tensor, const core::QuantParams& params) const;
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor) const;
+  [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor, const converters::Options& options) const;
   /// The range that the policy states for what makes `tensor`.
   [[nodiscard]] AllowedRange stated(const std::string& tensor, const std::pair<double, double>& range) const;
   [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor) const;
@@ -97,6 +100,7 @@ class LegalRanges {
   std::map<std::string, std::vector<std::string>> shared_, covers_;
   const GivenParams& given_;
   std::int64_t unsigned_center_ = 128;
+  std::set<std::string> symmetric_;  ///< may be so by the policy, where the other is asked for
 };
 
 /// May the output of `node` keep its input's parameters: by the policy's `shares`, by the usual ones without?

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/effective_linear.hpp"
@@ -10,6 +9,7 @@
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/audit_bias.hpp"
 #include "harness/judge/audit/audit_reported.hpp"
+#include "harness/judge/audit/weight_policy.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -24,30 +24,10 @@ constexpr double kQuotientError = 0x1p-22;
 constexpr double kFoldRoundings = 8;
 constexpr std::size_t kShownDifferences = 10;
 
-/// The Convs of one group that a path from a graph input reaches through no other such Conv.
-std::set<std::size_t> first_convolutions(const model::Graph& graph) {
-  const model::Wiring wiring(graph);
-  std::vector<std::string> tensors;
-  for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
-  std::set<std::size_t> seen, first;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const std::string tensor = tensors[i];
-    for (const std::size_t reader : wiring.consumers(tensor)) {
-      if (!seen.insert(reader).second) continue;
-      const model::Node& node = graph.nodes[reader];
-      if (traits_of(node).product == Product::convolution && node.int_or("group", 1) == 1) {
-        first.insert(reader);
-      } else {
-        tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
-      }
-    }
-  }
-  return first;
-}
-
 class WeightAudit {
  public:
-  WeightAudit(const LayerContext& context, Judgement& out) : context_(context), out_(out) {}
+  WeightAudit(const LayerContext& context, Judgement& out)
+      : context_(context), out_(out), policy_(context.evidence.converter.policy, context.evidence.model->graph) {}
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : context_.artifact->nodes()) {
@@ -151,7 +131,7 @@ class WeightAudit {
       low[c] = std::min(low[c], weights[i]);
       high[c] = std::max(high[c], weights[i]);
     }
-    widen_channels(low, high);
+    policy_.widen(low, high);
     std::vector<std::string> lines;
     std::size_t wrong = 0;
     double worst = 0;
@@ -169,25 +149,6 @@ class WeightAudit {
         fmt::format("{} of {} {}s differ{}", wrong, count, facet_name(facet), fmt::join(lines, "")), worst);
   }
 
-  /// By the policy no channel's range is below a share of the widest one's.
-  void widen_channels(const std::vector<double>& low, std::vector<double>& high) const {
-    double widest = 0;
-    for (std::size_t c = 0; c < low.size(); ++c) widest = std::max({widest, -low[c], high[c]});
-    const double least = widest * context_.evidence.converter.policy.channel_floor;
-    for (std::size_t c = 0; c < low.size(); ++c) {
-      if (std::max(-low[c], high[c]) < least) high[c] = least;
-    }
-  }
-
-  /// The policy, with the divisor that it has for this node's weights.
-  converters::Policy policy_for(const ArtifactNode& node) const {
-    converters::Policy policy = context_.evidence.converter.policy;
-    if (policy.first_divisor > 0 && first_convolutions(context_.evidence.model->graph).contains(*node.original)) {
-      policy.divisor = policy.first_divisor;
-    }
-    return policy;
-  }
-
   /// Float32's error in a weight that the graph computes from constants.
   double computing_error(const ArtifactNode& node, const EffectiveLinear& linear) const {
     if (context_.ranges == nullptr) return 0;
@@ -197,13 +158,17 @@ class WeightAudit {
 
   std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
                                         const QuantParams& params, std::size_t channel, double low, double high) const {
-    const converters::Policy policy = policy_for(node);
+    const converters::Policy& policy = policy_.of(*node.original);
     AllowedRange allowed;
     allowed.low = {low, low};
     allowed.high = {high, high};
     allowed.slack = computing_error(node, linear);
     if (linear.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
-    if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
+    if (context_.evidence.options.method == converters::Method::mse) {
+      const double beyond = beyond_of_search(low, high);
+      allowed.low = {low < 0 ? low - beyond : 0, 0};
+      allowed.high = {0, high > 0 ? high + beyond : 0};
+    }
     QuantParams one;
     one.type = params.type;
     one.scale = {params.scale[channel]};
@@ -319,6 +284,7 @@ class WeightAudit {
 
   const LayerContext& context_;
   Judgement& out_;
+  WeightPolicy policy_;
   std::vector<Finding> findings_;
 };
 

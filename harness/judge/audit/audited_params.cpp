@@ -113,8 +113,8 @@ double steps_of(DType type) {
 Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double divisor,
                 const converters::Policy& policy) {
   if (symmetric) {
-    return {std::max(-allowed.low.high, allowed.high.low) / divisor,
-            std::max(-allowed.low.low, allowed.high.high) / divisor};
+    return {symmetric_scale(allowed.low.high, allowed.high.low, divisor, policy),
+            symmetric_scale(allowed.low.low, allowed.high.high, divisor, policy)};
   }
   if (policy.zero == converters::ZeroRule::exact) {
     const WidenedSpan widened = widened_span(allowed, steps_of(type));
@@ -140,10 +140,12 @@ std::string span_text(const Span& span) {
   return span.low == span.high ? text(span.low) : fmt::format("{} … {}", text(span.low), text(span.high));
 }
 
-/// Divisors of a symmetric range: the policy's, and for unsigned codes also half of the 255 steps.
+/// Divisors of a symmetric range: the policy's, and for unsigned codes also half of the 255 steps. Who divides by these
+/// (ESP-PPQ) takes 127 for operands that are brought to one range.
 std::vector<double> divisors(DType type, const converters::Policy& policy) {
   const auto limits = core::integer_limits(type);
   if (limits.low == 0 && policy.divisor == 127 && type == DType::uint8) return {127, 127.5};
+  if (policy.divisor == 127.5) return {127.5, 127};
   return {policy.divisor};
 }
 
@@ -252,10 +254,9 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
     allowed.bins = bins;
   } else if (options.method == Method::mse) {
-    // A search over the bins of a histogram ends at a bin's upper edge.
-    const double bin = std::max(largest, high - low) / kBins;
-    allowed.low = {low - bin, 0};
-    allowed.high = {0, high + bin};
+    const double beyond = beyond_of_search(low, high);
+    allowed.low = {low - beyond, 0};
+    allowed.high = {0, high + beyond};
   }
   if (policy.averaging == converters::Averaging::batch_mean) {
     set_batch_mean(allowed, range, options.symmetric);
@@ -307,6 +308,15 @@ WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
   return span;
 }
 
+double beyond_of_search(double low, double high) {
+  constexpr double kShare = 3.0 / 126;
+  return kShare * std::max(-low, high);
+}
+
+double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy) {
+  return std::max(-low / (policy.full_range ? divisor + 1 : divisor), high / divisor);
+}
+
 bool takes_unsigned(const converters::Policy& policy, double low, double high) {
   return policy.unsigned_codes == converters::UnsignedCodes::nonnegative && low >= 0 && high > 0;
 }
@@ -319,7 +329,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
   }
   const auto limits = core::integer_limits(type);
   const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
-  double scale = symmetric ? std::max(-lo, hi) / policy.divisor : (hi - lo) / (qmax - qmin);
+  double scale = symmetric ? symmetric_scale(lo, hi, policy.divisor, policy) : (hi - lo) / (qmax - qmin);
   const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact && scale > 0;
   const double below = widens ? std::clamp(reference::round_half_even(-lo / scale), 0.0, qmax - qmin) : 0;
   if (widens) {

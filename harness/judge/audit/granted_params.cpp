@@ -19,8 +19,9 @@ constexpr double kBiasCodes = 0x1p31;
 CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
   const double coarse = policy.divisor;
   const double fine = type == core::DType::uint8 && policy.divisor == 127 ? 127.5 : policy.divisor;
-  const double least = std::max(0.0, std::max(-range.low.high, range.high.low) - range.slack) / fine;
-  const double most = (std::max(-range.low.low, range.high.high) + range.slack) / coarse;
+  const double least =
+      std::max(0.0, symmetric_scale(range.low.high, range.high.low, fine, policy) - range.slack / fine);
+  const double most = symmetric_scale(range.low.low, range.high.high, coarse, policy) + range.slack / coarse;
   return {least, most, {(policy.narrow_range ? -127 : -128) * most, -127 * least}, {127 * least, 128 * most}};
 }
 
@@ -114,7 +115,8 @@ GrantedParams::GrantedParams(const LayerContext& context)
     : context_(context),
       plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}, {}},
       legal_(context, context.calibration != nullptr ? *context.calibration : plain_,
-             without_floor(context.evidence.converter.policy)) {}
+             without_floor(context.evidence.converter.policy)),
+      weight_policy_(context.evidence.converter.policy, context.evidence.model->graph) {}
 
 QuantParams GrantedParams::activation(const std::string& tensor, const QuantParams& declared) const {
   const QuantParams* own = audited(tensor);
@@ -164,8 +166,9 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
   return span;
 }
 
-std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int64_t axis, const QuantParams* declared,
-                                                 const Tensor* bias, double input_scale) const {
+std::vector<double> GrantedParams::weight_scales(std::size_t original, const Tensor& weight, std::int64_t axis,
+                                                 const QuantParams* declared, const Tensor* bias,
+                                                 double input_scale) const {
   const bool along_axis = declared == nullptr ? context_.evidence.options.per_axis && axis >= 0
                                               : declared->scale.size() > 1 && axis >= 0 && declared->axis == axis;
   const std::size_t channels =
@@ -185,10 +188,19 @@ std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int6
     low[channel] = std::min(low[channel], values[i]);
     high[channel] = std::max(high[channel], values[i]);
   }
+  weight_policy_.widen(low, high);
+  // A declared scale may be what a search gave; without one the whole range's is the usual.
+  const bool searched = declared != nullptr && context_.evidence.options.method == converters::Method::mse;
+  for (std::size_t c = 0; c < channels && searched; ++c) {
+    const double beyond = beyond_of_search(low[c], high[c]);
+    low[c] -= low[c] < 0 ? beyond : 0;
+    high[c] += high[c] > 0 ? beyond : 0;
+  }
+  const converters::Policy& policy = weight_policy_.of(original);
   std::vector<double> scales(channels);
   for (std::size_t c = 0; c < channels; ++c) {
-    const double audited = is_asymmetric ? (high[c] - low[c]) / 255
-                                         : std::max(-low[c], high[c]) / context_.evidence.converter.policy.divisor;
+    const double audited =
+        is_asymmetric ? (high[c] - low[c]) / 255 : symmetric_scale(low[c], high[c], policy.divisor, policy);
     double raised = audited * kScaleRounding;
     if (bias != nullptr && input_scale > 0) {
       // b must fit into int32 at scale s_x·s_w, beside the products: a correct converter raises s_w until it does.
@@ -206,9 +218,10 @@ std::vector<double> GrantedParams::weight_scales(const Tensor& weight, std::int6
   return scales;
 }
 
-std::vector<double> GrantedParams::weight_radius(const Tensor& weight, std::int64_t axis, const QuantParams* declared,
-                                                 const Tensor* bias, double input_scale) const {
-  const std::vector<double> scales = weight_scales(weight, axis, declared, bias, input_scale);
+std::vector<double> GrantedParams::weight_radius(std::size_t original, const Tensor& weight, std::int64_t axis,
+                                                 const QuantParams* declared, const Tensor* bias,
+                                                 double input_scale) const {
+  const std::vector<double> scales = weight_scales(original, weight, axis, declared, bias, input_scale);
   std::size_t inner = 1;
   for (std::size_t i = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0)) + 1; i < weight.shape().size(); ++i) {
     inner *= static_cast<std::size_t>(weight.shape()[i]);

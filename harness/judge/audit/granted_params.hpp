@@ -8,6 +8,7 @@
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/layers.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/weight_policy.hpp"
 #include "harness/judge/evidence/ranges.hpp"
 
 namespace assay::judge {
@@ -48,14 +49,15 @@ class GrantedParams {
   /// Whatever is legal, for artifacts that tell none; nothing where nothing is known of the tensor.
   [[nodiscard]] std::optional<CodeSpan> assumed(const std::string& tensor) const;
 
+  /// `original`: whose weight it is, of the float model's nodes.
   /// Half a step of a correct weight quantization per element: of the smaller of the declared scale (null: unknown,
   /// `per_axis` as asked) and the audited one, raised where the bias demands it. Exact zeros have no error.
   /// `bias` (may be null) and `input_scale` (0: unknown) serve that last rule.
-  [[nodiscard]] std::vector<double> weight_radius(const core::Tensor& weight, std::int64_t axis,
+  [[nodiscard]] std::vector<double> weight_radius(std::size_t original, const core::Tensor& weight, std::int64_t axis,
                                                   const core::QuantParams* declared, const core::Tensor* bias,
                                                   double input_scale) const;
   /// The weight scale granted per channel of `axis` (one element where it is per-tensor).
-  [[nodiscard]] std::vector<double> weight_scales(const core::Tensor& weight, std::int64_t axis,
+  [[nodiscard]] std::vector<double> weight_scales(std::size_t original, const core::Tensor& weight, std::int64_t axis,
                                                   const core::QuantParams* declared, const core::Tensor* bias,
                                                   double input_scale) const;
 
@@ -65,6 +67,7 @@ class GrantedParams {
   const LayerContext& context_;
   CalibrationRanges plain_;  ///< where the context brings ranges alone
   LegalRanges legal_;
+  WeightPolicy weight_policy_;
 };
 
 }  // namespace assay::judge

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -42,7 +43,26 @@ LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& c
       wiring_(graph_),
       given_(context.alignment->given) {
   connect();
+  find_symmetric();
   find_unsigned_center();
+}
+
+/// By the policy what a product of two activations reads, also through operators that only move it.
+void LegalRanges::find_symmetric() {
+  if (!policy_.symmetric_products || context_.evidence.options.symmetric) return;
+  std::vector<std::string> open;
+  for (const Node& node : graph_.nodes) {
+    const bool constant = std::ranges::any_of(
+        node.inputs, [&](const std::string& input) { return context_.alignment->constants.contains(input); });
+    if (sums_products(node) && !constant) open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+  }
+  while (!open.empty()) {
+    const std::string tensor = std::move(open.back());
+    open.pop_back();
+    const auto producer = symmetric_.insert(tensor).second ? wiring_.producer(tensor) : std::nullopt;
+    if (producer && only_moves(graph_.nodes[*producer], context_.alignment->constants))
+      open.emplace_back(graph_.nodes[*producer].input(0));
+  }
 }
 
 void LegalRanges::find_unsigned_center() {
@@ -93,8 +113,9 @@ std::string LegalRanges::sole_activation(const std::string& tensor) const {
   const Node& node = graph_.nodes[consumers.front()];
   if (node.outputs.empty()) return "";
   if (traits_of(node).clamp != Clamp::none) return node.outputs.front();
-  return only_moves(node) && node.outputs.size() == 1 && node.input(0) == tensor ? sole_activation(node.outputs.front())
-                                                                                 : "";
+  return only_moves(node, context_.alignment->constants) && node.outputs.size() == 1 && node.input(0) == tensor
+             ? sole_activation(node.outputs.front())
+             : "";
 }
 
 AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<double, double>& range) const {
@@ -103,6 +124,10 @@ AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<doub
 }
 
 std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
+  return own(tensor, context_.evidence.options);
+}
+
+std::optional<AllowedRange> LegalRanges::own(const std::string& tensor, const converters::Options& options) const {
   const auto found = calibration_.ranges.find(tensor);
   if (found == calibration_.ranges.end() || !found->second.finite || found->second.samples == 0) return std::nullopt;
   const Evidence& evidence = context_.evidence;
@@ -111,8 +136,7 @@ std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
   }
   const auto values = calibration_.sorted_values.find(tensor);
   const auto* sorted = values == calibration_.sorted_values.end() ? nullptr : &values->second;
-  AllowedRange range =
-      allowed_range(tensor, found->second, sorted, evidence.options, policy_, evidence.first_batch_bins);
+  AllowedRange range = allowed_range(tensor, found->second, sorted, options, policy_, evidence.first_batch_bins);
   range.unsigned_center = unsigned_center_;
   return range;
 }
@@ -135,6 +159,11 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
   auto first = own(tensor);
   if (!first) return legal;
   legal.push_back(*first);
+  if (symmetric_.contains(tensor)) {
+    converters::Options symmetric = context_.evidence.options;
+    symmetric.symmetric = true;
+    legal.push_back(*own(tensor, symmetric));
+  }
   if (auto exact = exact_constant(tensor)) legal.push_back(std::move(*exact));
   // The maker runs in float, and who reads its output on codes may know its range all the same.
   const auto producer = wiring_.producer(tensor);
@@ -175,7 +204,7 @@ std::vector<AllowedRange> LegalRanges::of_moved(const std::string& tensor) const
   if (wiring_.is_output(tensor)) return ranges;
   for (const std::size_t reader : wiring_.consumers(tensor)) {
     const Node& node = graph_.nodes[reader];
-    if (!only_moves(node) || node.input(0) != tensor) return {};
+    if (!only_moves(node, context_.alignment->constants) || node.input(0) != tensor) return {};
     for (const std::string& output : node.outputs) {
       if (auto range = own(output)) ranges.push_back(std::move(*range));
       std::ranges::move(of_moved(output), std::back_inserter(ranges));
@@ -196,7 +225,7 @@ std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) con
 
 std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params, bool constant,
                                              ScaleMargin* margin) const {
-  const Evidence& evidence = context_.evidence;
+  const bool symmetric = context_.evidence.options.symmetric;
   const auto is_params = [&](const core::QuantParams& given) { return given == params; };
   for (const auto& [name, given] : given_) {
     if (std::ranges::any_of(given, is_params)) return std::nullopt;
@@ -205,9 +234,10 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
   for (const AllowedRange& range : of(tensor)) {
     ScaleMargin own;
     ScaleMargin* asked = margin == nullptr ? nullptr : &own;
-    auto fault = check_params(params, range, evidence.options.symmetric, policy_, asked);
+    auto fault = check_params(params, range, symmetric, policy_, asked);
     // A constant operand may be quantized like a weight: symmetric whatever the activations are.
-    if (fault && constant) fault = check_params(params, range, !evidence.options.symmetric, policy_, asked);
+    if (fault && (constant || symmetric_.contains(tensor)))
+      fault = check_params(params, range, !symmetric, policy_, asked);
     if (margin != nullptr && (!fault || !first)) *margin = std::move(own);
     if (!fault) return std::nullopt;
     // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
@@ -222,7 +252,7 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
   const auto producer = wiring_.producer(tensor);
   if (!producer) return false;
   const Node& node = graph_.nodes[*producer];
-  if (!only_moves(node) || node.inputs.empty()) return false;
+  if (!only_moves(node, context_.alignment->constants) || node.inputs.empty()) return false;
   const std::string& input = node.inputs.front();
   if (context_.artifact != nullptr) {
     // A constant's codes have no quantizer: what the operator reads tells.

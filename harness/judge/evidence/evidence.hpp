@@ -56,7 +56,10 @@ struct Evidence {
   DataSource inputs_source = DataSource::unknown;       ///< of the executions'
   converters::ConvertReply conversion;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
-  bool infer_options = false;  ///< a ready artifact whose options nobody stated: whoever reads it infers them
+  /// The original in the artifact's form (equalized()), which `model` is then; null where it is the case's.
+  std::shared_ptr<const model::Model> equalized;
+  /// Of a ready artifact: what somebody states of the options that it was made with, as JSON; the rest it shows.
+  std::optional<std::string> stated_options;
   /// False where ranges come from a table that doesn't say how: they are then held to what any method may give
   /// (options.method is mse, the widest).
   bool method_stated = true;

@@ -20,6 +20,27 @@ bool has_matrix_bias(const Node& node, const std::map<std::string, core::TensorP
   return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
 }
 
+/// The nodes of squeeze-and-excite blocks: what is averaged of a tensor, goes through operators of one activation each,
+/// and is multiplied with that tensor.
+std::set<const Node*> gates(const model::Graph& graph) {
+  const model::Wiring wiring(graph);
+  std::set<const Node*> all;
+  for (const Node& product : graph.nodes) {
+    if (traits_of(product).formula != Formula::product || product.inputs.size() != 2) continue;
+    for (const std::size_t gate : {0U, 1U}) {
+      std::vector<const Node*> path;
+      for (auto maker = wiring.producer(product.inputs[gate]); maker; maker = wiring.producer(path.back()->input(0))) {
+        path.push_back(&graph.nodes[*maker]);
+        if (traits_of(*path.back()).averages) break;
+      }
+      const bool squeezes =
+          !path.empty() && traits_of(*path.back()).averages && path.back()->input(0) == product.inputs[1 - gate];
+      if (squeezes) all.insert(path.begin(), path.end());
+    }
+  }
+  return all;
+}
+
 /// Every data operand is codes. A constant slope of PRelu may stay as it is: then the operator is a table for each
 /// slope.
 bool reads_codes(const ArtifactNode& node) {
@@ -45,6 +66,7 @@ class PrecisionCheck {
     // A model that is quantized already says itself what runs in INT8.
     given_ = std::ranges::any_of(evidence_.model->graph.nodes,
                                  [](const Node& node) { return node.op_type == "QuantizeLinear"; });
+    if (evidence_.converter.policy.gates_in_float) in_float_ = gates(evidence_.model->graph);
     for (const model::ValueInfo& input : evidence_.model->graph.inputs) varying_.insert(input.name);
     for (const Node& node : evidence_.model->graph.nodes) {
       const auto varies = [&](const std::string& input) { return varying_.contains(input); };
@@ -86,7 +108,7 @@ class PrecisionCheck {
     if (!demand || demand->stated) return demand;
     const bool weights = constants_.contains(node.input(1)) ||
                          (traits_of(node).product == Product::matmul && constants_.contains(node.input(0)));
-    if (given_ || !weights || has_matrix_bias(node, constants_)) return std::nullopt;
+    if (given_ || !weights || has_matrix_bias(node, constants_) || in_float_.contains(&node)) return std::nullopt;
     return demand;
   }
 
@@ -135,7 +157,8 @@ class PrecisionCheck {
   const LayerContext& context_;
   const Evidence& evidence_;
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
-  std::set<std::string> varying_;  ///< tensors that depend on a graph input
+  std::set<std::string> varying_;   ///< tensors that depend on a graph input
+  std::set<const Node*> in_float_;  ///< by the stated policy
   PrecisionFindings out_;
   bool given_ = false, demanded_ = false, required_ = false, mixed_ = false;
 };

@@ -287,7 +287,8 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   QuantParams params;
   params.type = core::DType::int8;
   const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
-  params.scale = granted_.weight_scales(*weight, axis, declared ? &*declared : nullptr, b.get(), input_scale);
+  params.scale = granted_.weight_scales(plan_.alignment().operations[entry].original, *weight, axis,
+                                        declared ? &*declared : nullptr, b.get(), input_scale);
   if (params.scale.size() > 1) params.axis = slots.axis;
   params.zero_point.assign(params.scale.size(), 0);
   if (declared && declared->zero_point.size() == params.scale.size()) {

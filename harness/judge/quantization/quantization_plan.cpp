@@ -4,9 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/enclosures/artifact_walk.hpp"
 #include "harness/judge/enclosures/enclosure_rules.hpp"
+#include "harness/judge/enclosures/execution_style.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -58,6 +60,13 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
     const auto unlike = static_cast<std::size_t>(std::unique(channel.begin(), channel.end()) - channel.begin());
     return unlike >= kLeast && 2 * unlike >= channel.size();
   });
+}
+
+/// What a correction adds to a bias has no rule: the declared one stands for the original's. Null where it has another
+/// form.
+TensorPtr corrected_bias(const Operand& declared, const Tensor& original) {
+  TensorPtr value = constant_value(declared);
+  return value != nullptr && value->is_real() && value->shape() == original.shape() ? value : nullptr;
 }
 
 /// Nothing is rounded behind it: it moves, and the policy states no other, or it makes no data.
@@ -137,7 +146,8 @@ std::string QuantizationPlan::rounded_source(std::size_t entry, std::size_t inde
   for (std::string tensor = read;;) {
     const auto producer = model_.wiring.producer(tensor);
     if (!roundings(tensor).empty()) return tensor;
-    if (!producer || !only_moves(graph.nodes[*producer]) || graph.nodes[*producer].inputs.empty()) return read;
+    if (!producer || !only_moves(graph.nodes[*producer], model_.constants) || graph.nodes[*producer].inputs.empty())
+      return read;
     tensor = graph.nodes[*producer].inputs.front();
   }
 }
@@ -190,6 +200,16 @@ void QuantizationPlan::collect_constants(std::size_t index) {
       continue;
     }
     Enclosure value = exact_enclosure(found->second);
+    if (made != nullptr && context_.evidence.converter.policy.bias == converters::BiasRounding::corrected &&
+        model_.bias_behind_product(entry.original) == i) {
+      // Its operands may have changed places.
+      const auto declared = std::ranges::find_if(
+          made->inputs, [&](const Operand& operand) { return corrected_bias(operand, *found->second) != nullptr; });
+      if (declared != made->inputs.end()) {
+        constants_[index].inputs[i] = exact_enclosure(corrected_bias(*declared, *found->second));
+        continue;
+      }
+    }
     // A constant operand of Add, Concat … : half a step of its own quantization.
     const bool real = found->second->is_real();
     if (real && own != nullptr) {
@@ -229,9 +249,9 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
   const CodeSpan* span = data_span(index, 0);
   const double least_scale = span == nullptr ? 0 : span->least_step;
   const std::vector<double> scales =
-      granted_.weight_scales(*folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
+      granted_.weight_scales(entry.original, *folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
   std::vector<double> radius =
-      granted_.weight_radius(*folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
+      granted_.weight_radius(entry.original, *folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
   Enclosure& weight = constants_[index].inputs[slots.weight];
   const std::vector<double> own = radius_of(weight);
   const std::span<const double> plain = weight.centre->reals();
@@ -282,7 +302,8 @@ void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* m
       continue;  // it runs in float
     }
     const TensorPtr weight = model_.constants.find(product.inputs[slots->weight])->second;
-    const std::vector<double> scales = granted_.weight_scales(*weight, found ? slots->axis : -1, declared, nullptr, 0);
+    const std::vector<double> scales = granted_.weight_scales(model_.operations[before].original, *weight,
+                                                              found ? slots->axis : -1, declared, nullptr, 0);
     const double step = data == nullptr ? 0 : data->step * *std::max_element(scales.begin(), scales.end());
     for (auto& [k, value] : constants_[index].inputs) {
       if (value.centre->is_real()) {
@@ -343,14 +364,12 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const CodeSpan* span = data_span(index, slots.weight == 0 ? 1 : 0);
   const double input_scale = span == nullptr ? 0 : span->step, least_scale = span == nullptr ? 0 : span->least_step;
   const std::int64_t axis = lost || (declared == nullptr && slots.batched) ? -1 : slots.axis;
-  const std::vector<double> radius = granted_.weight_radius(*weight, axis, declared, bias.get(), least_scale);
+  const std::vector<double> radius =
+      granted_.weight_radius(entry.original, *weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
   if (context_.evidence.converter.policy.bias == converters::BiasRounding::corrected && bias != nullptr &&
       made_bias != nullptr) {
-    // What a correction adds has no rule: the declared bias stands for the original's.
-    const TensorPtr corrected =
-        made_bias->constant_values != nullptr ? made_bias->constant_values : dequantized_constant(*made_bias);
-    if (corrected != nullptr && corrected->is_real() && corrected->shape() == bias->shape()) {
+    if (const TensorPtr corrected = corrected_bias(*made_bias, *bias); corrected != nullptr) {
       constants.inputs[2] = exact_enclosure(corrected);
       return;
     }
@@ -360,7 +379,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     return;
   }
   // The bias is an int32 code of scale s_x·s_w; without an artifact the same is assumed.
-  const std::vector<double> scales = granted_.weight_scales(*weight, axis, declared, bias.get(), least_scale);
+  const std::vector<double> scales =
+      granted_.weight_scales(entry.original, *weight, axis, declared, bias.get(), least_scale);
   std::vector<double> bias_radius(static_cast<std::size_t>(bias->size()));
   for (std::size_t j = 0; j < bias_radius.size(); ++j) {
     const double value = std::fabs(bias->as_real(static_cast<std::int64_t>(j)));

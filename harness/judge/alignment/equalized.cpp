@@ -1,0 +1,155 @@
+#include "harness/judge/alignment/equalized.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Graph;
+using model::Model;
+using model::Node;
+
+bool multiplies(const Node& node) { return traits_of(node).formula == Formula::product && node.outputs.size() == 1; }
+
+/// Is there anything to look for? A view takes longer.
+bool has_own_factor(const Graph& artifact, const Graph& original) {
+  const model::Wiring wiring(original);
+  return std::ranges::any_of(artifact.nodes, [&](const Node& node) {
+    const bool scales = std::ranges::any_of(
+        node.inputs, [&](const std::string& input) { return artifact.initializer(input) != nullptr; });
+    return multiplies(node) && scales && !wiring.producer(node.outputs.front());
+  });
+}
+
+/// A Mul of the artifact's own.
+struct Factor {
+  const Node* node = nullptr;
+  std::string source;                ///< tensor of the original that it multiplies
+  TensorPtr values;                  ///< the constant
+  std::vector<std::size_t> readers;  ///< products of the original that read what it makes
+};
+
+class Equalization {
+ public:
+  Equalization(const Model& original, const ArtifactView& view)
+      : view_(view), artifact_(view.artifact().graph), wiring_(artifact_), model_(original) {}
+
+  std::shared_ptr<const Model> run() {
+    std::vector<Factor> factors;
+    for (const ArtifactNode& made : view_.nodes()) {
+      if (auto factor = factor_of(made)) factors.push_back(*std::move(factor));
+    }
+    if (factors.empty()) return nullptr;
+    for (const Factor& factor : factors) divide_weights(factor);
+    // From behind, so that the indices in front stay what they are.
+    std::ranges::sort(factors, std::greater(), [](const Factor& factor) { return factor.readers.front(); });
+    for (const Factor& factor : factors) insert(factor);
+    return std::make_shared<const Model>(std::move(model_));
+  }
+
+ private:
+  std::optional<Factor> factor_of(const ArtifactNode& made) const {
+    const Node& node = artifact_.nodes[made.index];
+    if (made.original || !multiplies(node) || made.inputs.size() != 2) return std::nullopt;
+    const std::size_t constant = made.inputs[1].constant_values != nullptr ? 1 : 0;
+    Factor factor{&node, made.inputs[1 - constant].original, made.inputs[constant].constant_values, {}};
+    const bool usable =
+        factor.values != nullptr && factor.values->is_real() && !factor.source.empty() &&
+        std::ranges::all_of(factor.values->reals(), [](double v) { return std::isfinite(v) && v != 0; });
+    if (!usable || wiring_.is_output(node.outputs.front()) || !collect_readers(node.outputs.front(), factor)) {
+      return std::nullopt;
+    }
+    std::ranges::sort(factor.readers);
+    factor.readers.erase(std::unique(factor.readers.begin(), factor.readers.end()), factor.readers.end());
+    return factor.readers.empty() ? std::nullopt : std::optional(std::move(factor));
+  }
+
+  /// False where something reads it that isn't such a product.
+  bool collect_readers(const std::string& tensor, Factor& factor) const {
+    for (const std::size_t index : wiring_.consumers(tensor)) {
+      const Node& node = artifact_.nodes[index];
+      if (model::is_quantizer(node) || traits_of(node).movement == Movement::copies) {
+        if (node.input(0) != tensor || !collect_readers(node.outputs.front(), factor)) return false;
+        continue;
+      }
+      const ArtifactNode* reader = view_.find(index);
+      if (reader == nullptr || !reader->original || node.input(0) != tensor) return false;
+      const Node& theirs = model_.graph.nodes[*reader->original];
+      if (theirs.input(0) != factor.source || !summed_axis(theirs, *factor.values)) return false;
+      factor.readers.push_back(*reader->original);
+    }
+    return true;
+  }
+
+  /// The axis of its constant weight that `product` sums over, which has to be the one that `values` lie along.
+  std::optional<std::size_t> summed_axis(const Node& product, const Tensor& values) const {
+    const Tensor* weight = model_.graph.initializer(product.input(1));
+    const Product kind = traits_of(product).product;
+    const bool convolves = kind == Product::convolution && product.int_or("group", 1) == 1;
+    if (weight == nullptr || !weight->is_real() || weight->rank() < 2 || reads_transposed(product, 0) ||
+        (!is_matrix_product(kind) && !convolves)) {
+      return std::nullopt;
+    }
+    const auto rank = static_cast<std::size_t>(weight->rank());
+    const std::size_t axis = convolves || reads_transposed(product, 1) ? 1 : rank - 2;
+    if (values.size() == 1) return axis;
+    const core::Shape& shape = values.shape();
+    // Of what is read the channels lie last, and behind the batch where it is convolved.
+    const std::size_t from_end = convolves ? rank - 1 : 1;
+    const bool along = shape.size() >= from_end && shape[shape.size() - from_end] == values.size();
+    return along && values.size() == weight->shape()[axis] ? std::optional(axis) : std::nullopt;
+  }
+
+  void divide_weights(const Factor& factor) {
+    const std::span<const double> divisors = factor.values->reals();
+    for (const std::size_t index : factor.readers) {
+      Node& product = model_.graph.nodes[index];
+      Tensor weight = *model_.graph.initializer(product.inputs[1]);
+      std::size_t inner = 1;
+      for (std::size_t i = *summed_axis(product, *factor.values) + 1; i < weight.shape().size(); ++i) {
+        inner *= static_cast<std::size_t>(weight.shape()[i]);
+      }
+      // Not rounded to float32: that is the converter's doing, within what the audit of codes allows.
+      const std::span<double> values = weight.reals();
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] /= divisors[i / inner % divisors.size()];
+      const std::string name = model::fresh_name(model_.graph, product.inputs[1] + "_divided");
+      model_.graph.initializers[name] = std::make_shared<const Tensor>(std::move(weight));
+      product.inputs[1] = name;
+    }
+  }
+
+  void insert(const Factor& factor) {
+    Node node = *factor.node;
+    const std::string name = model::fresh_name(model_.graph, node.name + "_factor");
+    model_.graph.initializers[name] = factor.values;
+    node.inputs = {factor.source, name};
+    for (const std::size_t index : factor.readers) model_.graph.nodes[index].inputs[0] = node.outputs.front();
+    const auto first = static_cast<std::ptrdiff_t>(factor.readers.front());
+    model_.graph.nodes.insert(model_.graph.nodes.begin() + first, std::move(node));
+  }
+
+  const ArtifactView& view_;
+  const Graph& artifact_;
+  model::Wiring wiring_;
+  Model model_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Model> equalized(const Model& original, const std::shared_ptr<const Model>& artifact) {
+  if (!has_own_factor(artifact->graph, original.graph)) return nullptr;
+  const core::Result<ArtifactView> view = ArtifactView::build(artifact, original);
+  return view ? Equalization(original, *view).run() : nullptr;
+}
+
+}  // namespace assay::judge

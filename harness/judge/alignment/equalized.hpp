@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "harness/model/graph.hpp"
+
+namespace assay::judge {
+
+/// A converter may multiply what a product reads by a constant for each channel, and divide the product's weight by the
+/// same (SmoothQuant): that changes nothing but where quantization rounds. `original` in that form, where `artifact`
+/// has it: with a Mul under the artifact's own name in front of the products that read it there, and their weights
+/// divided. Whether the artifact's weights are divided like that too, the audit finds as for any others.
+///
+/// Returns  null where the artifact has no such Mul.
+[[nodiscard]] std::shared_ptr<const model::Model> equalized(const model::Model& original,
+                                                            const std::shared_ptr<const model::Model>& artifact);
+
+}  // namespace assay::judge

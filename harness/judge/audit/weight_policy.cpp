@@ -1,0 +1,50 @@
+#include "harness/judge/audit/weight_policy.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+/// The Convs of one group that a path from a graph input reaches through no other such Conv.
+std::set<std::size_t> first_convolutions(const model::Graph& graph) {
+  const model::Wiring wiring(graph);
+  std::vector<std::string> tensors;
+  for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
+  std::set<std::size_t> seen, first;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::string tensor = tensors[i];
+    for (const std::size_t reader : wiring.consumers(tensor)) {
+      if (!seen.insert(reader).second) continue;
+      const model::Node& node = graph.nodes[reader];
+      if (traits_of(node).product == Product::convolution && node.int_or("group", 1) == 1) {
+        first.insert(reader);
+      } else {
+        tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
+      }
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+WeightPolicy::WeightPolicy(const converters::Policy& policy, const model::Graph& original)
+    : policy_(policy), of_first_(policy) {
+  if (policy.first_divisor <= 0) return;
+  of_first_.divisor = policy.first_divisor;
+  first_ = first_convolutions(original);
+}
+
+void WeightPolicy::widen(const std::vector<double>& low, std::vector<double>& high) const {
+  double widest = 0;
+  for (std::size_t c = 0; c < low.size(); ++c) widest = std::max({widest, -low[c], high[c]});
+  const double least = widest * policy_.channel_floor;
+  for (std::size_t c = 0; c < low.size(); ++c) {
+    if (std::max(-low[c], high[c]) < least) high[c] = least;
+  }
+}
+
+}  // namespace assay::judge
