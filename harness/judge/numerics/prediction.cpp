@@ -175,7 +175,7 @@ class PredictionCheck {
     const Evidence& evidence = context_.evidence;
     if (context_.artifact != nullptr) {
       return draw_from_artifact(context_.artifact->artifact(), execution.inputs, evidence.model->graph.outputs,
-                                only_rounds(),
+                                originals(reference),
                                 {.learned = evidence.converter.policy.weights == converters::WeightRounding::adapted,
                                  .twice = out_.style == StyleName::double_rounding,
                                  .draws = draws});
@@ -183,22 +183,22 @@ class PredictionCheck {
     return grounds_.draws(execution.inputs, reference, draws);
   }
 
-  /// The artifact's quantized values that stand for no Relu or Clip of the original.
-  [[nodiscard]] std::set<std::string> only_rounds() const {
-    const model::Graph& graph = context_.evidence.model->graph;
-    std::set<std::string> names;
+  /// What the original has where the artifact quantizes, as far as the alignment knows.
+  [[nodiscard]] OriginalValues originals(const core::TensorMap& reference) const {
+    OriginalValues values;
     for (const Quantizer& quantizer : context_.artifact->quantizers()) {
-      const std::string& tensor = quantizer.original;
-      const auto& planned = plan_.roundings(tensor);  // elsewhere, where an activation behind the tensor is gone
-      if (tensor.empty() ||
+      const auto& planned = plan_.roundings(quantizer.original);  // elsewhere, where an activation behind it is gone
+      const auto found = reference.find(quantizer.original);
+      if (found == reference.end() || !found->second.is_real() || found->second.size() == 0 ||
           std::ranges::find(planned, quantizer.codes, &QuantizationPlan::Rounding::codes) == planned.end()) {
         continue;
       }
-      const auto maker = wiring_.producer(tensor);
-      const bool cuts = maker && traits_of(graph.nodes[*maker]).clamp != Clamp::none;
-      if (!cuts || !context_.alignment->is_gone(*maker)) names.insert(quantizer.codes);
+      const auto all = found->second.reals();
+      if (!std::ranges::all_of(all, [](double value) { return std::isfinite(value); })) continue;
+      const auto [low, high] = std::ranges::minmax(all);
+      values[quantizer.codes] = {low, high};
     }
-    return names;
+    return values;
   }
 
   /// Noise beyond what any rounding that may have been makes of this output.
