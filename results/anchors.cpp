@@ -119,16 +119,15 @@ Status insert_anchor(Database& database, const std::string& run, const JobKey& k
       !status) {
     return status;
   }
-  return write_anchor(database, *result, {key, accepted_at, reason, *wobble});
+  return write_anchor(database, *result, {key, accepted_at, reason, *wobble, 0});
 }
 
 Result<std::vector<AnchorRow>> read_anchors(Database& database) {
   const auto ids = read_ids(database,
                             "SELECT id FROM (SELECT anchor.id, row_number() OVER (PARTITION BY case_version_id, "
-                            "options, converter_id ORDER BY "
-                            "accepted_at DESC, anchor.id DESC) AS age FROM anchor JOIN result ON result.id = result_id "
-                            "JOIN converter_version "
-                            "ON converter_version.id = converter_version_id) WHERE age = 1 ORDER BY id");
+                            "options, converter_id ORDER BY anchor.id DESC) AS age FROM anchor JOIN result ON "
+                            "result.id = result_id JOIN converter_version ON converter_version.id = "
+                            "converter_version_id) WHERE age = 1 ORDER BY id");
   if (!ids) return ids.error();
   std::vector<AnchorRow> anchors;
   for (const std::int64_t id : *ids) {
@@ -143,9 +142,8 @@ Result<std::vector<AnchorRow>> read_anchors_of_version(Database& database, const
                                                        const std::string& version) {
   const auto accepted = read_ids(
       database,
-      "SELECT id FROM (SELECT anchor.id, row_number() OVER (PARTITION BY case_version_id, options ORDER BY accepted_at "
-      "DESC, anchor.id DESC) AS age FROM converter JOIN converter_version ON converter_id = converter.id JOIN result "
-      "ON "
+      "SELECT id FROM (SELECT anchor.id, row_number() OVER (PARTITION BY case_version_id, options ORDER BY anchor.id "
+      "DESC) AS age FROM converter JOIN converter_version ON converter_id = converter.id JOIN result ON "
       "converter_version_id = converter_version.id JOIN anchor ON result_id = result.id WHERE converter.name = ? AND "
       "version = ?) WHERE age = 1 ORDER BY id",
       converter, version);
@@ -186,7 +184,8 @@ Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::st
   std::vector<AcceptedRow> rows;
   auto status = database.query(
       "SELECT case_version.name, result.options, converter.name, version, accepted_at, anchor.reason, repeats, "
-      "wobble_db, parameters_wobble, converter_version.hash FROM anchor JOIN result ON result.id = result_id JOIN "
+      "wobble_db, parameters_wobble, converter_version.hash, anchor.id FROM anchor JOIN result ON result.id = "
+      "result_id JOIN "
       "case_version ON "
       "case_version.id = case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN "
       "converter ON converter.id = converter_id WHERE run_id = ? ORDER BY anchor.id",
@@ -194,7 +193,8 @@ Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::st
         rows.push_back({{row.text(0), row.text(1), row.text(2), row.text(3), row.text(9)},
                         row.text(4),
                         row.text(5),
-                        {static_cast<std::size_t>(row.integer(6)), row.real(7), row.integer(8) != 0}});
+                        {static_cast<std::size_t>(row.integer(6)), row.real(7), row.integer(8) != 0},
+                        static_cast<std::size_t>(row.integer(10))});
       },
       run);
   if (!status) return status.error();

@@ -129,6 +129,7 @@ void visit_fields(V& visit, T& x) {
     visit_key(visit, x.key);
     visit("accepted_at", x.accepted_at), visit("reason", x.reason), visit("repeats", x.wobble.repeats);
     visit("wobble_db", x.wobble.sqnr_db), visit("parameters_wobble", x.wobble.parameters);
+    visit("position", x.position);
   } else {
     static_assert(std::is_same_v<Row, ResultRow>);
     visit_key(visit, x.key);

@@ -96,9 +96,11 @@ Status write_results_file(Store& store, const fs::path& file, Detail detail) {
     if (!runs) return runs.error();
     auto compact = Store::open(copy);
     if (!compact) return compact.error();
+    std::vector<Store::RecordedRun> accepted;  // at the end, in their order over all runs
     for (const RunInfo& run : *runs) {
       auto recorded = store.recorded(run);
       if (!recorded) return recorded.error();
+      accepted.push_back({run, {}, {}, std::exchange(recorded->accepted, {})});
       for (ResultRow& row : recorded->results) {
         if (detail == Detail::everything) break;
         row.metrics.clear();
@@ -107,6 +109,7 @@ Status write_results_file(Store& store, const fs::path& file, Detail detail) {
       }
       if (const auto merged = compact->merge({*recorded}); !merged) return merged.error();
     }
+    if (const auto merged = compact->merge(accepted); !merged) return merged.error();
   }  // closing it brings its log into the one file
   const fs::path packed = folder->path() / "packed";
   {

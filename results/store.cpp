@@ -127,8 +127,8 @@ struct Store::State {
   [[nodiscard]] Status in_place() const {
     if (database.in_place()) return core::success();
     return Error{ErrorKind::internal,
-                 fmt::format("the results database {} was removed or replaced while a run wrote to it: the verdicts of "
-                             "this run are not recorded; run it again, and leave the file and its -wal alone meanwhile",
+                 fmt::format("the results database {} was removed or replaced while it was written to: nothing of this "
+                             "is recorded; run it again, and leave the file and its -wal alone meanwhile",
                              file.string()),
                  "", "", ""};
   }
@@ -143,6 +143,7 @@ struct Store::State {
   Status record(const std::string& run, const ResultRow& row) {
     Transaction transaction(database);
     if (!transaction.begun()) return transaction.begun();
+    if (auto status = owned(run); !status) return status;
     if (auto status = set_job(run, row.key, "done"); !status) return status;
     if (auto status = insert_result(database, run, row); !status) return status;
     if (auto status = transaction.commit(); !status) return status;
@@ -164,6 +165,17 @@ struct Store::State {
     if (!status) return status.error();
     if (lock) return *std::move(lock);
     return Error{ErrorKind::internal, fmt::format("results: there is no run {}", run), "", "", ""};
+  }
+
+  /// Errors   internal, where the run isn't this process's: another one may have taken over what looked dead.
+  Status owned(const std::string& run) {
+    const auto lock = lock_of(run);
+    if (!lock) return lock.error();
+    if (lock->owner == self) return core::success();
+    return Error{ErrorKind::internal,
+                 fmt::format("run {} in {} is no longer this process's: {}", run, file.string(),
+                             lock->owner.empty() ? "nobody is at it" : owner_name(lock->owner) + " has taken it over"),
+                 "", "", ""};
   }
 
   /// Gives the run to this process if it still belongs to `before`.
@@ -208,8 +220,21 @@ struct Store::State {
       if (auto status = insert_result(database, id, row); !status) return status;
       ++count.results;
     }
-    for (const AcceptedRow& row : from.accepted) {
-      if (auto status = merge_anchor(database, id, row); !status) return status;
+    return core::success();
+  }
+
+  /// Inside the caller's transaction, once all of `runs` are there.
+  Status merge_accepted(const std::vector<RecordedRun>& runs) {
+    std::vector<std::pair<const std::string*, const AcceptedRow*>> all;
+    for (const RecordedRun& each : runs) {
+      for (const AcceptedRow& row : each.accepted) all.emplace_back(&each.run.id, &row);
+    }
+    // Older exports have no positions: of those the dates are all there is.
+    std::ranges::stable_sort(all, {}, [](const auto& each) {
+      return std::pair(each.second->position, std::string_view(each.second->accepted_at));
+    });
+    for (const auto& [run, row] : all) {
+      if (auto status = merge_anchor(database, *run, *row); !status) return status;
     }
     return core::success();
   }
@@ -261,11 +286,13 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
                  "", "", ""};
   }
   if (auto status = transaction.commit(); !status) return status.error();
+  if (auto status = state_->in_place(); !status) return status.error();
   return run.id;
 }
 
 Status Store::job_started(const std::string& run, const JobKey& key) {
   const std::scoped_lock lock(state_->mutex);
+  if (auto status = state_->owned(run); !status) return state_->explained(status);
   return state_->explained(state_->set_job(run, key, "started"));
 }
 
@@ -276,7 +303,9 @@ Status Store::record(const std::string& run, const ResultRow& row) {
 
 Status Store::finish_run(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
-  if (auto status = state_->database.run("UPDATE run SET finished_at = ?, owner = '' WHERE id = ?", utc_now(), run);
+  if (auto status = state_->owned(run); !status) return state_->explained(status);
+  if (auto status = state_->database.run("UPDATE run SET finished_at = ?, owner = '' WHERE id = ? AND owner = ?",
+                                         utc_now(), run, state_->self);
       !status) {
     return state_->explained(status);
   }
@@ -334,15 +363,12 @@ Status Store::beat(const std::string& run) {
       !status) {
     return status;
   }
-  if (state_->database.changes() == 1) return core::success();
-  return Error{
-      ErrorKind::internal,
-      fmt::format("run {} was taken over by another process, or is no longer in {}", run, state_->file.string()), "",
-      "", ""};
+  return state_->database.changes() == 1 ? core::success() : state_->owned(run);
 }
 
 Status Store::release_run(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
+  if (auto status = state_->in_place(); !status) return status;
   return state_->database.run("UPDATE run SET owner = '' WHERE id = ? AND owner = ?", run, state_->self);
 }
 
@@ -407,7 +433,8 @@ Status Store::accept(const std::string& run, const std::vector<JobKey>& keys, co
   for (const JobKey& key : keys) {
     if (auto status = insert_anchor(state_->database, run, key, now, reason); !status) return status;
   }
-  return transaction.commit();
+  if (auto status = transaction.commit(); !status) return status;
+  return state_->in_place();
 }
 
 Result<std::vector<AnchorRow>> Store::anchors() {
@@ -423,6 +450,19 @@ Result<std::vector<AnchorRow>> Store::anchors_of_version(const std::string& conv
 Result<std::vector<ResultRow>> Store::newest_results(const std::string& converter, const std::string& version) {
   const std::scoped_lock lock(state_->mutex);
   return read_newest_results(state_->database, converter, version);
+}
+
+Result<std::vector<std::string>> Store::newest_programs(const std::string& converter, const std::string& version) {
+  const std::scoped_lock lock(state_->mutex);
+  std::vector<std::string> hashes;
+  auto status = state_->database.query(
+      "WITH own AS (SELECT result.id, run_id, hash FROM converter JOIN converter_version ON converter_id = "
+      "converter.id JOIN result ON converter_version_id = converter_version.id WHERE converter.name = ? AND version = "
+      "?) SELECT hash FROM own WHERE run_id = (SELECT run_id FROM own ORDER BY id DESC LIMIT 1) GROUP BY hash ORDER BY "
+      "max(id)",
+      [&](const Row& row) { hashes.push_back(row.text(0)); }, converter, version);
+  if (!status) return status.error();
+  return hashes;
 }
 
 Result<std::vector<std::string>> Store::versions(const std::string& converter) {
@@ -470,7 +510,8 @@ Status Store::record_changes(const std::string& run, const std::vector<ChangeRow
   for (const ChangeRow& change : changes) {
     if (auto status = insert_change(state_->database, run, change); !status) return status;
   }
-  return transaction.commit();
+  if (auto status = transaction.commit(); !status) return status;
+  return state_->in_place();
 }
 
 Result<std::vector<ChangeRow>> Store::changes(const std::string& run) {
@@ -496,7 +537,9 @@ Result<Store::MergeCount> Store::merge(const std::vector<RecordedRun>& runs) {
   for (const RecordedRun& run : runs) {
     if (auto status = state_->merge_run(run, count); !status) return status.error();
   }
+  if (auto status = state_->merge_accepted(runs); !status) return status.error();
   if (auto status = transaction.commit(); !status) return status.error();
+  if (auto status = state_->in_place(); !status) return status.error();
   return count;
 }
 

@@ -106,6 +106,7 @@ struct AcceptedRow {
   JobKey key;
   std::string accepted_at, reason;
   Wobble wobble;
+  std::size_t position = 0;  ///< among all acceptances of its database, rising
 };
 /// A verdict of a run that differs from its anchor.
 struct ChangeRow {
@@ -183,7 +184,8 @@ class Store {
   /// stay as history; changes of these series that nobody had accepted are accepted with it, for the same reason.
   /// Errors   internal, for a verdict that the run doesn't have; nothing is accepted then.
   [[nodiscard]] core::Status accept(const std::string& run, const std::vector<JobKey>& keys, const std::string& reason);
-  /// The anchor of every series that was accepted last.
+  /// The anchor of every series that was accepted last: in the order in which acceptances came into this database,
+  /// whatever a clock said.
   [[nodiscard]] core::Result<std::vector<AnchorRow>> anchors();
   /// What was accepted of one version of a converter, its newest verdict where nothing was.
   [[nodiscard]] core::Result<std::vector<AnchorRow>> anchors_of_version(const std::string& converter,
@@ -191,6 +193,10 @@ class Store {
   /// The newest verdict of every series by one version of a converter, as AnchorRow holds them.
   [[nodiscard]] core::Result<std::vector<ResultRow>> newest_results(const std::string& converter,
                                                                     const std::string& version);
+  /// The hashes of the programs that were this version of a converter in its newest run: several where a run had
+  /// several that call themselves the same. newest_results() has the last one's verdicts.
+  [[nodiscard]] core::Result<std::vector<std::string>> newest_programs(const std::string& converter,
+                                                                       const std::string& version);
   /// The versions of a converter that have verdicts, oldest version first.
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
   /// The program behind a converter version in its newest verdict outside `run`; nothing where there is none or its
@@ -220,7 +226,7 @@ class Store {
     std::size_t results = 0;  ///< likewise
   };
   /// Adds runs from elsewhere, all or none. What is here already stays as it is; a run that was unfinished here takes
-  /// the end it has there.
+  /// the end it has there. Acceptances come after those that are here, in the order that they had there.
   /// Errors   internal, for a verdict or an acceptance that no job of its run planned.
   [[nodiscard]] core::Result<MergeCount> merge(const std::vector<RecordedRun>& runs);
 

@@ -51,6 +51,9 @@ Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+/// The dynamic loader's, which says no reason: where we have limited the address space, it is that.
+constexpr std::string_view kLoadersWords = "failed to map segment from shared object";
+
 /// The runtimes' own words for memory that was refused.
 bool speaks_of_memory(std::string_view text) {
   constexpr std::array<std::string_view, 6> kWords{"bad_alloc",     "bad allocation", "memoryerror",
@@ -236,7 +239,10 @@ class ProcessClient final : public Client {
     auto answer = exchange(request, options_.start_timeout_s);
     if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
     auto described = read_description(request.id, *std::get_if<std::string>(&answer));
-    if (!described) return stop({Outcome::crash, described.error().message});
+    if (!described) {
+      const std::string& why = described.error().message;
+      return stop({speaks_of_memory(why) ? Outcome::oom : Outcome::crash, why});
+    }
     if (description_ && (description_->name != described->name || description_->version != described->version)) {
       return stop({Outcome::crash,
                    fmt::format("protocol: the converter was {} {} and is {} {} after a restart", description_->name,
@@ -294,7 +300,9 @@ class ProcessClient final : public Client {
   Failure died(const std::string& when) {
     const auto end = process_->wait(Clock::now() + kEndAfterClosing);
     if (!end) return stop({Outcome::crash, fmt::format("protocol: closed its standard output {}", when)});
-    const bool memory = end->code == kKilledStatus || speaks_of_memory(process_->stderr_tail());
+    const std::string tail = process_->stderr_tail();
+    const bool memory = end->code == kKilledStatus || speaks_of_memory(tail) ||
+                        (options_.memory_limit_bytes > 0 && tail.find(kLoadersWords) != std::string::npos);
     return stop({memory ? Outcome::oom : Outcome::crash,
                  fmt::format("ended with {} {}{}", exit_text(*end), when, memory ? ", out of memory" : ""), true});
   }

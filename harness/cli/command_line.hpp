@@ -38,7 +38,8 @@ class Option {
 };
 
 /// A command with its options. The one place that includes the library that parses the command line: its headers and
-/// templates cost more to compile than all commands together. A handle, as Option is.
+/// templates cost more to compile than all commands together. A handle, as Option is; it ends
+/// with parse_command_line(), before the chosen command's action runs.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}

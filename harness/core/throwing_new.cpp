@@ -1,10 +1,36 @@
 // operator new for the programs that are linked with mimalloc. mimalloc's build in C can't throw: its own operator new
 // aborts where there is no memory, and what should be the verdict `oom` is a crash of the whole process. This one asks
 // mimalloc through malloc, and throws as the standard wants it. operator delete is mimalloc's, which is its free.
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <new>
+#include <string_view>
 
 namespace {
+
+/// This thread asked for memory in vain.
+thread_local bool ran_out = false;
+std::terminate_handler handler_before = nullptr;
+
+/// Where not even the exception finds memory, the runtime ends the program and says nothing of that.
+void end_without_memory() {
+  if (ran_out && std::current_exception() == nullptr) {
+    constexpr std::string_view kWords = "out of memory\n";
+    constexpr int kOutOfMemoryStatus = 137;  // as the worker's, which the client reads as `oom`
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+    std::_Exit(kOutOfMemoryStatus);
+  }
+  handler_before();
+}
+
+/// When memory runs out for the first time, which may be before any constructor of the program: in those of a library.
+void watch_terminate() {
+  static constinit std::atomic_flag watched;
+  if (!watched.test_and_set()) handler_before = std::set_terminate(&end_without_memory);
+}
 
 /// Calls `get` until it gives something or the new-handler has given up.
 template <typename Get>
@@ -12,7 +38,11 @@ void* or_throw(Get get) {
   while (true) {
     if (void* memory = get()) return memory;
     const std::new_handler handler = std::get_new_handler();
-    if (handler == nullptr) throw std::bad_alloc();
+    if (handler == nullptr) {
+      ran_out = true;
+      watch_terminate();
+      throw std::bad_alloc();
+    }
     handler();
   }
 }

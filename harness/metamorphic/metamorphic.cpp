@@ -298,6 +298,9 @@ core::Result<std::optional<Finding>> TwinRun::run() {
                                      reply.node, reply.op));
       }
       const core::Result<TensorMap> outputs = model::take_tensors(*out, "output");
+      if (!outputs && outputs.error().kind == core::ErrorKind::unsupported) {  // a limit of our own
+        return outputs.error().within(fmt::format("metamorphic relation \"{}\"", relation_.name));
+      }
       if (!outputs) {  // protocol 1 fixes the files' form
         (void)has_fallen(Outcome::crash, Stage::execute, "protocol: " + outputs.error().message);
         return std::optional<Finding>();

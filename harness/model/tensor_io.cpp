@@ -11,6 +11,10 @@ namespace fs = std::filesystem;
 
 core::Result<NamedTensor> load_tensor(const fs::path& path) {
   const LoadLimits limits;
+  std::error_code code;
+  if (const std::uintmax_t size = fs::file_size(path, code); !code && size > limits.file_bytes) {
+    return proto::limit_error(fmt::format("\"{}\" has {} bytes", path.string(), size), limits.file_bytes);
+  }
   core::Result<std::string> bytes = core::read_file(path, limits.file_bytes);
   if (!bytes) {
     return bytes.error();
@@ -26,7 +30,10 @@ core::Result<NamedTensor> load_tensor(const fs::path& path) {
   core::Result<Tensor> tensor = proto::decode_tensor(proto, {}, limits);
   if (!tensor) {
     core::Error error = tensor.error().within(path.string());
-    error.kind = core::ErrorKind::invalid_data;
+    const bool known_type = core::element_size_bits(static_cast<core::DType>(proto.data_type())) != 0;
+    if (error.kind != core::ErrorKind::unsupported || !known_type) {
+      error.kind = core::ErrorKind::invalid_data;
+    }
     return error;
   }
   return NamedTensor{proto.name(), *std::move(tensor)};

@@ -47,7 +47,7 @@ std::vector<std::string> adapter_command(const Adapter& adapter, const std::stri
 
 }  // namespace
 
-bool ConverterSpec::is_embedded() const { return name.substr(0, name.find(':')) == kEmbedded; }
+bool ConverterSpec::is_embedded() const { return !by_command && name.substr(0, name.find(':')) == kEmbedded; }
 
 bool ConverterSpec::is_reference() const { return name == corpus::kReference && command.empty(); }
 
@@ -187,6 +187,7 @@ core::Result<ConverterSpec> parse_converter_command(const std::string& text) {
   ConverterSpec spec;
   spec.name = fs::path(words->front()).filename().string();
   spec.command = *std::move(words);
+  spec.by_command = true;
   return spec;
 }
 

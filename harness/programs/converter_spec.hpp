@@ -19,6 +19,7 @@ struct ConverterSpec {
   std::vector<std::string> command;  ///< program and arguments
   std::shared_ptr<const ConverterSpec> executor;  ///< runs the artifacts instead of the converter; null: it does itself
   std::string unavailable;                  ///< why it can't run here; its verdicts are `unsupported` with this reason
+  bool by_command = false;                  ///< the user gave the command; what the program is called says nothing
   [[nodiscard]] bool is_embedded() const;   ///< the converter of this program, in any form
   [[nodiscard]] bool is_reference() const;  ///< runs stored cases and no others
 };

@@ -9,10 +9,12 @@ ExecutedElsewhere::ExecutedElsewhere(std::unique_ptr<converters::Converter> conv
     : converter_(std::move(converter)), executor_(std::move(executor)) {}
 
 core::Result<converters::Description> ExecutedElsewhere::describe() {
+  asked_ = converter_.get();
   auto description = converter_->describe();
   if (!description) {
     return description;
   }
+  asked_ = executor_.get();
   auto other = executor_->describe();
   if (!other) {
     return other;

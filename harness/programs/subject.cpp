@@ -25,7 +25,8 @@ std::unique_ptr<protocol::Client> start_client(const ConverterSpec& spec, const 
 }
 
 Subject describe(const ConverterSpec& spec, const ClientLimits& limits) {
-  Subject subject{spec, nullptr, {}, {}, nullptr};
+  Subject subject;
+  subject.spec = spec;
   subject.description.name = spec.name;
   subject.description.version = spec.version.empty() ? "unknown" : spec.version;
   if (spec.is_reference()) {
@@ -41,6 +42,9 @@ Subject describe(const ConverterSpec& spec, const ClientLimits& limits) {
     subject.client = std::move(client);
   } else {
     subject.broken = description.error().message;
+    if (!client->attempts().empty()) {
+      subject.broken_as = client->attempts().back().outcome;
+    }
   }
   return subject;
 }

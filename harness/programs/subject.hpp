@@ -16,7 +16,9 @@ struct Subject {
   ConverterSpec spec;
   std::shared_ptr<converters::Converter> executor;  ///< of a ready artifact, instead of a converter
   converters::Description description;
-  std::string broken;                        ///< why it could not be described: every case is a crash with this reason
+  std::string broken;  ///< why it could not be described, "" where it was
+  /// How it fell then, which is what every case ends with: crash, timeout or oom.
+  converters::Outcome broken_as = converters::Outcome::crash;
   std::unique_ptr<protocol::Client> client;  ///< the process that described itself, to be asked further
   std::string hash = {};                     ///< program_hash() of `spec`; "" where no program is behind it
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/core/text.hpp"
+#include "harness/programs/program_hash.hpp"
 #include "harness/report/markdown.hpp"
 #include "harness/run/exit_code.hpp"
 #include "results/signature.hpp"
@@ -166,6 +167,23 @@ core::Result<ByVersion> verdicts_of(results::Store& store, const std::string& co
     verdicts.emplace_back(version, *std::move(rows));
   }
   return verdicts;
+}
+
+core::Result<std::string> programs_note(results::Store& store, const std::string& converter,
+                                        const ByVersion& verdicts) {
+  std::string note;
+  for (const auto& [version, rows] : verdicts) {
+    const auto hashes = store.newest_programs(converter, version);
+    if (!hashes) return hashes.error();
+    if (hashes->size() < 2) continue;
+    std::vector<std::string> names;
+    for (const std::string& hash : *hashes) names.push_back(programs::short_hash(hash));
+    note += fmt::format(
+        "\nIn its newest run {} {} was {} programs ({}); where several judged a case, the last one's verdict is shown. "
+        "`./assay history` shows all.\n",
+        converter, version, hashes->size(), core::join(names, ", "));
+  }
+  return note;
 }
 
 std::string converter_page(const ByVersion& verdicts) {

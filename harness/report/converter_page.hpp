@@ -21,6 +21,10 @@ using ByVersion = std::vector<std::pair<std::string, std::vector<results::Result
 /// and the shortest case name as an example.
 [[nodiscard]] std::string converter_page(const ByVersion& verdicts);
 
+/// For each version that was several programs in its newest run, a paragraph that says so; "" where none was.
+[[nodiscard]] core::Result<std::string> programs_note(results::Store& store, const std::string& converter,
+                                                      const ByVersion& verdicts);
+
 /// `page` with what stands between its two marks replaced by `generated`; both marks and `generated` at the end of a
 /// page that has none. Errors   invalid_data, where one of the marks is missing.
 [[nodiscard]] core::Result<std::string> with_generated(const std::string& page, const std::string& generated);

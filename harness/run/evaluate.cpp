@@ -281,7 +281,6 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;
   out.judgement = judge(std::move(trial), planned_verdicts, depth_);
-  blame_room(out.judgement);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }
@@ -380,12 +379,15 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
 }
 
 Judgement CaseBench::judge(Trial trial, std::size_t planned_verdicts, judge::Depth depth) {
+  Judgement judgement;
   if (trial.settled) {
-    return *trial.settled;
+    judgement = *std::move(trial.settled);
+  } else {
+    judgement = judge::judge(trial.evidence, *references_, planned_verdicts, depth);
+    note_relations(trial.relations, judgement);
+    note_fall(judgement);
   }
-  Judgement judgement = judge::judge(trial.evidence, *references_, planned_verdicts, depth);
-  note_relations(trial.relations, judgement);
-  note_fall(judgement);
+  blame_room(judgement);
   return judgement;
 }
 
@@ -403,12 +405,15 @@ void CaseBench::note_fall(Judgement& judgement) {
 }
 
 judge::Explained CaseBench::explain(Trial trial, std::size_t planned_verdicts) {
+  judge::Explained explained;
   if (trial.settled) {
-    return {*trial.settled, {}};
+    explained.judgement = *std::move(trial.settled);
+  } else {
+    explained = judge::explain(trial.evidence, *references_, planned_verdicts);
+    note_relations(trial.relations, explained.judgement);
+    note_fall(explained.judgement);
   }
-  judge::Explained explained = judge::explain(trial.evidence, *references_, planned_verdicts);
-  note_relations(trial.relations, explained.judgement);
-  note_fall(explained.judgement);
+  blame_room(explained.judgement);
   return explained;
 }
 

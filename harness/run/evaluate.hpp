@@ -72,7 +72,8 @@ class CaseBench {
   /// Adds what the case's metamorphic relations show, which takes further conversions; once, however often it is asked.
   /// Where the converter answered otherwise than it should, there is nothing to relate.
   void relate(converters::Converter& converter, Trial& trial);
-  /// Judges what attempt() and relate() gave.
+  /// Judges what attempt(), attempt_artifact() and relate() gave. A red verdict that comes of a file system without
+  /// room is `harness-error`, whoever asks.
   [[nodiscard]] judge::Judgement judge(Trial trial, std::size_t planned_verdicts,
                                        judge::Depth depth = judge::Depth::full);
   /// The same with where the numbers come from.

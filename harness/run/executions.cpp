@@ -177,25 +177,32 @@ core::Result<judge::Execution> CaseBench::execute(converters::Converter& convert
   if (execution.reply.outcome != Outcome::ok) {
     return execution;
   }
-  // What can't be read is the converter's fault: protocol 1 fixes the files' form.
+  // What can't be read is the converter's fault, since protocol 1 fixes the files' form; what is beyond our own limits
+  // is not.
   const auto read = [&execution](const fs::path& folder, std::string_view stem, core::TensorMap& tensors) {
     core::Result<core::TensorMap> loaded = model::take_tensors(folder, stem);
     if (loaded) {
       tensors = *std::move(loaded);
-    } else {
-      execution.reply.outcome = Outcome::crash;
-      execution.reply.reason = "protocol: " + loaded.error().message;
+      return core::success();
     }
+    if (loaded.error().kind == core::ErrorKind::unsupported) {
+      return core::Status(loaded.error().within("Assay can't read what was executed"));
+    }
+    execution.reply.outcome = Outcome::crash;
+    execution.reply.reason = "protocol: " + loaded.error().message;
+    return core::success();
   };
   if (in_memory) {
     execution.outputs = std::move(execution.reply.outputs);
-  } else {
-    read(*output, "output", execution.outputs);
+  } else if (core::Status status = read(*output, "output", execution.outputs); !status) {
+    return status.error();
   }
   if (!with_trace) {
     return execution;
   }
-  read(*trace, "trace", execution.trace);
+  if (core::Status status = read(*trace, "trace", execution.trace); !status) {
+    return status.error();
+  }
   for (const std::string& name : execution.reply.trace) {
     if (!execution.trace.contains(name)) {
       execution.reply.outcome = Outcome::crash;

@@ -58,6 +58,14 @@ std::string command_text(const programs::ConverterSpec& spec) {
   return text;
 }
 
+std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+/// Of whom every output has to be judged.
+std::string required_of(const RunConfig& config) {
+  if (config.require_judged) return "of every converter";
+  return config.own_corpus ? "of the embedded converter" : "of none";
+}
+
 std::map<std::string, std::string> values_of(const std::string& settings) {
   std::map<std::string, std::string> values;
   std::istringstream lines(settings);
@@ -72,9 +80,11 @@ std::map<std::string, std::string> values_of(const std::string& settings) {
 
 std::string settings_text(const RunConfig& config, const std::vector<programs::Subject>& subjects) {
   std::string text = fmt::format(
-      "build: {} {}, {}\ncases: {}\nexpected failures: {}\ntimeout_s: {}\nmemory_bytes: {}\n", core::version(),
-      core::commit(), programs::short_hash(programs::own_hash()), cases_value(config.items),
-      expected_value(config.expected_failures), config.timeout_s, config.memory_limit_bytes);
+      "build: {} {}, {}\ncases: {}\nexpected failures: {}\nevery option set: {}\nrequire judged: {}\nevery node: {}\n"
+      "timeout_s: {}\nmemory_bytes: {}\n",
+      core::version(), core::commit(), programs::short_hash(programs::own_hash()), cases_value(config.items),
+      expected_value(config.expected_failures), yes_or_no(!config.partial), required_of(config),
+      yes_or_no(config.every_node), config.timeout_s, config.memory_limit_bytes);
   for (std::size_t index = 0; index < subjects.size(); ++index) {
     const programs::Subject& subject = subjects[index];
     text += one_line(fmt::format("converter {}: {} {}, {}, {}", index + 1, subject.description.name,

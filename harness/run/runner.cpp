@@ -8,10 +8,12 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <thread>
 
 #include "harness/conformance/conform.hpp"
 #include "harness/core/text.hpp"
+#include "harness/programs/fallen.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/programs/subject.hpp"
 #include "harness/programs/workers.hpp"
@@ -44,28 +46,40 @@ JobKey key_of(const corpus::Case& test_case, const corpus::OptionSet& set, const
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
-/// Two subjects that are one: the same program with the same arguments, or nothing by the same name.
-bool same_converter(const programs::Subject& a, const programs::Subject& b) {
-  const auto executor = [](const programs::Subject& each) {
-    return each.spec.executor == nullptr ? std::vector<std::string>() : each.spec.executor->command;
-  };
+/// Program and arguments of the converter and of who runs its artifacts.
+std::vector<std::string> whole_command(const programs::Subject& subject) {
+  std::vector<std::string> words = subject.spec.command;
+  if (subject.spec.executor != nullptr) {
+    words.emplace_back("executed by");
+    words.insert(words.end(), subject.spec.executor->command.begin(), subject.spec.executor->command.end());
+  }
+  return words;
+}
+
+/// The words for two subjects that verdicts could not tell apart, "" for any others.
+std::string_view sameness(const programs::Subject& a, const programs::Subject& b) {
   const bool same_name = a.description.name == b.description.name && a.description.version == b.description.version;
-  return (same_name && a.hash == b.hash) ||
-         (!a.spec.command.empty() && a.spec.command == b.spec.command && executor(a) == executor(b));
+  if (same_name && a.spec.command.empty() && b.spec.command.empty()) {
+    return "the same name and version as";
+  }
+  if (!a.spec.command.empty() && whole_command(a) == whole_command(b)) {
+    return "the same program with the same arguments as";
+  }
+  return same_name && a.hash == b.hash ? "the same name and version, and programs of the same content, as" : "";
 }
 
 /// Errors   usage, for a converter that is named twice.
 core::Status check_converters(const std::vector<programs::Subject>& subjects) {
   for (std::size_t second = 1; second < subjects.size(); ++second) {
     for (std::size_t first = 0; first < second; ++first) {
-      if (same_converter(subjects[first], subjects[second])) {
+      if (const std::string_view same = sameness(subjects[first], subjects[second]); !same.empty()) {
         const programs::Subject& twice = subjects[second];
-        const std::string command =
-            twice.spec.command.empty() ? "" : ", \"" + core::join(twice.spec.command, " ") + "\"";
-        return usage(
-            fmt::format("converter {} {}{} is named twice: the same program with the same arguments as "
-                        "converter {} of this run; name each once",
-                        twice.description.name, twice.description.version, command, first + 1));
+        const auto quoted = [](const programs::Subject& subject) {
+          return subject.spec.command.empty() ? "" : ", \"" + core::join(subject.spec.command, " ") + "\"";
+        };
+        return usage(fmt::format("converter {} {}{} is named twice: {} converter {} of this run{}; name each once",
+                                 twice.description.name, twice.description.version, quoted(twice), same, first + 1,
+                                 quoted(subjects[first])));
       }
     }
   }
@@ -218,7 +232,8 @@ class ItemRun {
         return conform(*test_case.stored_case);
       }
       if (!subject.broken.empty()) {
-        evaluation.judgement = plain_judgement(Verdict::crash, subject.broken);
+        const auto fallen = programs::fallen(subject.broken_as, judge::Stage::convert, subject.broken);
+        evaluation.judgement = fallen.value_or(plain_judgement(Verdict::crash, subject.broken));
         return evaluation;
       }
       if (const core::Status status = prepare(subject); !status) {
@@ -448,7 +463,8 @@ core::Result<RunReport> run(const RunConfig& original) {
     subjects.back().hash = programs::program_hash(spec);
   }
   if (config.audit && config.artifact.empty()) {
-    subjects.push_back({{}, nullptr, table_description(*config.audit), {}, nullptr});
+    programs::Subject& table = subjects.emplace_back();
+    table.description = table_description(*config.audit);
   }
   if (!config.artifact.empty()) {
     core::Result<programs::Subject> subject = programs::artifact_subject();

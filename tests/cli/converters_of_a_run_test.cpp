@@ -51,6 +51,32 @@ TEST_F(ConvertersOfARun, AreNamedOnce) {
   }
 }
 
+TEST_F(ConvertersOfARun, AreOneWhenTheirFilesHaveTheSameContent) {
+  write("one.sh", std::string("exec ") + ASSAY_PROGRAM + " worker\n");
+  std::filesystem::copy_file(path("one.sh"), path("two.sh"));
+  const std::string one = "sh " + path("one.sh").string(), two = "sh " + path("two.sh").string();
+  const Call call = run({"run", "--converter-cmd", one, "--converter-cmd", two});
+  EXPECT_EQ(call.code, 2) << call.out << call.err;
+  EXPECT_THAT(call.err, AllOf(HasSubstr("programs of the same content"), HasSubstr(one), HasSubstr(two)));
+}
+
+TEST_F(ConvertersOfARun, HaveOneAnchorForTheSeriesThatTheyShare) {
+  ASSERT_EQ(run({"run", "--converter", "embedded", "--converter-cmd", faulty(), "--db", "h.db"}).code, 1);
+  const Call both = run({"accept", "--reason", "r", "--db", "h.db"});
+  EXPECT_EQ(both.code, 2) << both.out << both.err;
+  EXPECT_THAT(both.err, AllOf(HasSubstr("two verdicts of mini/stride="), HasSubstr("a series has one anchor")));
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  EXPECT_EQ(run({"accept", "--reason", "r", "--db", "h.db"}).code, 0);
+}
+
+TEST_F(ConvertersOfARun, AreSaidToBeSeveralInAReport) {
+  ASSERT_EQ(run({"run", "--converter", "embedded", "--converter-cmd", faulty(), "--db", "h.db"}).code, 1);
+  const std::vector<std::string> report{"report", "--converter", "embedded", "--db", "h.db"};
+  EXPECT_THAT(run(report).out, HasSubstr("was 2 programs ("));
+  ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
+  EXPECT_THAT(run(report).out, Not(HasSubstr("programs")));
+}
+
 TEST_F(ConvertersOfARun, AreShownWhenAnotherProgramTakesTheirName) {
   const Call first = run({"run", "--db", "h.db"});
   EXPECT_THAT(first.out, Not(HasSubstr("another program")));
@@ -98,6 +124,14 @@ TEST_F(ConvertersOfARun, AreStartedAgainWhenTheyAreKilledBeforeTheyAreAsked) {
   const Call call = run({"run", "--converter-cmd", "sh " + path("killed.sh").string()});
   EXPECT_EQ(call.code, 0) << call.out << call.err;
   EXPECT_THAT(call.out, HasSubstr("2 planned: 2 pass"));
+}
+
+TEST_F(ConvertersOfARun, EndAsTheyFellWhenTheyNeverDescribeThemselves) {
+  const Call oom = run({"run", "--converter-cmd", "sh -c 'read -r line; exit 137'"});
+  EXPECT_EQ(oom.code, 1);
+  EXPECT_THAT(oom.out, HasSubstr("2 planned: 2 oom"));
+  const Call words = run({"run", "--converter-cmd", "sh -c 'read -r line; echo std::bad_alloc >&2; exit 3'"});
+  EXPECT_THAT(words.out, HasSubstr("2 planned: 2 oom"));
 }
 
 TEST_F(ConvertersOfARun, AreACrashWhenTheyNeverDescribeThemselves) {

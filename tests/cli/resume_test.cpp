@@ -86,6 +86,17 @@ TEST_F(Resume, GoesOnWithTheSameCommandOnly) {
   EXPECT_EQ(resume().json()["results"].size(), 20U);
 }
 
+TEST_F(Resume, ComparesWhatChangesVerdictsWithoutChangingCases) {
+  leave_unfinished();
+  const Call stricter = resume({"--require-judged"});
+  EXPECT_EQ(stricter.code, 2) << stricter.out << stricter.err;
+  EXPECT_THAT(stricter.err, AllOf(HasSubstr("require judged: recorded of the embedded converter, now of every"),
+                                  Not(HasSubstr("cases: "))));
+  const Call partial = resume({"--options", "default"});
+  EXPECT_EQ(partial.code, 2) << partial.out << partial.err;
+  EXPECT_THAT(partial.err, HasSubstr("every option set: recorded yes, now no"));
+}
+
 TEST_F(Resume, IsNoPlaceForAnotherConverter) {
   leave_unfinished();
   write_converter("no longer");

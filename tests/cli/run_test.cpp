@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "harness/core/files.hpp"
@@ -31,6 +32,34 @@ class Run : public HomeTest {
     return json.is_object() && !json["results"].empty() ? json["results"][0] : nlohmann::json::object();
   }
 };
+
+/// One case whose tensors are large, through the embedded converter.
+class Memory : public HomeTest {
+ protected:
+  void SetUp() override {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a limit of the address space doesn't go with the address sanitizer";
+#endif
+    HomeTest::SetUp();
+    write("cases/mini.json", R"json({
+      "family": "mini", "title": "large tensors", "tags": ["Relu"],
+      "graph": ["agraph (float[1,1,1000,1000] x) => (float[1,1,1000,1000] y) { y = Relu (x) }"], "opset": 13,
+      "inputs": { "x": { "data": ["typical"], "range": [-3, 2] } } })json");
+  }
+};
+
+TEST_F(Memory, ThatRunsOutIsOomWhereverItDoes) {
+  std::set<std::string> verdicts;
+  for (const char* gib : {"0.04", "0.05", "0.06", "0.08", "0.12", "0.2", "2"}) {
+    const nlohmann::json report = run({"run", "--memory", gib, "--json"}).json();
+    ASSERT_TRUE(report.is_object()) << gib;
+    const nlohmann::json& result = report["results"][0];
+    verdicts.insert(result["verdict"]);
+    EXPECT_THAT(result["verdict"].get<std::string>(), testing::AnyOf("oom", "pass"))
+        << "with " << gib << " GiB: " << result["reason"];
+  }
+  EXPECT_THAT(verdicts, testing::UnorderedElementsAre("oom", "pass"));
+}
 
 TEST_F(Run, RecordsASignalAsCrash) {
   const nlohmann::json result = verdict_of("kill -SEGV $$");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/judge/judge.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
 namespace assay::judge {

@@ -5,6 +5,14 @@
 namespace assay::programs {
 namespace {
 
+TEST(ConverterSpec, OfACommandIsNeverTheEmbeddedOneWhateverTheProgramIsCalled) {
+  const ConverterSpec own = parse_converter("embedded", "/bin/assay", {}, "").value().front();
+  EXPECT_TRUE(own.is_embedded());
+  const ConverterSpec foreign = parse_converter_command("/elsewhere/embedded worker").value();
+  EXPECT_EQ(foreign.name, "embedded");
+  EXPECT_FALSE(foreign.is_embedded());
+}
+
 TEST(FloatForm, NamesTheNodesAsTheConverterTakesThem) {
   EXPECT_EQ(written_as({"nodes_to_exclude=[NODES]"}, {"a", "b/c"}), R"(nodes_to_exclude=["a", "b/c"])");
   EXPECT_EQ(written_as({"--layer-precisions NODES", "NODE:float32", " "}, {"a", "b"}),

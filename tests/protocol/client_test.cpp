@@ -174,6 +174,15 @@ TEST_F(WorkerDies, MemoryThatRunsOutIsOom) {
   EXPECT_EQ(convert_with("memory-error").outcome, Outcome::oom);
 }
 
+TEST_F(WorkerDies, AProgramThatCannotBeLoadedWithinItsLimitIsOom) {
+  ASSAY_SKIP_UNDER_ASAN();
+  ClientOptions unloaded = options("good");
+  unloaded.command = {"sh", "-c", "echo 'libm.so.6: failed to map segment from shared object' >&2; exit 127"};
+  EXPECT_EQ(convert(*make_client(unloaded)).outcome, Outcome::crash) << "without a limit it may be anything";
+  unloaded.memory_limit_bytes = std::uint64_t{1} << 30U;
+  EXPECT_EQ(convert(*make_client(unloaded)).outcome, Outcome::oom);
+}
+
 TEST_F(WorkerDies, TheMemoryLimitMakesAnOomAndSparesUs) {
   ASSAY_SKIP_UNDER_ASAN();
   auto limited = options("eats-memory-once");

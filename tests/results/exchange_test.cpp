@@ -83,6 +83,25 @@ TEST_F(Exchange, WhatWasAcceptedTravelsAndTheLastAcceptanceCounts) {
   EXPECT_EQ(there.anchors()->front().reason, "back again");
 }
 
+TEST_F(Exchange, AcceptancesKeepTheirOrderOverAllRunsWhateverTheirDates) {
+  Store here = open("here.db"), there = open("there.db");
+  std::vector<std::string> runs;
+  for (int number = 0; number < 2; ++number) {
+    runs.push_back(here.begin_run({}, {job("a")}).value());
+    ASSERT_TRUE(here.record(runs.back(), row_of("a")).ok());
+  }
+  for (const auto& [run, reason] : {std::pair(runs[1], "first"), {runs[0], "last"}}) {
+    ASSERT_TRUE(here.accept(run, {job("a")}, reason).ok());
+  }
+  std::string lines = exported(here);  // with a clock that was set back between the two
+  const std::size_t date = lines.find("\"accepted_at\":\"2");
+  ASSERT_NE(date, std::string::npos);
+  lines.replace(date + 15, 4, "2001");  // the first line's, which is of runs[0]: the last acceptance
+  imported(there, lines);
+  ASSERT_EQ(there.anchors()->size(), 1U);
+  EXPECT_EQ(there.anchors()->front().reason, "last");
+}
+
 TEST_F(Exchange, ImportingTwiceChangesNothing) {
   Store here = open("here.db");
   const auto run = here.begin_run({}, {job("a")}).value();

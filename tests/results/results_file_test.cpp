@@ -112,6 +112,19 @@ TEST_F(ResultsFile, IsMergedOnceAndTouchesNothingThatIsHere) {
   EXPECT_EQ(here.results(own)->size(), 1U);
 }
 
+TEST_F(ResultsFile, KeepsTheOrderInWhichVerdictsWereAccepted) {
+  Store store = there();
+  const std::string first = store.runs()->front().id;
+  const auto second = store.begin_run({}, {job("a")}).value();
+  ASSERT_TRUE(store.record(second, row_of("a")).ok());
+  ASSERT_TRUE(store.accept(second, {job("a")}, "first").ok());
+  ASSERT_TRUE(store.accept(first, {job("a")}, "last").ok());
+  ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
+  Store here = open("here.db");
+  ASSERT_TRUE(here.merge(read_results_file(path("results.db.gz")).value()).ok());
+  EXPECT_EQ(here.anchors()->front().reason, "last");
+}
+
 TEST_F(ResultsFile, IsMergedWholeOrNotAtAll) {
   Store store = there();
   auto runs = std::vector{store.recorded(store.runs()->front()).value()};

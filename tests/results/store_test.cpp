@@ -222,6 +222,10 @@ TEST_F(StoreRuns, TwoProgramsOfOneNameAndVersionHaveAVerdictEach) {
   ASSERT_TRUE(store.accept(run, {other}, "r").ok());
   EXPECT_EQ(store.anchors()->front().result.key, other);
   EXPECT_EQ(store.newest_results("embedded", "0.1.0")->size(), 1U) << "a series goes by name and version";
+  EXPECT_THAT(store.newest_programs("embedded", "0.1.0").value(), ElementsAre("c0ffee", "beef"));
+  const auto later = store.begin_run(run_info(), {one}).value();
+  ASSERT_TRUE(store.record(later, full_row(one)).ok());
+  EXPECT_THAT(store.newest_programs("embedded", "0.1.0").value(), ElementsAre("c0ffee")) << "the newest run alone";
 }
 
 TEST_F(StoreRuns, TheProgramOfAVersionIsTheOneOfItsNewestVerdict) {
@@ -259,6 +263,21 @@ TEST_F(StoreRuns, AClockThatWasSetBackHidesNothing) {
   EXPECT_EQ(store.anchors()->front().wobble.repeats, 2U) << "the older run came before, whatever its date";
 }
 
+TEST_F(StoreRuns, TheLastAcceptanceCountsThoughTheClockWasSetBackBeforeIt) {
+  Store store = open();
+  std::vector<std::string> runs;
+  for (int number = 0; number < 2; ++number) {
+    runs.push_back(store.begin_run(run_info(), {job("a")}).value());
+    ASSERT_TRUE(store.record(runs.back(), full_row(job("a"))).ok());
+  }
+  ASSERT_TRUE(store.accept(runs[0], {job("a")}, "first").ok());
+  sql("UPDATE anchor SET accepted_at = '2099-01-01T00:00:00.000Z'");
+  ASSERT_TRUE(store.accept(runs[1], {job("a")}, "last").ok());
+  ASSERT_EQ(store.anchors()->size(), 1U);
+  EXPECT_EQ(store.anchors()->front().reason, "last");
+  EXPECT_EQ(store.anchors_of_version("embedded", "0.1.0")->front().reason, "last");
+}
+
 using StoreLost = StoreFile;
 
 TEST_F(StoreLost, ARemovedDatabaseIsNoticedAtTheNextVerdict) {
@@ -266,11 +285,24 @@ TEST_F(StoreLost, ARemovedDatabaseIsNoticedAtTheNextVerdict) {
   const auto run = store.begin_run(run_info(), {job("a"), job("b")}).value();
   ASSERT_TRUE(store.record(run, full_row(job("a"))).ok());
   std::filesystem::remove(file());
-  for (const core::Status& status : {store.beat(run), store.record(run, full_row(job("b"))), store.finish_run(run)}) {
+  for (const core::Status& status :
+       {store.beat(run), store.record(run, full_row(job("b"))), store.record_changes(run, {}), store.finish_run(run),
+        store.release_run(run), store.accept(run, {job("a")}, "r")}) {
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().kind, ErrorKind::internal);
     EXPECT_THAT(status.error().message, HasSubstr("was removed or replaced"));
   }
+}
+
+TEST_F(StoreLost, NoRunBeginsAndNoneIsMergedInARemovedDatabase) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  const Store::RecordedRun recorded = store.recorded(store.runs()->front()).value();
+  std::filesystem::remove(file());
+  EXPECT_FALSE(store.begin_run(run_info(), {job("a")}).ok());
+  const auto merged = store.merge({recorded});
+  ASSERT_FALSE(merged.ok());
+  EXPECT_THAT(merged.error().message, HasSubstr("was removed or replaced"));
 }
 
 TEST_F(StoreLost, ARemovedLogIsNoticedToo) {
@@ -421,6 +453,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     JobKey without_hash = job("conv/groups=4");  // no program's hash was known to a job then
     without_hash.hash.clear();
     EXPECT_THAT(store.progress("run-1")->started, ElementsAre(without_hash));
+    ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
   EXPECT_EQ(answer("PRAGMA user_version"), "8");
@@ -546,6 +579,21 @@ TEST_F(StoreOwned, ALaterProcessWithTheSameNumberIsAnotherOne) {
   EXPECT_TRUE(store.claim_run(run).ok());
   ASSERT_TRUE(store.release_run(run).ok());
   EXPECT_EQ(answer("SELECT owner FROM run"), "");
+}
+
+TEST_F(StoreOwned, WhoWasTakenOverWritesNothingMore) {
+  Store store = open();
+  const auto run = store.begin_run(run_info(), {job("a")}).value();
+  sql("UPDATE run SET owner = owner || '0'");  // another process, which took this one for dead
+  for (const core::Status& status :
+       {store.job_started(run, job("a")), store.record(run, full_row(job("a"))), store.finish_run(run)}) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().kind, ErrorKind::internal);
+    EXPECT_THAT(status.error().message, HasSubstr("has taken it over"));
+  }
+  EXPECT_EQ(answer("SELECT state FROM job"), "waiting");
+  EXPECT_EQ(answer("SELECT count(*) FROM result"), "0");
+  EXPECT_EQ(answer("SELECT finished_at FROM run"), "");
 }
 
 TEST_F(StoreOwned, AnOwnerThatIsNotSeenFromHereLivesWhileItBeats) {

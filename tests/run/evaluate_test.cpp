@@ -105,6 +105,29 @@ TEST_F(Bench, AnArtifactThatOnlyClaimsToBeLargeIsAFail) {
   EXPECT_EQ(judged(*bench(), converter).verdict, Verdict::fail);
 }
 
+TEST_F(Bench, AnOutputBeyondOurOwnLimitIsNobodysFail) {
+  class Large final : public converters::Converter {
+   public:
+    core::Result<converters::Description> describe() override { return embedded_->describe(); }
+    converters::ConvertReply convert(const converters::ConvertRequest& request) override {
+      return embedded_->convert(request);
+    }
+    converters::ExecuteReply execute(const converters::ExecuteRequest& request) override {
+      EXPECT_TRUE(core::write_file(request.output / "output_0.pb", "").ok());
+      fs::resize_file(request.output / "output_0.pb", model::LoadLimits().file_bytes + 1);  // sparse: it takes no room
+      converters::ExecuteReply reply;
+      reply.outcome = Outcome::ok;
+      return reply;
+    }
+
+   private:
+    std::unique_ptr<converters::Converter> embedded_ = embedded::make_embedded().value();
+  } large;
+  const judge::Judgement judgement = judged(*bench(), large);
+  EXPECT_EQ(judgement.verdict, Verdict::unsupported) << judgement.reason;
+  EXPECT_THAT(judgement.reason, HasSubstr("bytes, more than Assay's limit of"));
+}
+
 TEST_F(Bench, AFullFileSystemIsNotTheConvertersFail) {
   Odd converter([](const converters::ConvertRequest& request, converters::ConvertReply& reply) {
     reply = {};
@@ -115,6 +138,29 @@ TEST_F(Bench, AFullFileSystemIsNotTheConvertersFail) {
   EXPECT_EQ(judgement.verdict, Verdict::harness_error);
   EXPECT_THAT(judgement.reason, HasSubstr("No space left on device"));
   EXPECT_THAT(judgement.reason, HasSubstr("says nothing about the converter"));
+}
+
+TEST_F(Bench, AFullFileSystemIsNotTheFailOfAReadyArtifactNorOfAnyOtherJudgement) {
+  class Full final : public converters::Converter {
+   public:
+    core::Result<converters::Description> describe() override { return embedded::make_embedded().value()->describe(); }
+    converters::ConvertReply convert(const converters::ConvertRequest& request) override {
+      return embedded::make_embedded().value()->convert(request);
+    }
+    converters::ExecuteReply execute(const converters::ExecuteRequest&) override {
+      converters::ExecuteReply reply;
+      reply.outcome = Outcome::error;
+      reply.reason = "write failed: No space left on device";
+      return reply;
+    }
+  } full;
+  const converters::Description description = full.describe().value();
+  const auto mini = bench();
+  Trial trial = mini->attempt(full, description, "{}");
+  const fs::path artifact = trial.evidence.conversion.artifact;
+  EXPECT_EQ(mini->judge(trial, 1).verdict, Verdict::harness_error) << "as reduce, bisect, fuzz and score judge";
+  EXPECT_EQ(mini->explain(std::move(trial), 1).judgement.verdict, Verdict::harness_error);
+  EXPECT_EQ(mini->evaluate_artifact(full, description, artifact, "{}", 1).judgement.verdict, Verdict::harness_error);
 }
 
 TEST_F(Bench, AnyOtherErrorStaysTheConvertersFail) {

@@ -9,6 +9,7 @@
 #include "harness/cli/recorded.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
+#include "harness/programs/program_hash.hpp"
 #include "results/drift.hpp"
 
 namespace assay::cli {
@@ -81,6 +82,25 @@ core::Result<std::vector<ResultRow>> selected(const std::vector<ResultRow>& rows
   return chosen;
 }
 
+/// Errors   usage, where two programs that call themselves the same have a verdict each: a series has one anchor, and
+///          nobody but the user knows which of them is right.
+core::Status check_series(const std::vector<ResultRow>& rows, const std::string& run) {
+  std::map<JobKey, std::string> programs;
+  for (const ResultRow& row : rows) {
+    JobKey series = row.key;
+    series.hash.clear();
+    const auto [first, added] = programs.emplace(std::move(series), row.key.hash);
+    if (!added) {
+      return usage(fmt::format(
+          "run {} has two verdicts of {} by {} {}, of the programs {} and {}: a series has one anchor; run the program "
+          "that is right by itself and accept that run",
+          run, row.key.case_name, row.key.converter, row.key.version, programs::short_hash(first->second),
+          programs::short_hash(row.key.hash)));
+    }
+  }
+  return core::success();
+}
+
 core::Status accept(const Arguments& arguments) {
   if (arguments.reason.find_first_not_of(" \t\n") == std::string::npos) {
     return usage("--reason is empty; say why these results are right, for whoever reads the history");
@@ -104,6 +124,9 @@ core::Status accept(const Arguments& arguments) {
   if (chosen->empty()) {
     return usage(
         fmt::format("run {} has no verdict that can be accepted: none says something about the converter", run->id));
+  }
+  if (core::Status status = check_series(*chosen, run->id); !status) {
+    return status;
   }
   std::vector<JobKey> keys;
   std::map<std::string, std::size_t> verdicts, converters;

@@ -29,7 +29,11 @@ core::Result<std::string> page_of(results::Store& store, const std::vector<std::
   if (!verdicts) {
     return verdicts.error();
   }
-  return report::converter_page(*verdicts);
+  const core::Result<std::string> note = report::programs_note(store, converters.front(), *verdicts);
+  if (!note) {
+    return note.error();
+  }
+  return report::converter_page(*verdicts) + *note;
 }
 
 /// The public reports behind a suite's cases, and which of the converters' newest recorded versions still have them.

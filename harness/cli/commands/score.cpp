@@ -126,23 +126,28 @@ void add_artifact_options(Command command, ArtifactArguments& arguments) {
 constexpr std::array kOfArtifacts{"--falsify", "--mutants", "--seed", "--mutant", "--options", "--keep", "--timeout"};
 constexpr std::array kOfFaults{"--fault", "--variant", "--faults", "--variants", "--artifact-kind"};
 
-int dispatch(Command command, Arguments& arguments) {
-  ArtifactArguments& artifacts = arguments.artifacts;
-  const bool of_artifacts = !artifacts.converters.empty() || !artifacts.folders.empty();
-  const auto misplaced = [&](const auto& names, std::string_view why) -> std::optional<core::Error> {
+bool is_of_artifacts(const Arguments& arguments) {
+  return !arguments.artifacts.converters.empty() || !arguments.artifacts.folders.empty();
+}
+
+/// An option that the command line names and that belongs to the other way to measure.
+std::optional<core::Error> misplaced_option(Command command, const Arguments& arguments) {
+  const auto find = [&](const auto& names, std::string_view why) -> std::optional<core::Error> {
     for (const char* name : names) {
       if (command.count(name) == 0) continue;
       return core::Error{core::ErrorKind::usage, fmt::format("{} {}", name, why), {}, {}, {}};
     }
     return std::nullopt;
   };
-  const std::optional<core::Error> wrong =
-      of_artifacts ? misplaced(kOfFaults,
-                               "is about the embedded converter's faults and variants: leave it out, or "
-                               "--artifacts and --folder")
-                   : misplaced(kOfArtifacts, "changes artifacts: say whose with --artifacts or --folder");
-  if (wrong) return report_error(*wrong);
-  if (!of_artifacts) return score_command(arguments);
+  return is_of_artifacts(arguments)
+             ? find(kOfFaults,
+                    "is about the embedded converter's faults and variants: leave it out, or --artifacts and --folder")
+             : find(kOfArtifacts, "changes artifacts: say whose with --artifacts or --folder");
+}
+
+int dispatch(Arguments& arguments) {
+  if (!is_of_artifacts(arguments)) return score_command(arguments);
+  ArtifactArguments& artifacts = arguments.artifacts;
   artifacts.words = arguments.words;
   artifacts.jobs = arguments.jobs;
   artifacts.json = arguments.json;
@@ -167,8 +172,11 @@ void register_score(Command app, Action& action) {
   command.add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core").check(Check::non_negative);
   command.add_flag("--json", arguments->json, "Print one JSON object");
   add_artifact_options(command, arguments->artifacts);
-  command.callback(
-      [arguments, command, &action] { action = [arguments, command] { return dispatch(command, *arguments); }; });
+  command.callback([arguments, command, &action] {
+    action = [arguments, wrong = misplaced_option(command, *arguments)] {
+      return wrong ? report_error(*wrong) : dispatch(*arguments);
+    };
+  });
 }
 
 }  // namespace assay::cli
