@@ -21,9 +21,10 @@ class Net:
     """A graph under construction: each method adds one node and returns its output's name."""
 
     def __init__(self, name):
+        self.opset = OPSET
         self.random = numpy.random.default_rng(zlib.crc32(name.encode()))
         self.name, self.nodes, self.initializers, self.inputs, self.outputs = name, [], [], {}, []
-        self.count = 0
+        self.shapes, self.count = {}, 0
 
     def input(self, name, *shape):
         self.inputs[name] = shape
@@ -34,6 +35,11 @@ class Net:
         name = f"{stem}_{self.count}"
         self.initializers.append(numpy_helper.from_array(numpy.ascontiguousarray(array), name))
         return name
+
+    def scalar(self, value):
+        self.count += 1
+        self.initializers.append(numpy_helper.from_array(numpy.array(value), f"s_{self.count}"))
+        return f"s_{self.count}"
 
     def weight(self, *shape, fan=None, stem="w"):
         """Normal values, each channel of the first axis with its own spread, as trained weights have."""
@@ -89,14 +95,20 @@ class Net:
     def reshape(self, x, *shape):
         return self.add("Reshape", x, self.integers(*shape))
 
+    def shaped(self, name, *shape):
+        """`name`, whose shape no inference finds."""
+        self.shapes[name] = shape
+        return name
+
     def output(self, *names):
         self.outputs += names
 
     def model(self):
         value = lambda name, shape=None: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
         graph = helper.make_graph(self.nodes, self.name, [value(n, s) for n, s in self.inputs.items()],
-                                  [value(n) for n in self.outputs], self.initializers)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+                                  [value(n) for n in self.outputs], self.initializers,
+                                  value_info=[value(n, s) for n, s in self.shapes.items()])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=IR_VERSION)
         inferred = onnx.shape_inference.infer_shapes(made, strict_mode=True)
         del made.graph.output[:]
         made.graph.output.extend(inferred.graph.output)
@@ -333,10 +345,206 @@ def branches(n):
     n.output(n.conv(y, 6, 4))
 
 
+def body(name, nodes, inputs, outputs, initializers=()):
+    """A graph of an If, Loop or Scan: `inputs` and `outputs` are (name, type, shape)."""
+    value = lambda facts: helper.make_tensor_value_info(*facts)
+    return helper.make_graph(nodes, name, [value(each) for each in inputs], [value(each) for each in outputs],
+                             list(initializers))
+
+
+def branches_of_products(n):
+    """An If whose branches hold convolutions of their own and read a quantized tensor and a graph input."""
+    x = n.input("x", 2, 3, 9, 7)
+    y = n.relu(n.conv(x, 3, 6))
+    condition = n.add("Less", n.add("ReduceMax", y, keepdims=0), n.constant(numpy.float32(0)))
+
+    def branch(name, kernel):
+        weight = (n.random.normal(size=(4, 6, kernel, kernel)) / (6 * kernel * kernel)**0.5).astype("float32")
+        nodes = [helper.make_node("Conv", [y, f"{name}_w"], [f"{name}_y"], name=f"{name}_conv",
+                                  pads=[kernel // 2] * 4),
+                 helper.make_node("Relu", [f"{name}_y"], [f"{name}_out"], name=f"{name}_relu")]
+        return body(name, nodes, [], [(f"{name}_out", TensorProto.FLOAT, [2, 4, 9, 7])],
+                    [numpy_helper.from_array(weight, f"{name}_w")])
+
+    y = n.add("If", condition, then_branch=branch("small", 1), else_branch=branch("large", 3))
+    n.output(n.conv(y, 4, 3))
+
+
+def branch_of_a_branch(n):
+    """An If inside an If, in between a residual."""
+    x = n.conv_norm_relu(n.input("x", 2, 3, 8, 6), 3, 6)
+    y = n.conv(x, 6, 6)
+    mean = n.add("ReduceMean", y, keepdims=0)
+    outer = n.add("Greater", mean, n.constant(numpy.float32(-9)))
+    inner = n.add("Greater", mean, n.constant(numpy.float32(9)))
+    facts = lambda name: [(name, TensorProto.FLOAT, [2, 6, 8, 6])]
+    leaf = lambda op, name: body(name, [helper.make_node(op, [y], [f"{name}_out"], name=f"{name}_{op}")], [],
+                                 facts(f"{name}_out"))
+    nested = helper.make_node("If", [inner], ["nested_out"], name="nested_if", then_branch=leaf("Tanh", "a"),
+                              else_branch=leaf("Sigmoid", "b"))
+    y = n.add("If", outer, then_branch=body("nested", [nested], [], facts("nested_out")), else_branch=leaf("Neg", "c"))
+    n.output(n.conv(n.relu(n.add("Add", y, x)), 6, 4))
+
+
+def loop(n):
+    """A Loop of three steps whose body reads a quantized tensor from outside."""
+    x = n.relu(n.conv(n.input("x", 2, 3, 8, 6), 3, 5))
+    start = n.conv(x, 5, 5, kernel=1)
+    nodes = [helper.make_node("Mul", ["carried", "half"], ["halved"], name="body_mul"),
+             helper.make_node("Add", ["halved", x], ["next"], name="body_add"),
+             helper.make_node("Identity", ["go"], ["go_on"], name="body_go")]
+    shape = [2, 5, 8, 6]
+    of_body = body("steps", nodes,
+                   [("step", TensorProto.INT64, []), ("go", TensorProto.BOOL, []), ("carried", TensorProto.FLOAT, shape)],
+                   [("go_on", TensorProto.BOOL, []), ("next", TensorProto.FLOAT, shape)],
+                   [numpy_helper.from_array(numpy.float32(0.5), "half")])
+    y = n.add("Loop", n.scalar(numpy.int64(3)), n.scalar(True), start, body=of_body)
+    n.shaped(y, 2, 5, 8, 6)
+    n.output(n.conv(y, 5, 4))
+
+
+def scan(n):
+    """A Scan over time with a state, as an unrolled recurrence without gates has it."""
+    x = n.linear(n.input("x", 6, 2, 8), 8, 10)
+    state = n.constant(numpy.zeros((2, 10), "float32"))
+    nodes = [helper.make_node("Mul", ["state", "keep"], ["kept"], name="body_keep"),
+             helper.make_node("Add", ["kept", "slice"], ["sum"], name="body_add"),
+             helper.make_node("Tanh", ["sum"], ["new_state"], name="body_tanh"),
+             helper.make_node("Identity", ["new_state"], ["shown"], name="body_show")]
+    facts = lambda name: (name, TensorProto.FLOAT, [2, 10])
+    of_body = body("step", nodes, [facts("state"), facts("slice")], [facts("new_state"), facts("shown")],
+                   [numpy_helper.from_array(numpy.float32(0.6), "keep")])
+    _, y = n.add("Scan", state, x, outputs=2, body=of_body, num_scan_inputs=1)
+    n.output(n.linear(y, 10, 5))
+
+
+def normalization_first(n):
+    """BatchNormalization with nothing before it to be folded into."""
+    x = n.norm(n.input("x", 2, 3, 9, 7), 3)
+    n.output(n.conv(n.relu(x), 3, 6))
+
+
+def normalization_of_a_sum(n):
+    x = n.conv_norm_relu(n.input("x", 2, 3, 9, 7), 3, 6)
+    y = n.add("Add", n.conv(x, 6, 6), x)
+    y = n.relu(n.norm(y, 6))
+    n.output(n.conv(n.norm(n.add("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2]), 6), 6, 4))
+
+
+def normalization_of_rows(n):
+    """BatchNormalization behind a Gemm and behind a transposed convolution, which converters fold in part."""
+    x = n.relu(n.norm(n.gemm(n.input("x", 4, 16), 16, 24), 24))
+    y = n.reshape(x, 4, 6, 2, 2)
+    n.output(n.relu(n.norm(n.deconv(y, 6, 3), 3)))
+
+
+def group_normalized(n):
+    n.opset = 21
+    x = n.conv(n.input("x", 2, 3, 9, 7), 3, 8)
+    x = n.add("GroupNormalization", x, n.vector(8, 0.6, 1.4, "gamma"), n.vector(8, -0.3, 0.3, "beta"), num_groups=4)
+    n.shaped(x, 2, 8, 9, 7)
+    n.output(n.conv(n.relu(x), 8, 4))
+
+
+def lp_normalized(n):
+    x = n.relu(n.linear(n.input("x", 3, 5, 16), 16, 12))
+    x = n.add("LpNormalization", x, axis=-1, p=2)
+    n.output(n.linear(x, 12, 8))
+
+
+def layer_normalized_alone(n):
+    x = n.input("x", 2, 5, 16)
+    y = layer_norm(n, n.add("Add", x, n.linear(x, 16, 16)), 16)
+    n.output(layer_norm(n, n.relu(y), 16))
+
+
+def instance_normalized_residual(n):
+    x = n.relu(n.conv(n.input("x", 2, 3, 8, 8), 3, 6))
+    norm = lambda t: n.add("InstanceNormalization", t, n.vector(6, 0.6, 1.4, "gamma"), n.vector(6, -0.3, 0.3, "beta"))
+    y = norm(n.conv(n.relu(norm(n.conv(x, 6, 6))), 6, 6))
+    n.output(n.conv(n.add("Add", x, y), 6, 3))
+
+
+def layer_norm_spelled_out(n):
+    """Mean, variance and quotient as the operators that older exporters write."""
+    x = n.linear(n.input("x", 2, 5, 16), 16, 12)
+    centred = n.add("Sub", x, n.add("ReduceMean", x, axes=[-1]))
+    variance = n.add("ReduceMean", n.add("Mul", centred, centred), axes=[-1])
+    deviation = n.add("Sqrt", n.add("Add", variance, n.constant(numpy.float32(1e-5))))
+    y = n.add("Mul", n.add("Div", centred, deviation), n.vector(12, 0.6, 1.4, "gamma"))
+    n.output(n.linear(n.add("Add", y, n.vector(12, -0.3, 0.3, "beta")), 12, 8))
+
+
+def attention_masked(n):
+    """Causal, by a constant that is added."""
+    x = n.input("x", 2, 6, 16)
+    q, k, v = (n.linear(x, 16, 12) for _ in range(3))
+    scores = n.add("MatMul", q, n.add("Transpose", k, perm=[0, 2, 1]))
+    scores = n.add("Mul", scores, n.constant(numpy.float32(12**-0.5)))
+    mask = numpy.triu(numpy.full((6, 6), -10000, "float32"), 1)
+    scores = n.add("Softmax", n.add("Add", scores, n.constant(mask, "mask")), axis=-1)
+    n.output(n.linear(n.add("MatMul", scores, v), 12, 16))
+
+
+def attention_where(n):
+    """Causal, by a Where."""
+    x = n.input("x", 1, 7, 12)
+    heads = lambda name: n.add("Transpose", n.reshape(name, 1, 7, 3, 4), perm=[0, 2, 1, 3])
+    q, k, v = (heads(n.linear(x, 12, 12)) for _ in range(3))
+    scores = n.add("MatMul", q, n.add("Transpose", k, perm=[0, 1, 3, 2]))
+    scores = n.add("Mul", scores, n.constant(numpy.float32(0.5)))
+    kept = n.constant(numpy.tril(numpy.ones((7, 7), bool)), "kept")
+    scores = n.add("Where", kept, scores, n.constant(numpy.float32(-1000)))
+    y = n.add("MatMul", n.add("Softmax", scores, axis=-1), v)
+    y = n.reshape(n.add("Transpose", y, perm=[0, 2, 1, 3]), 1, 7, 12)
+    n.output(layer_norm(n, n.add("Add", x, n.linear(y, 12, 12)), 12))
+
+
+def attention_crossed(n):
+    """Queries of one input, keys and values of another."""
+    x, memory = n.input("x", 2, 5, 12), n.input("memory", 2, 8, 16)
+    q, k, v = n.linear(x, 12, 12), n.linear(memory, 16, 12), n.linear(memory, 16, 12)
+    scores = n.add("MatMul", q, n.add("Transpose", k, perm=[0, 2, 1]))
+    scores = n.add("Softmax", n.add("Div", scores, n.constant(numpy.float32(12**0.5))), axis=-1)
+    n.output(n.add("Add", x, n.linear(n.add("MatMul", scores, v), 12, 12)))
+
+
+def encoder_decoder_deep(n):
+    pool = lambda t: n.add("MaxPool", t, kernel_shape=[2, 2], strides=[2, 2])
+    x = n.conv_norm_relu(n.input("x", 1, 3, 8, 12), 3, 4)
+    y = n.conv_norm_relu(pool(x), 4, 6)
+    z = n.conv_norm_relu(pool(y), 6, 8)
+    y = n.conv_norm_relu(n.add("Concat", n.deconv(z, 8, 6), y, axis=1), 12, 6)
+    x = n.conv_norm_relu(n.add("Concat", n.deconv(y, 6, 4), x, axis=1), 8, 4)
+    n.output(n.add("Tanh", n.conv(x, 4, 2, kernel=1)))
+
+
+def decoder_resized(n):
+    x = n.conv_norm_relu(n.input("x", 1, 3, 8, 12), 3, 6)
+    y = n.conv_norm_relu(x, 6, 8, strides=2)
+    y = n.add("Resize", y, "", n.constant(numpy.array([1, 1, 2, 2], "float32")), mode="linear",
+              coordinate_transformation_mode="half_pixel")
+    n.output(n.conv(n.add("Add", n.conv(y, 8, 6, kernel=1), x), 6, 3))
+
+
+def residual_stages(n):
+    x = n.conv_norm_relu(n.input("x", 1, 3, 12, 12), 3, 6, strides=2)
+    for cin, cout in ((6, 6), (6, 10)):
+        strides = 1 if cin == cout else 2
+        y = n.norm(n.conv(n.conv_norm_relu(x, cin, cout, strides=strides), cout, cout, bias=False), cout)
+        skip = x if cin == cout else n.norm(n.conv(x, cin, cout, kernel=1, bias=False, strides=2), cout)
+        x = n.relu(n.add("Add", y, skip))
+    n.output(n.gemm(n.add("Flatten", n.add("GlobalAveragePool", x), axis=1), 10, 5))
+
+
 MODELS = [conv_relu, conv_norm_relu, conv_chain, residual, residual_projected, preactivated, depthwise_separable,
           inverted_bottleneck, grouped, encoder_decoder, upsampled, inception, classifier, classifier_softmax, perceptron,
           perceptron_products, gated, hard_swish, leaky, swish, parametric, attention, attention_heads, transformer_block,
-          normalized, instance_normalized, shuffled, sequence, two_inputs, padded, pixel_shuffle, branches]
+          normalized, instance_normalized, shuffled, sequence, two_inputs, padded, pixel_shuffle, branches,
+          branches_of_products, branch_of_a_branch, loop, scan, normalization_first, normalization_of_a_sum,
+          normalization_of_rows, group_normalized, lp_normalized, layer_normalized_alone, instance_normalized_residual,
+          layer_norm_spelled_out, attention_masked, attention_where, attention_crossed, encoder_decoder_deep,
+          decoder_resized, residual_stages]
 
 
 def main():

@@ -193,7 +193,8 @@ int score_artifacts_command(const ArtifactArguments& arguments) {
     return kExitIncomplete;
   }
   const bool passed = report->total().of(Fate::passed) > 0;
-  return passed || !report->false_alarms.empty() ? kExitRed : kExitOk;
+  return passed || (arguments.falsify && report->overclaimed() > 0) || !report->false_alarms.empty() ? kExitRed
+                                                                                                     : kExitOk;
 }
 
 }  // namespace assay::cli

@@ -51,6 +51,8 @@ std::optional<double> metric(const judge::Judgement& judgement, std::string_view
   return found == judgement.metrics.end() ? std::nullopt : std::optional(found->value);
 }
 
+bool escaped(Fate fate) { return fate == Fate::passed || fate == Fate::unjudged || fate == Fate::failed; }
+
 struct Damage {
   bool shown = false;
   OutputQuality quality;  ///< of the output that shows it, or lost most
@@ -174,7 +176,9 @@ class ArtifactTrials {
     return out;
   }
 
-  static void note(Escape& out, const judge::Judgement& judgement, const OutputQuality& quality) {
+  static void note(Escape& out, const judge::Coverage& plain, const judge::Judgement& judgement,
+                   const OutputQuality& quality) {
+    out.covered = is_covered(plain, out.node, out.op);
     out.fate = fate_of(judge::verdict_name(judgement.verdict), judgement.gate);
     out.verdict = judge::verdict_name(judgement.verdict);
     out.reason = judgement.reason;
@@ -192,8 +196,7 @@ class ArtifactTrials {
   }
 
   void list(ArtifactBench& bench, const model::Model& changed, Escape out) {
-    const bool escaped = out.fate == Fate::passed || out.fate == Fate::unjudged || out.fate == Fate::failed;
-    if (!escaped && !config_.only) return;
+    if (!escaped(out.fate) && !config_.only) return;
     if (!config_.keep.empty()) {
       std::string name = fmt::format("{}_{}_{}_{}", out.source, out.case_name, out.options, out.index);
       std::ranges::replace_if(
@@ -217,7 +220,8 @@ class ArtifactTrials {
       out.executor = executed->plain->executor;
       const Damage harm = damage(*executed->plain, executed->outputs, bench.expected());
       if (visible(*executed, harm)) {
-        note(out, bench.judge(*std::move(executed)), harm.quality);
+        const judge::Coverage& covered = executed->plain->judgement.coverage;
+        note(out, covered, bench.judge(*std::move(executed)), harm.quality);
       } else {
         out.fate = Fate::hidden;
         ArtifactBench::discard(*executed);
@@ -320,11 +324,11 @@ class ArtifactTrials {
     const Damage harm = damage(plain, executed(*changed)->outputs, expected);
     out.fate = Fate::hidden;
     if (harm.shown) {
-      note(out, bench.judge(seen(*changed, where.kind), kOneVerdict, judge::Depth::gate), harm.quality);
+      note(out, plain.judgement.coverage, bench.judge(seen(*changed, where.kind), kOneVerdict, judge::Depth::gate),
+           harm.quality);
     }
     count(out, kind);
-    const bool escaped = out.fate == Fate::passed || out.fate == Fate::unjudged || out.fate == Fate::failed;
-    if (escaped || config_.only) report_.escapes.push_back(std::move(out));
+    if (escaped(out.fate) || config_.only) report_.escapes.push_back(std::move(out));
   }
 
   const ArtifactScoreConfig& config_;
@@ -471,6 +475,20 @@ FateCounts ArtifactScoreReport::total() const {
     for (const auto& [fate, count] : group.counts) sum.counts[fate] += count;
   }
   return sum;
+}
+
+std::size_t ArtifactScoreReport::overclaimed() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(escapes, [](const Escape& escape) { return escape.covered && escaped(escape.fate); }));
+}
+
+bool is_covered(const judge::Coverage& coverage, std::string_view node, std::string_view op) {
+  const auto found = std::ranges::find_if(coverage.nodes, [&](const judge::Coverage::Node& each) {
+    return !node.empty() && each.node == node && each.op == op;
+  });
+  if (found != coverage.nodes.end()) return !found->layer.empty();
+  constexpr double kWhole = 1;
+  return coverage.applies && coverage.judged_nodes() == coverage.nodes.size() && coverage.least_output() >= kWhole;
 }
 
 bool shows(const OutputQuality& quality) {

@@ -76,7 +76,9 @@ struct Escape {
   std::optional<double> plain_db, changed_db, predicted_db;  ///< of the output that lost most
   bool prediction_gates = false;                             ///< that output's
   std::optional<double> margin;                              ///< largest |e| ÷ bound that the verdict states
-  std::filesystem::path kept;                                ///< its folder, where it was written
+  /// The plain artifact's verdict counts the node as judged (is_covered): then this one is the judge's own error.
+  bool covered = false;
+  std::filesystem::path kept;  ///< its folder, where it was written
 };
 
 /// A plain artifact that is red, or one that could not be tried.
@@ -95,7 +97,13 @@ struct ArtifactScoreReport {
   std::vector<PlainTrouble> false_alarms;
   std::vector<PlainTrouble> left_out;
   [[nodiscard]] FateCounts total() const;
+  /// How many visible ones were not caught at a node that coverage counts as judged.
+  [[nodiscard]] std::size_t overclaimed() const;
 };
+
+/// Whether a verdict counts what an artifact's node does as judged: the original's node of that name and operator where
+/// there is one, else all of them and every output.
+[[nodiscard]] bool is_covered(const judge::Coverage& coverage, std::string_view node, std::string_view op);
 
 /// Deterministic. A ready artifact that can't be read is left out, with the reason.
 /// Errors   usage, for nothing selected or a source without Q/DQ artifacts where defects are asked for.

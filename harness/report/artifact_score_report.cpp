@@ -73,6 +73,7 @@ std::string escape_text(const Escape& each, const EscapeCommands& commands) {
                       each.predicted_db && !each.prediction_gates ? " (which doesn't gate)" : "",
                       each.margin ? fmt::format("{:.2g} of the bound, ", *each.margin) : "", each.verdict,
                       each.reason.empty() ? "" : ": ", each.reason);
+  if (each.covered) text += "  the plain artifact's verdict counts this node as judged\n";
   text += fmt::format("  repeat: {}\n", commands.repeat(each));
   if (!each.kept.empty()) text += fmt::format("  as files: {}\n", commands.check(each));
   return text;
@@ -94,6 +95,7 @@ ordered_json artifact_score_json(const mutants::ArtifactScoreReport& report, boo
   ordered_json json;
   json["artifacts"] = report.artifacts;
   json["total"] = counts_json(report.total());
+  json["overclaimed"] = report.overclaimed();
   json[falsified ? "operators" : "defects"] = groups_json(report.groups);
   if (falsified) json["falsifications"] = groups_json(report.kinds);
   json["executed_by"] = report.executors;
@@ -115,6 +117,7 @@ ordered_json artifact_score_json(const mutants::ArtifactScoreReport& report, boo
                               {"changed_db", number(each.changed_db)},
                               {"predicted_db", number(each.predicted_db)},
                               {"prediction_gates", each.prediction_gates},
+                              {"covered", each.covered},
                               {"margin", number(each.margin)},
                               {"executor", each.executor},
                               {"kept", each.kept.string()},
@@ -138,9 +141,10 @@ std::string artifact_score_text(const mutants::ArtifactScoreReport& report, bool
   for (const auto& [name, count] : report.executors) text += fmt::format("executed by {}: {}\n", name, count);
   text += fmt::format(
       "{} artifacts, {} changed, {} not run, {} visible: {} red ({:.2f} %), {} unjudged, {} passed, {} failed; "
-      "{} false alarms\n",
+      "{} at nodes that count as judged; {} false alarms\n",
       report.artifacts, total.tried(), total.of(Fate::not_run), total.visible(), total.of(Fate::red), share,
-      total.of(Fate::unjudged), total.of(Fate::passed), total.of(Fate::failed), report.false_alarms.size());
+      total.of(Fate::unjudged), total.of(Fate::passed), total.of(Fate::failed), report.overclaimed(),
+      report.false_alarms.size());
   return text;
 }
 

@@ -48,6 +48,8 @@ TEST_F(ScoreArtifacts, FalsifiesEveryNodeAndEveryOutput) {
   }
   EXPECT_EQ(report["operators"]["embedded"]["Conv"]["tried"], 4);
   EXPECT_EQ(report["total"]["passed"], 0) << call.out;
+  EXPECT_EQ(report["overclaimed"], 0) << call.out;
+  EXPECT_EQ(call.code, 0);
 }
 
 TEST_F(ScoreArtifacts, APrintedCommandRepeatsItsMutant) {

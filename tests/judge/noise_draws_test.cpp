@@ -157,10 +157,11 @@ struct Product {
          {"xz", codes(DType::int8, {}, {0})},
          {"minus", Tensor::scalar(DType::float32, -1)},
          {"more", Tensor::scalar(DType::float32, 1.25)},
+         {"most", Tensor::scalar(DType::float32, 100)},
          {"wq", codes(DType::int8, {16, 12}, weight_codes)}});
   }
-  [[nodiscard]] bool explained() const {
-    const auto noise = draw_from_artifact(artifact, inputs, original.graph.outputs, {}, {}).value();
+  [[nodiscard]] bool explained(const OriginalValues& originals = {}) const {
+    const auto noise = draw_from_artifact(artifact, inputs, original.graph.outputs, originals, {}).value();
     const Tensor want = reference::execute(original, inputs).value().at("y");
     const Tensor got = reference::execute(artifact, inputs).value().at("y");
     return noise_power(want, got) <= noise.at("y").limit(kExponent);
@@ -173,6 +174,26 @@ TEST(DrawFromArtifact, DoesNotExplainAnotherNetwork) {
   EXPECT_FALSE(Product("Mul(p, minus)").explained());
   EXPECT_FALSE(Product("Mul(p, more)").explained());
   EXPECT_FALSE(Product("Relu(p)").explained());
+}
+
+TEST(DrawFromArtifact, WhatADefectSendsBeyondTheRangeDoesNotWidenItsLimit) {
+  const Product wrong("Mul(p, most)");  // nearly everything is cut off
+  EXPECT_TRUE(wrong.explained()) << "as a range may be too narrow where nobody knows what the original has";
+  const Tensor want = reference::execute(wrong.original, wrong.inputs).value().at("y");
+  const auto [low, high] = std::ranges::minmax(want.reals());
+  EXPECT_LT(high, 0.2 * 127);
+  EXPECT_FALSE(wrong.explained({{"yq", {low, high}}}));
+  EXPECT_TRUE(Product().explained({{"yq", {low, high}}}));
+}
+
+TEST(DrawFromArtifact, WhatTheOriginalHasBeyondTheRangeCountsAsCutOff) {
+  Product product;
+  product.artifact.graph.initializers["ys"] = std::make_shared<const Tensor>(Tensor::scalar(DType::float32, 0.05));
+  const Tensor want = reference::execute(product.original, product.inputs).value().at("y");
+  const auto [low, high] = std::ranges::minmax(want.reals());
+  EXPECT_GT(high, 0.05 * 127);
+  EXPECT_TRUE(product.explained({{"yq", {low, high}}}));
+  EXPECT_FALSE(product.explained({{"yq", {-0.05 * 128, 0.05 * 127}}}));
 }
 
 TEST(DrawFromArtifact, LooksIntoSubgraphs) {

@@ -144,6 +144,35 @@ TEST(ArtifactFates, OnlyWhatIsVisibleIsCountedAsSuch) {
   EXPECT_EQ(counts.visible(), 3U);
 }
 
+TEST(ArtifactFates, WhatEscapesAtANodeThatCountsAsJudgedIsTheJudgesError) {
+  judge::Coverage coverage;
+  coverage.applies = true;
+  coverage.nodes = {{"conv", "Conv", "L2", ""}, {"norm", "LayerNormalization", "", "nobody looked"}};
+  EXPECT_TRUE(is_covered(coverage, "conv", "Conv"));
+  EXPECT_FALSE(is_covered(coverage, "norm", "LayerNormalization"));
+  EXPECT_FALSE(is_covered(coverage, "x_quantizer", "QuantizeLinear")) << "it may stand before any of them";
+  EXPECT_FALSE(is_covered(coverage, "conv", "DequantizeLinear"));
+  coverage.nodes.pop_back();
+  EXPECT_TRUE(is_covered(coverage, "x_quantizer", "QuantizeLinear"));
+  coverage.outputs["y"] = 0;
+  EXPECT_FALSE(is_covered(coverage, "x_quantizer", "QuantizeLinear"));
+  EXPECT_TRUE(is_covered(coverage, "conv", "Conv"));
+  coverage.outputs["y"] = 1;
+  EXPECT_TRUE(is_covered(coverage, "", "Conv"));
+  EXPECT_FALSE(is_covered({}, "conv", "Conv"));
+
+  ArtifactScoreReport report;
+  for (const Fate fate : {Fate::red, Fate::hidden, Fate::unjudged, Fate::passed}) {
+    for (const bool covered : {false, true}) {
+      Escape escape;
+      escape.fate = fate;
+      escape.covered = covered;
+      report.escapes.push_back(std::move(escape));
+    }
+  }
+  EXPECT_EQ(report.overclaimed(), 2U);
+}
+
 TEST(Falsified, ShowsBelowThePredictionByItsLimit) {
   EXPECT_FALSE(shows({30, 29.5, 30, 0.5}));
   EXPECT_TRUE(shows({30, 29.4, 30, 0.5}));

@@ -74,6 +74,8 @@ Rule rule_of(Enclosing enclosing) {
       return &rules::enclose_max_pool;
     case Enclosing::negation:
       return &rules::enclose_negation;
+    case Enclosing::norm:
+      return &rules::enclose_norm;
     case Enclosing::normalization:
       return &rules::enclose_normalization;
     case Enclosing::piecewise_linear:

@@ -65,6 +65,7 @@ inline constexpr double kFunctionUnits = 16;
 
 // enclosure_normalizations.cpp
 [[nodiscard]] Result<Outputs> enclose_normalization(const Call& call);
+[[nodiscard]] Result<Outputs> enclose_norm(const Call& call);
 
 // enclosure_sums.cpp: what moves, selects and sums.
 [[nodiscard]] Result<Outputs> enclose_selection(const Call& call);

@@ -149,6 +149,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .qoperator = "QLinearLeakyRelu"},
     {.op = "Log", .enclosing = Enclosing::log},
     {.op = "LogSoftmax", .enclosing = Enclosing::softmax, .slope = 2},
+    {.op = "LpNormalization", .enclosing = Enclosing::norm},
     {.op = "MatMul",
      .data_inputs = 2,
      .enclosing = Enclosing::bilinear,

@@ -74,6 +74,7 @@ enum class Enclosing {
   log,
   max_pool,
   negation,
+  norm,
   normalization,
   piecewise_linear,
   power,

@@ -13,6 +13,7 @@
 #include "harness/judge/evidence/deviation.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/numerics/headline.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 #include "harness/judge/quantization/noise_draws.hpp"
 
@@ -89,14 +90,17 @@ class PredictionCheck {
     check_weights();
     const auto& executions = context_.evidence.executions;
     const bool has_typical = std::ranges::any_of(executions, &is_typical);
+    // The user's data sets are all of one kind, and what is wrong may show in one of them alone.
+    const bool all = are_alike(context_.evidence) && !context_.large;
     for (std::size_t i = 0; i < executions.size(); ++i) {
       const Execution& execution = executions[i];
-      const bool gates = has_typical ? is_typical(execution) : findings_.empty() && !checked_;
-      if (!gates || execution.reply.outcome != converters::Outcome::ok || i >= context_.reference.size() ||
-          context_.reference[i] == nullptr) {
+      const bool first = has_typical ? is_typical(execution) : findings_.empty() && !checked_;
+      const bool settled = context_.depth == Depth::gate && !findings_.empty();
+      if (!(first || all) || settled || execution.reply.outcome != converters::Outcome::ok ||
+          i >= context_.reference.size() || context_.reference[i] == nullptr) {
         continue;
       }
-      check_execution(execution, *context_.reference[i]);
+      check_execution(execution, *context_.reference[i], first);
       checked_ = true;
     }
     return std::move(findings_);
@@ -105,7 +109,7 @@ class PredictionCheck {
  private:
   static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
 
-  void check_execution(const Execution& execution, const core::TensorMap& reference) {
+  void check_execution(const Execution& execution, const core::TensorMap& reference, bool first) {
     const FakeQuantization* predicted = grounds_.prediction(execution.inputs);
     std::optional<core::Result<NoiseByOutput>> draws;  // made where an output needs them
     for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
@@ -127,7 +131,7 @@ class PredictionCheck {
       if (!draws) draws = draw(execution, reference);
       compare_with_draws(output.name, expected->second, actual->second, *draws, execution.data_set);
     }
-    if (predicted != nullptr && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
+    if (predicted != nullptr && first && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
   }
 
   /// Whether any real value decides the tensor's: a shape, or what is computed of integers alone, knows no rounding.
@@ -175,7 +179,7 @@ class PredictionCheck {
     const Evidence& evidence = context_.evidence;
     if (context_.artifact != nullptr) {
       return draw_from_artifact(context_.artifact->artifact(), execution.inputs, evidence.model->graph.outputs,
-                                only_rounds(),
+                                originals(reference),
                                 {.learned = evidence.converter.policy.weights == converters::WeightRounding::adapted,
                                  .twice = out_.style == StyleName::double_rounding,
                                  .draws = draws});
@@ -183,22 +187,22 @@ class PredictionCheck {
     return grounds_.draws(execution.inputs, reference, draws);
   }
 
-  /// The artifact's quantized values that stand for no Relu or Clip of the original.
-  [[nodiscard]] std::set<std::string> only_rounds() const {
-    const model::Graph& graph = context_.evidence.model->graph;
-    std::set<std::string> names;
+  /// What the original has where the artifact quantizes, as far as the alignment knows.
+  [[nodiscard]] OriginalValues originals(const core::TensorMap& reference) const {
+    OriginalValues values;
     for (const Quantizer& quantizer : context_.artifact->quantizers()) {
-      const std::string& tensor = quantizer.original;
-      const auto& planned = plan_.roundings(tensor);  // elsewhere, where an activation behind the tensor is gone
-      if (tensor.empty() ||
+      const auto& planned = plan_.roundings(quantizer.original);  // elsewhere, where an activation behind it is gone
+      const auto found = reference.find(quantizer.original);
+      if (found == reference.end() || !found->second.is_real() || found->second.size() == 0 ||
           std::ranges::find(planned, quantizer.codes, &QuantizationPlan::Rounding::codes) == planned.end()) {
         continue;
       }
-      const auto maker = wiring_.producer(tensor);
-      const bool cuts = maker && traits_of(graph.nodes[*maker]).clamp != Clamp::none;
-      if (!cuts || !context_.alignment->is_gone(*maker)) names.insert(quantizer.codes);
+      const auto all = found->second.reals();
+      if (!std::ranges::all_of(all, [](double value) { return std::isfinite(value); })) continue;
+      const auto [low, high] = std::ranges::minmax(all);
+      values[quantizer.codes] = {low, high};
     }
-    return names;
+    return values;
   }
 
   /// Noise beyond what any rounding that may have been makes of this output.

@@ -16,6 +16,7 @@
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 #include "reference/executor.hpp"
+#include "reference/quant.hpp"
 
 namespace assay::judge {
 namespace {
@@ -29,8 +30,8 @@ using model::Node;
 /// Runs an artifact with its activations left real and its quantized constants moved.
 class OtherRoundings {
  public:
-  OtherRoundings(const std::set<std::string>& only_rounds, double steps, std::uint64_t draw)
-      : only_rounds_(only_rounds), steps_(steps), draw_(draw) {}
+  OtherRoundings(const OriginalValues& originals, double steps, std::uint64_t draw)
+      : originals_(originals), steps_(steps), draw_(draw) {}
 
   std::optional<Result<std::vector<Tensor>>> operator()(const Node& node, std::int64_t opset,
                                                         std::span<const Tensor* const> inputs) const {
@@ -46,24 +47,31 @@ class OtherRoundings {
  private:
   static Result<std::vector<Tensor>> one(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }
 
-  /// Where the quantized values begin or end at zero, they may stand for a Relu, and cut like one.
+  /// What lies beyond both the quantized values and all that the original has there is cut in both: what an artifact
+  /// loses there is no rounding. Where nobody knows what the original has, quantized values that begin or end at zero
+  /// may stand for a Relu, and cut like one.
   Tensor left_real(const Node& node, std::span<const Tensor* const> inputs) const {
     Tensor values = *inputs[0];
-    if (only_rounds_.contains(node.outputs.front())) return values;
     const bool has_zero_point = inputs.size() > 2 && inputs[2] != nullptr;
     auto type = static_cast<core::DType>(node.int_or("output_dtype", 0));
     if (type == core::DType::undefined) type = has_zero_point ? inputs[2]->type() : core::DType::uint8;
-    if (!values.is_real() || core::is_real(type)) return values;
+    if (!values.is_real() || core::is_real(type) || inputs[1] == nullptr) return values;
     const auto [least, most] = core::integer_limits(type);
-    const auto zero_is = [&](std::int64_t end) {
-      if (!has_zero_point) return end == 0;
-      return std::ranges::all_of(inputs[2]->integers(), [&](std::int64_t zero_point) { return zero_point == end; });
-    };
-    const bool from_zero = zero_is(least), to_zero = zero_is(most);
-    for (double& value : values.reals()) {
-      if (from_zero) value = std::max(value, 0.0);
-      if (to_zero) value = std::min(value, 0.0);
+    double low = -std::numeric_limits<double>::infinity(), high = -low;
+    if (const auto original = originals_.find(node.outputs.front()); original != originals_.end()) {
+      if (inputs[1]->size() != 1) return values;
+      const std::int64_t zero_point = has_zero_point ? inputs[2]->integers().front() : 0;
+      low = std::min(original->second.low, reference::dequantize(least, inputs[1]->as_real(0), zero_point));
+      high = std::max(original->second.high, reference::dequantize(most, inputs[1]->as_real(0), zero_point));
+    } else {
+      const auto zero_is = [&](std::int64_t end) {
+        if (!has_zero_point) return end == 0;
+        return std::ranges::all_of(inputs[2]->integers(), [&](std::int64_t zero_point) { return zero_point == end; });
+      };
+      if (zero_is(least)) low = 0;
+      if (zero_is(most)) high = 0;
     }
+    for (double& value : values.reals()) value = std::max(std::min(value, high), low);  // NaN stays
     return values;
   }
 
@@ -83,7 +91,7 @@ class OtherRoundings {
     return values;
   }
 
-  const std::set<std::string>& only_rounds_;
+  const OriginalValues& originals_;
   double steps_;
   std::uint64_t draw_;
 };
@@ -320,8 +328,8 @@ double NoiseDraws::limit(double exponent) const {
 }
 
 Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const core::TensorMap& inputs,
-                                         const std::vector<model::ValueInfo>& outputs,
-                                         const std::set<std::string>& only_rounds, const DrawnRoundings& roundings) {
+                                         const std::vector<model::ValueInfo>& outputs, const OriginalValues& originals,
+                                         const DrawnRoundings& roundings) {
   constexpr std::uint64_t kSides = 3;
   Decisions decisions(artifact.graph);
   std::vector<core::TensorMap> rounded;
@@ -338,7 +346,7 @@ Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const cor
   for (std::uint64_t draw = 0; draw < roundings.draws; ++draw) {
     reference::RunOptions options;
     options.observe = [&](const std::string& name, const Tensor& value) { decisions.add(name, value); };
-    options.substitute = OtherRoundings(only_rounds, roundings.learned ? 1 : 0.5, draw);
+    options.substitute = OtherRoundings(originals, roundings.learned ? 1 : 0.5, draw);
     const auto other = reference::execute(artifact, inputs, options);
     if (!other) return other.error();
     for (const model::ValueInfo& output : outputs) {

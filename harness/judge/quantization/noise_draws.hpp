@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
+#include "harness/judge/audit/audited_params.hpp"
 #include "harness/judge/quantization/fake_quantization.hpp"
 #include "harness/judge/quantization/quantization_plan.hpp"
 
@@ -48,6 +48,10 @@ class NoiseDraws {
 
 using NoiseByOutput = std::map<std::string, NoiseDraws>;
 
+/// The least and the largest value that a tensor of the original has on a data set, by the name of the artifact's
+/// quantized values that stand for it.
+using OriginalValues = std::map<std::string, Interval, std::less<>>;
+
 /// How an artifact may have been rounded, and is executed.
 struct DrawnRoundings {
   bool learned = false;  ///< weights to either neighbour, not to the nearest
@@ -59,14 +63,14 @@ struct DrawnRoundings {
 /// constant anywhere within half a step of where it is (a whole step where rounding is learned): of the networks that
 /// the artifact may have been made from, the float original is one. Needs no node of the original, and knows nothing of
 /// its own defects: a changed network is changed on both sides, and differs from the original.
-/// `only_rounds`  the artifact's quantized values, by name, that stand for no activation: the others, where they begin
-/// or
-///                end at zero, may stand for a Relu and cut like one in the draws too.
+/// `originals`  what the original has where the artifact quantizes: an artifact that leaves its own range where the
+///              original does not is wrong, and what is cut off there is no noise of quantization. Quantized values
+///              that are not listed and begin or end at zero may stand for a Relu and cut like one in the draws too.
 /// Errors   those of the reference, by node.
 [[nodiscard]] core::Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact,
                                                              const core::TensorMap& inputs,
                                                              const std::vector<model::ValueInfo>& outputs,
-                                                             const std::set<std::string>& only_rounds,
+                                                             const OriginalValues& originals,
                                                              const DrawnRoundings& roundings);
 
 /// The original under what is legal for the policy, every rounded value moved by up to half the coarsest legal step
