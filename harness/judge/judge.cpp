@@ -24,6 +24,7 @@
 #include "harness/judge/numerics/bounds.hpp"
 #include "harness/judge/numerics/headline.hpp"
 #include "harness/judge/numerics/loss.hpp"
+#include "harness/judge/numerics/input_rounding.hpp"
 #include "harness/judge/numerics/metrics.hpp"
 #include "harness/judge/numerics/moment_check.hpp"
 #include "harness/judge/numerics/prediction.hpp"
@@ -148,6 +149,7 @@ class Judge {
     if (!settled()) append(out_.findings, check_bounds(context_, grounds(), prepared(), integers.certain_codes, out_));
     if (!settled()) append(out_.findings, check_moments(context_, grounds().plan(), out_));
     if (!settled()) append(out_.findings, check_prediction(context_, grounds(), out_));
+    if (!settled()) append(out_.findings, check_input_rounding(context_, grounds()));
   }
 
   /// What correct quantization amounts to here.
