@@ -101,15 +101,20 @@ class InputRounding {
       const bool one = range.low.low == range.low.high && range.high.low == range.high.high;
       const bool plain =
           policy.scale_floor == 0 && !policy.power_of_two && policy.zero == converters::ZeroRule::rounded;
-      if (!one || !plain || range.slack > 0) return std::nullopt;
+      if (!one || !plain) return std::nullopt;
       const QuantParams exact =
           derive_params(range.low.low, range.high.high, options.activation, options.symmetric, policy);
-      constexpr int kLastPlaces = 2;
-      auto scale = static_cast<float>(exact.scale.front());
-      for (int i = 0; i < kLastPlaces; ++i) scale = std::nextafter(scale, 0.0F);
-      for (int i = -kLastPlaces; i <= kLastPlaces; ++i, scale = std::nextafter(scale, 2 * scale)) {
+      // Two last places of the scale's own roundings, and those that float32's error of an extreme moves it by.
+      constexpr int kLastPlaces = 2, kMostPlaces = 64;
+      const auto nearest = static_cast<float>(exact.scale.front());
+      const double place = std::nextafter(nearest, 2 * nearest) - nearest;
+      const auto limits = core::integer_limits(exact.type);
+      const double moved = 2 * range.slack / static_cast<double>(limits.high - limits.low) / place;
+      if (!(moved < kMostPlaces)) return std::nullopt;
+      const int places = kLastPlaces + static_cast<int>(std::ceil(moved));
+      for (int i = -places; i <= places; ++i) {
         all.push_back(exact);
-        all.back().scale.front() = scale;
+        all.back().scale.front() = static_cast<double>(static_cast<float>(exact.scale.front() + i * place));
       }
     }
     return all;
