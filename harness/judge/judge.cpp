@@ -174,7 +174,8 @@ class Judge {
     const std::string key = model_key(*evidence_.model, evidence_.test_case->content_hash);
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
-    const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile,
+    const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile ||
+                                evidence_.options.method == converters::Method::given,
                             evidence_.converter.policy.depthwise_channels};
     // Before the calibration data, of which some may be the same.
     std::optional<Judgement> failed;

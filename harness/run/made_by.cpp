@@ -63,7 +63,9 @@ Policy executed_by(Policy stated, const Policy& executor) {
 bool contradicts(const std::string& user_options, const std::string& own) {
   const nlohmann::json user = nlohmann::json::parse(user_options, nullptr, false);
   const nlohmann::json fixed = nlohmann::json::parse(own, nullptr, false);
+  const bool given = user.is_object() && user.value("method", "") == converters::method_name(Method::given);
   return std::ranges::any_of(fixed.items(), [&](const auto& item) {
+    if (given && (item.key() == "method" || item.key() == "percentile")) return false;  // none was needed
     return user.is_object() && user.contains(item.key()) && user[item.key()] != item.value();
   });
 }
@@ -100,13 +102,21 @@ std::vector<Options> possible_options(const judge::Evidence& evidence, const pro
   return all;
 }
 
+/// The user's, who says of a learned artifact no more than that where its ranges are from: the rest is what it shows.
+Options options_of_user(const judge::Evidence& evidence, const Policy& policy, const std::string& user_options) {
+  if (evidence.options.method != Method::given) return evidence.options;
+  const Options shown = judge::evident_options(evidence.artifact, *evidence.model, evidence.options, policy);
+  const auto options = converters::options_from_json(user_options, shown);
+  return options ? *options : evidence.options;
+}
+
 std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by,
                                       const std::string* user_options) {
   std::vector<Candidate> all;
   for (const programs::StatedPolicy& stated : made_by.candidates) {
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);
     if (user_options != nullptr && !contradicts(*user_options, stated.options_json)) {
-      all.push_back({stated.label(), policy, evidence.options});
+      all.push_back({stated.label(), policy, options_of_user(evidence, policy, *user_options)});
     }
     for (const Options& options :
          user_options == nullptr ? possible_options(evidence, stated) : std::vector<Options>()) {
@@ -120,8 +130,9 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   });
   if (!made_by.stated && !made_by.candidates.empty()) {
     const programs::StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
-    for (const Options& options :
-         user_options == nullptr ? possible_options(evidence, general) : std::vector{evidence.options}) {
+    for (const Options& options : user_options == nullptr
+                                      ? possible_options(evidence, general)
+                                      : std::vector{options_of_user(evidence, general.policy, *user_options)}) {
       all.push_back({"the general rules", evidence.converter.policy, options, true});
     }
   }
@@ -196,23 +207,6 @@ bool gives_one_range(const Candidate& candidate) {
           candidate.policy.averaging == converters::Averaging::batch_mean);
 }
 
-/// Mean squared error of the sorted `values` under `params`, without the rounding to codes' own noise: what a finer
-/// step and a cut end together make of them.
-double cost_of(const std::vector<double>& values, const core::QuantParams& params) {
-  const auto limits = core::integer_limits(params.type);
-  const double scale = params.scale.front();
-  const auto zero_point = static_cast<double>(params.zero_point.empty() ? 0 : params.zero_point.front());
-  const double low = (static_cast<double>(limits.low) - zero_point) * scale;
-  const double high = (static_cast<double>(limits.high) - zero_point) * scale;
-  constexpr double kUniform = 12;  // variance of a draw between two codes: s²/12
-  double sum = 0;
-  for (const double value : values) {
-    const double cut = std::max({low - value, value - high, 0.0});
-    sum += cut > scale / 2 ? cut * cut : scale * scale / kUniform;
-  }
-  return sum / static_cast<double>(std::max<std::size_t>(values.size(), 1));
-}
-
 /// Does what `nearest` faults lose so much that no search for a better range ends there?
 class Costs {
  public:
@@ -234,9 +228,10 @@ class Costs {
     const core::QuantParams whole =
         judge::derive_params(values->second.front(), values->second.back(), nearest.options.activation,
                              nearest.options.symmetric, nearest.policy);
-    const double least = cost_of(values->second, whole);
+    const judge::RangeCost cost(values->second);
+    const double least = cost.of(whole);
     return std::ranges::any_of(view_->quantizers_of(tensor), [&](const judge::Quantizer* quantizer) {
-      return quantizer->params.scale.size() == 1 && cost_of(values->second, quantizer->params) > kMuch * least;
+      return quantizer->params.scale.size() == 1 && cost.of(quantizer->params) > kMuch * least;
     });
   }
 
@@ -270,8 +265,10 @@ const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& exp
 
 }  // namespace
 
-std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by,
-                         const std::string* user_options) {
+namespace {
+
+std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by,
+                   const std::string* user_options) {
   std::vector<Candidate> all = candidates_for(evidence, made_by, user_options);
   if (all.empty()) {
     return "";
@@ -309,6 +306,15 @@ std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache
   return fmt::format("no known converter's policy explains it; judged as {}, the nearest, {}", nearest.label,
                      evidence.granted.empty() ? "with nothing granted"
                                               : fmt::format("{} findings granted to others", evidence.granted.size()));
+}
+
+}  // namespace
+
+std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by,
+                         const std::string* user_options) {
+  std::string words = settle(evidence, cache, made_by, user_options);
+  if (evidence.options.method != Method::given) return words;
+  return words + (words.empty() ? "" : "; ") + "ranges as given, judged by what they cost";
 }
 
 }  // namespace assay::run

@@ -153,6 +153,20 @@ TEST(AuditPolicy, AStatedFusionLeavesNoQuantizationBetween) {
   EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("scale h"));
 }
 
+TEST(AuditGiven, ALearnedRangeIsLegalAndWeighedByWhatItCosts) {
+  GemmCase gemm;
+  gemm.set_scalar("xs", 3.0 / 255);
+  EXPECT_THAT(gemm.faults(), ::testing::Contains("scale x")) << "no min-max range";
+  gemm.evidence.options.method = converters::Method::given;
+  const double bias = gemm.constants.at("xs").as_real(0);
+  gemm.constants["bs"] = reals({2}, {float32(bias * float32(4.0 / 127)), float32(bias * float32(0.5 / 127))});
+  gemm.constants["bq"] = codes(DType::int32, {2}, {1349, -21590});
+  EXPECT_THAT(gemm.faults(), ::testing::Not(::testing::Contains("scale x"))) << "learned";
+  gemm.set_scalar("xs", 0.03 / 255);
+  const auto faults = gemm.faults();
+  EXPECT_THAT(faults, ::testing::Contains("scale x (amber)")) << "all but the least values are cut off";
+}
+
 // γ/√(variance) = 2 and β − mean·2 = 0.8 − 2·0.4 = 0: with a mean of 0 in the artifact, 0 is the bias; with the
 // original's it stays 0.8.
 TEST(AuditNormalizations, AMeanThatMovedIntoTheBiasIsTheSameNormalization) {

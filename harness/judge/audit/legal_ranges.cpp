@@ -200,6 +200,7 @@ std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) con
 std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params, bool constant,
                                              ScaleMargin* margin) const {
   const Evidence& evidence = context_.evidence;
+  if (evidence.options.method == converters::Method::given) return std::nullopt;
   const auto is_params = [&](const core::QuantParams& given) { return given == params; };
   for (const auto& [name, given] : given_) {
     if (std::ranges::any_of(given, is_params)) return std::nullopt;
