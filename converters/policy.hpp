@@ -119,6 +119,7 @@ struct Policy {
   double channel_floor = 0;         ///< a channel's range is at least this share of the widest channel's
   bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
+  std::vector<std::string> quantizes;  ///< operators that always read and write quantized values where these are real
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;
   std::optional<bool> folds_bn;

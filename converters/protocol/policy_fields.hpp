@@ -27,6 +27,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("channel_floor", policy.channel_floor);
   visit("folds_scales", policy.folds_scales);
   visit("fixed_ranges", policy.fixed_ranges);
+  visit("quantizes", policy.quantizes);
   visit("shares", policy.shares);
   visit("fusions", policy.fusions);
   visit("folds_bn", policy.folds_bn);

@@ -46,6 +46,7 @@ int width(const Policy& policy, const Options& options) {
   add(options.method == Method::mse, 3 * kInterval);
   add(policy.folds_bn.has_value(), -1);
   add(policy.shares.has_value(), -1);
+  add(!policy.quantizes.empty(), -1);
   add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;
