@@ -20,10 +20,11 @@ using core::Result;
 using core::Status;
 using nlohmann::json;
 
-constexpr std::array<std::pair<Method, std::string_view>, 4> kMethods{{{Method::minmax, "minmax"},
+constexpr std::array<std::pair<Method, std::string_view>, 5> kMethods{{{Method::minmax, "minmax"},
                                                                        {Method::entropy, "entropy"},
                                                                        {Method::percentile, "percentile"},
-                                                                       {Method::mse, "mse"}}};
+                                                                       {Method::mse, "mse"},
+                                                                       {Method::given, "given"}}};
 constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{{Outcome::ok, "ok"},
                                                                          {Outcome::refused, "refused"},
                                                                          {Outcome::error, "error"},

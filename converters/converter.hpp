@@ -15,7 +15,13 @@
 namespace assay::converters {
 
 /// How a calibration method turns observed values into a range.
-enum class Method { minmax, entropy, percentile, mse };
+enum class Method {
+  minmax,
+  entropy,
+  percentile,
+  mse,
+  given,  ///< learned in training: of a ready artifact alone
+};
 [[nodiscard]] std::string_view method_name(Method method);
 
 /// The options vocabulary of DESIGN section 3, one for every converter.

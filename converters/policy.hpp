@@ -122,6 +122,7 @@ struct Policy {
   bool gates_in_float = false;      ///< products between an average of a tensor and the Mul with it stay in float
   bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
+  std::vector<std::string> quantizes;  ///< operators that always read and write quantized values where these are real
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;
   std::optional<bool> folds_bn;

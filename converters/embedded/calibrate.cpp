@@ -84,6 +84,7 @@ Result<std::map<std::string, Range>> cut_ranges(const State& state, const Observ
         ranges[name] = mse_range(histogram, options.symmetric, kLevels);
         break;
       case Method::minmax:
+      case Method::given:  // nobody asks: it is refused before
         ranges[name] = histogram.range();
         break;
     }

@@ -30,6 +30,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("gates_in_float", policy.gates_in_float);
   visit("folds_scales", policy.folds_scales);
   visit("fixed_ranges", policy.fixed_ranges);
+  visit("quantizes", policy.quantizes);
   visit("shares", policy.shares);
   visit("fusions", policy.fusions);
   visit("folds_bn", policy.folds_bn);

@@ -65,7 +65,7 @@ json policy_object(const Policy& how) {
       policy[key] = core::word_of(field);
     } else if constexpr (std::is_same_v<T, double>) {
       policy[key] = number(field);
-    } else if constexpr (std::is_same_v<T, bool>) {
+    } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::vector<std::string>>) {
       policy[key] = field;
     } else if constexpr (requires { field.has_value(); }) {
       put(policy, key, field);

@@ -16,6 +16,7 @@
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/enclosures/artifact_walk.hpp"
 #include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/facets/asked_precision.hpp"
 #include "harness/judge/facets/coverage.hpp"
 #include "harness/judge/facets/facets.hpp"
 #include "harness/judge/integers/integer_check.hpp"
@@ -23,6 +24,7 @@
 #include "harness/judge/integers/overflow.hpp"
 #include "harness/judge/numerics/bounds.hpp"
 #include "harness/judge/numerics/headline.hpp"
+#include "harness/judge/numerics/input_rounding.hpp"
 #include "harness/judge/numerics/loss.hpp"
 #include "harness/judge/numerics/metrics.hpp"
 #include "harness/judge/numerics/moment_check.hpp"
@@ -100,6 +102,9 @@ class Judge {
     if (!settled()) {
       precision = check_precision(context_);
       if (precision.noise_decides) check_noise(context_, grounds(), precision);
+      if (precision.findings.empty() && outputs_tell_precision(context_)) {
+        check_asked_precision(context_, grounds(), precision);
+      }
     }
     append(out_.findings, std::move(precision.findings));
     if (precision.noise_ratio) out_.metrics.push_back({"", "typical", "noise_ratio", *precision.noise_ratio});
@@ -144,6 +149,7 @@ class Judge {
     IntegerFindings integers;
     if (!settled()) integers = check_integers(context_, prepared(), evidence_.executions, out_);
     append(out_.findings, std::move(integers.findings));
+    if (!settled()) append(out_.findings, check_input_rounding(context_, grounds()));
     if (!settled()) append(out_.findings, check_overflow(context_, prepared(), out_));
     if (!settled()) append(out_.findings, check_bounds(context_, grounds(), prepared(), integers.certain_codes, out_));
     if (!settled()) append(out_.findings, check_moments(context_, grounds().plan(), out_));
@@ -169,7 +175,8 @@ class Judge {
     const std::string key = model_key(*evidence_.model, own ? "" : evidence_.test_case->content_hash);
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
-    const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile,
+    const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile ||
+                                evidence_.options.method == converters::Method::given,
                             evidence_.converter.policy.depthwise_channels};
     // Before the calibration data, of which some may be the same.
     std::optional<Judgement> failed;

@@ -48,6 +48,7 @@ int width(const Policy& policy, const Options& options) {
   add(options.method == Method::mse, 3 * kInterval);
   add(policy.folds_bn.has_value(), -1);
   add(policy.shares.has_value(), -1);
+  add(!policy.quantizes.empty(), -1);
   add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;
@@ -65,7 +66,9 @@ Policy executed_by(Policy stated, const Policy& executor) {
 bool contradicts(const std::string& user_options, const std::string& own) {
   const nlohmann::json user = nlohmann::json::parse(user_options, nullptr, false);
   const nlohmann::json fixed = nlohmann::json::parse(own, nullptr, false);
+  const bool given = user.is_object() && user.value("method", "") == converters::method_name(Method::given);
   return std::ranges::any_of(fixed.items(), [&](const auto& item) {
+    if (given && (item.key() == "method" || item.key() == "percentile")) return false;  // none was needed
     return user.is_object() && user.contains(item.key()) && user[item.key()] != item.value();
   });
 }
@@ -194,23 +197,6 @@ bool gives_one_range(const Candidate& candidate) {
           candidate.policy.averaging == converters::Averaging::batch_mean);
 }
 
-/// Mean squared error of the sorted `values` under `params`, without the rounding to codes' own noise: what a finer
-/// step and a cut end together make of them.
-double cost_of(const std::vector<double>& values, const core::QuantParams& params) {
-  const auto limits = core::integer_limits(params.type);
-  const double scale = params.scale.front();
-  const auto zero_point = static_cast<double>(params.zero_point.empty() ? 0 : params.zero_point.front());
-  const double low = (static_cast<double>(limits.low) - zero_point) * scale;
-  const double high = (static_cast<double>(limits.high) - zero_point) * scale;
-  constexpr double kUniform = 12;  // variance of a draw between two codes: s²/12
-  double sum = 0;
-  for (const double value : values) {
-    const double cut = std::max({low - value, value - high, 0.0});
-    sum += cut > scale / 2 ? cut * cut : scale * scale / kUniform;
-  }
-  return sum / static_cast<double>(std::max<std::size_t>(values.size(), 1));
-}
-
 /// Does what `nearest` faults lose so much that no search for a better range ends there?
 class Costs {
  public:
@@ -232,9 +218,10 @@ class Costs {
     const core::QuantParams whole =
         judge::derive_params(values->second.front(), values->second.back(), nearest.options.activation,
                              nearest.options.symmetric, nearest.policy);
-    const double least = cost_of(values->second, whole);
+    const judge::RangeCost cost(values->second);
+    const double least = cost.of(whole);
     return std::ranges::any_of(view_->quantizers_of(tensor), [&](const judge::Quantizer* quantizer) {
-      return quantizer->params.scale.size() == 1 && cost_of(values->second, quantizer->params) > kMuch * least;
+      return quantizer->params.scale.size() == 1 && cost.of(quantizer->params) > kMuch * least;
     });
   }
 
@@ -276,7 +263,9 @@ core::Result<MadeBy> made_by(const std::string& converter) {
   return MadeBy{*std::move(policies), stated};
 }
 
-std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by) {
+namespace {
+
+std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by) {
   std::vector<Candidate> all = candidates_for(evidence, made_by);
   if (all.empty()) {
     return "";
@@ -313,6 +302,14 @@ std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache
   return fmt::format("no known converter's policy explains it; judged as {}, the nearest, {}", nearest.label,
                      evidence.granted.empty() ? "with nothing granted"
                                               : fmt::format("{} findings granted to others", evidence.granted.size()));
+}
+
+}  // namespace
+
+std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by) {
+  std::string words = settle(evidence, cache, made_by);
+  if (evidence.options.method != Method::given) return words;
+  return words + (words.empty() ? "" : "; ") + "ranges as given, judged by what they cost";
 }
 
 }  // namespace assay::run

@@ -154,6 +154,55 @@ TEST(AuditPolicy, AStatedFusionLeavesNoQuantizationBetween) {
   EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("scale h"));
 }
 
+TEST(AuditPolicy, AnOperatorThatIsAlwaysQuantizedReadsAndGivesQuantizedValues) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { h = Gemm<transB=1>(x, w, b) y = Sigmoid(h) }";
+  const auto artifact = [](const std::string& read) {
+    return "a (float[2,3] x) => (float[2,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+           " wd = DequantizeLinear<axis=0>(wq, ws, wz) bd = DequantizeLinear<axis=0>(bq, bs)"
+           " h = Gemm<transB=1>(xd, wd, bd) hq = QuantizeLinear(h, ys, yz) hd = DequantizeLinear(hq, ys, yz)"
+           " s = Sigmoid(" +
+           read + ") yq = QuantizeLinear(s, ss, sz) y = DequantizeLinear(yq, ss, sz) }";
+  };
+  gemm.set_scalar("ss", 1.0 / 255);
+  gemm.constants["sz"] = codes(DType::int8, {}, {-128});
+  const auto missing = [&](const std::string& read, const std::string& op) {
+    gemm.artifact_text = artifact(read);
+    gemm.evidence.converter.policy.quantizes = {op};
+    return brief(audit_policy(gemm.context()));
+  };
+  EXPECT_THAT(missing("hd", "Sigmoid"), IsEmpty());
+  EXPECT_THAT(missing("hd", "Gemm"), IsEmpty());
+  EXPECT_THAT(missing("h", "Sigmoid"), ElementsAre("precision ")) << "its operand";
+  EXPECT_THAT(missing("h", "Gemm"), ElementsAre("precision ")) << "its result";
+  EXPECT_THAT(missing("h", "Add"), IsEmpty()) << "the policy says nothing of either";
+  gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { y = Gemm<transB=1>(x, w, b) }";
+  const std::string whole = GemmCase().artifact_text;
+  gemm.artifact_text = whole.substr(0, whole.find(" y_float =")) + " y = Gemm<transB=1>(xd, wd, bd) }";
+  gemm.evidence.converter.policy.quantizes = {"Gemm"};
+  EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("precision ")) << "the output";
+  gemm.evidence.converter.policy.outputs = converters::GraphOutputs::stay_float;
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty());
+  gemm.evidence.converter.policy.outputs = converters::GraphOutputs::either;
+  gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { h = Gemm<transB=1>(x, w, b) y = Sigmoid(h) }";
+  gemm.evidence.options.precision["Sigmoid"] = "fp32";
+  EXPECT_THAT(missing("h", "Sigmoid"), IsEmpty()) << "as somebody asked";
+}
+
+TEST(AuditGiven, ALearnedRangeIsLegalAndWeighedByWhatItCosts) {
+  GemmCase gemm;
+  gemm.set_scalar("xs", 3.0 / 255);
+  EXPECT_THAT(gemm.faults(), ::testing::Contains("scale x")) << "no min-max range";
+  gemm.evidence.options.method = converters::Method::given;
+  const double bias = gemm.constants.at("xs").as_real(0);
+  gemm.constants["bs"] = reals({2}, {float32(bias * float32(4.0 / 127)), float32(bias * float32(0.5 / 127))});
+  gemm.constants["bq"] = codes(DType::int32, {2}, {1349, -21590});
+  EXPECT_THAT(gemm.faults(), ::testing::Not(::testing::Contains("scale x"))) << "learned";
+  gemm.set_scalar("xs", 0.03 / 255);
+  const auto faults = gemm.faults();
+  EXPECT_THAT(faults, ::testing::Contains("scale x (amber)")) << "all but the least values are cut off";
+}
+
 // γ/√(variance) = 2 and β − mean·2 = 0.8 − 2·0.4 = 0: with a mean of 0 in the artifact, 0 is the bias; with the
 // original's it stays 0.8.
 TEST(AuditNormalizations, AMeanThatMovedIntoTheBiasIsTheSameNormalization) {

@@ -62,9 +62,10 @@ struct GemmCase {
     auto built = ArtifactView::build(evidence.artifact, original);
     if (!built) throw std::runtime_error(built.error().message);
     view.emplace(std::move(*built));
-    auto ranges = cache.ranges(
-        original, model_key(original, ""), batches,
-        {evidence.options.method == converters::Method::percentile, evidence.converter.policy.depthwise_channels});
+    auto ranges = cache.ranges(original, model_key(original, ""), batches,
+                               {evidence.options.method == converters::Method::percentile ||
+                                    evidence.options.method == converters::Method::given,
+                                evidence.converter.policy.depthwise_channels});
     if (!ranges) throw std::runtime_error(ranges.error().message);
     calibration = *ranges;
     return LayerContext{evidence, &*view, align(evidence, &*view), {}, &calibration->ranges, {}, 1000};

@@ -129,6 +129,13 @@ TEST(LegalRanges, AReluThatAloneReadsLendsItsRange) {
   EXPECT_EQ(output.check("a", 0, 3), "scale") << "a graph output too: clipping it would show";
 }
 
+TEST(LegalRanges, AReluLendsNoRangeThatItsOwnValuesLeave) {
+  const Ranges joined("g (float[2] x, float[2] b) => (float[4] y) { a = Neg(x) r = Relu(a) y = Concat<axis=0>(r, b) }",
+                      {{"x", reals({2}, {-3, 1})}, {"b", reals({2}, {0, 1})}});
+  EXPECT_EQ(joined.check("a", 0, 3), "") << "the Relu's, and the Concat's";
+  EXPECT_EQ(joined.check("a", 0, 1), "scale") << "that of the other branch cuts the Relu's values";
+}
+
 TEST(LegalRanges, AReluLendsItsRangeThroughWhatOnlyMoves) {
   const core::TensorMap batch{{"x", reals({4}, {-3, 1, 0, 2})}};
   const Ranges moved("g (float[4] x) => (float[4] y) { a = Neg(x) i = Identity(a) y = Relu(i) }", batch);

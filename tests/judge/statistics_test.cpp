@@ -143,6 +143,38 @@ TEST(Moments, SeeEnginesThatCutAndBiasesThatAreLost) {
   EXPECT_GT(lost, kLayers * 8 / 10);
 }
 
+/// `layer` with every code cut towards zero.
+ConvLayer with_cut_weights(ConvLayer layer) {
+  const std::size_t products = static_cast<std::size_t>(layer.products());
+  for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+    const double scale = layer.scale_of(static_cast<std::int64_t>(i / products));
+    layer.weight_codes[i] = static_cast<std::int64_t>(std::trunc(layer.weights[i] / scale));
+  }
+  return layer;
+}
+
+// By half a step each on average, which no mean and no variance of the outputs shows for sure.
+TEST(Moments, SeeWeightsThatAreCutByTheGainThatTheyLose) {
+  core::Rng rng(505);
+  constexpr int kLayers = 30;
+  int seen = 0;
+  for (int i = 0; i < kLayers; ++i) {
+    const RandomLayer random = wide_layer(rng);
+    const ConvLayer cut = with_cut_weights(random.layer);
+    Judged judged = judge_layer(random.layer, random.x, cut.run(cut.input_codes(random.x), nearest(cut)));
+    judged.opaque = true;
+    const auto findings = judged.moments();
+    seen += std::ranges::any_of(findings,
+                                [](const Finding& finding) {
+                                  return finding.message.find("along the gain of all weights") != std::string::npos;
+                                })
+                ? 1
+                : 0;
+  }
+  std::printf("  of %d layers: cut weights seen by their gain in %d (opaque)\n", kLayers, seen);
+  EXPECT_GT(seen, kLayers * 9 / 10);
+}
+
 TEST(Moments, NameTheChannelTheStatisticAndTheThreshold) {
   core::Rng rng(7);
   RandomLayer random = wide_layer(rng);

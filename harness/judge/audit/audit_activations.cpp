@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -170,6 +172,10 @@ class ActivationAudit {
           fmt::format("activation \"{}\": expected codes of type {}, actual {}", tensor,
                       core::dtype_name(evidence.options.activation), core::dtype_name(params.type)));
     }
+    if (evidence.options.method == converters::Method::given) {
+      weigh(tensor, params);
+      return;
+    }
     ScaleMargin margin;
     const auto fault = legal_.check(tensor, params, constant, context_.explanation == nullptr ? nullptr : &margin);
     explain(tensor, margin);
@@ -182,6 +188,24 @@ class ActivationAudit {
                     ranges.empty() ? "nothing" : range_text(ranges.front()),
                     evidence.method_stated ? converters::method_name(evidence.options.method) : "not stated",
                     evidence.options.symmetric ? "symmetric" : "asymmetric", params_text(params)));
+  }
+
+  /// A range that was learned is anybody's choice. What it costs on the data, against the best one for them, is a note
+  /// where a prediction would call that much noise too much.
+  void weigh(const std::string& tensor, const QuantParams& params) {
+    const auto values = calibration_.sorted_values.find(tensor);
+    if (values == calibration_.sorted_values.end() || values->second.empty()) return;
+    const auto limits = core::integer_limits(params.type);
+    const RangeCost cost(values->second);
+    const double own = cost.of(params);
+    const double least = cost.least(static_cast<double>(limits.high - limits.low), context_.evidence.options.symmetric);
+    const double lost_db = 10 * std::log10(own / least);
+    if (!(lost_db > kDrawnLossDb)) return;
+    add(Facet::scale, tensor, lost_db / kDrawnLossDb,
+        fmt::format("tensor \"{}\": the given {} costs {:.1f} dB on the calibration data against the best range for "
+                    "them\n  they range over [{}, {}]",
+                    tensor, params_text(params), lost_db, values->second.front(), values->second.back()),
+        true);
   }
 
   void explain(const std::string& tensor, const ScaleMargin& margin) const {
@@ -205,9 +229,10 @@ class ActivationAudit {
     }
   }
 
-  void add(Facet facet, const std::string& tensor, double margin, std::string message) {
+  void add(Facet facet, const std::string& tensor, double margin, std::string message, bool amber = false) {
     if (!seen_.insert({facet, tensor}).second) return;
     Finding finding = audit_finding(facet, tensor, std::move(message), margin);
+    finding.amber = amber;
     const model::Wiring wiring(context_.evidence.model->graph);
     if (const auto producer = wiring.producer(tensor)) {
       finding.node = context_.evidence.model->graph.nodes[*producer].name;

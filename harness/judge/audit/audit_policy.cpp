@@ -25,12 +25,14 @@ class PolicyAudit {
         view_(*context.artifact),
         original_(context.evidence.model->graph),
         artifact_(view_.artifact().graph),
-        wiring_(original_) {}
+        wiring_(original_),
+        made_(artifact_) {}
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : view_.nodes()) {
       check_shares(node);
       check_bias(node);
+      check_quantizes(node);
     }
     check_outputs();
     for (std::size_t i = 0; i < original_.nodes.size(); ++i) {
@@ -62,13 +64,7 @@ class PolicyAudit {
                         std::ranges::find(*policy_.shares, node.op) != policy_.shares->end();
     // What several inputs share is the audit of ranges' question.
     if (!stated || node.inputs.empty() || data_input_count(node.op, node.inputs.size()) != 1) return;
-    const auto& asked = context_.evidence.options.precision;
-    const auto by_type = asked.find(node.op);  // what the converter puts in of itself goes by its operator
-    // What somebody asked for in float has parameters of its own behind it.
-    if (node.original ? asked_in_float(context_.evidence, original_.nodes[*node.original])
-                      : by_type != asked.end() && by_type->second == core::word_of(Precision::fp32)) {
-      return;
-    }
+    if (asked_in_float(node)) return;  // it has parameters of its own behind it
     const Operand& input = node.inputs.front();
     if (!input.quantized() || input.constant_codes != nullptr || input.params->scale.size() != 1) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
@@ -92,13 +88,67 @@ class PolicyAudit {
                     core::exact_text(static_cast<float>(node.inputs[2].params->scale.front()))));
   }
 
+  /// An operator that the policy says always runs between quantizers, with one left out before or behind it.
+  void check_quantizes(const ArtifactNode& node) {
+    if (std::ranges::find(policy_.quantizes, node.op) == policy_.quantizes.end() || asked_in_float(node)) return;
+    for (std::size_t i = 0; i < data_input_count(node.op, node.inputs.size()); ++i) {
+      const Operand& input = node.inputs[i];
+      if (input.name.empty() || input.quantized() || !is_real(input)) continue;
+      add_unquantized(node,
+                      fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
+      return;
+    }
+    for (const std::string& output : artifact_.nodes[node.index].outputs) {
+      const std::string reader = reader_of_reals(output);
+      if (reader.empty()) continue;
+      add_unquantized(node, fmt::format("{} takes its result as it is", reader));
+      return;
+    }
+  }
+
+  /// Somebody asked for it in float; what the converter put in of itself goes by its operator.
+  bool asked_in_float(const ArtifactNode& node) const {
+    if (node.original) return judge::asked_in_float(context_.evidence, original_.nodes[*node.original]);
+    const auto& asked = context_.evidence.options.precision;
+    const auto by_type = asked.find(node.op);
+    return by_type != asked.end() && by_type->second == core::word_of(Precision::fp32);
+  }
+
+  /// Integers and truth values have no quantizer. What the original doesn't have follows a sum of products.
+  bool is_real(const Operand& operand) const {
+    if (operand.constant_values != nullptr) return operand.constant_values->is_real();
+    return context_.ranges != nullptr && context_.ranges->contains(operand.original);
+  }
+
+  /// Who takes `tensor` of the artifact without a quantizer before it; a Relu or Clip in front of one belongs to it.
+  std::string reader_of_reals(const std::string& tensor) const {
+    if (made_.is_output(tensor) && policy_.outputs != converters::GraphOutputs::stay_float) return "the graph's output";
+    for (const std::size_t index : made_.consumers(tensor)) {
+      const model::Node& reader = artifact_.nodes[index];
+      const OperatorTraits& traits = traits_of(reader);
+      const ArtifactNode* node = view_.find(index);
+      if (reader.op_type == "QuantizeLinear" || traits.shape_only || (node != nullptr && asked_in_float(*node)))
+        continue;
+      const std::string behind = traits.clamp == Clamp::none
+                                     ? fmt::format("node \"{}\" ({})", reader.name, reader.op_type)
+                                     : reader_of_reals(reader.outputs.front());
+      if (!behind.empty()) return behind;
+    }
+    return "";
+  }
+
+  void add_unquantized(const ArtifactNode& node, const std::string& what) {
+    const model::Node& made = artifact_.nodes[node.index];
+    add("", node.original, fmt::format("the policy says that {} always runs between quantizers, but {}", node.op, what),
+        fmt::format("node \"{}\" ({})", made.name, node.op), Facet::precision);
+  }
+
   /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
   /// had them before.
   void check_outputs() {
     if (policy_.outputs != converters::GraphOutputs::stay_float) return;
-    const model::Wiring made(artifact_);
     for (const model::ValueInfo& output : original_.outputs) {
-      const auto producer = made.producer(output.name);
+      const auto producer = made_.producer(output.name);
       const auto quantizers = view_.quantizers_of(output.name);
       if (!producer || artifact_.nodes[*producer].op_type != "DequantizeLinear" || quantizers.empty() ||
           !wiring_.consumers(output.name).empty()) {
@@ -116,7 +166,7 @@ class PolicyAudit {
     // Only an activation can always be taken in: an Add is a bias just where it fits one.
     if (traits_of(next).clamp == Clamp::none) return;
     // What somebody asked for in float takes nothing in.
-    if (asked_in_float(context_.evidence, node) || asked_in_float(context_.evidence, next)) return;
+    if (judge::asked_in_float(context_.evidence, node) || judge::asked_in_float(context_.evidence, next)) return;
     if (!policy_.fusions || !context_.alignment->has_weight_in_codes(index)) return;
     const std::string pair = node.op_type + "+" + next.op_type;
     if (std::ranges::find(*policy_.fusions, pair) == policy_.fusions->end()) return;
@@ -139,7 +189,7 @@ class PolicyAudit {
                        traits_of(next).normalization == Normalization::given_moments;
     if (!policy_.folds_bn || !folds) return;
     if (!context_.alignment->has_weight_in_codes(index)) return;  // what stays in float need not be folded
-    if (asked_in_float(context_.evidence, next)) return;
+    if (judge::asked_in_float(context_.evidence, next)) return;
     const bool stays = !context_.alignment->is_gone(follower);
     if (stays != *policy_.folds_bn) return;
     add(node.outputs.front(), index,
@@ -148,8 +198,13 @@ class PolicyAudit {
                     stays ? "stands in the artifact" : "doesn't stand in the artifact"));
   }
 
-  void add(const std::string& tensor, std::optional<std::size_t> node, std::string message) {
-    Finding finding = audit_finding(Facet::scale, tensor, fmt::format("tensor \"{}\": {}", tensor, message));
+  void add(const std::string& tensor, std::optional<std::size_t> node, const std::string& message) {
+    add(tensor, node, message, fmt::format("tensor \"{}\"", tensor), Facet::scale);
+  }
+
+  void add(const std::string& tensor, std::optional<std::size_t> node, const std::string& message,
+           const std::string& about, Facet facet) {
+    Finding finding = audit_finding(facet, tensor, fmt::format("{}: {}", about, message));
     if (node) {
       finding.node = original_.nodes[*node].name;
       finding.op = original_.nodes[*node].op_type;
@@ -162,7 +217,7 @@ class PolicyAudit {
   const ArtifactView& view_;
   const model::Graph& original_;
   const model::Graph& artifact_;
-  model::Wiring wiring_;
+  model::Wiring wiring_, made_;  ///< of the original, of the artifact
   std::vector<Finding> findings_;
 };
 

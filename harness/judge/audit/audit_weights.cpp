@@ -158,6 +158,7 @@ class WeightAudit {
 
   std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
                                         const QuantParams& params, std::size_t channel, double low, double high) const {
+    if (context_.evidence.options.method == converters::Method::given) return std::nullopt;
     const converters::Policy& policy = policy_.of(*node.original);
     AllowedRange allowed;
     allowed.low = {low, low};

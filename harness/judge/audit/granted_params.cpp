@@ -213,7 +213,9 @@ std::vector<double> GrantedParams::weight_scales(std::size_t original, const Ten
       }
     }
     const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
-    scales[c] = matches ? std::min(raised, declared->scale[declared->scale.size() == 1 ? 0 : c]) : raised;
+    const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
+    const bool given = context_.evidence.options.method == converters::Method::given;
+    scales[c] = !matches ? raised : given ? own : std::min(raised, own);
   }
   return scales;
 }
@@ -230,8 +232,10 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
   std::vector<double> radius(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double scale = scales[i / inner % scales.size()];
-    // A divisor above 127 lets the largest weights lie beyond the last code.
-    const double clip = context_.evidence.converter.policy.divisor > 127 ? std::fabs(values[i]) - 127 * scale : 0;
+    // A divisor above 127 lets the largest weights lie beyond the last code, and so may a learned scale.
+    const bool may_clip = context_.evidence.converter.policy.divisor > 127 ||
+                          context_.evidence.options.method == converters::Method::given;
+    const double clip = may_clip ? std::fabs(values[i]) - 127 * scale : 0;
     radius[i] = values[i] == 0 ? 0 : std::max(scale / 2 + 0x1p-22 * std::fabs(values[i]), clip);
   }
   return radius;

@@ -155,10 +155,36 @@ std::optional<AllowedRange> LegalRanges::exact_constant(const std::string& tenso
 }
 
 std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
-  std::vector<AllowedRange> legal;
-  auto first = own(tensor);
-  if (!first) return legal;
-  legal.push_back(*first);
+  // A shared range covers the tensor's own: each end may come from any member that reaches as far.
+  const auto covering = [&](const std::string& covered) {
+    std::vector<AllowedRange> ranges;
+    const auto first = own(covered);
+    if (!first) return ranges;
+    ranges.push_back(*first);
+    std::vector<AllowedRange> members{*first};
+    for (const std::string& member : group_of(covered)) {
+      if (member == covered) continue;
+      if (auto range = own(member)) members.push_back(std::move(*range));
+      if (auto exact = exact_constant(member)) members.push_back(std::move(*exact));
+    }
+    const auto reaches = [&](const AllowedRange& a, const AllowedRange& b) {
+      return a.low.low <= first->low.high && b.high.high >= first->high.low;
+    };
+    for (const AllowedRange& a : members) {
+      for (const AllowedRange& b : members) {
+        if (!reaches(a, b) || (&a == &members.front() && &b == &members.front())) continue;
+        const bool same = &a == &b;
+        // A magnitude that is counted in bins is one tensor's.
+        if (!same && (a.bins.width > 0 || b.bins.width > 0)) continue;
+        ranges.push_back({a.low, b.high, std::max(a.slack, b.slack),
+                          same ? a.tensor : a.tensor + "\" and \"" + b.tensor, a.fixed && b.fixed, unsigned_center_,
+                          a.bins});
+      }
+    }
+    return ranges;
+  };
+  std::vector<AllowedRange> legal = covering(tensor);
+  if (legal.empty()) return legal;
   if (symmetric_.contains(tensor)) {
     converters::Options symmetric = context_.evidence.options;
     symmetric.symmetric = true;
@@ -168,33 +194,10 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
   // The maker runs in float, and who reads its output on codes may know its range all the same.
   const auto producer = wiring_.producer(tensor);
   const auto* fixed = producer ? stated_range(policy_, graph_.nodes[*producer]) : nullptr;
-  if (fixed != nullptr && !first->fixed) legal.push_back(stated(tensor, *fixed));
-  // A shared range covers the tensor's own: each end may come from any member that reaches as far.
-  std::vector<AllowedRange> members{*first};
-  for (const std::string& member : group_of(tensor)) {
-    if (member == tensor) continue;
-    if (auto range = own(member)) members.push_back(std::move(*range));
-    if (auto exact = exact_constant(member)) members.push_back(std::move(*exact));
-  }
-  const auto reaches = [&](const AllowedRange& a, const AllowedRange& b) {
-    return a.low.low <= first->low.high && b.high.high >= first->high.low;
-  };
-  for (const AllowedRange& a : members) {
-    for (const AllowedRange& b : members) {
-      if (!reaches(a, b) || (&a == &members.front() && &b == &members.front())) continue;
-      const bool same = &a == &b;
-      // A magnitude that is counted in bins is one tensor's.
-      if (!same && (a.bins.width > 0 || b.bins.width > 0)) continue;
-      legal.push_back({a.low, b.high, std::max(a.slack, b.slack), same ? a.tensor : a.tensor + "\" and \"" + b.tensor,
-                       a.fixed && b.fixed, unsigned_center_, a.bins});
-    }
-  }
+  if (fixed != nullptr && !legal.front().fixed) legal.push_back(stated(tensor, *fixed));
   // What only a Relu or Clip reads may be clipped to that operator's range at once: nothing is lost.
   for (std::string next = sole_activation(tensor); !next.empty(); next = sole_activation(next)) {
-    if (auto range = own(next)) legal.push_back(std::move(*range));
-    for (const std::string& member : group_of(next)) {
-      if (auto range = member == next ? std::nullopt : own(member)) legal.push_back(std::move(*range));
-    }
+    std::ranges::move(covering(next), std::back_inserter(legal));
   }
   return legal;
 }
@@ -225,6 +228,7 @@ std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) con
 
 std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params, bool constant,
                                              ScaleMargin* margin) const {
+  if (context_.evidence.options.method == converters::Method::given) return std::nullopt;
   const bool symmetric = context_.evidence.options.symmetric;
   const auto is_params = [&](const core::QuantParams& given) { return given == params; };
   for (const auto& [name, given] : given_) {

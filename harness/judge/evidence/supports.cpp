@@ -59,6 +59,8 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   if (lacks(supports.activation, activation)) return fmt::format("activation {}", activation);
   if (lacks(supports.symmetric, options.symmetric)) return fmt::format("symmetric: {}", options.symmetric);
   if (lacks(supports.per_axis, options.per_axis)) return fmt::format("per_axis: {}", options.per_axis);
+  if (options.method == converters::Method::given)
+    return "method given, which is of ready artifacts (check --artifact)";
   const std::string method(converters::method_name(options.method));
   if (lacks(supports.method, method)) return fmt::format("method {}", method);
   // Who reports no cache calibrates anew where one is to be reused, and can't be given a spoilt one.

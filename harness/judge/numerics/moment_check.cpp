@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <set>
 
 #include "harness/judge/alignment/statistics.hpp"
@@ -47,6 +49,24 @@ struct Moments {
     output += other.output;
     largest_data = std::max(largest_data, other.largest_data);
     largest_output = std::max(largest_output, other.largest_output);
+    shift += other.shift;
+  }
+};
+
+/// How far the errors of one channel, or of the whole tensor, go along with the gain that weights which are cut towards
+/// zero lose: g = −Σ x·sgn(w)·r of each output, less its mean over the channel, r the radius of a weight's rounding.
+struct Gain {
+  std::int64_t draws = 0;
+  double product = 0;            ///< Σ e·g
+  double weights = 0, rest = 0;  ///< its variance by correct rounding: of weights, of the output
+  double data = 0;               ///< Σ g²·variance by the input's rounding, each output by itself
+  double shift = 0;              ///< Σ |g|·what may move every error to one side
+  void add(const Gain& other) {
+    draws += other.draws;
+    product += other.product;
+    weights += other.weights;
+    rest += other.rest;
+    data += other.data;
     shift += other.shift;
   }
 };
@@ -100,8 +120,12 @@ class SingleOperator {
     return count;
   }
 
-  /// Moments by channel; empty where the data don't suffice.
-  [[nodiscard]] std::vector<Moments> measure(const Execution& execution) const {
+  /// By channel; empty where the data don't suffice, the gains also where the reference has the declared weights.
+  struct Measured {
+    std::vector<Moments> moments;
+    std::vector<Gain> gains;
+  };
+  [[nodiscard]] Measured measure(const Execution& execution) const {
     const auto x = execution.inputs.find(node_->inputs[0]);
     const auto y = execution.outputs.find(node_->outputs[0]);
     if (x == execution.inputs.end() || y == execution.outputs.end() || !x->second.is_real() || !y->second.is_real()) {
@@ -116,7 +140,10 @@ class SingleOperator {
     if (!reference || !squares || !gains || reference->shape() != y->second.shape()) return {};
     const auto values = reference->reals();
     if (distinct_values(values, kDistinctOutputs) < kDistinctOutputs) return {};
-    return collect(*reference, y->second, *squares, *gains);
+    Measured measured{collect(*reference, y->second, *squares, *gains), {}};
+    const bool rounds = context_.evidence.converter.policy.weights == converters::WeightRounding::nearest;
+    if (!declared_ && rounds) measured.gains = collect_gains(*data, *reference, y->second, *squares, *gains);
+    return measured;
   }
 
  private:
@@ -233,6 +260,117 @@ class SingleOperator {
     return channels;
   }
 
+  /// Where the weight of output channel `c` and tap `t` lies, and a weight that hands every tap on as a channel.
+  struct Taps {
+    std::size_t groups = 1, count = 0;  ///< count: of one output
+    std::function<std::size_t(std::size_t c, std::size_t t)> weight;
+    TensorPtr picking;
+  };
+  [[nodiscard]] std::optional<Taps> taps() const {
+    const Product product = traits_of(*node_).product;
+    const core::Shape& shape = weight_->shape();
+    const auto extent = [&](std::size_t axis) { return static_cast<std::size_t>(shape[axis]); };
+    std::size_t window = 1;
+    for (std::size_t i = 2; i < shape.size(); ++i) window *= extent(i);
+    Taps taps;
+    core::Shape picking = shape;
+    if (is_convolution(product)) {
+      taps.groups = static_cast<std::size_t>(node_->int_or("group", 1));
+      const bool transposed = product == Product::transposed_convolution;
+      const std::size_t of_group = transposed ? extent(0) / taps.groups : extent(1);
+      const std::size_t count = taps.count = of_group * window;
+      const std::size_t outputs = transposed ? extent(1) : extent(0) / taps.groups;
+      taps.weight = [=](std::size_t c, std::size_t t) {
+        const std::size_t input = c / outputs * of_group + t / window;
+        return transposed ? (input * outputs + c % outputs) * window + t % window : c * count + t;
+      };
+      picking[transposed ? 1 : 0] = static_cast<std::int64_t>(transposed ? count : taps.groups * count);
+    } else {
+      if (shape.size() != 2) return std::nullopt;
+      const bool transposed = reads_transposed(*node_, 1);
+      const std::size_t count = taps.count = extent(transposed ? 1 : 0), outputs = extent(transposed ? 0 : 1);
+      taps.weight = [=](std::size_t c, std::size_t t) { return transposed ? c * count + t : t * outputs + c; };
+      picking = {shape[transposed ? 1 : 0], shape[transposed ? 1 : 0]};
+    }
+    std::vector<double> values(static_cast<std::size_t>(core::element_count(picking)), 0.0);
+    // Of the picking weight each group has as many outputs as taps.
+    for (std::size_t c = 0; c < taps.groups * taps.count; ++c) {
+      const std::size_t t = c % taps.count, input = c / taps.count * (taps.count / window) + t / window;
+      const bool transposed = product == Product::transposed_convolution;
+      values[transposed ? (input * taps.count + t) * window + t % window : c * taps.count + t] = 1;
+    }
+    taps.picking = std::make_shared<const Tensor>(weight_->type(), picking, std::move(values));
+    return taps;
+  }
+
+  [[nodiscard]] std::vector<Gain> collect_gains(const Tensor& x, const Tensor& reference, const Tensor& actual,
+                                                const Tensor& weights, const Tensor& data) const {
+    constexpr std::size_t kMostProducts = std::size_t{1} << 26;  // an operator of a case has thousands
+    const std::optional<Taps> taps = this->taps();
+    const auto elements = reference.reals().size();
+    if (!taps || elements * taps->count > kMostProducts) return {};
+    const auto picked = run({TensorPtr(), &x}, taps->picking, nullptr);
+    const auto axis = static_cast<std::size_t>(channel_axis(reference.rank()));
+    if (!picked || axis >= reference.shape().size()) return {};
+    std::size_t inner = 1;
+    for (std::size_t i = axis + 1; i < reference.shape().size(); ++i)
+      inner *= static_cast<std::size_t>(reference.shape()[i]);
+    const auto extent = static_cast<std::size_t>(reference.shape()[axis]);
+    const std::vector<double> radius = radius_of(plan_.constants(0).inputs.at(1));
+    const auto w = weight_->reals();
+    const double step = output_ ? output_->step : 0;
+    std::vector<Gain> channels(extent);
+    std::vector<double> towards_zero(taps->count), lost(elements / extent), along(taps->count);
+    for (std::size_t c = 0; c < extent; ++c) {
+      const std::size_t first = c / (extent / taps->groups) * taps->count;
+      double largest = 0;
+      for (std::size_t t = 0; t < taps->count; ++t) {
+        const std::size_t k = taps->weight(c, t);
+        largest = std::max(largest, std::fabs(w[k]));
+        towards_zero[t] = w[k] > 0 ? -radius[k] : w[k] < 0 ? radius[k] : 0;
+      }
+      const auto element = [&](std::size_t p) { return (p / inner * extent + c) * inner + p % inner; };
+      const auto tap = [&](std::size_t p, std::size_t t) {
+        return picked->reals()[(p / inner * taps->groups * taps->count + first + t) * inner + p % inner];
+      };
+      const auto counts = [&](std::size_t p) {
+        const std::size_t i = element(p);
+        const double carried = weights.reals()[i] + data.reals()[i];
+        return carried > 0 && !near_an_end(reference.reals()[i], carried);
+      };
+      double sum = 0;
+      std::size_t used = 0;
+      for (std::size_t p = 0; p < lost.size(); ++p) {
+        lost[p] = 0;
+        if (!counts(p)) continue;
+        for (std::size_t t = 0; t < taps->count; ++t) lost[p] += tap(p, t) * towards_zero[t];
+        sum += lost[p];
+        ++used;
+      }
+      Gain& gain = channels[c];
+      std::ranges::fill(along, 0);
+      for (std::size_t p = 0; p < lost.size() && used > 0; ++p) {
+        if (!counts(p)) continue;
+        const std::size_t i = element(p);
+        const double g = lost[p] - sum / static_cast<double>(used);
+        ++gain.draws;
+        gain.product += (actual.reals()[i] - reference.reals()[i]) * g;
+        gain.rest += g * g * step * step / 12;
+        gain.data += g * g * data.reals()[i];
+        gain.shift += std::fabs(g) *
+                      (step_ / 2 + (rounds_twice_ ? step / 4 : 0) + 4 * kFloatUnit * std::fabs(reference.reals()[i]));
+        for (std::size_t t = 0; t < taps->count; ++t) along[t] += tap(p, t) * g;
+      }
+      for (std::size_t t = 0; t < taps->count; ++t) {
+        // The largest weight of a channel lies at the end of its codes: by the divisor always on the same side of one.
+        const double moved = std::fabs(along[t] * towards_zero[t]);
+        const bool is_largest = std::fabs(w[taps->weight(c, t)]) == largest;
+        (is_largest ? gain.shift : gain.weights) += is_largest ? moved : moved * moved / 3;
+      }
+    }
+    return channels;
+  }
+
   /// Rounding is uniform in a channel where its values spread over enough codes. What the slope of their density leaves
   /// of the mean is at most a quarter step times the largest share of one code.
   static void take_codes(const std::map<double, std::int64_t>& codes, double step, Moments& moments) {
@@ -290,7 +428,7 @@ class MomentCheck {
           operator_.clips(execution)) {
         continue;
       }
-      const std::vector<Moments> channels = operator_.measure(execution);
+      const auto [channels, gains] = operator_.measure(execution);
       Moments whole;
       for (std::size_t c = 0; c < channels.size(); ++c) {
         test(channels[c], fmt::format(", channel {}", c), execution.data_set);
@@ -298,8 +436,13 @@ class MomentCheck {
       }
       // A tensor's channels read the same inputs: their errors are correlated with any sign.
       if (!channels.empty()) test(whole, "", execution.data_set, static_cast<double>(channels.size()));
+      Gain all;
+      for (const Gain& gain : gains) all.add(gain);
+      if (!gains.empty()) test(all, execution.data_set, static_cast<double>(gains.size()));
     }
-    for (const auto& [name, margin] : {std::pair{"bias_margin", bias_margin_}, {"variance_margin", variance_margin_}}) {
+    for (const auto& [name, margin] : {std::pair{"bias_margin", bias_margin_},
+                                       {"variance_margin", variance_margin_},
+                                       {"gain_margin", gain_margin_}}) {
       if (margin > 0) out_.metrics.push_back({operator_.node().outputs[0], "typical", name, margin});
     }
     return std::move(findings_);
@@ -331,6 +474,17 @@ class MomentCheck {
     }
   }
 
+  void test(const Gain& gain, const std::string& data_set, double channels) {
+    const double variance = gain.weights + gain.rest + operator_.overlap() * channels * gain.data;
+    const double limit = sum_limit(variance, alarm_exponent(context_, kBiasShare)) + gain.shift;
+    if (!(limit > 0)) return;
+    gain_margin_ = std::max(gain_margin_, std::fabs(gain.product) / limit);
+    if (std::fabs(gain.product) <= limit) return;
+    report("", data_set, "error along the gain of all weights", gain.product, limit, gain.draws,
+           gain.product > 0 ? "the weights are smaller than the original's: cut towards zero instead of rounded"
+                            : "the weights are larger than the original's: moved away from zero instead of rounded");
+  }
+
   void report(const std::string& where, const std::string& data_set, std::string_view statistic, double value,
               double limit, std::int64_t draws, std::string_view meaning) {
     if (findings_.size() >= kMaxFindings) return;
@@ -354,7 +508,7 @@ class MomentCheck {
   const LayerContext& context_;
   Judgement& out_;
   SingleOperator operator_;
-  double bias_margin_ = 0, variance_margin_ = 0;
+  double bias_margin_ = 0, variance_margin_ = 0, gain_margin_ = 0;
   std::vector<Finding> findings_;
 };
 

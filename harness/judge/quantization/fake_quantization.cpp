@@ -61,8 +61,12 @@ TensorPtr nearest_bias(const Tensor& bias, double input_scale, const std::vector
 
 }  // namespace
 
-FakeQuantization::FakeQuantization(const LayerContext& context, const QuantizationPlan& plan)
-    : context_(context), plan_(plan), granted_(context), wiring_(context.evidence.model->graph) {
+FakeQuantization::FakeQuantization(const LayerContext& context, const QuantizationPlan& plan, Supposed supposed)
+    : context_(context),
+      plan_(plan),
+      supposed_(std::move(supposed)),
+      granted_(context),
+      wiring_(context.evidence.model->graph) {
   given_ = std::ranges::any_of(context_.evidence.model->graph.nodes,
                                [](const Node& node) { return node.op_type == "QuantizeLinear"; });
   find_unmodelled();
@@ -119,7 +123,9 @@ void FakeQuantization::find_unmodelled() {
 std::string FakeQuantization::open_choice(const Alignment::Operation& entry) const {
   const Node& node = entry.node;
   const auto demand = demanded_precision(context_.evidence, node);
-  if (demand && demand->precision != Precision::int8) return "may run in float, and how far around it is not said";
+  const bool settled = demand && is_float(demand->precision) && !supposed_.in_float.empty();
+  if (demand && demand->precision != Precision::int8 && !settled)
+    return "may run in float, and how far around it is not said";
   if (traits_of(node).movement == Movement::resamples && !only_moves(node)) {
     return "interpolates: on the scale of its input or on its own";
   }
@@ -167,15 +173,18 @@ void FakeQuantization::assume_roundings() {
   if (lists_scales(evidence)) return;
   const auto assume = [&](const std::string& tensor) {
     const auto audited = context_.audited.find(tensor);
-    if (audited != context_.audited.end() && !told.contains(tensor))
+    const bool real = supposed_.stay_real.contains(tensor) && !is_read_in_int8(tensor);
+    if (audited != context_.audited.end() && !told.contains(tensor) && !real)
       roundings_[tensor].push_back({audited->second, "", false});
   };
   for (const model::ValueInfo& input : evidence.model->graph.inputs) assume(input.name);
   for (std::size_t i = 0; i < plan_.alignment().operations.size(); ++i) {
     const Node& node = plan_.alignment().operations[i].node;
-    if (runs_in_float(i)) continue;
+    const bool in_float = runs_in_float(i);
     for (const std::string& output : node.outputs) {
-      if (moves(node)) {
+      if (in_float) {
+        if (is_read_in_int8(output)) assume(output);
+      } else if (moves(node)) {
         roundings_[output] = roundings(node.inputs.front());
       } else if (!is_fused(node, output)) {
         assume(output);
@@ -206,7 +215,31 @@ const ArtifactNode* FakeQuantization::made_of(std::size_t entry) const {
   return plan_.alignment().operations[entry].made;
 }
 
+/// Some operation that runs on codes takes the tensor for its data.
+bool FakeQuantization::is_read_in_int8(const std::string& tensor) const {
+  const auto& operations = plan_.alignment().operations;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Node& node = operations[i].node;
+    const auto data =
+        node.inputs.begin() + static_cast<std::ptrdiff_t>(data_input_count(node.op_type, node.inputs.size()));
+    if (std::find(node.inputs.begin(), data, tensor) != data && !runs_in_float(i)) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> FakeQuantization::optional_roundings() const {
+  std::vector<std::string> tensors;
+  if (lists_scales(context_.evidence)) return tensors;
+  for (const auto& [tensor, all] : roundings_) {
+    if (!all.empty() && !plan_.alignment().constants.contains(tensor) && !is_read_in_int8(tensor)) {
+      tensors.push_back(tensor);
+    }
+  }
+  return tensors;
+}
+
 bool FakeQuantization::runs_in_float(std::size_t entry) const {
+  if (const auto known = supposed_.in_float.find(entry); known != supposed_.in_float.end()) return known->second;
   const Alignment::Operation& made = plan_.alignment().operations[entry];
   return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
 }

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,20 @@
 
 namespace assay::judge {
 
+/// What a prediction takes for granted of nodes that somebody asked for in one precision: no policy says how far around
+/// a node in float values stay real.
+struct Supposed {
+  std::map<std::size_t, bool> in_float;          ///< by operation, in place of what is reported or asked for
+  std::set<std::string, std::less<>> stay_real;  ///< tensors that are not rounded
+};
+
 /// The original with the roundings that the converter's stated policy puts into it, computed by the float64 reference:
 /// a prediction of what a correct engine gives. Granted parameters (bound_walk.hpp), nearest codes for weights and
 /// biases, every tensor rounded where the artifact, the reported scales or the policy say that it is. Keeps a reference
 /// to its arguments.
 class FakeQuantization {
  public:
-  FakeQuantization(const LayerContext& context, const QuantizationPlan& plan);
+  FakeQuantization(const LayerContext& context, const QuantizationPlan& plan, Supposed supposed = {});
 
   /// Why the converter's choices aren't all known, so that a prediction may be recorded but gates nothing; empty where
   /// they are.
@@ -33,6 +41,8 @@ class FakeQuantization {
   /// The weight of an entry on its predicted codes, in the layout of the effective model; null where it has none or it
   /// stays in float.
   [[nodiscard]] core::TensorPtr weight(std::size_t entry) const;
+  /// Tensors that are rounded only if the converter chose so: graph outputs, and what only nodes in float read.
+  [[nodiscard]] std::vector<std::string> optional_roundings() const;
 
  private:
   using Node = model::Node;
@@ -49,6 +59,7 @@ class FakeQuantization {
   void quantize_weight(std::size_t entry, const WeightSlots& slots, const ArtifactNode* made);
   [[nodiscard]] const ArtifactNode* made_of(std::size_t entry) const;
   [[nodiscard]] bool runs_in_float(std::size_t entry) const;
+  [[nodiscard]] bool is_read_in_int8(const std::string& tensor) const;
   [[nodiscard]] bool is_fused(const Node& maker, const std::string& tensor) const;
   [[nodiscard]] bool is_fused_bias(const Node& node) const;
   [[nodiscard]] std::string open_choice(const Alignment::Operation& entry) const;
@@ -60,6 +71,7 @@ class FakeQuantization {
 
   const LayerContext& context_;
   const QuantizationPlan& plan_;
+  Supposed supposed_;
   GrantedParams granted_;
   model::Wiring wiring_;
   std::map<std::string, std::vector<Rounding>, std::less<>> roundings_;  ///< by tensor of the original
