@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/core/rng.hpp"
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -30,13 +31,18 @@ using model::Node;
 /// Runs an artifact with its activations left real and its quantized constants moved.
 class OtherRoundings {
  public:
-  OtherRoundings(const OriginalValues& originals, double steps, std::uint64_t draw)
-      : originals_(originals), steps_(steps), draw_(draw) {}
+  OtherRoundings(const OriginalValues& originals, const Constants& constants, double steps, std::uint64_t draw)
+      : originals_(originals), constants_(constants), steps_(steps), draw_(draw) {}
 
   std::optional<Result<std::vector<Tensor>>> operator()(const Node& node, std::int64_t opset,
                                                         std::span<const Tensor* const> inputs) const {
     if (!node.domain.empty() || inputs.size() < 2 || inputs[0] == nullptr) return std::nullopt;
-    if (node.op_type == "QuantizeLinear") return one(left_real(node, inputs));
+    if (node.op_type == "QuantizeLinear") {
+      // A constant that is quantized in the graph may have been rounded before it was written there: it is moved
+      // behind.
+      if (constants_.contains(node.input(0))) return std::nullopt;
+      return one(left_real(node, inputs));
+    }
     if (node.op_type != "DequantizeLinear") return std::nullopt;
     if (inputs[0]->is_real()) return one(*inputs[0]);
     auto values = reference::execute_node(node, opset, inputs);
@@ -92,6 +98,7 @@ class OtherRoundings {
   }
 
   const OriginalValues& originals_;
+  const Constants& constants_;
   double steps_;
   std::uint64_t draw_;
 };
@@ -331,6 +338,7 @@ Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const cor
                                          const std::vector<model::ValueInfo>& outputs, const OriginalValues& originals,
                                          const DrawnRoundings& roundings) {
   constexpr std::uint64_t kSides = 3;
+  const Constants constants = constants_of(artifact.graph);
   Decisions decisions(artifact.graph);
   std::vector<core::TensorMap> rounded;
   for (std::uint64_t side = 0; side < kSides; ++side) {
@@ -346,7 +354,7 @@ Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const cor
   for (std::uint64_t draw = 0; draw < roundings.draws; ++draw) {
     reference::RunOptions options;
     options.observe = [&](const std::string& name, const Tensor& value) { decisions.add(name, value); };
-    options.substitute = OtherRoundings(originals, roundings.learned ? 1 : 0.5, draw);
+    options.substitute = OtherRoundings(originals, constants, roundings.learned ? 1 : 0.5, draw);
     const auto other = reference::execute(artifact, inputs, options);
     if (!other) return other.error();
     for (const model::ValueInfo& output : outputs) {
