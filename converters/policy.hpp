@@ -119,6 +119,7 @@ struct Policy {
   bool depthwise_channels = false;  ///< what a depthwise Conv reads has one scale for each channel
   double first_divisor = 0;         ///< of the weights of the first Convs; 0: as `divisor`
   double channel_floor = 0;         ///< a channel's range is at least this share of the widest channel's
+  double search_beyond = 0;         ///< a search (mse) may end this share of the largest magnitude outside the data
   bool gates_in_float = false;      ///< products between an average of a tensor and the Mul with it stay in float
   bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;

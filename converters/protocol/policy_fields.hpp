@@ -27,6 +27,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("depthwise_channels", policy.depthwise_channels);
   visit("first_divisor", policy.first_divisor);
   visit("channel_floor", policy.channel_floor);
+  visit("search_beyond", policy.search_beyond);
   visit("gates_in_float", policy.gates_in_float);
   visit("folds_scales", policy.folds_scales);
   visit("fixed_ranges", policy.fixed_ranges);

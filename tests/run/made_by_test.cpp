@@ -60,7 +60,7 @@ TEST(MadeBy, ANamedConverterIsBelievedAndHeldToItsPolicy) {
   OfNncf own;
   EXPECT_THAT(own.settle("nncf_onnx@3.4.0"), StartsWith("judged as nncf_onnx 3.4.0"));
   OfNncf foreign;
-  EXPECT_THAT(foreign.settle("aimet"), HasSubstr("doesn't explain it"));
+  EXPECT_THAT(foreign.settle("aimet", R"({"method":"minmax"})"), HasSubstr("doesn't explain it"));
   EXPECT_THAT(foreign.evidence.granted, IsEmpty());
 }
 

@@ -165,8 +165,8 @@ class WeightAudit {
     allowed.high = {high, high};
     allowed.slack = computing_error(node, linear);
     if (linear.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
-    if (context_.evidence.options.method == converters::Method::mse) {
-      const double beyond = beyond_of_search(low, high);
+    if (context_.evidence.options.method == converters::Method::mse && policy.search_beyond > 0) {
+      const double beyond = beyond_of_search(low, high, policy);
       allowed.low = {low < 0 ? low - beyond : 0, 0};
       allowed.high = {0, high > 0 ? high + beyond : 0};
     }

@@ -254,7 +254,7 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
     allowed.bins = bins;
   } else if (options.method == Method::mse || options.method == Method::given) {
-    const double beyond = beyond_of_search(low, high);
+    const double beyond = beyond_of_search(low, high, policy);
     allowed.low = {low - beyond, 0};
     allowed.high = {0, high + beyond};
   }
@@ -308,9 +308,8 @@ WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
   return span;
 }
 
-double beyond_of_search(double low, double high) {
-  constexpr double kShare = 3.0 / 126;
-  return kShare * std::max(-low, high);
+double beyond_of_search(double low, double high, const converters::Policy& policy) {
+  return std::max(std::max(-low, std::max(high, high - low)) / kBins, policy.search_beyond * std::max(-low, high));
 }
 
 double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy) {

@@ -49,9 +49,9 @@ struct WidenedSpan {
 /// `steps` = qmax − qmin.
 [[nodiscard]] WidenedSpan widened_span(const AllowedRange& allowed, double steps);
 
-/// How far a search for the least squared error (method mse) may end outside of the values: by three codes. AIMET's was
-/// measured to take scales up to max|w|/125.77, where max(hi/127, -lo/128) covers all (569 channels of 32 models).
-[[nodiscard]] double beyond_of_search(double low, double high);
+/// How far a search for the least squared error (method mse) may end outside of the values: at the upper edge of a bin,
+/// or as far as the policy states.
+[[nodiscard]] double beyond_of_search(double low, double high, const converters::Policy& policy);
 
 /// Of codes around zero over [low, high], divisor of them above it; under `full_range` one more below it.
 [[nodiscard]] double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy);

@@ -189,14 +189,14 @@ std::vector<double> GrantedParams::weight_scales(std::size_t original, const Ten
     high[channel] = std::max(high[channel], values[i]);
   }
   weight_policy_.widen(low, high);
+  const converters::Policy& policy = weight_policy_.of(original);
   // A declared scale may be what a search gave; without one the whole range's is the usual.
   const bool searched = declared != nullptr && context_.evidence.options.method == converters::Method::mse;
-  for (std::size_t c = 0; c < channels && searched; ++c) {
-    const double beyond = beyond_of_search(low[c], high[c]);
+  for (std::size_t c = 0; c < channels && searched && policy.search_beyond > 0; ++c) {
+    const double beyond = beyond_of_search(low[c], high[c], policy);
     low[c] -= low[c] < 0 ? beyond : 0;
     high[c] += high[c] > 0 ? beyond : 0;
   }
-  const converters::Policy& policy = weight_policy_.of(original);
   std::vector<double> scales(channels);
   for (std::size_t c = 0; c < channels; ++c) {
     const double audited =
