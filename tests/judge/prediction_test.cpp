@@ -144,27 +144,6 @@ TEST(Prediction, RecordsTheDeviationOfCorrectLayersAndRaisesNoAlarm) {
   EXPECT_GT(recorded, 300);
 }
 
-TEST(Prediction, HoldsForEachOfTheUsersDataSets) {
-  core::Rng rng(43);
-  for (const bool stated : {true, false}) {  // the policy; otherwise draws gate
-    const RandomLayer random = random_layer(rng);
-    const ConvLayer& layer = random.layer;
-    const auto alarmed = [&](DataSource source, double factor) {
-      Judged judged = judge_layer(layer, layer, random.x);
-      if (!stated) judged.evidence.converter.policy.arithmetic = converters::EngineArithmetic::unknown;
-      judged.evidence.inputs_source = source;
-      core::TensorMap outputs = judged.evidence.executions[0].outputs;
-      for (double& value : outputs.at("y").reals()) value *= factor;
-      judged.add("inputs_1", {{"x", random.x}}, std::move(outputs));
-      judged.calibrate();
-      return !judged.prediction().empty();
-    };
-    EXPECT_TRUE(alarmed(DataSource::given, -1));
-    EXPECT_FALSE(alarmed(DataSource::given, 1));
-    EXPECT_FALSE(alarmed(DataSource::generated, -1)) << "some of the generated ones leave the ranges on purpose";
-  }
-}
-
 TEST(Prediction, SeesAWrongWeightAxisInTheWorstChannel) {
   core::Rng rng(33);
   int seen = 0, seen_opaque = 0;

@@ -74,9 +74,7 @@ class Headline {
     if (!finite(deviation)) return;
     sums.predicted += deviation;
     ++sums.predicted_sets;
-    // The prediction has it for the data sets that it gates on.
-    const bool known = data_set == "typical" || (are_alike(context_.evidence) && !context_.large);
-    if (!known) record(output, data_set, "predicted_sqnr_db", deviation.sqnr_db());
+    if (data_set != "typical") record(output, data_set, "predicted_sqnr_db", deviation.sqnr_db());
   }
 
   void conclude(const std::string& output, const Sums& sums) {

@@ -13,7 +13,6 @@
 #include "harness/judge/evidence/deviation.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
-#include "harness/judge/numerics/headline.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 #include "harness/judge/quantization/noise_draws.hpp"
 
@@ -90,17 +89,14 @@ class PredictionCheck {
     check_weights();
     const auto& executions = context_.evidence.executions;
     const bool has_typical = std::ranges::any_of(executions, &is_typical);
-    // The user's data sets are all of one kind, and what is wrong may show in one of them alone.
-    const bool all = are_alike(context_.evidence) && !context_.large;
     for (std::size_t i = 0; i < executions.size(); ++i) {
       const Execution& execution = executions[i];
-      const bool first = has_typical ? is_typical(execution) : findings_.empty() && !checked_;
-      const bool settled = context_.depth == Depth::gate && !findings_.empty();
-      if (!(first || all) || settled || execution.reply.outcome != converters::Outcome::ok ||
-          i >= context_.reference.size() || context_.reference[i] == nullptr) {
+      const bool gates = has_typical ? is_typical(execution) : findings_.empty() && !checked_;
+      if (!gates || execution.reply.outcome != converters::Outcome::ok || i >= context_.reference.size() ||
+          context_.reference[i] == nullptr) {
         continue;
       }
-      check_execution(execution, *context_.reference[i], first);
+      check_execution(execution, *context_.reference[i]);
       checked_ = true;
     }
     return std::move(findings_);
@@ -109,7 +105,7 @@ class PredictionCheck {
  private:
   static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
 
-  void check_execution(const Execution& execution, const core::TensorMap& reference, bool first) {
+  void check_execution(const Execution& execution, const core::TensorMap& reference) {
     const FakeQuantization* predicted = grounds_.prediction(execution.inputs);
     std::optional<core::Result<NoiseByOutput>> draws;  // made where an output needs them
     for (const model::ValueInfo& output : context_.evidence.model->graph.outputs) {
@@ -131,7 +127,7 @@ class PredictionCheck {
       if (!draws) draws = draw(execution, reference);
       compare_with_draws(output.name, expected->second, actual->second, *draws, execution.data_set);
     }
-    if (predicted != nullptr && first && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
+    if (predicted != nullptr && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
   }
 
   /// Whether any real value decides the tensor's: a shape, or what is computed of integers alone, knows no rounding.
