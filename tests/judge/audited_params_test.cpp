@@ -233,8 +233,12 @@ TEST(AllowedRange, MseReachesAtMostTheExtreme) {
   const AllowedRange allowed = allowed_range("t", observed(-1, 3), nullptr, options, {});
   EXPECT_EQ(fault(params(2.0 / 255, -128), allowed), "");
   EXPECT_EQ(fault(params(4.0 / 255, -64), allowed), "");
-  EXPECT_EQ(fault(params(4.09 / 255, -64), allowed), "") << "three codes more";
-  EXPECT_EQ(fault(params(4.2 / 255, -64), allowed), "scale");
+  EXPECT_EQ(fault(params(4.09 / 255, -64), allowed), "scale") << "more than a bin";
+  Policy searching;
+  searching.search_beyond = 3.0 / 126;
+  const AllowedRange stated = allowed_range("t", observed(-1, 3), nullptr, options, searching);
+  EXPECT_EQ(fault(params(4.09 / 255, -64), stated), "") << "three codes more";
+  EXPECT_EQ(fault(params(4.2 / 255, -64), stated), "scale");
 }
 
 TEST(AllowedRange, PercentileLiesBetweenTheNeighbouringValues) {

@@ -69,7 +69,8 @@ class AskedPrecision {
       if (!demand) continue;
       if (demand->precision == Precision::int8_allowed) return false;
       asked_[i] = is_float(demand->precision);
-      if (demand->stated || weight_slots(model.operations[i].node, model.constants)) questioned_.push_back(i);
+      // What an operator without weights reads may be rounded for its other readers, however it runs itself.
+      if (weight_slots(model.operations[i].node, model.constants)) questioned_.push_back(i);
     }
     return true;
   }
@@ -153,7 +154,7 @@ class AskedPrecision {
   const Execution* execution_ = nullptr;
   const core::TensorMap* reference_ = nullptr;
   std::map<std::size_t, bool> asked_;    ///< by operation: in float
-  std::vector<std::size_t> questioned_;  ///< operations that somebody asked for in one precision
+  std::vector<std::size_t> questioned_;  ///< operations with weights
 };
 
 }  // namespace
