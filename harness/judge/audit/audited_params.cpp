@@ -309,7 +309,8 @@ WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
 }
 
 double beyond_of_search(double low, double high, const converters::Policy& policy) {
-  return std::max(std::max(-low, std::max(high, high - low)) / kBins, policy.search_beyond * std::max(-low, high));
+  const double largest = std::max(-low, high);
+  return std::max(std::max(largest, high - low) / kBins, policy.search_beyond * largest);
 }
 
 double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy) {
