@@ -17,10 +17,16 @@ constexpr auto words(WeightRounding /*of*/) {
   return core::word_table<WeightRounding>({{nearest, "nearest"}, {adapted, "adapted"}});
 }
 
-enum class BiasRounding { nearest, corrected, stays_float };
+enum class BiasRounding {
+  nearest,
+  corrected,       ///< moved by what the converter found best
+  mean_corrected,  ///< moved by what the quantized weights miss of the mean result for the mean input, or kept
+  stays_float,
+};
 constexpr auto words(BiasRounding /*of*/) {
   using enum BiasRounding;
-  return core::word_table<BiasRounding>({{nearest, "nearest"}, {corrected, "corrected"}, {stays_float, "float"}});
+  return core::word_table<BiasRounding>(
+      {{nearest, "nearest"}, {corrected, "corrected"}, {mean_corrected, "mean_corrected"}, {stays_float, "float"}});
 }
 
 /// How the ranges of several batches become one.
@@ -58,10 +64,11 @@ constexpr auto words(UnsignedCodes /*of*/) {
 enum class GraphOutputs {
   either,
   stay_float,  ///< they are never quantized
+  quantized,   ///< real ones always are
 };
 constexpr auto words(GraphOutputs /*of*/) {
   using enum GraphOutputs;
-  return core::word_table<GraphOutputs>({{either, "either"}, {stay_float, "float"}});
+  return core::word_table<GraphOutputs>({{either, "either"}, {stay_float, "float"}, {quantized, "quantized"}});
 }
 
 enum class DequantizeForm {
@@ -98,7 +105,7 @@ constexpr auto words(EngineArithmetic /*of*/) {
   return core::word_table<EngineArithmetic>({{unknown, "unknown"}, {integer, "integer"}, {floating, "float"}});
 }
 
-/// How a converter chooses its numbers (DESIGN section 4, `policy`). What a protocol calls each field stands in
+/// How a converter chooses its numbers (protocol 1, `policy`). What a protocol calls each field stands in
 /// converters/protocol/policy_fields.hpp.
 struct Policy {
   WeightRounding weights = WeightRounding::nearest;
@@ -120,15 +127,23 @@ struct Policy {
   double first_divisor = 0;         ///< of the weights of the first Convs; 0: as `divisor`
   double channel_floor = 0;         ///< a channel's range is at least this share of the widest channel's
   double search_beyond = 0;         ///< a search (mse) may end this share of the largest magnitude outside the data
+  bool one_threshold = false;       ///< entropy ends at one magnitude on both sides, cut where the data end before it
+  bool whole_products = false;      ///< a product with a quantized weight reads quantized data
   bool gates_in_float = false;      ///< products between an average of a tensor and the Mul with it stay in float
   bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
+  std::vector<std::string> reads_quantized;  ///< operators that always read quantized values where these are real
   std::vector<std::string> quantizes;  ///< operators that always read and write quantized values where these are real
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;
   std::optional<bool> folds_bn;
   EngineArithmetic arithmetic = EngineArithmetic::unknown;
   bool deterministic = true;
+
+  /// Biases are other values than the model's.
+  [[nodiscard]] bool corrects_biases() const {
+    return bias == BiasRounding::corrected || bias == BiasRounding::mean_corrected;
+  }
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };

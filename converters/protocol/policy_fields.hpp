@@ -28,9 +28,12 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("first_divisor", policy.first_divisor);
   visit("channel_floor", policy.channel_floor);
   visit("search_beyond", policy.search_beyond);
+  visit("one_threshold", policy.one_threshold);
+  visit("whole_products", policy.whole_products);
   visit("gates_in_float", policy.gates_in_float);
   visit("folds_scales", policy.folds_scales);
   visit("fixed_ranges", policy.fixed_ranges);
+  visit("reads_quantized", policy.reads_quantized);
   visit("quantizes", policy.quantizes);
   visit("shares", policy.shares);
   visit("fusions", policy.fusions);

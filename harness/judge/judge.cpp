@@ -177,7 +177,8 @@ class Judge {
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
     const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile ||
                                 evidence_.options.method == converters::Method::given,
-                            evidence_.converter.policy.depthwise_channels};
+                            evidence_.converter.policy.depthwise_channels,
+                            evidence_.converter.policy.bias == converters::BiasRounding::mean_corrected};
     // Before the calibration data, of which some may be the same.
     std::optional<Judgement> failed;
     for (const Execution& execution : evidence_.executions) {
@@ -256,7 +257,7 @@ class Judge {
   }
 
   void derive_audited() {
-    // A stated floor relaxes the audit, never the numbers (DESIGN section 4): these bound the granted error.
+    // A stated floor relaxes the audit, never the numbers (docs/protocol.md): these bound the granted error.
     converters::Policy policy = evidence_.converter.policy;
     policy.scale_floor = 0;
     const model::Wiring wiring(evidence_.model->graph);

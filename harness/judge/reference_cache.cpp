@@ -140,6 +140,21 @@ void extend(std::vector<std::pair<double, double>>& channels, const Tensor& tens
   }
 }
 
+/// Adds the mean of each index along `axis`.
+void add_means(std::vector<double>& means, const Tensor& tensor, std::size_t axis) {
+  const core::Shape& shape = tensor.shape();
+  if (axis >= shape.size() || tensor.size() == 0) return;
+  const auto values = tensor.reals();
+  const auto extent = static_cast<std::size_t>(shape[axis]);
+  std::size_t inner = 1;
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  std::vector<double> sums(extent);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i / inner % extent] += values[i];
+  means.resize(extent);
+  for (std::size_t c = 0; c < extent; ++c)
+    means[c] += sums[c] * static_cast<double>(extent) / static_cast<double>(values.size());
+}
+
 std::pair<std::uint64_t, std::uint64_t> run_key(const std::string& key_text, const TensorMap& inputs) {
   ContentHash hash;
   hash.add(std::string_view("run"));
@@ -201,6 +216,7 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   ContentHash hash;
   hash.add(std::string_view(kept.values ? "values" : "ranges"));
   hash.add(std::string_view(kept.channels ? "channels" : ""));
+  hash.add(std::string_view(kept.means ? "means" : ""));
   hash.add(key_text);
   for (const TensorMap& batch : batches) hash.add(batch);
   for (const auto& [key, newest] : newest_ranges_) {
@@ -215,6 +231,11 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
     extend(range, value);
     if (batch == 0) range.first = std::max(-range.low, range.high);
     if (kept.channels) extend(result->channels[name], value);
+    if (kept.means && batch < kMeanBatches && value.rank() > 1) {
+      ChannelMeans& means = result->means[name];
+      add_means(means.along_channels, value, 1);
+      add_means(means.along_last, value, static_cast<std::size_t>(value.rank()) - 1);
+    }
     if (!kept.values) return;
     auto& all = result->sorted_values[name];
     const auto values = value.reals();
@@ -233,6 +254,11 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
     }
   }
   for (auto& [name, values] : result->sorted_values) std::ranges::sort(values);
+  for (auto& [name, means] : result->means) {
+    for (auto* each : {&means.along_channels, &means.along_last}) {
+      for (double& mean : *each) mean /= static_cast<double>(std::min(batches.size(), kMeanBatches));
+    }
+  }
   add_forward_errors(model, result->ranges);
   std::size_t bytes = 0;
   for (const auto& [name, values] : result->sorted_values) bytes += 8 * values.size();

@@ -189,6 +189,98 @@ TEST(AuditPolicy, AnOperatorThatIsAlwaysQuantizedReadsAndGivesQuantizedValues) {
   EXPECT_THAT(missing("h", "Sigmoid"), IsEmpty()) << "as somebody asked";
 }
 
+TEST(AuditPolicy, AProductWithAQuantizedWeightReadsQuantizedData) {
+  GemmCase gemm;
+  const std::string whole = gemm.artifact_text;
+  gemm.artifact_text.replace(gemm.artifact_text.find("(xd,"), 4, "(x, ");
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty()) << "nothing stated";
+  gemm.evidence.converter.policy.whole_products = true;
+  EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("precision "));
+  gemm.evidence.options.precision["Gemm"] = "fp32";
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty()) << "as somebody asked";
+  gemm.evidence.options.precision.clear();
+  gemm.artifact_text = whole;
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty());
+}
+
+TEST(AuditPolicy, AListedOperatorReadsQuantizedValuesAlsoThroughWhatMovesThem) {
+  GemmCase gemm;
+  gemm.original_text =
+      "g (float[2,3] x) => (float[4,2] y) { h = Gemm<transB=1>(x, w, b) m = Concat<axis=0>(h, h) y = Sigmoid(m) }";
+  const std::string quantized = gemm.artifact_text.substr(0, gemm.artifact_text.find(" y_float"));
+  gemm.evidence.converter.policy.reads_quantized = {"Sigmoid"};
+  gemm.artifact_text =
+      quantized +
+      " h = Gemm<transB=1>(xd, wd, bd) hq = QuantizeLinear(h, ys, yz) hd = DequantizeLinear(hq, ys, yz)"
+      " m = Concat<axis=0>(hd, hd) y = Sigmoid(m) }";
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty());
+  gemm.artifact_text = quantized + " h = Gemm<transB=1>(xd, wd, bd) m = Concat<axis=0>(h, h) y = Sigmoid(m) }";
+  EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("precision "));
+}
+
+TEST(AuditPolicy, OutputsThatAreStatedToBeQuantizedAre) {
+  GemmCase gemm;
+  gemm.evidence.converter.policy.outputs = converters::GraphOutputs::quantized;
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty());
+  gemm.artifact_text = gemm.artifact_text.substr(0, gemm.artifact_text.find(" yq =")) + " y = Identity(y_float) }";
+  EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("precision y"));
+}
+
+// Means of x over the batch: 0.5, 1.5, 0. What wᵀ of these lacks of the mean result is the correction.
+TEST(AuditBias, ACorrectedBiasMakesUpForTheMean) {
+  GemmCase gemm;
+  gemm.artifact_text.replace(gemm.artifact_text.find("wd, bd)"), 7, "wd, bf)");
+  gemm.constants["bf"] = reals({2}, {0.5, -1});
+  gemm.evidence.converter.policy.bias = converters::BiasRounding::mean_corrected;
+  EXPECT_THAT(gemm.faults(), IsEmpty()) << "not corrected at all";
+  const double w0 = float32(4.0 / 127), w1 = float32(0.5 / 127);
+  const double shift0 = (1 * 0.5 + 2 * 1.5) - w0 * (32 * 0.5 + 64 * 1.5);
+  const double shift1 = (0.5 * 0.5 - 0.25 * 1.5) - w1 * (127 * 0.5 - 64 * 1.5);
+  gemm.constants["bf"] = reals({2}, {0.5 + shift0, -1 + shift1});
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.constants["bf"] = reals({2}, {0.5 + 2 * shift0, -1 + shift1});
+  const auto findings = gemm.audit();
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].facet, Facet::bias);
+  EXPECT_EQ(findings[0].portion, 0.5);
+  gemm.evidence.converter.policy.bias = converters::BiasRounding::corrected;
+  EXPECT_THAT(gemm.faults(), IsEmpty()) << "a correction without a rule";
+}
+
+TEST(AuditWeights, AWeightThatStaysInFloatIsTheModels) {
+  GemmCase gemm;
+  gemm.artifact_text.replace(gemm.artifact_text.find("(xd, wd, bd)"), 12, "(xd, wf, bf)");
+  gemm.constants["wf"] = gemm.weights.at("w");
+  gemm.constants["bf"] = gemm.weights.at("b");
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.constants["wf"] = reals({2, 3}, {1, 2, -4, 0.5, 0.25, 0.125});
+  EXPECT_THAT(gemm.faults(), ElementsAre("weight w"));
+  gemm.constants["wf"] = gemm.weights.at("w");
+  gemm.constants["bf"] = reals({2}, {0.5, 1});
+  EXPECT_THAT(gemm.faults(), ElementsAre("bias b"));
+}
+
+// Behind the Clip ys·(127 − yz) = 6.494 is the largest value, and a step is 0.0338.
+TEST(AuditConstants, AClipsBoundsMayBeQuantizedValues) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { h = Gemm<transB=1>(x, w, b) y = Clip(h, low, high) }";
+  gemm.weights["low"] = Tensor::scalar(DType::float32, -1);
+  gemm.weights["high"] = Tensor::scalar(DType::float32, 7);
+  gemm.artifact_text.replace(gemm.artifact_text.find("yq = QuantizeLinear(y_float"), 27,
+                             "c = Clip(y_float, low, high) yq = QuantizeLinear(c");
+  const auto faults_of = [&](double low, double high) {
+    gemm.set_scalar("low", low);
+    gemm.set_scalar("high", high);
+    std::vector<std::string> faults = gemm.faults();
+    std::erase_if(faults, [](const std::string& each) { return !each.starts_with("weight"); });
+    return faults;
+  };
+  EXPECT_THAT(faults_of(-1, 7), IsEmpty());
+  EXPECT_THAT(faults_of(-1.01, 6.5), IsEmpty()) << "rounded, and cut where nothing can be";
+  EXPECT_THAT(faults_of(-1.03, 7), ElementsAre("weight low"));
+  EXPECT_THAT(faults_of(-1, 6.4), ElementsAre("weight high"));
+}
+
 TEST(AuditGiven, ALearnedRangeIsLegalAndWeighedByWhatItCosts) {
   GemmCase gemm;
   gemm.set_scalar("xs", 3.0 / 255);

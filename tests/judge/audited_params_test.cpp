@@ -20,7 +20,7 @@ QuantParams params(double scale, std::int64_t zero_point, DType type = DType::in
   return {{static_cast<double>(static_cast<float>(scale))}, {zero_point}, type, {}};
 }
 AllowedRange range(double low, double high, double slack = 0) {
-  return {{low, low}, {high, high}, slack, "t", false, 128, {}};
+  return {{low, low}, {high, high}, slack, "t", false, 128, {}, {}};
 }
 std::string fault(const QuantParams& declared, const AllowedRange& allowed, bool symmetric = false,
                   const Policy& policy = {}) {
@@ -259,6 +259,29 @@ TEST(ForwardError, GammaGrowsWithTheRoundings) {
   EXPECT_GT(rounding_gamma(1), 0x1p-24);
   EXPECT_LT(rounding_gamma(1), 0x1.000002p-24);
   EXPECT_TRUE(std::isinf(rounding_gamma(0x1p24)));
+}
+
+TEST(CheckParams, OneThresholdLeavesTheShorterSideOrCutsBothAlike) {
+  TensorRange range;
+  range.low = -1;
+  range.high = 3;
+  range.samples = 100;
+  range.is_input = true;
+  converters::Options options;
+  options.method = converters::Method::entropy;
+  converters::Policy policy;
+  policy.one_threshold = true;
+  const auto fault_of = [&](double low, double high) {
+    const core::QuantParams params = derive_params(low, high, DType::int8, false, policy);
+    return check_params(params, allowed_range("x", range, nullptr, options, policy), false, policy).has_value();
+  };
+  EXPECT_FALSE(fault_of(-1, 3));
+  EXPECT_FALSE(fault_of(-1, 2)) << "only the longer side is cut";
+  EXPECT_FALSE(fault_of(-0.5, 0.5)) << "both at one magnitude";
+  EXPECT_TRUE(fault_of(-0.5, 3)) << "the shorter alone";
+  EXPECT_TRUE(fault_of(-0.5, 1.5));
+  policy.one_threshold = false;
+  EXPECT_FALSE(fault_of(-0.5, 3));
 }
 
 }  // namespace

@@ -63,12 +63,13 @@ struct GemmCase {
     if (!built) throw std::runtime_error(built.error().message);
     view.emplace(std::move(*built));
     auto ranges = cache.ranges(original, model_key(original, ""), batches,
-                               {evidence.options.method == converters::Method::percentile ||
-                                    evidence.options.method == converters::Method::given,
-                                evidence.converter.policy.depthwise_channels});
+                               {.values = evidence.options.method == converters::Method::percentile ||
+                                          evidence.options.method == converters::Method::given,
+                                .channels = evidence.converter.policy.depthwise_channels,
+                                .means = true});
     if (!ranges) throw std::runtime_error(ranges.error().message);
     calibration = *ranges;
-    return LayerContext{evidence, &*view, align(evidence, &*view), {}, &calibration->ranges, {}, 1000};
+    return LayerContext{evidence, &*view, align(evidence, &*view), {}, &calibration->ranges, {}, 1000, calibration};
   }
 
   /// The same where the converter shows no artifact.

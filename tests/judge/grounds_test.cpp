@@ -21,7 +21,7 @@ struct Untold {
     judged.opaque = true;
     judged.add("typical", inputs, {});
     judged.calibrate();
-    calibration = std::make_shared<const CalibrationRanges>(CalibrationRanges{judged.ranges, {}, {}});
+    calibration = std::make_shared<const CalibrationRanges>(CalibrationRanges{judged.ranges, {}, {}, {}});
   }
 
   static model::Model network() {

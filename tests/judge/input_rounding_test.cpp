@@ -42,7 +42,7 @@ Judged relu_behind(const std::function<double(double)>& round) {
 
 std::vector<Finding> check(Judged& judged) {
   LayerContext context = judged.context();
-  context.calibration = std::make_shared<const CalibrationRanges>(CalibrationRanges{judged.ranges, {}, {}});
+  context.calibration = std::make_shared<const CalibrationRanges>(CalibrationRanges{judged.ranges, {}, {}, {}});
   Grounds grounds(context);
   return check_input_rounding(context, grounds);
 }

@@ -103,6 +103,10 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.narrow_range = true;
   d.policy.folds_scales = true;
   d.policy.gates_in_float = true;
+  d.policy.bias = converters::BiasRounding::mean_corrected;
+  d.policy.one_threshold = true;
+  d.policy.whole_products = true;
+  d.policy.reads_quantized = {"Conv"};
   d.policy.dequantize = converters::DequantizeForm::affine;
   d.policy.histogram = converters::HistogramBins::first_batch;
   d.policy.averaging = converters::Averaging::batch_mean;

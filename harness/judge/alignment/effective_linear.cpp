@@ -71,7 +71,8 @@ class LinearReader {
   bool take_weight(const Node& node) {
     const auto known = [&](std::size_t i) {
       const Operand& operand = made_.inputs[i];
-      return operand.quantized() && operand.constant_codes != nullptr;
+      return operand.quantized() ? operand.constant_codes != nullptr
+                                 : operand.constant_values != nullptr && operand.constant_values->is_real();
     };
     const bool matrix = is_matrix_product(traits_of(made_.op).product);
     out_.operand = !known(1) && matrix && known(0) ? 0 : 1;
@@ -80,8 +81,9 @@ class LinearReader {
     if (!weight || !weight->is_real() || weight->rank() < 2) return false;
     const bool alike = reads_transposed(artifact_node_, out_.operand) == reads_transposed(node, out_.operand);
     out_.weight = alike ? std::move(*weight) : transposed(*weight);
-    const core::Shape& shape = made_.inputs[out_.operand].constant_codes->shape();
-    if (out_.weight.shape() != shape) return false;
+    const Operand& made = made_.inputs[out_.operand];
+    const core::TensorPtr& values = made.quantized() ? made.constant_codes : made.constant_values;
+    if (out_.weight.shape() != values->shape()) return false;
     set_axis();
     const double ratio = alpha_of(node) / alpha_of(artifact_node_);
     if (ratio != 1) scale_weight(std::vector<double>(static_cast<std::size_t>(out_.channels), ratio));

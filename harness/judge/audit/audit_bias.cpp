@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/mean_correction.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -38,7 +40,7 @@ class BiasAudit {
   }
 
  private:
-  bool corrected() const { return context_.evidence.converter.policy.bias == converters::BiasRounding::corrected; }
+  bool is(converters::BiasRounding rounding) const { return context_.evidence.converter.policy.bias == rounding; }
 
   void add(std::string message, double margin = 0) {
     Finding finding =
@@ -53,6 +55,7 @@ class BiasAudit {
   /// axis than its output channels': no sum has one scale then.
   std::optional<double> product_scale(std::size_t c) const {
     const Operand& x = node_.inputs[1 - linear_.operand];
+    if (!node_.inputs[linear_.operand].quantized()) return std::nullopt;
     const core::QuantParams& w = *node_.inputs[linear_.operand].params;
     if (!x.quantized() || x.params->scale.size() != 1) return std::nullopt;
     if (w.scale.size() > 1 && w.axis && *w.axis >= 0 && *w.axis != linear_.axis) return std::nullopt;
@@ -72,7 +75,7 @@ class BiasAudit {
   }
 
   void check_float(const core::Tensor& values) {
-    if (corrected()) return;
+    if (is(converters::BiasRounding::corrected)) return;
     compare(
         values.size(),
         [&](std::size_t c) { return values.as_real(values.size() == 1 ? 0 : static_cast<std::int64_t>(c)); },
@@ -113,7 +116,7 @@ class BiasAudit {
                       core::exact_text(static_cast<float>(*expected)), core::exact_text(static_cast<float>(scale(c)))));
       return;
     }
-    if (corrected()) return;
+    if (is(converters::BiasRounding::corrected)) return;
     compare(
         codes.size(),
         [&](std::size_t c) { return static_cast<double>(codes.integers()[codes.size() == 1 ? 0 : c]) * scale(c); },
@@ -123,13 +126,35 @@ class BiasAudit {
   template <typename Value, typename Step>
   void compare(std::int64_t size, Value value, Step step) {
     if (size != 1 && size != static_cast<std::int64_t>(linear_.bias.size())) return;
+    Differences wrong = differences(linear_.bias, 0, value, step);
+    if (!wrong.lines.empty() && is(converters::BiasRounding::mean_corrected)) {
+      if (const auto correction = mean_correction(context_, node_, linear_.operand);
+          correction && correction->shift.size() == linear_.bias.size()) {
+        std::vector<double> corrected = linear_.bias;
+        std::ranges::transform(corrected, correction->shift, corrected.begin(), std::plus());
+        Differences moved = differences(corrected, correction->slack, value, step);
+        if (moved.count < wrong.count) wrong = std::move(moved);
+      }
+    }
+    if (wrong.lines.empty()) return;
+    add(fmt::format("{} of {} channels differ{}", wrong.count, linear_.bias.size(), fmt::join(wrong.lines, "")),
+        wrong.worst);
+    findings_.back().portion = static_cast<double>(wrong.count) / static_cast<double>(linear_.bias.size());
+  }
+
+  struct Differences {
     std::vector<std::string> lines;
-    std::size_t wrong = 0;
+    std::size_t count = 0;
     double worst = 0;
-    for (std::size_t c = 0; c < linear_.bias.size(); ++c) {
-      const double expected = linear_.bias[c], actual = factor_ * value(c);
+  };
+
+  template <typename Value, typename Step>
+  Differences differences(const std::vector<double>& wanted, double slack, Value value, Step step) {
+    Differences found;
+    for (std::size_t c = 0; c < wanted.size(); ++c) {
+      const double expected = wanted[c], actual = factor_ * value(c);
       const double limit =
-          std::abs(factor_) * step(c) / 2 + kRelativeError * std::abs(expected) + linear_.bias_slack[c];
+          std::abs(factor_) * step(c) / 2 + kRelativeError * std::abs(expected) + linear_.bias_slack[c] + slack;
       const double distance = std::abs(actual - expected);
       if (context_.explanation != nullptr && context_.explanation->nears("bias", distance / limit)) {
         context_.explanation->note({"bias", fmt::format("{}[{}]", original_.input(2), c), core::exact_text64(expected),
@@ -137,14 +162,13 @@ class BiasAudit {
                                     core::exact_text64(actual), distance, limit});
       }
       if (distance <= limit) continue;
-      ++wrong;
-      worst = std::max(worst, limit > 0 ? distance / limit : distance);
-      if (lines.size() >= kShownDifferences) continue;
-      lines.push_back(fmt::format("\n  channel {}: expected {}, actual {} (limit {:.3g})", c,
-                                  core::exact_text64(expected), core::exact_text64(actual), limit));
+      ++found.count;
+      found.worst = std::max(found.worst, limit > 0 ? distance / limit : distance);
+      if (found.lines.size() >= kShownDifferences) continue;
+      found.lines.push_back(fmt::format("\n  channel {}: expected {}, actual {} (limit {:.3g})", c,
+                                        core::exact_text64(expected), core::exact_text64(actual), limit));
     }
-    if (wrong == 0) return;
-    add(fmt::format("{} of {} channels differ{}", wrong, linear_.bias.size(), fmt::join(lines, "")), worst);
+    return found;
   }
 
   const LayerContext& context_;

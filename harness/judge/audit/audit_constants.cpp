@@ -9,6 +9,7 @@
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/node_matching.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/mean_correction.hpp"
 #include "harness/judge/enclosures/execution_style.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -29,7 +30,11 @@ struct Difference {
 };
 
 /// The elements of `actual` that are further from `expected` than half their step and float32's error.
-std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, const Operand& operand) {
+///
+/// `bounds`  parameters of what the constant is a bound of, which is rounded and clamped to them whatever it is; or
+/// null
+std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, const Operand& operand,
+                                  const core::QuantParams* bounds = nullptr) {
   std::optional<ChannelIndex> channels;
   if (operand.quantized()) {
     auto made = ChannelIndex::make(actual.shape(), *operand.params);
@@ -38,8 +43,17 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
   }
   std::optional<Difference> worst;
   for (std::size_t i = 0; i < expected.reals().size(); ++i) {
-    const double want = expected.reals()[i], got = actual.reals()[i];
-    double low = want, high = want, step = 0;
+    double want = expected.reals()[i], got = actual.reals()[i], step = 0;
+    if (bounds != nullptr) {
+      const auto limits = core::integer_limits(bounds->type);
+      const auto zero = static_cast<double>(bounds->zero_point.front());
+      step = bounds->scale.front();
+      for (double* each : {&want, &got}) {
+        *each = std::clamp(*each, (static_cast<double>(limits.low) - zero) * step,
+                           (static_cast<double>(limits.high) - zero) * step);
+      }
+    }
+    double low = want, high = want;
     if (channels) {
       const std::size_t c = channels->channel(i);
       const auto limits = core::integer_limits(operand.params->type);
@@ -87,19 +101,18 @@ class ConstantAudit {
       const TensorPtr expected = find_constant(constants_, node.input(slot));
       const bool comparable =
           expected != nullptr && expected->is_real() && actual->is_real() && expected->shape() == actual->shape();
-      if (comparable) compare_operand(node, slot, made.inputs[i], *expected, *actual);
+      if (comparable) compare_operand(node, slot, made, made.inputs[i], *expected, *actual);
     }
   }
 
-  void compare_operand(const Node& node, std::size_t slot, const Operand& operand, const Tensor& expected,
-                       const Tensor& actual) {
+  void compare_operand(const Node& node, std::size_t slot, const ArtifactNode& made, const Operand& operand,
+                       const Tensor& expected, const Tensor& actual) {
     const bool is_bias = slot == kBias && operand.quantized() && operand.params->type == core::DType::int32;
     if (is_bias) return;  // audit_normalizations
-    const bool corrected = context_.evidence.converter.policy.bias == converters::BiasRounding::corrected;
-    const auto index = static_cast<std::size_t>(&node - original_.nodes.data());
-    if (corrected && context_.alignment->bias_behind_product(index) == slot) return;
-    const auto worst = compare(expected, actual, operand);
+    const auto worst = compare(expected, actual, operand, bounded_by(node, slot, made));
     if (!worst) return;
+    const std::size_t wrong = std::min(worst->count, wrong_beside_correction(node, slot, expected, actual));
+    if (wrong == 0) return;
     const std::string name(node.input(slot));
     Finding finding = audit_finding(
         Facet::weight, name,
@@ -113,9 +126,44 @@ class ConstantAudit {
                 ? fmt::format(" (scale {})", core::exact_text(static_cast<float>(operand.params->scale.front())))
                 : ""),
         worst->margin);
+    finding.portion = static_cast<double>(wrong) / static_cast<double>(expected.size());
     finding.node = node.name;
     finding.op = node.op_type;
     findings_.push_back(std::move(finding));
+  }
+
+  /// How many values of an Add's constant, which is a product's bias, aren't moved as the policy says; all of any other
+  /// constant.
+  std::size_t wrong_beside_correction(const Node& node, std::size_t slot, const Tensor& expected,
+                                      const Tensor& actual) const {
+    const auto index = static_cast<std::size_t>(&node - original_.nodes.data());
+    const auto all = static_cast<std::size_t>(expected.size());
+    if (!context_.evidence.converter.policy.corrects_biases() || context_.alignment->bias_behind_product(index) != slot)
+      return all;
+    if (context_.evidence.converter.policy.bias == converters::BiasRounding::corrected) return 0;
+    const auto product = context_.alignment->wiring.producer(node.input(1 - slot));
+    const ArtifactNode* made = product ? context_.alignment->made(*product) : nullptr;
+    const auto correction = made == nullptr ? std::nullopt : mean_correction(context_, *made, 1);
+    if (!correction) return all;
+    const std::size_t channels = correction->shift.size();
+    if (expected.shape().empty() || expected.shape().back() != static_cast<std::int64_t>(channels)) return all;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < all; ++i) {
+      const double want = expected.reals()[i] + correction->shift[i % channels];
+      const double limit = kRelativeError * std::fabs(want) + correction->slack;
+      wrong += std::fabs(actual.reals()[i] - want) <= limit ? 0U : 1U;
+    }
+    return wrong;
+  }
+
+  /// What a Clip's bounds clamp to anyway: the parameters behind it, else those before it.
+  static const core::QuantParams* bounded_by(const Node& node, std::size_t slot, const ArtifactNode& made) {
+    if (traits_of(node).clamp == Clamp::none || slot == 0) return nullptr;
+    const auto usable = [](const std::optional<core::QuantParams>& params) {
+      return params && params->scale.size() == 1 && params->zero_point.size() == 1;
+    };
+    if (!made.outputs.empty() && usable(made.outputs.front())) return &*made.outputs.front();
+    return usable(made.inputs.front().params) ? &*made.inputs.front().params : nullptr;
   }
 
   bool same_mean(const ArtifactNode& made, const Node& node) const {

@@ -32,7 +32,8 @@ class PolicyAudit {
     for (const ArtifactNode& node : view_.nodes()) {
       check_shares(node);
       check_bias(node);
-      check_quantizes(node);
+      check_read(node);
+      check_written(node);
     }
     check_outputs();
     for (std::size_t i = 0; i < original_.nodes.size(); ++i) {
@@ -88,20 +89,55 @@ class PolicyAudit {
                     core::exact_text(static_cast<float>(node.inputs[2].params->scale.front()))));
   }
 
-  /// An operator that the policy says always runs between quantizers, with one left out before or behind it.
-  void check_quantizes(const ArtifactNode& node) {
-    if (std::ranges::find(policy_.quantizes, node.op) == policy_.quantizes.end() || asked_in_float(node)) return;
+  [[nodiscard]] static bool lists(const std::vector<std::string>& operators, const std::string& op) {
+    return std::ranges::find(operators, op) != operators.end();
+  }
+
+  /// An operator that by the policy reads quantized values, with a quantizer left out before it.
+  void check_read(const ArtifactNode& node) {
+    const bool listed = lists(policy_.quantizes, node.op) || lists(policy_.reads_quantized, node.op);
+    const bool whole = policy_.whole_products && has_quantized_weight(node);
+    if (!(listed || whole) || asked_in_float(node)) return;
+    const std::string why = listed ? fmt::format("{} always reads quantized values", node.op)
+                                   : fmt::format("{} with a quantized weight reads quantized data", node.op);
     for (std::size_t i = 0; i < data_input_count(node.op, node.inputs.size()); ++i) {
       const Operand& input = node.inputs[i];
-      if (input.name.empty() || input.quantized() || !is_real(input)) continue;
-      add_unquantized(node,
+      if (input.name.empty() || input.quantized() || !is_real(input) || is_made_of_quantized(input.name)) continue;
+      if (input.constant_values != nullptr && !lists(policy_.quantizes, node.op)) continue;
+      const auto producer = made_.producer(input.name);
+      const ArtifactNode* maker = producer ? view_.find(*producer) : nullptr;
+      if (maker != nullptr && asked_in_float(*maker)) continue;
+      add_unquantized(node, why,
                       fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
       return;
     }
+  }
+
+  [[nodiscard]] static bool has_quantized_weight(const ArtifactNode& node) {
+    return sums_products(node.op) && std::ranges::any_of(node.inputs, [](const Operand& input) {
+             return input.quantized() && input.constant_codes != nullptr && input.params->type != core::DType::int32;
+           });
+  }
+
+  /// What a MaxPool or a Concat of quantized values gives lies among these.
+  [[nodiscard]] bool is_made_of_quantized(const std::string& tensor) const {
+    const auto producer = made_.producer(tensor);
+    const ArtifactNode* node = producer ? view_.find(*producer) : nullptr;
+    if (node == nullptr || traits_of(node->op).movement == Movement::none) return false;
+    for (std::size_t i = 0; i < data_input_count(node->op, node->inputs.size()); ++i) {
+      if (!node->inputs[i].quantized() && !is_made_of_quantized(node->inputs[i].name)) return false;
+    }
+    return true;
+  }
+
+  /// An operator that by the policy runs between quantizers, with one left out behind it.
+  void check_written(const ArtifactNode& node) {
+    if (!lists(policy_.quantizes, node.op) || asked_in_float(node)) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
       const std::string reader = reader_of_reals(output);
       if (reader.empty()) continue;
-      add_unquantized(node, fmt::format("{} takes its result as it is", reader));
+      add_unquantized(node, fmt::format("{} always runs between quantizers", node.op),
+                      fmt::format("{} takes its result as it is", reader));
       return;
     }
   }
@@ -117,7 +153,11 @@ class PolicyAudit {
   /// Integers and truth values have no quantizer. What the original doesn't have follows a sum of products.
   bool is_real(const Operand& operand) const {
     if (operand.constant_values != nullptr) return operand.constant_values->is_real();
-    return context_.ranges != nullptr && context_.ranges->contains(operand.original);
+    return has_range(operand.original);
+  }
+
+  [[nodiscard]] bool has_range(const std::string& tensor) const {
+    return context_.ranges != nullptr && context_.ranges->contains(tensor);
   }
 
   /// Who takes `tensor` of the artifact without a quantizer before it; a Relu or Clip in front of one belongs to it.
@@ -127,7 +167,9 @@ class PolicyAudit {
       const model::Node& reader = artifact_.nodes[index];
       const OperatorTraits& traits = traits_of(reader);
       const ArtifactNode* node = view_.find(index);
-      if (reader.op_type == "QuantizeLinear" || traits.shape_only || (node != nullptr && asked_in_float(*node)))
+      // What a subgraph captures is read inside it.
+      if (reader.op_type == "QuantizeLinear" || traits.shape_only || !captured_names(reader).empty() ||
+          (node != nullptr && asked_in_float(*node)))
         continue;
       const std::string behind = traits.clamp == Clamp::none
                                      ? fmt::format("node \"{}\" ({})", reader.name, reader.op_type)
@@ -137,15 +179,16 @@ class PolicyAudit {
     return "";
   }
 
-  void add_unquantized(const ArtifactNode& node, const std::string& what) {
+  void add_unquantized(const ArtifactNode& node, const std::string& stated, const std::string& what) {
     const model::Node& made = artifact_.nodes[node.index];
-    add("", node.original, fmt::format("the policy says that {} always runs between quantizers, but {}", node.op, what),
+    add("", node.original, fmt::format("the policy says that {}, but {}", stated, what),
         fmt::format("node \"{}\" ({})", made.name, node.op), Facet::precision);
   }
 
   /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
   /// had them before.
   void check_outputs() {
+    if (policy_.outputs == converters::GraphOutputs::quantized) check_outputs_quantized();
     if (policy_.outputs != converters::GraphOutputs::stay_float) return;
     for (const model::ValueInfo& output : original_.outputs) {
       const auto producer = made_.producer(output.name);
@@ -157,6 +200,30 @@ class PolicyAudit {
       add(output.name, wiring_.producer(output.name),
           fmt::format("the policy says that graph outputs stay in float, but \"{}\" is quantized with {}", output.name,
                       params_text(quantizers.front()->params)));
+    }
+  }
+
+  /// The artifact's node whose result `tensor` is, also as a copy.
+  [[nodiscard]] std::optional<std::size_t> maker_of(const std::string& tensor) const {
+    auto producer = made_.producer(tensor);
+    while (producer && artifact_.nodes[*producer].op_type == "Identity")
+      producer = made_.producer(artifact_.nodes[*producer].input(0));
+    return producer;
+  }
+
+  void check_outputs_quantized() {
+    for (const model::ValueInfo& output : original_.outputs) {
+      const auto producer = maker_of(output.name);
+      const ArtifactNode* node = producer ? view_.find(*producer) : nullptr;
+      // An output that a quantizer makes has no node in the view; what is only moved was quantized before.
+      if (node == nullptr || asked_in_float(*node) || !has_range(output.name)) continue;
+      // What goes on inside the graph may be taken in there.
+      if (!wiring_.consumers(output.name).empty() || traits_of(node->op).movement == Movement::copies) continue;
+      if (is_made_of_quantized(artifact_.nodes[*producer].outputs.front())) continue;
+      add(output.name, wiring_.producer(output.name),
+          fmt::format("the policy says that graph outputs are quantized, but node \"{}\" ({}) gives it as it is",
+                      artifact_.nodes[*producer].name, node->op),
+          fmt::format("graph output \"{}\"", output.name), Facet::precision);
     }
   }
 

@@ -9,6 +9,7 @@
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/forward_error.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/weight_policy.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -37,7 +38,10 @@ class ReportedWeightAudit {
         graph_(context.evidence.model->graph),
         wiring_(graph_),
         constants_(constants_of(graph_)),
-        model_(*context.alignment) {}
+        model_(*context.alignment),
+        policy_(context.evidence.converter.policy, graph_) {
+    for (const Node& node : graph_.nodes) ++named_[node.name];
+  }
 
   std::vector<Finding> run() {
     // A model that is quantized already gives its weights itself.
@@ -45,7 +49,7 @@ class ReportedWeightAudit {
     for (const Alignment::Operation& entry : model_.operations) {
       const Node& node = graph_.nodes[entry.original];
       const auto slots = weight_slots(entry.node, model_.constants);
-      if (!slots || runs_in_float(node)) continue;
+      if (!slots || runs_in_float(node) || is_ambiguous(node)) continue;
       // One entry can't say what several readers are given, each along its own axis.
       if (wiring_.consumers(node.input(slots->weight)).size() > 1) continue;
       const converters::TensorScale* told = reported(node.input(slots->weight));
@@ -58,6 +62,9 @@ class ReportedWeightAudit {
   [[nodiscard]] bool runs_in_float(const Node& node) const {
     return asked_in_float(context_.evidence, node) || reported_in_float(context_.evidence, node.name);
   }
+
+  /// What is reported of several nodes of one name may be of any.
+  [[nodiscard]] bool is_ambiguous(const Node& node) const { return named_.find(node.name)->second > 1; }
 
   [[nodiscard]] const converters::TensorScale* reported(std::string_view name) const {
     const auto& told = context_.evidence.conversion.tensors;
@@ -231,6 +238,7 @@ class ReportedWeightAudit {
       low[c] = std::min(low[c], weights[i]);
       high[c] = std::max(high[c], weights[i]);
     }
+    policy_.widen(low, high);
     for (std::size_t c = 0; c < params.scale.size(); ++c) {
       const auto fault = fault_of(form, node, slots, told, c, low[c], high[c]);
       if (fault) report(c, *fault);
@@ -240,7 +248,7 @@ class ReportedWeightAudit {
   [[nodiscard]] std::optional<ParamFault> fault_of(const Form& form, const Node& node, const WeightSlots& slots,
                                                    const converters::TensorScale& told, std::size_t channel, double low,
                                                    double high) const {
-    const converters::Policy& policy = context_.evidence.converter.policy;
+    const converters::Policy& policy = policy_.of(static_cast<std::size_t>(&node - graph_.nodes.data()));
     AllowedRange allowed;
     allowed.low = {low, low};
     allowed.high = {high, high};
@@ -283,6 +291,8 @@ class ReportedWeightAudit {
   model::Wiring wiring_;
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
   const Alignment& model_;
+  WeightPolicy policy_;
+  std::map<std::string, std::size_t> named_;  ///< how many nodes have each name
   std::vector<Finding> findings_;
 };
 

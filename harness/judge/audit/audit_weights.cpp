@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/effective_linear.hpp"
@@ -22,6 +23,7 @@ using core::QuantParams;
 constexpr double kQuotientError = 0x1p-22;
 /// Roundings of a folded weight and of its scale.
 constexpr double kFoldRoundings = 8;
+constexpr auto kLeastNormal = static_cast<double>(std::numeric_limits<float>::min());
 constexpr std::size_t kShownDifferences = 10;
 
 class WeightAudit {
@@ -31,9 +33,13 @@ class WeightAudit {
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : context_.artifact->nodes()) {
-      if (runs_in_float(node)) continue;
       const auto linear = effective_linear(context_, node);
       if (!linear) continue;
+      if (!node.inputs[linear->operand].quantized()) {
+        check_float(node, *linear);
+        continue;
+      }
+      if (runs_in_float(node)) continue;
       check(node, *linear);
       std::ranges::move(audit_bias(context_, node, *linear), std::back_inserter(findings_));
       record_accumulator(node, *linear);
@@ -62,6 +68,35 @@ class WeightAudit {
 
   [[nodiscard]] std::string weight_name(const ArtifactNode& node, const EffectiveLinear& linear) const {
     return std::string(context_.evidence.model->graph.nodes[*node.original].input(linear.operand));
+  }
+
+  /// What stays in float is the model's own, with what was folded into it.
+  void check_float(const ArtifactNode& node, const EffectiveLinear& linear) {
+    if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted) return;
+    std::ranges::move(audit_bias(context_, node, linear), std::back_inserter(findings_));
+    const std::vector<double> expected = linear.weight.to_reals();
+    const std::vector<double> actual = node.inputs[linear.operand].constant_values->to_reals();
+    const double relative = kQuotientError + (linear.folded ? rounding_gamma(kFoldRoundings) : 0);
+    const double computed = computing_error(node, linear);
+    std::vector<std::string> lines;
+    std::size_t wrong = 0;
+    double worst = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double distance = std::abs(actual[i] - expected[i]);
+      const double limit = relative * std::abs(expected[i]) + computed + kLeastNormal;
+      if (distance <= limit) continue;
+      ++wrong;
+      worst = std::max(worst, distance / limit);
+      if (lines.size() >= kShownDifferences) continue;
+      lines.push_back(fmt::format("\n  {}{}: expected {}, actual {}", weight_name(node, linear),
+                                  index_text(static_cast<std::int64_t>(i), linear.weight.shape()),
+                                  core::exact_text64(expected[i]), core::exact_text64(actual[i])));
+    }
+    if (wrong == 0) return;
+    add(node, linear, Facet::weight,
+        fmt::format("it stays in float, and {} of {} elements differ from the float model's{}", wrong, expected.size(),
+                    fmt::join(lines, "")),
+        worst);
   }
 
   void check(const ArtifactNode& node, const EffectiveLinear& linear) {

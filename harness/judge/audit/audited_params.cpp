@@ -213,6 +213,23 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
                     std::to_string(actual), std::max(first - z, z - last)};
 }
 
+/// A search over one magnitude for both ends leaves one of them where the data end, unless both are cut.
+std::optional<ParamFault> check_threshold(const QuantParams& params, const AllowedRange& allowed) {
+  const auto limits = core::integer_limits(params.type);
+  const double scale = params.scale.front();
+  const auto zero = static_cast<double>(params.zero_point.front());
+  const double below = (zero - static_cast<double>(limits.low)) * scale;
+  const double above = (static_cast<double>(limits.high) - zero) * scale;
+  const bool lower_is_shorter = -allowed.low.low < allowed.high.high;
+  const double shorter = std::max(0.0, lower_is_shorter ? -allowed.low.low : allowed.high.high);
+  // Rounding the zero_point moves both ends by half a step.
+  const double tolerance = scale + 2 * *allowed.threshold_bin + allowed.slack;
+  const double off = std::min(std::abs(below - above), std::abs((lower_is_shorter ? below : above) - shorter));
+  if (off <= tolerance) return std::nullopt;
+  return ParamFault{Facet::zero_point, "one that leaves the shorter side as it is, or cuts both at one magnitude",
+                    fmt::format("{}: [{}, {}]", params.zero_point.front(), text(-below), text(above)), off / tolerance};
+}
+
 }  // namespace
 
 std::string range_text(const AllowedRange& range) {
@@ -253,6 +270,7 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     allowed.low = {low - beyond, std::min(0.0, std::max(low, -least) + bin)};
     allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
     allowed.bins = bins;
+    if (policy.one_threshold) allowed.threshold_bin = bin;
   } else if (options.method == Method::mse || options.method == Method::given) {
     const double beyond = beyond_of_search(low, high, policy);
     allowed.low = {low - beyond, 0};
@@ -374,7 +392,9 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
   const bool empty = may_be_empty(allowed, params.type, symmetric, policy.divisor, policy);
-  return empty ? std::nullopt : check_zero_point(params, allowed, symmetric, divisor, policy);
+  if (empty) return std::nullopt;
+  fault = check_zero_point(params, allowed, symmetric, divisor, policy);
+  return fault || symmetric || !allowed.threshold_bin ? fault : check_threshold(params, allowed);
 }
 
 RangeCost::RangeCost(const std::vector<double>& sorted_values) : values_(sorted_values), sums_{0}, squares_{0} {

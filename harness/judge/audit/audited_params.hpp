@@ -26,6 +26,8 @@ struct AllowedRange {
     double relative_error = 0;                    ///< of the width: float32 forward error of the first batch's extreme
     int least_doublings = 0, most_doublings = 0;  ///< of the width, until the extreme of all batches has a bin
   } bins;
+  /// Both ends have one magnitude, but where the data end before it (policy one_threshold): the width of its bins.
+  std::optional<double> threshold_bin;
 };
 
 /// The allowed range of one tensor from its calibration values.

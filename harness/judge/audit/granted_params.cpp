@@ -113,7 +113,7 @@ CodeSpan CodeSpan::joined(const CodeSpan& other) const {
 
 GrantedParams::GrantedParams(const LayerContext& context)
     : context_(context),
-      plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}, {}},
+      plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}, {}, {}},
       legal_(context, context.calibration != nullptr ? *context.calibration : plain_,
              without_floor(context.evidence.converter.policy)),
       weight_policy_(context.evidence.converter.policy, context.evidence.model->graph) {}

@@ -120,7 +120,7 @@ std::string LegalRanges::sole_activation(const std::string& tensor) const {
 
 AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<double, double>& range) const {
   const double low = std::min(range.first, 0.0), high = std::max(range.second, 0.0);
-  return {{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}};
+  return {{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}, {}};
 }
 
 std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
@@ -178,7 +178,7 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
         if (!same && (a.bins.width > 0 || b.bins.width > 0)) continue;
         ranges.push_back({a.low, b.high, std::max(a.slack, b.slack),
                           same ? a.tensor : a.tensor + "\" and \"" + b.tensor, a.fixed && b.fixed, unsigned_center_,
-                          a.bins});
+                          a.bins, same ? a.threshold_bin : std::nullopt});
       }
     }
     return ranges;

@@ -29,6 +29,13 @@ struct TensorRange {
 };
 using RangeTable = std::map<std::string, TensorRange>;
 
+/// How many batches go into the means of channels: those that NNCF corrects biases with.
+inline constexpr std::size_t kMeanBatches = 60;
+
+struct ChannelMeans {
+  std::vector<double> along_channels, along_last;
+};
+
 /// What the range pass over the calibration data gives.
 struct CalibrationRanges {
   RangeTable ranges;
@@ -36,11 +43,14 @@ struct CalibrationRanges {
   std::map<std::string, std::vector<double>> sorted_values;
   /// Extremes of each index along axis 1; only where they were asked for.
   std::map<std::string, std::vector<std::pair<double, double>>> channels;
+  /// Mean of each index along axis 1 (that of channels) and along the last (that of a matrix' columns): the mean over
+  /// the first kMeanBatches batches of each one's. Only where they were asked for.
+  std::map<std::string, ChannelMeans> means;
 };
 
 /// What a range pass keeps beside the ranges.
 struct KeptOfRanges {
-  bool values = false, channels = false;
+  bool values = false, channels = false, means = false;
 };
 
 }  // namespace assay::judge

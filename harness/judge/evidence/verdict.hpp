@@ -78,6 +78,7 @@ struct Finding {
   std::string message;     ///< several lines allowed: what, where, both values
   double margin = 0;       ///< |e| ÷ limit where it is numeric
   bool amber = false;      ///< recorded and shown, but only allowed, not required: never red by itself
+  double portion = 1;      ///< of the values that it is about, those that are wrong
   bool predicted = false;  ///< found against the predicted noise, not against a bound (prediction.hpp)
 };
 

@@ -200,7 +200,7 @@ void QuantizationPlan::collect_constants(std::size_t index) {
       continue;
     }
     Enclosure value = exact_enclosure(found->second);
-    if (made != nullptr && context_.evidence.converter.policy.bias == converters::BiasRounding::corrected &&
+    if (made != nullptr && context_.evidence.converter.policy.corrects_biases() &&
         model_.bias_behind_product(entry.original) == i) {
       // Its operands may have changed places.
       const auto declared = std::ranges::find_if(
@@ -367,8 +367,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const std::vector<double> radius =
       granted_.weight_radius(entry.original, *weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
-  if (context_.evidence.converter.policy.bias == converters::BiasRounding::corrected && bias != nullptr &&
-      made_bias != nullptr) {
+  if (context_.evidence.converter.policy.corrects_biases() && bias != nullptr && made_bias != nullptr) {
     if (const TensorPtr corrected = corrected_bias(*made_bias, *bias); corrected != nullptr) {
       constants.inputs[2] = exact_enclosure(corrected);
       return;
