@@ -1,4 +1,7 @@
-"""Runs the commands that pages show: commands.py ASSAY ROOT PAGE... ; --show prints what each command printed.
+"""Runs the commands that pages show: commands.py ASSAY ROOT PAGE...; --show prints what each command printed.
+
+A PAGE that is a folder stands for its pages, below it too. Beside the commands, what pages say of the number of cases
+in a suite is compared with `assay list`, and the score's figures in README.md with those in docs/score.md.
 
 A block between ``` lines is run where it has lines that begin with "$ ". What follows such a line is its output, whole
 and in order, standard error included, but for this:
@@ -6,14 +9,14 @@ and in order, standard error included, but for this:
 - times, dates, hashes, temporary paths and run numbers are only compared as such;
 - blanks at the end of lines say nothing, nor do empty lines at either end.
 A block whose first line is "# needs WHAT" is run where WHAT is there, and that can only be onnxruntime: a Python with the
-packages onnx and onnxruntime. Blocks that need a GPU, a network, an installed converter or minutes are not run. A line
-"# in bare" says that the commands are not run and not compared, since they build the program or run the whole suite.
+packages onnx and onnxruntime. Blocks that need a GPU, a network, an installed converter or minutes are not run.
 A page's commands run one after another in one empty folder that sees the repository. A python block that the text before
-it tells to save as `NAME.py` is saved there.
+it tells to save as `NAME.py` is saved there. Where sqlite3 isn't installed, Python's stands in.
 """
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +32,17 @@ VOLATILE = [
 ]
 
 
+# sqlite3 -header -column FILE QUERY, by Python.
+SQLITE3 = """#!/usr/bin/env python3
+import sqlite3, sys
+cursor = sqlite3.connect(sys.argv[-2]).execute(sys.argv[-1])
+rows = [[str(name[0]) for name in cursor.description], *([str(value) for value in row] for row in cursor)]
+widths = [max(map(len, column)) for column in zip(*rows)]
+for row in [rows[0], ["-" * width for width in widths], *rows[1:]]:
+    print("  ".join(word.ljust(width) for word, width in zip(row, widths)))
+"""
+
+
 def plain(text):
     for pattern, word in VOLATILE:
         text = pattern.sub(word, text)
@@ -37,13 +51,28 @@ def plain(text):
 
 def fits(shown, printed):
     """Whether `printed` is what a page shows."""
-    pattern = ""
+    lines, runs = plain(printed).splitlines(), [[]]
     for line in plain(shown).splitlines():
         if line.strip() == "…":
-            pattern += r"(?:.*\n)*?"
+            runs.append([])
         else:
-            pattern += ".*?".join(map(re.escape, line.split("…"))) + r"[ ]*\n"
-    return re.fullmatch(pattern, plain(printed) + "\n") is not None or plain(shown) == plain(printed)
+            runs[-1].append(re.compile(".*?".join(map(re.escape, line.split("…"))) + " *"))
+
+    def at(place, run):
+        return place >= 0 and place + len(run) <= len(lines) and all(
+            pattern.fullmatch(line) for pattern, line in zip(run, lines[place:]))
+
+    if len(runs) == 1:
+        return len(lines) == len(runs[0]) and at(0, runs[0])
+    place, end = len(runs[0]), len(lines) - len(runs[-1])
+    if not at(0, runs[0]) or not at(end, runs[-1]):
+        return False
+    for run in runs[1:-1]:
+        found = next((start for start in range(place, end - len(run) + 1) if at(start, run)), None)
+        if found is None:
+            return False
+        place = found + len(run)
+    return place <= end
 
 
 def blocks(page):
@@ -57,17 +86,17 @@ def blocks(page):
             continue
         if not re.search(r"^\$ ", text, re.M):
             continue
-        needs = re.match(r"# (needs (.*)|in bare.*)\n", text)
+        needs = re.match(r"# needs (.*)\n", text)
         parts = re.split(r"^\$ ", text, flags=re.M)[1:]
         commands = [part.partition("\n")[::2] for part in parts]
-        yield "run", (needs[2] or needs[1]) if needs else None, commands
+        yield "run", needs[1] if needs else None, commands
 
 
-def python_with_onnxruntime():
+def python_with_onnxruntime(root):
     """The folder of a python3 that has onnx and onnxruntime, or None."""
     folders = os.environ.get("PATH", "").split(":")
-    for root in filter(None, [os.environ.get("ASSAY_VENVS"), str(pathlib.Path(sys.argv[2], ".assay", "venvs"))]):
-        folders += sorted((str(path) for path in pathlib.Path(root).glob("onnxruntime-*/bin")), reverse=True)
+    for venvs in filter(None, [os.environ.get("ASSAY_VENVS"), os.path.join(root, ".assay", "venvs")]):
+        folders += sorted((str(path) for path in pathlib.Path(venvs).glob("onnxruntime-*/bin")), reverse=True)
     for folder in folders:
         python = pathlib.Path(folder, "python3")
         if python.is_file() and subprocess.run([python, "-c", "import onnx, onnxruntime"], capture_output=True,
@@ -85,10 +114,14 @@ def check(page, assay, root, onnxruntime, show):
                 pathlib.Path(folder, entry.name).symlink_to(entry)
         pathlib.Path(folder, "assay").write_text(f'#!/bin/sh\nexec "{assay}" "$@"\n', encoding="utf-8")
         pathlib.Path(folder, "assay").chmod(0o755)
+        tools = pathlib.Path(folder, ".tools")
+        tools.mkdir()
+        if shutil.which("sqlite3") is None:
+            pathlib.Path(tools, "sqlite3").write_text(SQLITE3, encoding="utf-8")
+            pathlib.Path(tools, "sqlite3").chmod(0o755)
         environment = {**os.environ, "ASSAY_HOME": str(root), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "120",
                        "NO_COLOR": "1"}
-        if onnxruntime:
-            environment["PATH"] = onnxruntime + ":" + environment["PATH"]
+        environment["PATH"] = ":".join(filter(None, [str(tools), onnxruntime, environment["PATH"]]))
         status = 0
         for kind, what, content in blocks(page.read_text(encoding="utf-8")):
             if kind == "save":
@@ -119,37 +152,43 @@ def self_test():
 
 
 def figures(root, assay, pages):
-    """Pages that say how many cases a suite has, against `assay list`."""
+    """What pages say of the number of cases in a suite, and README.md of the score."""
     names = {path.stem for path in pathlib.Path(root, "suites").glob("*.json")}
-    said = [(page, match[1] or match[4], int((match[2] or match[3]).replace(",", "")))
-            for page in pages for match in re.finditer(
-                r"`(\w+)` (?:has|holds|is) (?:all )?([\d,]+) cases|([\d,]+) cases (?:of|in) `(\w+)`",
-                page.read_text(encoding="utf-8"))]
+    said = re.compile(r"`([\w-]+)` (?:has|holds) ([\d,]+) cases|suite `([\w-]+)`\s\(([\d,]+)\scases")
     wrong, listed = [], {}
-    for page, suite, count in said:
-        if suite not in names:
-            continue
-        if suite not in listed:
-            printed = subprocess.run([assay, "list", suite], capture_output=True, text=True, check=False,
-                                     env={**os.environ, "ASSAY_HOME": str(root)}).stdout
-            listed[suite] = len(printed.splitlines())
-        if listed[suite] != count:
-            wrong.append(f"{page.name}: {suite} has {listed[suite]} cases, not {count}")
-    if not any(suite in names for _, suite, _ in said):
+    for page in pages:
+        for match in said.finditer(page.read_text(encoding="utf-8")):
+            suite, count = match[1] or match[3], int((match[2] or match[4]).replace(",", ""))
+            if suite in names and suite not in listed:
+                printed = subprocess.run([assay, "list", suite], capture_output=True, text=True, check=False,
+                                         env={**os.environ, "ASSAY_HOME": str(root)}).stdout
+                listed[suite] = len(printed.splitlines())
+            if suite not in names or listed[suite] != count:
+                wrong.append(f"{page.name}: `{suite}` has {listed.get(suite, 'no')} cases, not {count}")
+    if not listed:
         wrong.append("no page says how many cases a suite has")
+    readme, score = (pathlib.Path(root, *path).read_text(encoding="utf-8") for path in (["README.md"], ["docs", "score.md"]))
+    shown = re.findall(r"\(`(\w+)`\) \| (\d+ of \d+) \|", readme)
+    wrong += [f"README.md: {kind} {figure} is not in score.md" for kind, figure in shown
+              if not re.search(rf"\| `{kind}` \| {figure}\b", score)]
+    judgements = re.search(r"correct variants gave ([\d,]+) judgements", readme)
+    if len(shown) != 3 or not judgements or f"{judgements[1]} judgements" not in score:
+        wrong.append("README.md: the score's figures are not those of score.md")
     return wrong
 
 
 def main(assay, root, *words):
     self_test()
     show = "--show" in words
-    pages = [pathlib.Path(root, word) for word in words if not word.startswith("--")]
-    onnxruntime = python_with_onnxruntime()
+    given = [pathlib.Path(root, word) for word in words if not word.startswith("--")]
+    pages = [page for path in given for page in (sorted(path.rglob("*.md")) if path.is_dir() else [path])]
+    onnxruntime = python_with_onnxruntime(root)
     wrong, ran, left_out = [], 0, 0
     for page in pages:
         more = check(page, assay, root, onnxruntime, show)
         wrong, ran, left_out = wrong + more[0], ran + more[1], left_out + more[2]
-    wrong += figures(root, assay, pages)
+    if any(path.is_dir() for path in given):
+        wrong += figures(root, assay, pages)
     if not ran:
         wrong.append("no command was run")
     print("\n".join(wrong) or f"{ran} commands as shown, {left_out} not run" + ("" if onnxruntime else ", no onnxruntime"))
