@@ -256,7 +256,7 @@ class Judge {
   }
 
   void derive_audited() {
-    // A stated floor relaxes the audit, never the numbers (DESIGN section 4): these bound the granted error.
+    // A stated floor relaxes the audit, never the numbers (docs/protocol.md): these bound the granted error.
     converters::Policy policy = evidence_.converter.policy;
     policy.scale_floor = 0;
     const model::Wiring wiring(evidence_.model->graph);
