@@ -1,7 +1,8 @@
 """Runs the commands that pages show: commands.py ASSAY ROOT PAGE...; --show prints what each command printed.
 
 A PAGE that is a folder stands for its pages, below it too. Beside the commands, what pages say of the number of cases
-in a suite is compared with `assay list`, and the score's figures in README.md with those in docs/score.md.
+in a suite is compared with `assay list`, and the score's figures in README.md with those in docs/score.md. Files and
+headings that pages link to must exist.
 
 A block between ``` lines is run where it has lines that begin with "$ ". What follows such a line is its output, whole
 and in order, standard error included, but for this:
@@ -172,8 +173,33 @@ def figures(root, assay, pages):
     wrong += [f"README.md: {kind} {figure} is not in score.md" for kind, figure in shown
               if not re.search(rf"\| `{kind}` \| {figure}\b", score)]
     judgements = re.search(r"correct variants gave ([\d,]+) judgements", readme)
+    lines = len(re.findall(r"\S.*\n", pathlib.Path(root, "docs", "examples", "converter.py").read_text(encoding="utf-8")))
+    if f"in {lines} lines" not in pathlib.Path(root, "docs", "converter.md").read_text(encoding="utf-8"):
+        wrong.append(f"converter.md: the example has {lines} lines")
     if len(shown) != 3 or not judgements or f"{judgements[1]} judgements" not in score:
         wrong.append("README.md: the score's figures are not those of score.md")
+    return wrong
+
+
+def anchor(heading):
+    """What a heading is linked by."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()).strip().replace(" ", "-")
+
+
+def dead_links(pages):
+    wrong = []
+    for page in pages:
+        for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```[\s\S]*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"))):
+            file, _, part = link.partition("#")
+            target = page.parent / file if file else page
+            if re.match(r"\w+:", link):
+                continue
+            if not target.exists():
+                wrong.append(f"{page.name}: links to {link}, which isn't there")
+            elif part and target.suffix == ".md":
+                text = re.sub(r"```[\s\S]*?```", "", target.read_text(encoding="utf-8"))
+                if part not in map(anchor, re.findall(r"^#+ (.*)", text, re.M)):
+                    wrong.append(f"{page.name}: links to {link}, but there is no such heading")
     return wrong
 
 
@@ -188,7 +214,7 @@ def main(assay, root, *words):
         more = check(page, assay, root, onnxruntime, show)
         wrong, ran, left_out = wrong + more[0], ran + more[1], left_out + more[2]
     if any(path.is_dir() for path in given):
-        wrong += figures(root, assay, pages)
+        wrong += figures(root, assay, pages) + dead_links(pages)
     if not ran:
         wrong.append("no command was run")
     print("\n".join(wrong) or f"{ran} commands as shown, {left_out} not run" + ("" if onnxruntime else ", no onnxruntime"))
