@@ -24,7 +24,7 @@ enum class Method {
 };
 [[nodiscard]] std::string_view method_name(Method method);
 
-/// The options vocabulary of DESIGN section 3, one for every converter.
+/// The options vocabulary (docs/protocol.md), one for every converter.
 struct Options {
   core::DType activation = core::DType::int8;
   core::DType weight = core::DType::int8;
@@ -40,7 +40,7 @@ struct Options {
   friend bool operator==(const Options&, const Options&) = default;
 };
 
-/// Keys as in DESIGN section 3; only what differs from the default is needed. Unknown keys and values are errors
+/// Keys as in docs/protocol.md; only what differs from the default is needed. Unknown keys and values are errors
 /// that list the choices. `base` supplies what the JSON leaves out.
 [[nodiscard]] core::Result<Options> options_from_json(const std::string& json, const Options& base = {});
 [[nodiscard]] std::string options_to_json(const Options& options);

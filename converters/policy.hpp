@@ -105,7 +105,7 @@ constexpr auto words(EngineArithmetic /*of*/) {
   return core::word_table<EngineArithmetic>({{unknown, "unknown"}, {integer, "integer"}, {floating, "float"}});
 }
 
-/// How a converter chooses its numbers (protocol 1, `policy`). What a protocol calls each field stands in
+/// How a converter chooses its numbers (docs/protocol.md, `policy`). What a protocol calls each field stands in
 /// converters/protocol/policy_fields.hpp.
 struct Policy {
   WeightRounding weights = WeightRounding::nearest;

@@ -13,7 +13,7 @@
 
 namespace assay::results {
 
-// The limits of DESIGN section 7.
+// The limits of docs/drift.md.
 inline constexpr double kCaseFloorDb = 0.75;   ///< what a single verdict may move
 inline constexpr double kWobbleFactor = 5;     ///< standard deviations of a difference of two measurements
 inline constexpr double kSuiteFloorDb = 0.15;  ///< what the suite's median may move

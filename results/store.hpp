@@ -41,7 +41,7 @@ struct AttemptRow {
   std::string outcome, reason;
   double seconds = 0;
 };
-/// The expected failure that a verdict was held against (DESIGN section 3).
+/// The expected failure that a verdict was compared with (docs/cases.md).
 struct ExpectationRow {
   std::string case_pattern, options, converter, versions, stage, facet, reason, url, until;
   std::optional<double> margin;
@@ -131,7 +131,7 @@ struct RunInfo {
 /// Now, as "2026-01-31T12:00:00.123Z".
 [[nodiscard]] std::string utc_now();
 
-/// The results database (DESIGN section 7). One writer: the parent process; calls from its threads take turns. Every
+/// The results database. One writer: the parent process; calls from its threads take turns. Every
 /// call is its own transaction, so that a kill at any moment loses nothing that a call has returned from. What writes a
 /// run fails (internal) once the file is no longer where it was opened: nobody would ever find what is written then.
 class Store {

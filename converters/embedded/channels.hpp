@@ -12,7 +12,7 @@ namespace assay::embedded {
 /// Where the output channels lie in a weight. Channels are numbered as in the output.
 ///
 /// Conv            [M, C/g, …]    axis 0
-/// ConvTranspose   [C, M/g, …]    axis 1: scale j serves channel j of every group (DESIGN section 5)
+/// ConvTranspose   [C, M/g, …]    axis 1: scale j serves channel j of every group
 /// Gemm            B              axis 0 with transB, else 1
 /// MatMul          B              the last axis (rank 1: none)
 struct WeightLayout {

@@ -13,7 +13,7 @@
 
 namespace assay::embedded {
 
-/// One row of the fault table (DESIGN section 6).
+/// One row of the fault table (docs/score.md).
 struct FaultInfo {
   std::string_view name;
   std::string_view url;    ///< the public report it follows

@@ -48,7 +48,7 @@ void mark_tensors(State& state);
 /// Errors   invalid_data naming tensor and batch; a stale cache with what differs.
 [[nodiscard]] Status calibrate(State& state);
 
-/// Parameters of every quantized tensor, weight and bias (DESIGN section 5, L0).
+/// Parameters of every quantized tensor, weight and bias (docs/oracle.md, L0).
 [[nodiscard]] Status assign(State& state);
 /// Biases again in units of s_x * s_w, after either of them changed.
 void assign_bias_scales(State& state);

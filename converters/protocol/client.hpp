@@ -33,7 +33,7 @@ struct Attempt {
   bool describing = false;  ///< of describe, before the request itself: the program ended without a description
 };
 
-/// A converter behind protocol 1 (DESIGN section 4): a program that lives for many requests and is started anew after a
+/// A converter behind protocol 1 (docs/protocol.md): a program that lives for many requests and is started anew after a
 /// crash, a timeout or a broken protocol. Each of these is an outcome of the request it happened in, with the signal
 /// and the newest lines of standard error in its reason, and never an error of ours. What dies, speaks or breaks the
 /// protocol between two requests is the outcome of the second. A program that ends before it has described itself was

@@ -10,7 +10,7 @@
 #include "converters/converter.hpp"
 #include "harness/core/result.hpp"
 
-/// The lines of protocol 1 (DESIGN section 4): one JSON object each, without the newline.
+/// The lines of protocol 1 (docs/protocol.md): one JSON object each, without the newline.
 ///
 /// Numbers  NaN and infinities are written as "NaN", "Infinity", "-Infinity"; Python's bare forms are read too. Finite
 ///          ones are written so that they read back exactly.

@@ -37,7 +37,7 @@ Status read_choice_list(const json& object, std::string_view key, std::optional<
   return read(object, key, out);
 }
 
-/// A bare true stands for [true,false] (DESIGN section 4).
+/// A bare true stands for [true,false] (docs/protocol.md).
 Status read_choice_list(const json& object, std::string_view key, std::optional<std::vector<bool>>& out) {
   const json* value = find(object, key);
   if (value == nullptr) return core::success();

@@ -25,14 +25,14 @@ struct Origin {
 
 /// How one graph input is generated.
 struct InputSpec {
-  std::vector<std::string> data_sets;              ///< "typical", "ties", … (DESIGN section 2)
+  std::vector<std::string> data_sets;              ///< "typical", "ties", … (docs/cases.md)
   double low = -1, high = 0.8;                     ///< the calibrated range; both ends occur in the calibration data
   std::optional<std::vector<std::int64_t>> shape;  ///< binds symbolic dimensions
   std::string kind = "normal";                     ///< calibration and `typical` data, see input_kinds()
   std::optional<double> ratio;                     ///< spread of the channels' magnitudes (axis 1) in all data
   std::optional<double> outlier;                   ///< one element of one calibration batch, beyond `range`
 };
-/// Names of the data sets of DESIGN section 2.
+/// Names of the data sets (docs/cases.md).
 [[nodiscard]] const std::vector<std::string>& known_data_sets();
 /// "normal", "uniform" (integers too), "constant" (`high`), "drawn_text" (strokes, boxes and gradients as a picture).
 [[nodiscard]] const std::vector<std::string>& input_kinds();

@@ -24,7 +24,7 @@ struct Twin {
   std::map<std::string, std::string> renamed_nodes;  ///< of the original → of the twin, where they differ
 };
 
-/// A metamorphic relation (DESIGN section 5, L3): a change of the model that must not change what comes out, but for
+/// A metamorphic relation (L3): a change of the model that must not change what comes out, but for
 /// what the twin's mapping says.
 struct Relation {
   std::string_view name;

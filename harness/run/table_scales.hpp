@@ -18,7 +18,7 @@ namespace assay::run {
 /// Do these options name a method?
 [[nodiscard]] bool states_method(const std::string& options_json);
 
-/// The table's ranges as scales and zero points, by DESIGN's formulas under options and policy.
+/// The table's ranges as scales and zero points, by the formulas of L0 (docs/oracle.md) under options and policy.
 [[nodiscard]] std::vector<converters::TensorScale> table_scales(const converters::CalibrationTable& table,
                                                                 const converters::Options& options,
                                                                 const converters::Policy& policy);

@@ -15,7 +15,7 @@ namespace {
 
 using judge::Verdict;
 
-constexpr double kWorseThanRecorded = 2;  // DESIGN section 3: more than twice the recorded margin counts as worse
+constexpr double kWorseThanRecorded = 2;  // more than twice the recorded margin counts as worse
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now())); }
 

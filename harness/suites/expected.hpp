@@ -21,7 +21,7 @@ namespace assay::suites {
 [[nodiscard]] std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailure> entries,
                                                             std::span<const results::JobKey> planned, bool whole);
 
-/// A suite's expected failures, strict (DESIGN section 3): the failure must be at that stage and facet, for that
+/// A suite's expected failures, strict (docs/cases.md): the failure must be at that stage and facet, for that
 /// reason, and not worse than twice the recorded margin.
 class ExpectedFailures {
  public:

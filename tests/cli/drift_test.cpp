@@ -1,4 +1,4 @@
-// Accepted anchors, drift against them, and exit code 4 (DESIGN sections 5 and 7).
+// Accepted anchors, drift against them, and exit code 4 (docs/drift.md).
 #include <gmock/gmock.h>
 
 #include "results/store.hpp"

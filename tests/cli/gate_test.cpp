@@ -1,4 +1,4 @@
-// The gate: one run, one exit code (DESIGN section 5), and nothing unreported.
+// The gate: one run, one exit code (docs/ci.md), and nothing unreported.
 #include <gmock/gmock.h>
 
 #include "tests/cli/home.hpp"

@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The example of DESIGN section 2.
+// An example with most keys.
 const std::string kExample = R"j({ "family": "deconv_output", "title": "Deconv as output layer",
   "origin": [{ "url": "https://example.org/1", "reported_against": "TensorRT 8.2", "defect": "axis 0 instead of 1" }],
   "tags": ["ConvTranspose"],

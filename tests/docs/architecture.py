@@ -1,14 +1,9 @@
-"""docs/architecture.md against the build and the program: architecture.py DOCUMENT DEPENDENCY_RULES ASSAY.
+"""The table of rooms in docs/architecture.md against the build: architecture.py DOCUMENT DEPENDENCY_RULES.
 
-Its table of rooms is what the build says. Its example prints what it shows, and the database holds what it shows.
+What its example prints is compared by commands.py.
 """
-import pathlib
 import re
-import shlex
-import sqlite3
-import subprocess
 import sys
-import tempfile
 
 
 def of_the_document(path):
@@ -41,29 +36,6 @@ def reached(graph, room):
     return seen
 
 
-def untrue_lines(path, program):
-    """Lines of the example's output that are printed or stored otherwise."""
-    text = pathlib.Path(path).read_text(encoding="utf-8")
-    blocks = re.findall(r"^\$ (.*)\n([\s\S]*?)(?=^\n?\$ |^```)", text, re.M)
-    with tempfile.TemporaryDirectory() as folder:
-        database = folder + "/history.db"
-        wrong = []
-        for command, shown in blocks:
-            words = shlex.split(command)
-            if words[0] == "./assay":
-                printed = subprocess.run([program, *words[1:], "--db", database], capture_output=True, text=True,
-                                         check=False).stdout
-                # The command to repeat is printed as it was given.
-                wrong += [f"not printed: {line}" for line in shown.splitlines() if line.strip() not in ("", "…")
-                          and line.rstrip() not in map(str.rstrip, printed.splitlines())]
-            else:
-                with sqlite3.connect(database) as connection:
-                    rows = [[str(value) for value in row] for row in connection.execute(words[-1])]
-                lines = [line.split() for line in shown.strip().splitlines()[2:]]
-                wrong += [] if rows == lines else [f"{command}: {rows}"]
-    return wrong if len(blocks) == 3 else [f"{len(blocks)} commands in the example"]
-
-
 document, build = of_the_document(sys.argv[1]), of_the_build(sys.argv[2])
 wrong = [f"{room}: only in the {'document' if room in document else 'build'}" for room in sorted(document.keys() ^ build.keys())]
 for room in sorted(document.keys() & build.keys()):
@@ -73,7 +45,6 @@ for room in sorted(document.keys() & build.keys()):
     for other in sorted(document[room]):
         if any(other in reached(document, between) for between in document[room] - {other}):
             wrong.append(f"{room}: uses {other} through another room that its row names; leave it out")
-wrong += untrue_lines(sys.argv[1], sys.argv[3])
 if not document:
     wrong.append("the document has no table of rooms")
 print("\n".join(wrong) or f"{len(document)} rooms")

@@ -1,4 +1,4 @@
-"""Protocol 1 of Assay for converters written in Python (DESIGN section 4).
+"""Protocol 1 of Assay for converters written in Python (docs/protocol.md).
 
 An adapter is an object with three methods, handed to `serve`:
 

@@ -19,7 +19,7 @@
 
 namespace assay::judge {
 
-/// Share of false alarms a whole run may have (DESIGN section 5, L2): α.
+/// Share of false alarms a whole run may have (L2): α.
 inline constexpr double kFalseAlarmRate = 1e-6;
 
 class IntegerMemo;  // integer_memo.hpp
@@ -38,7 +38,7 @@ struct LayerContext {
   /// Ranges over the calibration batches of every real tensor of the original graph.
   const RangeTable* ranges = nullptr;
   /// The harness's own per-tensor parameters of every real activation under the options and the stated policy
-  /// (min-max; fixed ranges and divisor applied, no floor): "the audited scale" of DESIGN's L2.
+  /// (min-max; fixed ranges and divisor applied, no floor): the audited scale of L2.
   std::map<std::string, core::QuantParams> audited;
   /// N: elements that this verdict judges, times the verdicts planned in the run.
   double judged_elements = 1;

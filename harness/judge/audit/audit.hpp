@@ -15,7 +15,7 @@ namespace assay::judge {
 [[nodiscard]] std::vector<Finding> audit_parameters(const LayerContext& context, const CalibrationRanges& calibration,
                                                     Judgement& out);
 
-/// Its parts, each about one bullet of DESIGN's L0.
+/// Its parts, each about one rule of L0 (docs/oracle.md).
 
 /// Scale and zero_point of every quantized activation, in the artifact or as reported.
 [[nodiscard]] std::vector<Finding> audit_activations(const LayerContext& context, const CalibrationRanges& calibration);

@@ -19,7 +19,7 @@ namespace {
 
 using core::QuantParams;
 
-/// DESIGN L0: relative error of w/s in float32; folding in float32 adds as much again.
+/// L0: relative error of w/s in float32; folding in float32 adds as much again.
 constexpr double kQuotientError = 0x1p-22;
 /// Roundings of a folded weight and of its scale.
 constexpr double kFoldRoundings = 8;

@@ -61,7 +61,7 @@ struct WidenedSpan {
 /// The policy `unsigned` "nonnegative" gives this range uint8 from zero on, whatever the options ask for.
 [[nodiscard]] bool takes_unsigned(const converters::Policy& policy, double low, double high);
 
-/// Exact parameters for the range [low, high] (zero is included first) under options and policy: DESIGN's s* and z*.
+/// Exact parameters for the range [low, high] (zero is included first) under options and policy: s* and z*.
 [[nodiscard]] core::QuantParams derive_params(double low, double high, core::DType type, bool symmetric,
                                               const converters::Policy& policy);
 

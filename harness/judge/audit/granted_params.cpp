@@ -9,7 +9,7 @@ namespace {
 using core::QuantParams;
 using core::Tensor;
 
-/// float32 roundings of a weight's scale and of w / s: 2⁻²² of DESIGN's weight rule.
+/// float32 roundings of a weight's scale and of w / s: 2⁻²² of the rule for weights (docs/oracle.md).
 constexpr double kScaleRounding = 1 + 0x1p-22;
 /// Largest magnitude of an int32 bias code.
 constexpr double kBiasCodes = 0x1p31;

@@ -13,7 +13,7 @@
 
 namespace assay::judge {
 
-/// The one enum of verdicts (DESIGN section 5).
+/// The one enum of verdicts (docs/glossary.md).
 enum class Verdict {
   pass,
   fail,

@@ -33,7 +33,7 @@ struct PrecisionFindings {
 /// The same by the evidence of the outputs' noise, where that decides.
 void check_noise(const LayerContext& context, Grounds& grounds, PrecisionFindings& precision);
 
-/// Why the case's data sets prove nothing, or nothing (DESIGN section 5, trust check).
+/// Why the case's data sets prove nothing, or nothing (trust check).
 [[nodiscard]] std::optional<std::string> distrust(const LayerContext& context);
 
 /// True where `pattern` (ECMAScript, ignoring case) is found in `text`; nothing for a malformed pattern.

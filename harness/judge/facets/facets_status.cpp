@@ -79,7 +79,7 @@ std::vector<std::string> refusal_faults(const Evidence& evidence) {
   const converters::ConvertReply& reply = evidence.conversion;
   const corpus::Expectation& expect = evidence.test_case->expect;
   std::vector<std::string> faults = reply_faults(evidence, reply);
-  // An `error` has no fields for node and operator (DESIGN section 4): it names them in words.
+  // An `error` has no fields for node and operator (docs/protocol.md): it names them in words.
   const bool in_words = reply.outcome == Outcome::error;
   const bool node_in_words = in_words && reply.node.empty();
   const bool op_in_words = in_words && reply.op.empty();

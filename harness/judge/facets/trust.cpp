@@ -10,7 +10,7 @@
 namespace assay::judge {
 namespace {
 
-/// Outputs of which more than this share is zero, or sits at one end, can hide any defect. "Nearly all" of DESIGN.
+/// Outputs of which more than this share is zero, or sits at one end, can hide any defect.
 constexpr double kNearlyAll = 0.99;
 
 bool listed(const Evidence& evidence, std::string_view data_set) {
