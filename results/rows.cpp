@@ -313,8 +313,8 @@ Status insert_result(Database& database, const std::string& run, const ResultRow
   return insert_all_children(database, id, row);
 }
 
-Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
-                                            const std::string& case_pattern) {
+Status each_result(Database& database, const std::string& run, const std::string& case_pattern,
+                   const std::function<void(std::int64_t id, ResultRow row)>& take) {
   static const std::string sql = std::string(kResultColumns) + kInPlannedOrder;
   std::vector<Found> all;
   auto status = database.query(
@@ -323,12 +323,20 @@ Result<std::vector<ResultRow>> read_results(Database& database, const std::strin
         if (core::glob_match(case_pattern, row.text(1))) all.push_back(read_result(row));
       },
       run);
-  if (!status) return status.error();
-  std::vector<ResultRow> rows;
+  if (!status) return status;
   for (Found& found : all) {
-    if (auto read = read_children(database, found); !read) return read.error();
-    rows.push_back(std::move(found.row));
+    if (auto read = read_children(database, found); !read) return read;
+    take(found.id, std::move(found.row));
   }
+  return core::success();
+}
+
+Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
+                                            const std::string& case_pattern) {
+  std::vector<ResultRow> rows;
+  auto status = each_result(database, run, case_pattern,
+                            [&](std::int64_t /*id*/, ResultRow row) { rows.push_back(std::move(row)); });
+  if (!status) return status.error();
   return rows;
 }
 

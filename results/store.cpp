@@ -403,6 +403,11 @@ Result<std::vector<ResultRow>> Store::results(const std::string& run) {
   return read_results(state_->database, run);
 }
 
+Status Store::each_result(const std::string& run, const std::function<void(std::int64_t id, ResultRow row)>& take) {
+  const std::scoped_lock lock(state_->mutex);
+  return results::each_result(state_->database, run, "*", take);
+}
+
 Result<std::vector<RunInfo>> Store::runs() {
   const std::scoped_lock lock(state_->mutex);
   static const std::string sql = std::string(kRunColumns) + "ORDER BY run.rowid";

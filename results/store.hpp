@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -171,6 +172,10 @@ class Store {
   [[nodiscard]] core::Result<Progress> progress(const std::string& run);
   /// Verdicts of a run in the order of its plan.
   [[nodiscard]] core::Result<std::vector<ResultRow>> results(const std::string& run);
+  /// Hands every verdict of a run to `take` in the order of its plan, one at a time and with all that belongs to it:
+  /// for whoever reads a database of any size. `id` is its number in this database.
+  [[nodiscard]] core::Status each_result(const std::string& run,
+                                         const std::function<void(std::int64_t id, ResultRow row)>& take);
   /// All runs, oldest first: in the order in which they came into this database, whatever a clock said.
   [[nodiscard]] core::Result<std::vector<RunInfo>> runs();
   struct HistoryRow {
