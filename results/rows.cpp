@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
+#include "results/packed.hpp"
 
 namespace assay::results {
 namespace {
@@ -143,9 +144,13 @@ Status insert_all_children(Database& database, std::int64_t id, const ResultRow&
     return database.run("INSERT INTO coverage VALUES (?,?,?,?,?)", id, position, c.op, c.nodes, c.judged);
   });
   if (!status) return status;
-  return insert_children(row.unjudged, [&](std::size_t position, const UnjudgedRow& u) {
+  status = insert_children(row.unjudged, [&](std::size_t position, const UnjudgedRow& u) {
     return database.run("INSERT INTO unjudged VALUES (?,?,?,?,?)", id, position, u.node, u.op, u.reason);
   });
+  if (!status || row.detail.empty()) return status;
+  const auto stream = pack(row.detail);
+  if (!stream) return stream.error();
+  return database.run("INSERT INTO detail VALUES (?,?,?)", id, row.detail.size(), Blob{*stream});
 }
 
 constexpr const char* kResultColumns =
@@ -229,6 +234,23 @@ Status read_coverage(Database& database, std::int64_t id, ResultRow& out) {
       id);
 }
 
+Status read_detail(Database& database, std::int64_t id, std::string& out) {
+  std::string stream;
+  std::size_t size = 0;
+  auto status = database.query(
+      "SELECT size_bytes, packed FROM detail WHERE result_id = ?",
+      [&](const Row& row) {
+        size = static_cast<std::size_t>(row.integer(0));
+        stream = row.blob(1);
+      },
+      id);
+  if (!status || stream.empty()) return status;
+  auto text = unpack(stream, size);
+  if (!text) return text.error();
+  out = *std::move(text);
+  return status;
+}
+
 Status read_children(Database& database, Found& found) {
   const std::int64_t id = found.id;
   ResultRow& out = found.row;
@@ -264,6 +286,7 @@ Status read_children(Database& database, Found& found) {
       id);
   if (!status) return status;
   status = read_coverage(database, id, out);
+  if (status) status = read_detail(database, id, out.detail);
   if (!status || !found.expectation) return status;
   return database.query(
       "SELECT case_pattern, options, converter, versions, stage, facet, reason, url, until, margin FROM expectation "

@@ -84,6 +84,8 @@ struct ResultRow {
   std::vector<CoverageRow> coverage;
   std::vector<UnjudgedRow> unjudged;
   std::optional<ExpectationRow> expectation;
+  /// What a report draws beyond numbers, as JSON (harness/report/detail.hpp); empty where nothing was kept.
+  std::string detail;
 
   [[nodiscard]] std::size_t nodes() const;         ///< of the float model
   [[nodiscard]] std::size_t judged_nodes() const;  ///< of these
@@ -217,6 +219,13 @@ class Store {
   /// Records in what a run's verdicts differ from their anchors, instead of what was recorded of it before.
   [[nodiscard]] core::Status record_changes(const std::string& run, const std::vector<ChangeRow>& changes);
   [[nodiscard]] core::Result<std::vector<ChangeRow>> changes(const std::string& run);
+
+  /// What `assay score` measured of Assay itself, oldest first; `json` is what it prints with --json.
+  struct ScoreRow {
+    std::string command, made_at, json;
+  };
+  [[nodiscard]] core::Status record_score(const std::string& command, const std::string& json);
+  [[nodiscard]] core::Result<std::vector<ScoreRow>> scores();
 
   /// A run with all that is recorded of it, but for changes: comparing again finds them.
   struct RecordedRun {

@@ -499,7 +499,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 9"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 10"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

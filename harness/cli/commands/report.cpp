@@ -96,7 +96,7 @@ core::Status write_html(const Arguments& arguments) {
   if (!store) {
     return store.error();
   }
-  const core::Result<std::string> page = report::html_report(*store, {arguments.converters, arguments.database});
+  const core::Result<std::string> page = report::html_report(*store, {arguments.converters, arguments.database, {}});
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 
@@ -149,9 +149,11 @@ void register_report(Command app, Action& action) {
   command.add_option("--markdown", arguments->markdown,
                      "Write into this file instead of standard output; of a page with the marks that the first time "
                      "leaves there, only what stands between them is replaced");
-  command.add_option("--html", arguments->html,
-                     "Instead: write all that the database holds into this file, a page for a browser that needs "
-                     "nothing else; --converter limits it");
+  command
+      .add_option("--html", arguments->html,
+                  "Instead: write all that the database holds into this file, a page for a browser that needs "
+                  "nothing else; --converter limits it")
+      .excludes({"--suite", "--found", "--markdown"});
   command.callback([arguments, &action] { action = [arguments] { return report_command(*arguments); }; });
 }
 

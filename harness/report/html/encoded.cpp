@@ -1,11 +1,12 @@
 #include "harness/report/html/encoded.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "results/packed.hpp"
 
 namespace assay::report {
 namespace {
@@ -32,18 +33,9 @@ std::string base64(std::string_view bytes) {
 }
 
 core::Result<std::string> packed(std::string_view bytes) {
-  auto size = compressBound(static_cast<uLong>(bytes.size()));
-  std::string out(size, '\0');
-  // zlib's bytes are unsigned.
-  auto* const to = reinterpret_cast<Bytef*>(out.data());                  // NOLINT(*-reinterpret-cast)
-  const auto* const from = reinterpret_cast<const Bytef*>(bytes.data());  // NOLINT(*-reinterpret-cast)
-  const int code = compress2(to, &size, from, static_cast<uLong>(bytes.size()), Z_DEFAULT_COMPRESSION);
-  if (code != Z_OK) {
-    return core::Error{core::ErrorKind::internal, fmt::format("zlib can't pack {} bytes: code {}", bytes.size(), code),
-                       "", "", ""};
-  }
-  out.resize(size);
-  return base64(out);
+  const auto stream = results::pack(bytes);
+  if (!stream) return stream.error();
+  return base64(*stream);
 }
 
 std::string for_script_element(std::string_view json) {

@@ -8,7 +8,7 @@
 namespace assay::report {
 
 [[nodiscard]] std::string base64(std::string_view bytes);
-/// Packed as zlib does, as base64: what a browser's DecompressionStream("deflate") reads.
+/// Packed, as base64: what a browser's DecompressionStream("deflate") reads.
 [[nodiscard]] core::Result<std::string> packed(std::string_view bytes);
 /// JSON that may stand inside a script element, whatever its strings hold: no "<", ">" and "&" is left in it.
 [[nodiscard]] std::string for_script_element(std::string_view json);

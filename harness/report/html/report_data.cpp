@@ -122,10 +122,25 @@ class Builder {
     runs_.push_back(std::move(json));
   }
 
+  /// What was measured of Assay itself.
+  void measured(const std::vector<results::Store::ScoreRow>& scores) {
+    for (const results::Store::ScoreRow& score : scores) {
+      ordered_json json = ordered_json::parse(score.json, nullptr, /*allow_exceptions=*/false);
+      if (!json.is_object()) continue;
+      scores_.push_back({{"command", score.command}, {"made_at", score.made_at}, {"measured", std::move(json)}});
+    }
+  }
+
   core::Status add(ResultRow row) {
     if (!in_scope(row.key.converter)) return core::success();
     for (const results::UnjudgedRow& node : row.unjudged) {
       ++unjudged_[node.op][results::without_numbers_and_paths(node.reason.substr(0, node.reason.find('\n')))];
+    }
+    if (!row.detail.empty()) {
+      auto bytes = packed(row.detail);
+      if (!bytes) return bytes.error();
+      data_.parts.emplace_back(fmt::format("d{}", rows_.size()), *std::move(bytes));
+      row.detail.clear();
     }
     part_ += (part_.empty() ? "[" : ",") + children_json(row);
     if (rows_.size() % kPartRows == kPartRows - 1) {
@@ -159,6 +174,7 @@ class Builder {
     head["anchors"] = anchors_json(anchors);
     head["changes"] = changes_json();
     head["unjudged"] = unjudged_json();
+    head["scores"] = scores_;
     std::string text = dumped(head);
     text.back() = ',';
     data_.table = text + "\"strings\":" + strings_.json() + ",\"columns\":" + columns_.json() + "}";
@@ -171,11 +187,12 @@ class Builder {
   Columns columns_;
   ReportData data_;
   std::string part_;
+  std::size_t closed_ = 0;  ///< parts of children
   std::vector<ResultRow> rows_;
   std::vector<std::size_t> run_of_;
   std::map<std::pair<std::string, std::string>, std::size_t, VersionOrder> versions_;
   std::map<std::pair<Series, std::string>, std::size_t> newest_;  ///< of a series by a version: the row
-  ordered_json runs_ = ordered_json::array(), expectations_ = ordered_json::array();
+  ordered_json runs_ = ordered_json::array(), expectations_ = ordered_json::array(), scores_ = ordered_json::array();
   std::map<std::string, std::size_t> expectation_numbers_;
   std::map<std::string, std::map<std::string, std::size_t>> unjudged_;  ///< nodes by operator and reason
 
@@ -187,7 +204,7 @@ class Builder {
     if (part_.empty()) return core::success();
     auto bytes = packed(part_ + "]");
     if (!bytes) return bytes.error();
-    data_.parts.emplace_back(fmt::format("p{}", data_.parts.size()), *std::move(bytes));
+    data_.parts.emplace_back(fmt::format("p{}", closed_++), *std::move(bytes));
     part_.clear();
     return core::success();
   }
@@ -317,6 +334,7 @@ core::Result<ReportData> report_data(results::Store& store, const HtmlScope& sco
   if (!runs) return runs.error();
   Builder builder(scope);
   for (const RunInfo& run : *runs) {
+    if (!scope.run.empty() && run.id != scope.run) continue;
     const auto progress = store.progress(run.id);
     if (!progress) return progress.error();
     builder.plan(run, *progress);
@@ -327,6 +345,9 @@ core::Result<ReportData> report_data(results::Store& store, const HtmlScope& sco
     if (!status) return status.error();
     if (!failed) return failed.error();
   }
+  const auto scores = store.scores();
+  if (!scores) return scores.error();
+  builder.measured(*scores);
   const auto anchors = store.anchors();
   if (!anchors) return anchors.error();
   return builder.finish(*anchors);

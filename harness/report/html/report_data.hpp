@@ -13,11 +13,12 @@ namespace assay::report {
 struct HtmlScope {
   std::vector<std::string> converters;
   std::string database;  ///< as the reader named it, for the commands that the page shows
+  std::string run;       ///< of this run alone; empty: of all
 };
 
 /// What a report's page reads. `table` is JSON with every verdict as numbers in columns (page/data.js says which).
 /// `parts` hold what belongs to each: packed JSON by the id of its script element; "p0" has that of the first kPartRows
-/// verdicts, and so on.
+/// verdicts, and so on; "d7" has what was kept of verdict 7 for drawing.
 struct ReportData {
   std::string table;
   std::vector<std::pair<std::string, std::string>> parts;

@@ -136,7 +136,7 @@ function nodeFacts(detail, metrics, row) {
     describe: (graph, i, isOriginal) => {
       const [name, op, inputs, outputs, attributes] = graph.nodes[i];
       const known = isOriginal ? judged.get(name) || judged.get(outputs[0]) : null;
-      const tensor = (each) => [el("code", null, each || "(none)"), graph.shapes[each] ? " " + graph.shapes[each] : "", " "];
+      const tensor = (each) => [el("code", null, each || "(none)"), Object.hasOwn(graph.shapes, each) ? " " + graph.shapes[each] : "", " "];
       return [el("h3", null, op, " ", el("code", null, name)), el("dl.facts", null,
         el("dt", null, "reads"), el("dd", null, inputs.map(tensor)), el("dt", null, "makes"), el("dd", null, outputs.map(tensor)),
         attributes ? [el("dt", null, "attributes"), el("dd", null, attributes)] : null,
@@ -147,15 +147,22 @@ function nodeFacts(detail, metrics, row) {
   };
 }
 
+/// Who is to be asked, as options of a command: by name and version, or by the program and the defects that the run's
+/// own command names.
+function askedText(row) {
+  const own = D.runs[C.run[row]].command.match(/ --(fault|variant|converter-cmd|execute-with) ('(?:[^']|'\\'')*'|\S+)/g) || [];
+  const named = own.some((word) => word.startsWith(" --converter-cmd")) ? [] : converterWords(row);
+  return named.map((word) => " " + shellWord(word)).join("") + own.join("");
+}
 /// The commands that make this verdict again, by how it was made.
 function repeatCommands(row) {
-  const run = D.runs[C.run[row]], words = run.command.split(" ");
-  if (words[0] === "check" || words[0] === "audit") return [el("p", null, "Made by"), command(["./assay", ...words])];
-  const common = [textOf("case", row)], rest = ["--options", textOf("options", row), ...converterWords(row)];
-  return [el("p", null, "In numbers, why the verdict is what it is:"), command(["./assay", "explain", ...common, ...rest]),
-    el("p", null, "The verdict again:"), command(["./assay", "run", ...common, ...rest]),
+  const run = D.runs[C.run[row]];
+  if (/^(check|audit) /.test(run.command)) return [el("p", null, "Made by"), command(["./assay"], " " + run.command)];
+  const common = [textOf("case", row)], rest = " --options " + shellWord(textOf("options", row)) + askedText(row);
+  return [el("p", null, "In numbers, why the verdict is what it is:"), command(["./assay", "explain", ...common], rest),
+    el("p", null, "The verdict again:"), command(["./assay", "run", ...common], rest),
     el("p", null, "As a folder that can be sent, with the model and the data:"),
-    command(["./assay", "bundle", ...common, "bundle", ...rest])];
+    command(["./assay", "bundle", ...common, "bundle"], rest)];
 }
 
 async function showCase(content, parameters, current) {
@@ -181,7 +188,7 @@ async function showCase(content, parameters, current) {
       el("div.tile", {legend, tabindex: 0}, el("b", null, value), name))),
     el("dl.facts", null, fact("converter", versionName(row), "version"), fact("options", textOf("options", row), "options"),
       fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
-      fact("went wrong at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
+      outcome === "works" || outcome === "refused" ? null : fact("went wrong at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
       fact("rounding style", textOf("style", row)), fact("judged as", textOf("judged_as", row)),
       fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     C.newest[row] ? null : el("p", null, el("span.badge.unjudged", null, "An older verdict."), " ",

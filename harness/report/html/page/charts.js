@@ -25,7 +25,7 @@ function lineChart({labels, lines, unit, marks = [], height = 260, name, limit})
       ],
       series: [{label: "", value: (_, i) => labels[i] ?? ""}].concat(lines.map((line, i) => ({
         label: clean(line.name), stroke: colour(line.colour || LINE_COLOURS[i % LINE_COLOURS.length]), width: 2,
-        dash: line.dash, spanGaps: true, points: {show: true, size: 6}, value: (_, value) => digits(value),
+        dash: line.dash, spanGaps: true, points: {show: true, size: 6, fill: colour("ground")}, value: (_, value) => digits(value),
       }))),
       hooks: {draw: [(u) => {
         const context = u.ctx;

@@ -15,7 +15,10 @@ function versionName(row) { const v = D.versions[C.version[row]]; return v[0] + 
 const OUTCOME_NUMBERS = (() => {
   const cache = new Map();
   return C.verdict.map((number) => {
-    if (!cache.has(number)) cache.set(number, OUTCOME_OF[D.strings[number]] || "unjudged");
+    if (!cache.has(number)) {
+      const verdict = D.strings[number];
+      cache.set(number, Object.hasOwn(OUTCOME_OF, verdict) ? OUTCOME_OF[verdict] : "unjudged");
+    };
     return cache.get(number);
   });
 })();

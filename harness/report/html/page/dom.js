@@ -42,7 +42,7 @@ function el(name, attributes, ...children) {
   return node;
 }
 function append(node, children) {
-  for (const child of children.flat(Infinity)) {
+  for (const child of [children].flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
     node.append(child instanceof Node ? child : document.createTextNode(clean(child)));
   }
@@ -64,7 +64,7 @@ function decibels(value) {
   return value.toFixed(1).replace("-", "−");
 }
 function whole(value) { return value.toLocaleString("en-US"); }
-function plural(count, word) { return whole(count) + " " + word + (count === 1 ? "" : "s"); }
+function plural(count, word) { return whole(count) + " " + word + (count === 1 || word.endsWith("series") ? "" : "s"); }
 function percent(part, all) {
   if (all === 0) return "–";
   const share = 100 * part / all;
@@ -92,8 +92,9 @@ function plainTable(head, rows, name) {
 function shellWord(text) {
   return /^[A-Za-z0-9_\-./=,:+@%]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
 }
-function command(words) {
-  const text = words.map(shellWord).join(" ");
+/// A command to copy: `words` are quoted as a shell needs it, `rest` stands behind them as it is.
+function command(words, rest = "") {
+  const text = words.map(shellWord).join(" ") + rest;
   const button = el("button", {type: "button", class: "copy", on: {click: async () => {
     let done = true;
     try {

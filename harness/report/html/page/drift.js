@@ -33,16 +33,17 @@ function median(values) {
 function versionBars(name, versions, by) {
   const narrow = document.documentElement.clientWidth < 640;
   const most = Math.max(...versions.map(([number]) => (by.get(number) || []).length));
-  const shown = Object.keys(OUTCOMES).filter((outcome) => outcome !== "works" &&
+  const shown = ["known", "unjudged", "wrong", "crashed"].filter((outcome) =>
     versions.some(([number]) => (by.get(number) || []).some((row) => outcomeOf(row) === outcome)));
-  const worst = Math.max(1, ...versions.map(([number]) => (by.get(number) || []).filter((row) =>
-    outcomeOf(row) !== "works").length));
+  const failing = ([number]) => (by.get(number) || []).filter((row) => shown.includes(outcomeOf(row))).length;
+  const refusedBy = ([number]) => (by.get(number) || []).filter((row) => outcomeOf(row) === "refused").length;
+  const tick = niceStep(Math.max(1, ...versions.map(failing)));
+  const worst = tick * Math.ceil(Math.max(1, ...versions.map(failing)) / tick);
   const step = narrow ? 30 : Math.max(34, Math.min(64, Math.floor(1080 / versions.length)));
   const left = 48, height = 210, top = 18, width = left + versions.length * step + 10;
   const y = (count) => top + height * (1 - count / worst);
   const parts = [];
-  for (const share of [0, 0.5, 1]) {
-    const count = Math.round(worst * share);
+  for (let count = 0; count <= worst; count += tick) {
     parts.push(el("line", {x1: left, x2: width, y1: y(count), y2: y(count), style: {stroke: "var(--line)"}}),
       el("text", {x: left - 6, y: y(count) + 4, "text-anchor": "end"}, whole(count)));
   }
@@ -66,7 +67,14 @@ function versionBars(name, versions, by) {
   return el("div.scroll", {tabindex: 0, role: "region", "aria-label": "verdicts by version"},
     el("svg", {viewBox: "0 0 " + width + " " + (top + height + 74), width, height: top + height + 74,
       style: {maxWidth: "none"}, role: "img", "aria-label": "what did not work, by version"}, parts),
-    el("p.quiet", null, "Verdicts that are not simply right, out of ", whole(most), " for each version."));
+    el("p.quiet", null, "Out of ", whole(most), " verdicts for each version. Not counted: what the converter declares as unsupported, ",
+      whole(refusedBy(versions[0])), " verdicts of the oldest and ", whole(refusedBy(versions[versions.length - 1])), " of the newest version."));
+}
+/// A round distance of lines, three to five of them.
+function niceStep(most) {
+  const power = 10 ** Math.floor(Math.log10(most));
+  const lead = most / power;
+  return Math.max(1, (lead > 5 ? 2 : lead > 2 ? 1 : 0.5) * power);
 }
 
 /// Causes in lines, versions in columns: where a defect begins and ends is seen at once.
@@ -75,8 +83,7 @@ function causeLanes(name, versions, by) {
   versions.forEach(([number]) => {
     for (const row of by.get(number) || []) {
       if (!BAD.has(outcomeOf(row))) continue;
-      const words = causeWords(row);
-      const key = words.at + "|" + words.message;
+      const words = causeWords(row), key = kindOf(row);
       if (!lanes.has(key)) lanes.set(key, {words, row, counts: new Map(), outcome: outcomeOf(row)});
       const counts = lanes.get(key).counts;
       counts.set(number, (counts.get(number) || 0) + 1);
@@ -95,13 +102,13 @@ function causeLanes(name, versions, by) {
     else kinds.both.push(lane);
   }
   const line = (lane) => el("tr", null,
-    el("td.name", {tip: lane.words.message}, el("a", {link: address("results", {converter: name,
-      cause: textOf("cause", lane.row)})}, lane.words.at), " ", el("span.quiet", null, lane.words.message.slice(0, 70))),
+    el("td.name", {tip: lane.words.whole}, el("a", {link: address("results", {converter: name,
+      kind: kindOf(lane.row)})}, lane.words.at), " ", el("span.quiet", null, kindOf(lane.row).slice(lane.words.at.length + 2, 160))),
     versions.map(([number, version]) => {
       const count = lane.counts.get(number) || 0;
       if (!count) return el("td", null, el("span.lane.none", {"aria-label": version + ": none"}, "·"));
       const cell = el("a.lane." + lane.outcome, {link: address("results", {converter: name, version,
-        cause: textOf("cause", lane.row)}), tip: version + ": " + plural(count, "verdict")}, whole(count));
+        kind: kindOf(lane.row)}), tip: version + ": " + plural(count, "verdict")}, whole(count));
       cell.style.background = "color-mix(in srgb, var(--own-fill) " + Math.round(25 + 60 * Math.sqrt(count / lane.most)) +
         "%, var(--ground))";
       return el("td", null, cell);
@@ -118,7 +125,7 @@ function causeLanes(name, versions, by) {
   return Object.entries(order).filter(([kind]) => kinds[kind].length).map(([kind, [title, compare]]) => {
     const list = kinds[kind].sort(compare);
     const body = table(list, title);
-    const summary = title + ": " + plural(list.length, "cause");
+    const summary = title + ": " + list.length + (list.length === 1 ? " kind" : " kinds") + " of failure";
     return el("details", {open: kind !== "always" && list.length <= 40}, el("summary", null, summary), el("div", null, body));
   });
 }
@@ -203,15 +210,15 @@ function familyTable(name, versions, rows, parameters, measure) {
 
 function changeList(changes, parameters) {
   const columns = [
-    {title: "Turn", width: "8.5rem", name: "turn", cell: (i) => el("span.badge." + TURNS[changeTurn(changes[i])].colour,
+    {title: "Turn", width: 8.5, name: "turn", cell: (i) => el("span.badge." + TURNS[changeTurn(changes[i])].colour,
       {tip: TURNS[changeTurn(changes[i])].says}, TURNS[changeTurn(changes[i])].word)},
-    {title: "Version", width: "11rem", name: "version", legend: "version", cell: (i) => {
+    {title: "Version", width: 11, name: "version", legend: "version", cell: (i) => {
       const [from, to] = changes[i];
       return D.versions[C.version[from]][1] + " → " + D.versions[C.version[to]][1];
     }},
-    {title: "Case", width: "minmax(20rem, 3fr)", name: "case", legend: "case", cell: (i) => textOf("case", changes[i][1])},
-    {title: "Options", width: "7rem", name: "options", legend: "options", cell: (i) => textOf("options", changes[i][1])},
-    {title: "What changed", width: "minmax(24rem, 4fr)", name: "what",
+    {title: "Case", width: 20, share: 3, name: "case", legend: "case", cell: (i) => textOf("case", changes[i][1])},
+    {title: "Options", width: 7, name: "options", legend: "options", cell: (i) => textOf("options", changes[i][1])},
+    {title: "What changed", width: 24, share: 4, name: "what",
       cell: (i) => changes[i][2].map(([kind, , detail]) => kind + ": " + detail).join("; "),
       hover: (i) => changes[i][2].map(([kind, , detail]) => kind + ": " + detail).join("\n").slice(0, 800)},
   ];
@@ -256,14 +263,16 @@ function showDrift(content, parameters) {
   } else {
     const first = countOutcomes(by.get(versions[0][0]) || []), last = countOutcomes(by.get(versions[versions.length - 1][0]) || []);
     const bad = (counts) => (counts.wrong || 0) + (counts.crashed || 0) + (counts.known || 0);
+    const turns = D.changes.filter(([, to]) => numbers.has(C.version[to])).map(changeTurn);
+    const mended = turns.filter((turn) => turn === "mended").length, broke = turns.filter((turn) => turn === "broke").length;
     append(content, [
       el("p.lead", null, "From ", versions[0][1], " to ", versions[versions.length - 1][1], ": ",
-        el("b", null, whole(bad(first)), " → ", whole(bad(last))), " verdicts are wrong, refused, or crashed (",
-        "expected failures counted)."),
-      section("What did not work, by version", "bars", outcomeKeys(new Set(rows.map(outcomeOf).filter((o) => o !== "works"))),
+        el("b", null, whole(bad(first)), " → ", whole(bad(last))), " verdicts fail (expected failures counted). ",
+        whole(mended), " series were mended on the way and ", whole(broke), " went wrong."),
+      section("What did not work, by version", "bars", outcomeKeys(new Set(rows.map(outcomeOf).filter((o) => o !== "works" && o !== "refused"))),
         versionBars(name, versions, by)),
       section("Causes, by version", "lanes", el("p.quiet", null,
-        "A line is one cause; a number is how many verdicts show it in that version."), causeLanes(name, versions, by)),
+        "A line is one kind of failure, whatever the tensors are called; a number is how many verdicts show it in that version."), causeLanes(name, versions, by)),
     ]);
   }
   if (versions.length > 1) {

@@ -51,8 +51,12 @@ function causeGroups(rows) {
 /// "artifact, bias, Gemm" and the message of a cause, numbers left out.
 function causeWords(row) {
   const [stage, facet, op, ...message] = textOf("cause", row).split("|");
-  return {at: [op, facet, op || facet ? "" : stage].filter((word) => word).join(" · ") || textOf("verdict", row),
-    message: message.join("|") || textOf("reason", row).split("\n")[0]};
+  const what = facet === "status" ? STATUS[stage] || stage : FACETS[facet] || facet || stage;
+  // Of a long message the end says what happened: "expected a conversion … ValueError: …".
+  const whole = message.join("|") || textOf("reason", row).split("\n")[0], parts = whole.split(" … ");
+  return {at: [what, op].filter((word) => word).join(", ") || textOf("verdict", row), whole,
+    message: (parts.length > 1 && facet === "status" ? parts[parts.length - 1] : whole)
+      .replace(/^data set "[^"]*": execution ended with error: /, "")};
 }
 function versionsText(numbers) {
   const names = [];
@@ -77,8 +81,7 @@ function causeDetails(group, outcomeFilter) {
         ". Smallest case: ", el("a", {link: caseAddress(group.smallest)}, textOf("case", group.smallest)), ", ",
         textOf("options", group.smallest), ", ", versionName(group.smallest), ":"),
       el("pre", null, textOf("reason", group.smallest)),
-      command(["./assay", "explain", textOf("case", group.smallest), "--options", textOf("options", group.smallest),
-        ...converterWords(group.smallest)])));
+      repeatCommands(group.smallest).slice(0, 2)));
 }
 function converterWords(row) {
   const [name, version] = D.versions[C.version[row]];
@@ -243,6 +246,7 @@ function showOverview(content) {
   const redCauses = causeGroups(red), knownCauses = causeGroups(known);
   const planned = D.runs.reduce((sum, run) => sum + run.done + run.started + run.waiting, 0);
   const done = D.runs.reduce((sum, run) => sum + run.done, 0);
+  const unfinished = D.runs.filter((run) => run.started + run.waiting > 0).length;
   append(content, [
     el("h1", null, red.length ? plural(red.length, "red verdict") + " of " + plural(redCauses.length, "cause")
       : "Nothing is red"),
@@ -250,7 +254,8 @@ function showOverview(content) {
       plural(D.versions.length, "version"), ROWS > NEWEST.length
         ? " (the newest of each case; " + whole(ROWS - NEWEST.length) + " older ones are kept)" : "", ". ",
       planned === done ? "Everything that was planned was reported: " + whole(done) + " = " + whole(planned) + "."
-        : el("span.badge.wrong", null, whole(planned - done) + " of " + whole(planned) + " planned verdicts are missing.")),
+        : el("span.badge.wrong", null, plural(unfinished, "run"), unfinished === 1 ? " is" : " are", " not complete: ",
+          whole(planned - done), " of ", whole(planned), " planned verdicts are missing.")),
     el("div.tiles", null, Object.entries(OUTCOMES).filter(([outcome]) => counts[outcome]).map(([outcome, {word, says}]) =>
       el("a.tile." + outcome, {link: address("results", {outcome}), tip: says}, el("b", null, whole(counts[outcome])), word))),
     red.length ? section("Red, by cause", "red", el("p.quiet", null,

@@ -16,10 +16,23 @@ const FILTERS = {
   gate: {title: "Gate", of: (row) => textOf("gate", row), hidden: true},
   case: {title: "Case", of: (row) => textOf("case", row), hidden: true},
   cause: {title: "Cause", of: (row) => textOf("cause", row), hidden: true},
+  kind: {title: "Kind of failure", of: (row) => kindOf(row), hidden: true},
   operator: {title: "Operator", hidden: true, test: (row, value) => countsFor(row, value)},
 };
 function distinct(column) {
   return [...new Set(C[column])].map((number) => D.strings[number]).sort();
+}
+
+/// Causes that differ in names alone are of one kind.
+const kindCache = new Map();
+function kindOf(row) {
+  const number = C.cause[row];
+  if (number === 0) return "";
+  if (!kindCache.has(number)) {
+    const {at, message} = causeWords(row);
+    kindCache.set(number, at + ": " + message.replace(/"[^"]*"/g, "…").replace(/'[^']*'/g, "…"));
+  }
+  return kindCache.get(number);
 }
 
 /// Whether a verdict says something about operator `name`: what went wrong at a named operator says it about that one.
@@ -53,29 +66,29 @@ function filteredRows(parameters) {
 }
 
 const COLUMNS = [
-  {name: "outcome", title: "Outcome", legend: "outcome", width: "10.5rem",
+  {name: "outcome", title: "Outcome", legend: "outcome", width: 10.5,
     cell: (row) => outcomeBadge(outcomeOf(row), textOf("verdict", row)),
     value: (row) => textOf("verdict", row)},
-  {name: "case", title: "Case", legend: "case", width: "minmax(19rem, 3fr)", cell: (row) => textOf("case", row),
+  {name: "case", title: "Case", legend: "case", width: 19, share: 3, cell: (row) => textOf("case", row),
     hover: (row) => textOf("case", row), value: (row) => textOf("case", row)},
-  {name: "options", title: "Options", legend: "options", width: "7rem", cell: (row) => textOf("options", row),
+  {name: "options", title: "Options", legend: "options", width: 7, cell: (row) => textOf("options", row),
     hover: (row) => textOf("options", row), value: (row) => textOf("options", row)},
-  {name: "version", title: "Converter", legend: "version", width: "12rem", cell: versionName,
+  {name: "version", title: "Converter", legend: "version", width: 12, cell: versionName,
     value: (row) => C.version[row], numeric: true},
-  {name: "facet", title: "Facet", legend: "facet", width: "7rem", cell: (row) => textOf("facet", row),
+  {name: "facet", title: "Facet", legend: "facet", width: 7, cell: (row) => textOf("facet", row),
     value: (row) => textOf("facet", row)},
-  {name: "op", title: "Operator", legend: "op", width: "9rem", cell: (row) => textOf("op", row),
+  {name: "op", title: "Operator", legend: "op", width: 9, cell: (row) => textOf("op", row),
     value: (row) => textOf("op", row)},
-  {name: "judged", title: "Judged", legend: "judged", width: "5.5rem", number: true, numeric: true,
+  {name: "judged", title: "Judged", legend: "judged", width: 5.5, number: true, numeric: true,
     cell: (row) => { const [judged, nodes] = judgedOf(row); return nodes ? judged + "/" + nodes : "–"; },
     value: (row) => { const [judged, nodes] = judgedOf(row); return nodes ? judged / nodes : null; }},
-  {name: "sqnr", title: "SQNR dB", legend: "sqnr", width: "6.5rem", number: true, numeric: true,
+  {name: "sqnr", title: "SQNR dB", legend: "sqnr", width: 6.5, number: true, numeric: true,
     cell: (row) => decibels(C.sqnr[row]), value: (row) => C.sqnr[row]},
-  {name: "margin", title: "Margin", legend: "margin", width: "6rem", number: true, numeric: true,
+  {name: "margin", title: "Margin", legend: "margin", width: 6, number: true, numeric: true,
     cell: (row) => digits(C.margin[row]), value: (row) => C.margin[row]},
-  {name: "seconds", title: "s", legend: "seconds", width: "5rem", number: true, numeric: true,
+  {name: "seconds", title: "s", legend: "seconds", width: 5, number: true, numeric: true,
     cell: (row) => C.seconds[row].toFixed(2), value: (row) => C.seconds[row]},
-  {name: "reason", title: "Reason", width: "minmax(20rem, 4fr)", cell: (row) => textOf("reason", row).split("\n")[0],
+  {name: "reason", title: "Reason", width: 20, share: 4, cell: (row) => textOf("reason", row).split("\n")[0],
     hover: (row) => textOf("reason", row).slice(0, 600), value: (row) => textOf("reason", row)},
 ];
 

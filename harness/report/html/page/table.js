@@ -1,5 +1,6 @@
 "use strict";
-// A table of any length: only the rows in view are elements. Columns: {name, title, legend, width, cell(row), sort}.
+// A table of any length: only the rows in view are elements. Columns: {name, title, legend, width in rem, share
+// of the room that is left, cell(row), hover(row)}.
 
 const ROW_HEIGHT = 30;
 
@@ -7,10 +8,13 @@ class LongTable {
   constructor({columns, rows, sort, name, onSort, onOpen, linkOf}) {
     Object.assign(this, {columns, rows, sort, onSort, onOpen, linkOf});
     this.at = 0;
-    const template = columns.map((column) => column.width).join(" ");
-    this.head = el("div.long-head", {role: "row", style: {gridTemplateColumns: template}},
+    // Fixed widths, so that every line has the same columns; the wide ones share what room is left.
+    const template = columns.map((column) => column.share ? "minmax(" + column.width + "rem, " + column.share + "fr)" :
+      column.width + "rem").join(" ");
+    const least = columns.reduce((sum, column) => sum + column.width, 0) + "rem";
+    this.head = el("div.long-head", {role: "row", style: {gridTemplateColumns: template, minWidth: least}},
       columns.map((column) => this.headCell(column)));
-    this.body = el("div.long-body", {role: "rowgroup"});
+    this.body = el("div.long-body", {role: "rowgroup", style: {minWidth: least}});
     this.view = el("div.long-view", {tabindex: 0, role: "grid", "aria-label": name, "aria-rowcount": rows.length + 1,
       on: {scroll: () => this.draw(), keydown: (event) => this.key(event)}}, this.head, this.body);
     this.element = el("div.long", null, this.view);

@@ -110,6 +110,17 @@ const METRICS = {
   weight_deviation_db: "SQNR of the worst weight channel less the expected one, dB",
 };
 
+/// What a facet says in a line of its own, where its name does not.
+const FACETS = {
+  diagnostics: "error without node or reason", precision: "ran in another precision", numerics: "error too large",
+  zero_point: "zero point", axis: "axis of the scales", integers: "integer results", count: "number of scales or outputs",
+  weight: "weight values", nan: "NaN or infinity", determinism: "not deterministic",
+};
+const STATUS = {
+  convert: "conversion failed", execute: "execution failed", artifact: "artifact unusable", load: "model not loaded",
+  calibrate: "calibration failed",
+};
+
 /// What to do about a verdict, by facet first.
 const NEXT = {
   scale: "Compare the declared range with the calibrated one in the table of tensors: the two should agree.",
