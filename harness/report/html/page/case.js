@@ -6,7 +6,9 @@ function caseRow(parameters) {
     (!parameters.options || textOf("options", row) === parameters.options) &&
     (!parameters.of || versionName(row) === parameters.of) &&
     (!parameters.run || D.runs[C.run[row]].id === parameters.run));
-  return wanted.find((row) => C.newest[row]) ?? wanted[wanted.length - 1];
+  // Of several versions the newest.
+  const newest = wanted.filter((row) => C.newest[row]).sort((a, b) => C.version[b] - C.version[a]);
+  return newest[0] ?? wanted[wanted.length - 1];
 }
 
 const TYPE_ENDS = {int8: [-128, 127], uint8: [0, 255], int4: [-8, 7], uint4: [0, 15], int16: [-32768, 32767],
