@@ -29,6 +29,11 @@ std::string Row::text(int column) const {
   const auto count = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
   return {bytes, bytes + count};
 }
+std::string Row::blob(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_, column);
+  if (bytes == nullptr) return {};
+  return {static_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
 std::int64_t Row::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 double Row::real(int column) const {
   if (sqlite3_column_type(statement_, column) == SQLITE_TEXT) return std::numeric_limits<double>::quiet_NaN();
@@ -105,6 +110,8 @@ Status Database::run_statement(const char* sql, std::initializer_list<Bound> val
       // The text outlives the statement's run, which ends in this function. A null pointer would bind NULL.
       const char* bytes = words.empty() ? "" : words.data();
       sqlite3_bind_text64(statement, position, bytes, words.size(), SQLITE_STATIC, SQLITE_UTF8);
+    } else if (value.kind == Bound::Kind::blob) {
+      sqlite3_bind_blob64(statement, position, words.empty() ? "" : words.data(), words.size(), SQLITE_STATIC);
     } else if (value.kind == Bound::Kind::integer) {
       sqlite3_bind_int64(statement, position, value.whole);
     } else if (value.kind == Bound::Kind::real) {

@@ -16,11 +16,17 @@ struct sqlite3_stmt;
 
 namespace assay::results {
 
+/// Bytes that are no text.
+struct Blob {
+  std::string_view bytes;
+};
+
 /// One row of an answer. Columns count from 0. A NaN is kept as the text "NaN", since SQLite knows none.
 class Row {
  public:
   explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
   [[nodiscard]] std::string text(int column) const;
+  [[nodiscard]] std::string blob(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::optional<double> optional_real(int column) const;
@@ -68,13 +74,14 @@ class Database {
 
  private:
   struct Bound {
-    enum class Kind { text, integer, real, null } kind = Kind::null;
+    enum class Kind { text, blob, integer, real, null } kind = Kind::null;
     std::string_view words;
     std::int64_t whole = 0;
     double fraction = 0;
     explicit Bound(std::string_view value) : kind(Kind::text), words(value) {}
     explicit Bound(const std::string& value) : kind(Kind::text), words(value) {}
     explicit Bound(const char* value) : kind(Kind::text), words(value) {}
+    explicit Bound(Blob value) : kind(Kind::blob), words(value.bytes) {}
     explicit Bound(double value) : kind(Kind::real), fraction(value) {}
     explicit Bound(std::int64_t value) : kind(Kind::integer), whole(value) {}
     explicit Bound(std::size_t value) : kind(Kind::integer), whole(static_cast<std::int64_t>(value)) {}

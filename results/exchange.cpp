@@ -143,7 +143,7 @@ void visit_fields(V& visit, T& x) {
     visit("started_at", x.started_at), visit("findings", x.findings), visit("metrics", x.metrics);
     visit("parameters", x.parameters), visit("precision", x.precision), visit("attempts", x.attempts);
     visit("judged_outputs", x.judged_outputs), visit("coverage", x.coverage), visit("unjudged", x.unjudged);
-    visit("expectation", x.expectation);
+    visit("expectation", x.expectation), visit("detail", x.detail);
   }
 }
 

@@ -150,6 +150,14 @@ CREATE TABLE unjudged (
     R"sql(
 ALTER TABLE result ADD COLUMN judged_as TEXT NOT NULL DEFAULT '';
 )sql",
+    // 10: what a report shows of a verdict beyond numbers (graphs, weights, the derivation): JSON, packed by zlib. And
+    // what `assay score` measured of Assay itself, as it printed it.
+    R"sql(
+CREATE TABLE detail (
+  result_id INTEGER PRIMARY KEY REFERENCES result, size_bytes INTEGER NOT NULL, packed BLOB NOT NULL);
+CREATE TABLE score (
+  id INTEGER PRIMARY KEY, command TEXT NOT NULL, made_at TEXT NOT NULL, json TEXT NOT NULL);
+)sql",
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {

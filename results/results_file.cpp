@@ -106,6 +106,7 @@ Status write_results_file(Store& store, const fs::path& file, Detail detail) {
         row.metrics.clear();
         row.parameters.clear();
         row.attempts.clear();
+        row.detail.clear();
       }
       if (const auto merged = compact->merge({*recorded}); !merged) return merged.error();
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
+#include "results/packed.hpp"
 
 namespace assay::results {
 namespace {
@@ -143,9 +144,13 @@ Status insert_all_children(Database& database, std::int64_t id, const ResultRow&
     return database.run("INSERT INTO coverage VALUES (?,?,?,?,?)", id, position, c.op, c.nodes, c.judged);
   });
   if (!status) return status;
-  return insert_children(row.unjudged, [&](std::size_t position, const UnjudgedRow& u) {
+  status = insert_children(row.unjudged, [&](std::size_t position, const UnjudgedRow& u) {
     return database.run("INSERT INTO unjudged VALUES (?,?,?,?,?)", id, position, u.node, u.op, u.reason);
   });
+  if (!status || row.detail.empty()) return status;
+  const auto stream = pack(row.detail);
+  if (!stream) return stream.error();
+  return database.run("INSERT INTO detail VALUES (?,?,?)", id, row.detail.size(), Blob{*stream});
 }
 
 constexpr const char* kResultColumns =
@@ -229,6 +234,23 @@ Status read_coverage(Database& database, std::int64_t id, ResultRow& out) {
       id);
 }
 
+Status read_detail(Database& database, std::int64_t id, std::string& out) {
+  std::string stream;
+  std::size_t size = 0;
+  auto status = database.query(
+      "SELECT size_bytes, packed FROM detail WHERE result_id = ?",
+      [&](const Row& row) {
+        size = static_cast<std::size_t>(row.integer(0));
+        stream = row.blob(1);
+      },
+      id);
+  if (!status || stream.empty()) return status;
+  auto text = unpack(stream, size);
+  if (!text) return text.error();
+  out = *std::move(text);
+  return status;
+}
+
 Status read_children(Database& database, Found& found) {
   const std::int64_t id = found.id;
   ResultRow& out = found.row;
@@ -264,6 +286,7 @@ Status read_children(Database& database, Found& found) {
       id);
   if (!status) return status;
   status = read_coverage(database, id, out);
+  if (status) status = read_detail(database, id, out.detail);
   if (!status || !found.expectation) return status;
   return database.query(
       "SELECT case_pattern, options, converter, versions, stage, facet, reason, url, until, margin FROM expectation "
@@ -313,8 +336,8 @@ Status insert_result(Database& database, const std::string& run, const ResultRow
   return insert_all_children(database, id, row);
 }
 
-Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
-                                            const std::string& case_pattern) {
+Status each_result(Database& database, const std::string& run, const std::string& case_pattern,
+                   const std::function<void(std::int64_t id, ResultRow row)>& take) {
   static const std::string sql = std::string(kResultColumns) + kInPlannedOrder;
   std::vector<Found> all;
   auto status = database.query(
@@ -323,12 +346,20 @@ Result<std::vector<ResultRow>> read_results(Database& database, const std::strin
         if (core::glob_match(case_pattern, row.text(1))) all.push_back(read_result(row));
       },
       run);
-  if (!status) return status.error();
-  std::vector<ResultRow> rows;
+  if (!status) return status;
   for (Found& found : all) {
-    if (auto read = read_children(database, found); !read) return read.error();
-    rows.push_back(std::move(found.row));
+    if (auto read = read_children(database, found); !read) return read;
+    take(found.id, std::move(found.row));
   }
+  return core::success();
+}
+
+Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
+                                            const std::string& case_pattern) {
+  std::vector<ResultRow> rows;
+  auto status = each_result(database, run, case_pattern,
+                            [&](std::int64_t /*id*/, ResultRow row) { rows.push_back(std::move(row)); });
+  if (!status) return status.error();
   return rows;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,10 @@ namespace assay::results {
 /// A run's verdicts in the order of its plan, those whose case name matches `case_pattern`.
 [[nodiscard]] core::Result<std::vector<ResultRow>> read_results(Database& database, const std::string& run,
                                                                 const std::string& case_pattern = "*");
+
+/// The same, one at a time, each with its number in this database.
+[[nodiscard]] core::Status each_result(Database& database, const std::string& run, const std::string& case_pattern,
+                                       const std::function<void(std::int64_t id, ResultRow row)>& take);
 
 /// One verdict with its parameters and none of its other children: what drift compares.
 [[nodiscard]] core::Result<ResultRow> read_measurement(Database& database, std::int64_t id);

@@ -403,6 +403,26 @@ Result<std::vector<ResultRow>> Store::results(const std::string& run) {
   return read_results(state_->database, run);
 }
 
+Status Store::each_result(const std::string& run, const std::function<void(std::int64_t id, ResultRow row)>& take) {
+  const std::scoped_lock lock(state_->mutex);
+  return results::each_result(state_->database, run, "*", take);
+}
+
+Status Store::record_score(const std::string& command, const std::string& json) {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->database.run("INSERT INTO score (command, made_at, json) VALUES (?,?,?)", command, utc_now(), json);
+}
+
+Result<std::vector<Store::ScoreRow>> Store::scores() {
+  const std::scoped_lock lock(state_->mutex);
+  std::vector<ScoreRow> rows;
+  auto status = state_->database.query("SELECT command, made_at, json FROM score ORDER BY id", [&](const Row& row) {
+    rows.push_back({row.text(0), row.text(1), row.text(2)});
+  });
+  if (!status) return status.error();
+  return rows;
+}
+
 Result<std::vector<RunInfo>> Store::runs() {
   const std::scoped_lock lock(state_->mutex);
   static const std::string sql = std::string(kRunColumns) + "ORDER BY run.rowid";

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,6 +84,8 @@ struct ResultRow {
   std::vector<CoverageRow> coverage;
   std::vector<UnjudgedRow> unjudged;
   std::optional<ExpectationRow> expectation;
+  /// What a report draws beyond numbers, as JSON (harness/report/detail.hpp); empty where nothing was kept.
+  std::string detail;
 
   [[nodiscard]] std::size_t nodes() const;         ///< of the float model
   [[nodiscard]] std::size_t judged_nodes() const;  ///< of these
@@ -171,6 +174,10 @@ class Store {
   [[nodiscard]] core::Result<Progress> progress(const std::string& run);
   /// Verdicts of a run in the order of its plan.
   [[nodiscard]] core::Result<std::vector<ResultRow>> results(const std::string& run);
+  /// Hands every verdict of a run to `take` in the order of its plan, one at a time and with all that belongs to it:
+  /// for whoever reads a database of any size. `id` is its number in this database.
+  [[nodiscard]] core::Status each_result(const std::string& run,
+                                         const std::function<void(std::int64_t id, ResultRow row)>& take);
   /// All runs, oldest first: in the order in which they came into this database, whatever a clock said.
   [[nodiscard]] core::Result<std::vector<RunInfo>> runs();
   struct HistoryRow {
@@ -212,6 +219,13 @@ class Store {
   /// Records in what a run's verdicts differ from their anchors, instead of what was recorded of it before.
   [[nodiscard]] core::Status record_changes(const std::string& run, const std::vector<ChangeRow>& changes);
   [[nodiscard]] core::Result<std::vector<ChangeRow>> changes(const std::string& run);
+
+  /// What `assay score` measured of Assay itself, oldest first; `json` is what it prints with --json.
+  struct ScoreRow {
+    std::string command, made_at, json;
+  };
+  [[nodiscard]] core::Status record_score(const std::string& command, const std::string& json);
+  [[nodiscard]] core::Result<std::vector<ScoreRow>> scores();
 
   /// A run with all that is recorded of it, but for changes: comparing again finds them.
   struct RecordedRun {

@@ -298,7 +298,7 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
   Evaluation out;
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;
-  out.judgement = judge(std::move(trial), planned_verdicts, depth_);
+  judge_into(out, std::move(trial), planned_verdicts);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }
@@ -397,9 +397,25 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
 }
 
 Judgement CaseBench::judge(Trial trial, std::size_t planned_verdicts, judge::Depth depth) {
+  return judge_kept(trial, planned_verdicts, depth);
+}
+
+void CaseBench::judge_into(Evaluation& out, Trial trial, std::size_t planned_verdicts) {
+  out.judgement = judge_kept(trial, planned_verdicts, depth_);
+  if (!detail_.make) return;
+  const Judgement& judgement = out.judgement;
+  if (!detail_.of_all && judgement.gate != judge::Gate::red && judgement.verdict != Verdict::unjudged) return;
+  judge::Explained explained;
+  // Judged once more, for where the numbers come from: that is written down only where somebody asks.
+  if (!trial.settled) explained = judge::explain(trial.evidence, *references_, planned_verdicts);
+  explained.judgement = judgement;
+  out.detail = detail_.make(trial, explained);
+}
+
+Judgement CaseBench::judge_kept(Trial& trial, std::size_t planned_verdicts, judge::Depth depth) {
   Judgement judgement;
   if (trial.settled) {
-    judgement = *std::move(trial.settled);
+    judgement = *trial.settled;
   } else {
     judgement = judge::judge(trial.evidence, *references_, planned_verdicts, depth);
     note_relations(trial.relations, judgement);
@@ -495,7 +511,7 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
   Evaluation out;
   out.judged_as = trial.judged_as;
   out.artifact_kind = trial.artifact_kind;
-  out.judgement = judge(std::move(trial), planned_verdicts, depth_);
+  judge_into(out, std::move(trial), planned_verdicts);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
 }

@@ -32,6 +32,14 @@ struct Evaluation {
   std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
   std::string judged_as;  ///< of a ready artifact: whose policy it was judged by, in words
   double seconds = 0;
+  std::string detail;  ///< what a report draws of it; empty where nobody asked
+};
+
+/// What is kept of a verdict beyond numbers, so that a report can draw it.
+struct DetailKept {
+  /// Makes it: of a trial and of where its verdict's numbers come from. Empty: nothing is kept.
+  std::function<std::string(const Trial& trial, const judge::Explained& explained)> make;
+  bool of_all = false;  ///< not only of verdicts that are red or `unjudged`
 };
 
 /// One case on disk, ready to be converted under several option sets by several converters: its model file,
@@ -55,6 +63,8 @@ class CaseBench {
 
   /// How much evaluate() and evaluate_artifact() find out.
   void set_depth(judge::Depth depth) { depth_ = depth; }
+  /// What evaluate() and evaluate_artifact() keep for reports.
+  void keep_detail(DetailKept kept) { detail_ = std::move(kept); }
   /// Whether an output that no limit reaches is red instead of amber.
   void require_judged(bool required) { require_judged_ = required; }
 
@@ -128,6 +138,9 @@ class CaseBench {
                                                              const std::string& options_json) const;
   /// A converter that fell while the judge asked for a trace has that verdict, whatever was found meanwhile.
   void note_fall(judge::Judgement& judgement);
+  [[nodiscard]] judge::Judgement judge_kept(Trial& trial, std::size_t planned_verdicts, judge::Depth depth);
+  /// Judges a trial that was converted and executed, and keeps its detail.
+  void judge_into(Evaluation& out, Trial trial, std::size_t planned_verdicts);
   /// A red verdict that comes of a file system without room is our own trouble, not the converter's.
   void blame_room(judge::Judgement& judgement) const;
   static void read_artifact(judge::Evidence& evidence);
@@ -154,6 +167,7 @@ class CaseBench {
   std::optional<judge::Judgement> fallen_;
   judge::Depth depth_ = judge::Depth::full;
   bool require_judged_ = false;
+  DetailKept detail_;
   int counter_ = 0;
 };
 

@@ -67,6 +67,7 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   row.margin = judgement.margin;
   row.sqnr_db = judgement.sqnr_db;
   row.seconds = evaluation.seconds;
+  row.detail = evaluation.detail;
   row.attempts = attempt_rows(evaluation, attempts);
   add_coverage(judgement.coverage, row);
   row.started_at = results::utc_now();

@@ -39,6 +39,7 @@ struct RunConfig {
   std::optional<converters::CalibrationTable> audit;
   bool require_judged = false;  ///< `unjudged` is red, whoever converted
   bool own_corpus = false;      ///< the cases are ours: `unjudged` is red where the embedded converter ran them
+  DetailKept detail;            ///< what reports can draw of verdicts
   bool every_node = false;      ///< each node's local error too, as metrics
   std::filesystem::path database;
   int jobs = 0;                          ///< cases converted at a time, each by processes of its own; 0: one per core

@@ -26,6 +26,7 @@ ResultRow row_of(const std::string& name) {
   row.findings = {{"judge", "scale", "c1", "Conv", "w", "", "L0", "off", 2.5}};
   row.attempts = {{"convert", 1, "timeout", "slow", 1.5}};
   row.expectation = ExpectationRow{"conv/*", "", "embedded", "", "judge", "scale", "off", "https://a.b", "", {}};
+  row.detail = R"({"original":null})";
   return row;
 }
 

@@ -161,7 +161,7 @@ TEST_F(ResultsFile, IsRefusedWhereItIsNone) {
 TEST_F(ResultsFile, OfANewerSchemaIsRefused) {
   { const Store store = there(); }
   sql("there.db", "PRAGMA user_version = 99");
-  EXPECT_THAT(refusal("there.db"), HasSubstr("has schema 99, this program knows up to 9: a newer Assay wrote it"));
+  EXPECT_THAT(refusal("there.db"), HasSubstr("has schema 99, this program knows up to 10: a newer Assay wrote it"));
 }
 
 TEST_F(ResultsFile, OfAnOlderSchemaIsReadFromACopy) {
@@ -169,8 +169,9 @@ TEST_F(ResultsFile, OfAnOlderSchemaIsReadFromACopy) {
   sql("there.db",
       "ALTER TABLE run DROP COLUMN accelerators; ALTER TABLE run DROP COLUMN settings; ALTER TABLE run DROP COLUMN "
       "owner; ALTER TABLE run DROP COLUMN beats; ALTER TABLE result DROP COLUMN judged_outputs; ALTER TABLE result "
-      "DROP COLUMN judged_as; DROP TABLE coverage; DROP TABLE unjudged; PRAGMA user_version = 3; PRAGMA journal_mode = "
-      "DELETE");
+      "DROP COLUMN judged_as; DROP TABLE coverage; DROP TABLE unjudged; DROP TABLE detail; DROP TABLE score; PRAGMA "
+      "user_version = 3; PRAGMA "
+      "journal_mode = DELETE");
   const std::string before = core::read_file(path("there.db")).value();
   const auto runs = read_results_file(path("there.db"));
   ASSERT_TRUE(runs.ok()) << runs.error().message;

@@ -457,7 +457,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "9");
+  EXPECT_EQ(answer("PRAGMA user_version"), "10");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
@@ -471,7 +471,7 @@ TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) 
     row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"r", "typical", "sqnr_loss_db", 49.3}};
     ASSERT_TRUE(store.record(run, row).ok());
   }
-  sql("ALTER TABLE result DROP COLUMN judged_as; PRAGMA user_version = 7");
+  sql("ALTER TABLE result DROP COLUMN judged_as; DROP TABLE detail; DROP TABLE score; PRAGMA user_version = 7");
   { const Store store = open(); }
   EXPECT_EQ(answer("SELECT value FROM metric WHERE name = 'sqnr_loss_db_by_name'"), "49.3");
   EXPECT_EQ(answer("SELECT count(*) FROM metric WHERE name = 'sqnr_loss_db'"), "0");
@@ -481,11 +481,12 @@ TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) 
 
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "9");
+  EXPECT_EQ(answer("PRAGMA user_version"), "10");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
-  for (const char* table : {"machine", "converter", "converter_version", "case_version", "run", "result", "metric",
-                            "parameter", "precision", "artifact", "expectation", "anchor", "change"}) {
+  for (const char* table :
+       {"machine", "converter", "converter_version", "case_version", "run", "result", "metric", "parameter",
+        "precision", "artifact", "expectation", "anchor", "change", "detail", "score"}) {
     EXPECT_EQ(answer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '" + std::string(table) + "'"),
               "1")
         << table;
@@ -499,7 +500,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 9"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 10"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

@@ -8,6 +8,8 @@
 #include "harness/core/files.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
+#include "harness/report/detail.hpp"
+#include "harness/report/html/html_report.hpp"
 #include "harness/report/nodes.hpp"
 #include "harness/report/run_report.hpp"
 #include "harness/run/runner.hpp"
@@ -22,6 +24,8 @@ struct Arguments {
   double timeout_s = 600;
   bool metamorphic = false;
   bool require_judged = false;
+  bool keep_detail = false;
+  std::string html;
   bool json = false;
 };
 
@@ -93,6 +97,16 @@ std::string next_steps(const Arguments& arguments, const results::ResultRow& row
   return text;
 }
 
+/// The page of this model alone, whatever else its database holds.
+core::Status write_page(const Arguments& arguments, const run::RunConfig& config, const std::string& run) {
+  core::Result<results::Store> store = results::Store::open(config.database);
+  if (!store) {
+    return store.error();
+  }
+  const core::Result<std::string> page = report::html_report(*store, {{}, arguments.database, run});
+  return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
+}
+
 core::Result<Checked> check(const Arguments& arguments) {
   core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) {
@@ -112,7 +126,9 @@ core::Result<Checked> check(const Arguments& arguments) {
   run::RunConfig config;
   config.every_node = true;
   config.suite = "check " + user->test_case.name;
-  config.command = config.suite;
+  config.command = repeat_command(arguments).substr(std::string_view("./assay ").size());
+  // The page of one model is to show all that there is.
+  config.detail = report::kept_detail(arguments.keep_detail || !arguments.html.empty());
   config.items.push_back(
       {std::move(user->test_case), {{converters::options_label(*options), options_json}}, std::move(user->data)});
   if (arguments.metamorphic) {
@@ -152,6 +168,11 @@ core::Result<Checked> check(const Arguments& arguments) {
     return report.error();
   }
   checked.report = *std::move(report);
+  if (!arguments.html.empty()) {
+    if (const core::Status written = write_page(arguments, config, checked.report.run); !written) {
+      return written.error();
+    }
+  }
   return checked;
 }
 
@@ -210,6 +231,9 @@ void register_check(Command app, Action& action) {
       .excludes({"--artifact"});
   command.add_flag("--require-judged", arguments->require_judged,
                    "A verdict that could not be judged is red (exit code 1)");
+  command.add_flag("--keep-detail", arguments->keep_detail,
+                   "Keep in --db what a report draws (graphs, weights, the derivation) of a passing verdict too");
+  command.add_option("--html", arguments->html, "Write a page about this verdict, for a browser, into this file");
   command.add_flag("--json", arguments->json, "Print one JSON object");
   command.callback([arguments, &action] { action = [arguments] { return check_command(*arguments); }; });
 }

@@ -8,6 +8,7 @@
 #include "harness/corpus/suite.hpp"
 #include "harness/report/converter_page.hpp"
 #include "harness/report/found_table.hpp"
+#include "harness/report/html/html_report.hpp"
 #include "harness/report/origin_table.hpp"
 
 namespace assay::cli {
@@ -17,7 +18,7 @@ struct Arguments {
   std::vector<std::string> converters;
   std::string suite;
   bool found = false;
-  std::string markdown;
+  std::string markdown, html;
   std::string database = ".assay/history.db";
 };
 
@@ -90,7 +91,19 @@ core::Result<std::string> made(const Arguments& arguments) {
   return arguments.suite.empty() ? page_of(*store, arguments.converters) : origins_of(*store, arguments);
 }
 
+core::Status write_html(const Arguments& arguments) {
+  core::Result<results::Store> store = open_existing(arguments.database);
+  if (!store) {
+    return store.error();
+  }
+  const core::Result<std::string> page = report::html_report(*store, {arguments.converters, arguments.database, {}});
+  return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
+}
+
 core::Status report(const Arguments& arguments) {
+  if (!arguments.html.empty()) {
+    return write_html(arguments);
+  }
   const core::Result<std::string> text = made(arguments);
   if (!text) {
     return text.error();
@@ -136,6 +149,11 @@ void register_report(Command app, Action& action) {
   command.add_option("--markdown", arguments->markdown,
                      "Write into this file instead of standard output; of a page with the marks that the first time "
                      "leaves there, only what stands between them is replaced");
+  command
+      .add_option("--html", arguments->html,
+                  "Instead: write all that the database holds into this file, a page for a browser that needs "
+                  "nothing else; --converter limits it")
+      .excludes({"--suite", "--found", "--markdown"});
   command.callback([arguments, &action] { action = [arguments] { return report_command(*arguments); }; });
 }
 

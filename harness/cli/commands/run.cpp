@@ -11,6 +11,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/programs/program_hash.hpp"
+#include "harness/report/detail.hpp"
 #include "harness/report/drift.hpp"
 #include "harness/report/run_report.hpp"
 #include "harness/report/verdict.hpp"
@@ -30,6 +31,7 @@ struct Arguments {
   std::string shard;
   bool metamorphic = false;
   bool require_judged = false;
+  bool keep_detail = false;
   bool resume = false;
   bool json = false;
   bool quiet = false;
@@ -216,6 +218,7 @@ int run_command(const Arguments& arguments) {
   config.timeout_s = arguments.timeout_s;
   config.own_corpus = true;
   config.require_judged = arguments.require_judged;
+  config.detail = report::kept_detail(arguments.keep_detail);
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
   config.resume = arguments.resume;
@@ -276,6 +279,10 @@ void register_run(Command app, Action& action) {
       .check(Check::non_negative);
   command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
   command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case");
+  command.add_flag(
+      "--keep-detail", arguments->keep_detail,
+      "Keep what a report draws (graphs, weights, the derivation) of every verdict, not only of those that "
+      "are red or not judged");
   command.add_flag("--require-judged", arguments->require_judged,
                    "A verdict that could not be judged is red, whoever converted");
   command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");

@@ -13,9 +13,11 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/score_artifacts.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/text.hpp"
 #include "harness/report/score_report.hpp"
 #include "harness/score/false_alarms.hpp"
 #include "harness/score/share.hpp"
+#include "results/store.hpp"
 
 namespace assay::cli {
 namespace {
@@ -31,6 +33,7 @@ struct Arguments {
   ArtifactArguments artifacts;
   int jobs = 0;
   bool json = false;
+  std::string database;
 };
 
 /// The faults that the selected cases claim, and those that no case of the whole corpus does: what another suite's
@@ -97,6 +100,12 @@ int score_command(const Arguments& arguments) {
     red = red || !(report->alarms.empty() && report->unused_expectations.empty());
   }
   if (arguments.json) fmt::print("{}\n", json.dump());
+  if (!arguments.database.empty()) {
+    core::Result<results::Store> store = results::Store::open(arguments.database);
+    const core::Status kept = store ? store->record_score("score " + core::join(arguments.words, " "), json.dump())
+                                    : core::Status(store.error());
+    if (!kept) return report_error(kept.error());
+  }
   return red ? kExitRed : kExitOk;
 }
 
@@ -173,6 +182,7 @@ void register_score(Command app, Action& action) {
   command.add_flag("--variants", arguments->only_variants, "Correct variants, no faults");
   command.add_option("--jobs", arguments->jobs, "Cases at a time; 0: one per core").check(Check::non_negative);
   command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.add_option("--db", arguments->database, "Keep what was measured in this database, for `assay report --html`");
   add_artifact_options(command, arguments->artifacts);
   command.callback([arguments, command, &action] {
     action = [arguments, wrong = misplaced_option(command, *arguments)] {

@@ -1,0 +1,267 @@
+"use strict";
+// One verdict: what is wrong, where, why, and how to repeat it.
+
+function caseRow(parameters) {
+  const wanted = EVERY_ROW.filter((row) => textOf("case", row) === parameters.case &&
+    (!parameters.options || textOf("options", row) === parameters.options) &&
+    (!parameters.of || versionName(row) === parameters.of) &&
+    (!parameters.run || D.runs[C.run[row]].id === parameters.run));
+  // Of several versions the newest.
+  const newest = wanted.filter((row) => C.newest[row]).sort((a, b) => C.version[b] - C.version[a]);
+  return newest[0] ?? wanted[wanted.length - 1];
+}
+
+const TYPE_ENDS = {int8: [-128, 127], uint8: [0, 255], int4: [-8, 7], uint4: [0, 15], int16: [-32768, 32767],
+  uint16: [0, 65535], int32: [-2147483648, 2147483647]};
+/// Least and largest real value under parameters [type, axis, scales, zero points].
+function rangeOf(params) {
+  const ends = params && TYPE_ENDS[params.type];
+  if (!ends || !params.scale.length) return null;
+  let low = Infinity, high = -Infinity;
+  params.scale.forEach((scale, i) => {
+    const zero = params.zero_point[i] ?? params.zero_point[0] ?? 0;
+    low = Math.min(low, (ends[0] - zero) * scale);
+    high = Math.max(high, (ends[1] - zero) * scale);
+  });
+  return [low, high];
+}
+function rangeText(range) { return range ? "[" + digits(range[0]) + ", " + digits(range[1]) + "]" : "–"; }
+function listText(values) {
+  return values.length <= 3 ? values.map(digits).join(", ") : digits(values[0]) + " … " + digits(values[values.length - 1]) +
+    " (" + values.length + ")";
+}
+/// The calibrated range above the declared one, on one scale.
+function rangesPicture(wanted, declared) {
+  if (!wanted && !declared) return null;
+  const all = [wanted, declared].filter((range) => range).flat().filter(Number.isFinite);
+  const low = Math.min(0, ...all), high = Math.max(0, ...all);
+  const x = (value) => 2 + 156 * (value - low) / (high - low || 1);
+  const bar = (range, y, fill, name) => range ? el("rect", {x: x(range[0]), y, width: Math.max(1.5, x(range[1]) - x(range[0])),
+    height: 7, style: {fill}, tip: name + " " + rangeText(range)}) : null;
+  return el("svg", {viewBox: "0 0 160 22", width: 160, height: 22, role: "img", "aria-label": "calibrated " +
+    rangeText(wanted) + ", declared " + rangeText(declared)}, bar(wanted, 2, "var(--works-fill)", "calibrated"),
+  bar(declared, 12, "var(--accent)", "declared"), el("line", {x1: x(0), x2: x(0), y1: 0, y2: 22, style: {stroke: "var(--quiet)"}}));
+}
+
+function metricsBy(children) {
+  const by = new Map();
+  for (const [tensor, dataSet, name, value] of children.metrics || []) {
+    if (!by.has(name)) by.set(name, new Map());
+    const known = by.get(name).get(tensor);
+    const worse = known === undefined || (name.includes("loss") || name.includes("margin") || name === "max_error"
+      ? value > known.value : value < known.value);
+    if (worse) by.get(name).set(tensor, {value, dataSet});
+  }
+  return by;
+}
+
+function tensorTable(children, detail, metrics) {
+  const lines = new Map();
+  const line = (name) => {
+    if (!lines.has(name)) lines.set(name, {name});
+    return lines.get(name);
+  };
+  for (const [tensor, type, axis, scale, zeroPoint] of children.parameters || []) {
+    line(tensor).declared = {type, axis, scale, zero_point: zeroPoint};
+  }
+  for (const {tensor, expected, declared} of detail?.tensors || []) {
+    if (expected) line(tensor).expected = expected;
+    if (declared.length) line(tensor).declared = declared[0];
+  }
+  for (const [name, key] of [["sqnr_db", "left"], ["sqnr_loss_db", "loss"]]) {
+    for (const [tensor, {value}] of metrics.get(name) || []) line(tensor)[key] = value;
+  }
+  const all = [...lines.values()];
+  if (!all.length) return el("p.quiet", null, "Nothing was recorded of the tensors.");
+  const few = 60;
+  const row = (each) => {
+    const wanted = rangeOf(each.expected), declared = rangeOf(each.declared);
+    return el("tr", null, el("td.name", null, el("code", null, each.name)), el("td", null, each.declared?.type || "–"),
+      el("td.number", null, each.declared ? listText(each.declared.scale) : "–"),
+      el("td.number", null, each.declared ? listText(each.declared.zero_point) : "–"),
+      el("td.number", null, rangeText(declared)), el("td.number", null, rangeText(wanted)),
+      el("td", null, rangesPicture(wanted, declared)), el("td.number", null, decibels(each.left)),
+      el("td.number", null, each.loss > 0 ? el("span.badge." + (each.loss > 6 ? "wrong" : "unjudged"), null, decibels(each.loss)) :
+        decibels(each.loss)));
+  };
+  const table = plainTable([["Tensor"], ["Type"], ["Scale", "scale", "number"], ["Zero point", "zero_point", "number"],
+    ["Declared range", "range", "number"], ["Calibrated range", "calibrated", "number"], ["Both"],
+    ["SQNR dB", "left", "number"], ["Lost dB", "loss", "number"]], all.slice(0, few).map(row), "tensors");
+  return [table, all.length > few ? el("button", {type: "button", on: {click: (event) => {
+    event.target.remove();
+    table.querySelector("tbody").append(...all.slice(few).map(row));
+  }}}, "show " + (all.length - few) + " more tensors") : null];
+}
+
+function weightCharts(detail) {
+  return (detail.weights || []).slice(0, 8).map(({tensor, axis, scale, largest, ends}) => [
+    el("h3", null, el("code", null, tensor), ", axis ", axis ?? "–"),
+    lineChart({labels: largest.map((_, i) => String(i)), unit: "scale", name: "scales of " + tensor + " by channel", height: 200,
+      lines: [{name: "declared", values: scale.length === 1 ? largest.map(() => scale[0]) : scale, colour: "accent"},
+        {name: "largest weight ÷ " + ends, values: largest.map((value) => value / ends), colour: "works", dash: [5, 4]}]}),
+  ]);
+}
+
+function errorChart(detail, metrics) {
+  const left = metrics.get("sqnr_db") || new Map();
+  const loss = metrics.get("sqnr_loss_db") || new Map();
+  let names = detail ? detail.original.nodes.flatMap(([, , , outputs]) => outputs) : [...left.keys()];
+  names = names.filter((name) => left.has(name) || loss.has(name));
+  if (names.length < 2) return null;
+  return lineChart({labels: names.map((name) => clean(name.length > 18 ? "…" + name.slice(-17) : name)), unit: "dB",
+    name: "precision along the model", lines: [
+      {name: "SQNR so far", values: names.map((name) => left.get(name)?.value)},
+      {name: "lost here", values: names.map((name) => loss.get(name)?.value), colour: "wrong"}]});
+}
+
+function nodeFacts(detail, metrics, row) {
+  const loss = metrics.get("sqnr_loss_db") || new Map(), left = metrics.get("sqnr_db") || new Map();
+  const judged = new Map((detail.judged || []).map(([node, op, layer, reason]) => [node, {layer, reason}]));
+  const blamed = textOf("node", row);
+  const lossOf = (outputs) => outputs.map((name) => loss.get(name)?.value).find((value) => value !== undefined);
+  const line = ([name, , , outputs], lost) => (lost > 0.05 ? "−" + decibels(lost) + " dB  " : "") + (name || outputs[0] || "");
+  return {
+    original: (i) => {
+      const node = detail.original.nodes[i], [name, op, , outputs] = node, lost = lossOf(outputs);
+      const known = judged.get(name) || judged.get(outputs[0]);
+      return {title: op, line: line(node, lost), loss: lost, judged: known ? known.layer !== "" : undefined,
+        blamed: blamed !== "" && (blamed === name || outputs.includes(blamed)),
+        tip: op + " " + name + (known ? known.layer ? ", judged by " + known.layer : ", not judged: " + known.reason : "") +
+          (lost > 0 ? ", lost " + decibels(lost) + " dB" : "")};
+    },
+    artifact: (i) => {
+      const node = detail.artifact.nodes[i], [name, op, , outputs] = node;
+      const lost = isQuantizer(op) ? undefined : lossOf(outputs);
+      return {title: op, line: line(node, lost), loss: lost,
+        blamed: blamed !== "" && (blamed === name || outputs.includes(blamed)), tip: op + " " + name};
+    },
+    describe: (graph, i, isOriginal) => {
+      const [name, op, inputs, outputs, attributes] = graph.nodes[i];
+      const known = isOriginal ? judged.get(name) || judged.get(outputs[0]) : null;
+      const tensor = (each) => [el("code", null, each || "(none)"), Object.hasOwn(graph.shapes, each) ? " " + graph.shapes[each] : "", " "];
+      return [el("h3", null, op, " ", el("code", null, name)), el("dl.facts", null,
+        el("dt", null, "reads"), el("dd", null, inputs.map(tensor)), el("dt", null, "makes"), el("dd", null, outputs.map(tensor)),
+        attributes ? [el("dt", null, "attributes"), el("dd", null, attributes)] : null,
+        known ? [el("dt", null, "judged"), el("dd", null, known.layer ? "by " + known.layer : "no: " + known.reason)] : null,
+        outputs.filter((each) => left.has(each)).map((each) => [el("dt", null, "SQNR"), el("dd", null, decibels(left.get(each).value), " dB",
+          loss.has(each) ? ", lost here " + decibels(loss.get(each).value) + " dB" : "")]))];
+    },
+  };
+}
+
+/// Who is to be asked, as options of a command: by name and version, or by the program and the defects that the run's
+/// own command names.
+function askedText(row) {
+  const own = D.runs[C.run[row]].command.match(/ --(fault|variant|converter-cmd|execute-with) ('(?:[^']|'\\'')*'|\S+)/g) || [];
+  const named = own.some((word) => word.startsWith(" --converter-cmd")) ? [] : converterWords(row);
+  return named.map((word) => " " + shellWord(word)).join("") + own.join("");
+}
+/// The commands that make this verdict again, by how it was made.
+function repeatCommands(row) {
+  const run = D.runs[C.run[row]];
+  if (/^(check|audit) /.test(run.command)) return [el("p", null, "Made by"), command(["./assay"], " " + run.command)];
+  const common = [textOf("case", row)], rest = " --options " + shellWord(textOf("options", row)) + askedText(row);
+  return [el("p", null, "In numbers, why the verdict is what it is:"), command(["./assay", "explain", ...common], rest),
+    el("p", null, "The verdict again:"), command(["./assay", "run", ...common], rest),
+    el("p", null, "As a folder that can be sent, with the model and the data:"),
+    command(["./assay", "bundle", ...common, "bundle"], rest)];
+}
+
+async function showCase(content, parameters, current) {
+  const row = caseRow(parameters);
+  if (row === undefined) {
+    append(content, [el("h1", null, "No such verdict"), el("p", null, "This report has none for ",
+      el("code", null, parameters.case || ""), ". ", el("a", {link: "#/results"}, "All results"))]);
+    return;
+  }
+  const [children, detail] = await Promise.all([childrenOf(row), detailOf(row)]);
+  if (!current()) return;
+  const metrics = metricsBy(children);
+  const outcome = outcomeOf(row), [judged, nodes] = judgedOf(row), reason = textOf("reason", row), facet = textOf("facet", row);
+  const findings = (children.findings || []).filter(([, , , , , , , message]) => message !== reason);
+  const expectation = D.expectations[C.expectation[row]];
+  const fact = (name, value, legend) => value === "" || value === null ? null : [el("dt", {legend}, name), el("dd", null, value)];
+  append(content, [
+    el("h1", null, outcomeBadge(outcome, textOf("verdict", row)), " ", textOf("case", row)),
+    el("p.quiet", null, VERDICTS[textOf("verdict", row)] || ""),
+    el("div.tiles", null, [["SQNR", decibels(C.sqnr[row]) + (C.sqnr[row] === null ? "" : " dB"), "sqnr"],
+      ["margin", digits(C.margin[row]), "margin"], ["judged", nodes ? judged + " of " + nodes : "–", "judged"],
+      ["layers", textOf("layers", row) || "–", "layer"]].map(([name, value, legend]) =>
+      el("div.tile", {legend, tabindex: 0}, el("b", null, value), name))),
+    el("dl.facts", null, fact("converter", versionName(row), "version"), fact("options", textOf("options", row), "options"),
+      fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
+      outcome === "works" || outcome === "refused" ? null : fact("went wrong at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
+      fact("rounding style", textOf("style", row)), fact("judged as", textOf("judged_as", row)),
+      fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
+    C.newest[row] ? null : el("p", null, el("span.badge.unjudged", null, "An older verdict."), " ",
+      el("a", {link: address("case", {...parameters, run: ""})}, "The newest of this version")),
+    reason || findings.length ? section(outcome === "works" ? "Notes" : "What is wrong", "wrong", reason ? el("pre", null, reason) : null,
+      findings.length ? el("details", {open: findings.length <= 3}, el("summary", null, plural(findings.length, "more finding")),
+        el("div", null, findings.map(([stage, its, node, op, tensor, dataSet, layer, message]) => [el("p", null,
+          el("b", null, its), layer ? " (" + layer + ")" : "", ", ", stage), el("pre", null, message)]))) : null,
+      outcome !== "works" && NEXT[facet] ? el("p", null, el("b", null, "Next: "), NEXT[facet]) : null,
+      expectation ? el("p", null, el("b", null, "Expected: "), expectation.reason, " ", expectation.url ?
+        el("a", {url: expectation.url}, expectation.url) : null, expectation.until ? " until " + expectation.until : "") : null,
+      C.cause[row] ? el("p", null, el("a", {link: address("results", {cause: textOf("cause", row)})}, "All verdicts of this cause")) : null) : null,
+    (children.unjudged || []).length ? section("Not judged", "unjudged", plainTable([["Node"], ["Operator"], ["Why not"]],
+      children.unjudged.slice(0, 100).map(([node, op, why]) => el("tr", null, el("td", null, el("code", null, node)), el("td", null, op),
+        el("td.name", null, why))), "nodes not judged")) : null,
+  ]);
+  if (detail) {
+    append(content, [section("The model, before and after", "graph", graphPicture(detail, nodeFacts(detail, metrics, row)),
+      detail.cut ? el("p.quiet", null, detail.cut) : null)]);
+  } else {
+    append(content, el("p.quiet", {id: "no-detail"}, "Graphs, weights and the derivation are kept for verdicts that are red or not judged, ",
+      "and for all with ", el("code", null, "--keep-detail"), " on ", el("code", null, "run"), " and ", el("code", null, "check"),
+      ". This one has none; the first command below shows its numbers."));
+  }
+  const error = errorChart(detail, metrics);
+  append(content, [
+    error ? section("Precision along the model", "error", error) : null,
+    section("Tensors", "tensors", tensorTable(children, detail, metrics)),
+    detail && detail.weights?.length ? section("Weights by channel", "weights", el("p.quiet", null,
+      "A declared scale below the dashed line cuts weights off; far above it wastes precision."), weightCharts(detail)) : null,
+    detail && detail.explanation ? section("Derivation", "derivation", el("pre", null, detail.explanation)) : null,
+    section("Repeat it", "repeat", repeatCommands(row)),
+    overVersions(row), otherVerdicts(row),
+    (children.metrics || []).length ? el("details", null, el("summary", null, "All " + plural(children.metrics.length, "measure")),
+      el("div", null, plainTable([["Measure"], ["Tensor"], ["Data set"], ["Value", null, "number"], ["Meaning"]],
+        children.metrics.slice(0, 400).map(([tensor, dataSet, name, value]) => el("tr", null, el("td", null, name),
+          el("td", null, el("code", null, tensor)), el("td", null, dataSet), el("td.number", null, digits(value)),
+          el("td.name", null, METRICS[name] || ""))), "measures"))) : null,
+    (children.precision || []).length ? el("details", null, el("summary", null, "Precision of each node, as the converter reports it"),
+      el("div", null, plainTable([["Node"], ["Operator"], ["Ran in"]], children.precision.slice(0, 400).map(([node, op, got]) =>
+        el("tr", null, el("td", null, el("code", null, node)), el("td", null, op), el("td", null, got))), "precision"))) : null,
+    (children.attempts || []).length > 1 ? el("details", null, el("summary", null, "Tries"), el("div", null,
+      plainTable([["Request"], ["Try", null, "number"], ["Outcome"], ["Reason"], ["s", "seconds", "number"]],
+        children.attempts.map(([request, number, result, why, seconds]) => el("tr", null, el("td", null, request),
+          el("td.number", null, number), el("td", null, result), el("td.name", null, why), el("td.number", null, digits(seconds)))), "tries"))) : null,
+  ]);
+}
+
+function overVersions(row) {
+  const series = seriesOf(row);
+  if (series.length < 2) return null;
+  const labels = series.map((each) => D.versions[C.version[each]][1]);
+  const anchors = D.anchors.filter(([from]) => series.includes(from)).map(([from]) => ({at: series.indexOf(from), text: "anchor", colour: "accent"}));
+  const measured = series.some((each) => Number.isFinite(C.sqnr[each]));
+  return section("Over the versions", "over-versions",
+    measured ? lineChart({labels, unit: "SQNR, dB", height: 200, name: "SQNR of this case over versions", marks: anchors,
+      lines: [{name: "SQNR", values: series.map((each) => C.sqnr[each])}]}) : null,
+    plainTable([["Version", "version"], ["Verdict", "verdict"], ["SQNR dB", "sqnr", "number"], ["Margin", "margin", "number"], ["Reason"]],
+      series.map((each) => el("tr", {class: each === row ? "picked" : ""}, el("td", null, el("a", {link: caseAddress(each)}, D.versions[C.version[each]][1])),
+        el("td", null, outcomeBadge(outcomeOf(each), textOf("verdict", each))), el("td.number", null, decibels(C.sqnr[each])),
+        el("td.number", null, digits(C.margin[each])), el("td.name", null, textOf("reason", each).split("\n")[0].slice(0, 160)))), "versions"));
+}
+function otherVerdicts(row) {
+  const others = EVERY_ROW.filter((each) => each !== row && C.case[each] === C.case[row] &&
+    (C.options[each] !== C.options[row] || C.version[each] !== C.version[row] || !C.newest[each]) &&
+    (C.newest[each] ? D.versions[C.version[each]][0] !== D.versions[C.version[row]][0] || C.options[each] !== C.options[row] : true) &&
+    (C.version[each] === C.version[row] || C.options[each] === C.options[row])).slice(-60);
+  if (!others.length) return null;
+  return section("Other verdicts on this case", "others", plainTable([["Converter", "version"], ["Options", "options"], ["Verdict", "verdict"],
+    ["SQNR dB", "sqnr", "number"], ["Margin", "margin", "number"], ["Made", "started"]], others.map((each) => el("tr", null,
+    el("td", null, el("a", {link: caseAddress(each)}, versionName(each))), el("td", null, textOf("options", each)),
+    el("td", null, outcomeBadge(outcomeOf(each), textOf("verdict", each))), el("td.number", null, decibels(C.sqnr[each])),
+    el("td.number", null, digits(C.margin[each])), el("td", null, textOf("started_at", each).slice(0, 16).replace("T", " ")))), "other verdicts"));
+}

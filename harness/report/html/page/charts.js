@@ -1,0 +1,112 @@
+"use strict";
+// Charts: uPlot for lines over versions or nodes, small drawings of our own for bars.
+
+const charts = [];
+function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
+const LINE_COLOURS = ["accent", "wrong", "works", "known", "unjudged", "crashed", "refused"];
+
+/// lines: [{name, values, dash}] over the labels of the horizontal axis. marks: [{at, text}] as upright lines.
+function lineChart({labels, lines, unit, marks = [], height = 260, name, limit}) {
+  const holder = el("div.chart", {role: "img", "aria-label": name});
+  const chart = {holder, make: () => {
+    const narrow = document.documentElement.clientWidth < 640;
+    const width = Math.max(300, Math.min(1100, (holder.clientWidth || main.clientWidth) - 8));
+    const axis = {stroke: colour("ink"), grid: {stroke: colour("line"), width: 1}, ticks: {stroke: colour("line")}};
+    const longest = labels.reduce((most, label) => Math.max(most, label.length), 0);
+    const fit = Math.max(1, Math.floor((width - 90) / (longest * 7.5 + 14)));
+    const every = Math.ceil(labels.length / fit);
+    return new uPlot({
+      width, height: narrow ? Math.min(height, 220) : height,
+      scales: {x: {time: false, range: [-0.3, labels.length - 0.7]}},
+      axes: [
+        {...axis, splits: () => labels.map((_, i) => i).filter((i) => i % every === 0),
+          values: (_, splits) => splits.map((i) => labels[i])},
+        {...axis, label: unit, size: 58, labelSize: 20, values: (_, splits) => splits.map((value) => digits(value))},
+      ],
+      series: [{label: "", value: (_, i) => labels[i] ?? ""}].concat(lines.map((line, i) => ({
+        label: clean(line.name), stroke: colour(line.colour || LINE_COLOURS[i % LINE_COLOURS.length]), width: 2,
+        dash: line.dash, spanGaps: true, points: {show: true, size: 6, fill: colour("ground")}, value: (_, value) => digits(value),
+      }))),
+      hooks: {draw: [(u) => {
+        const context = u.ctx;
+        context.save();
+        context.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
+        for (const mark of marks) {
+          const x = u.valToPos(mark.at, "x", true);
+          context.strokeStyle = context.fillStyle = colour(mark.colour || "quiet");
+          context.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
+          context.beginPath();
+          context.moveTo(x, u.bbox.top);
+          context.lineTo(x, u.bbox.top + u.bbox.height);
+          context.stroke();
+          context.fillText(mark.text, x + 4 * devicePixelRatio, u.bbox.top + 12 * devicePixelRatio);
+        }
+        if (limit !== undefined) {
+          const y = u.valToPos(limit, "y", true);
+          context.strokeStyle = colour("wrong");
+          context.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+          context.beginPath();
+          context.moveTo(u.bbox.left, y);
+          context.lineTo(u.bbox.left + u.bbox.width, y);
+          context.stroke();
+        }
+        context.restore();
+      }]},
+    }, [labels.map((_, i) => i)].concat(lines.map((line) => line.values.map((value) =>
+      Number.isFinite(value) ? value : null))), holder);
+  }};
+  charts.push(chart);
+  requestAnimationFrame(() => { if (charts.includes(chart)) chart.plot = chart.make(); });
+  return holder;
+}
+function redrawCharts() {
+  for (const chart of charts) {
+    if (chart.plot) chart.plot.destroy();
+    chart.plot = chart.holder.isConnected ? chart.make() : null;
+  }
+}
+function destroyCharts() {
+  for (const chart of charts) if (chart.plot) chart.plot.destroy();
+  charts.length = 0;
+}
+let lastWidth = window.innerWidth;
+window.addEventListener("resize", () => {
+  if (window.innerWidth === lastWidth) return;
+  lastWidth = window.innerWidth;
+  redrawCharts();
+});
+
+/// One bar out of parts: counts by outcome.
+function outcomeBar(counts, most) {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const scale = 240 / (most || all || 1);
+  let x = 0;
+  const parts = [];
+  for (const outcome of Object.keys(OUTCOMES)) {
+    const count = counts[outcome] || 0;
+    if (count === 0) continue;
+    const width = Math.max(2, count * scale);
+    parts.push(el("rect." + outcome, {x, y: 0, width, height: 16,
+      tip: whole(count) + " " + OUTCOMES[outcome].word + ", " + percent(count, all)}));
+    x += width;
+  }
+  return el("svg.bar", {viewBox: "0 0 " + Math.max(240, x) + " 16", preserveAspectRatio: "none", role: "img",
+    "aria-label": Object.keys(OUTCOMES).filter((o) => counts[o]).map((o) => counts[o] + " " + OUTCOMES[o].word).join(", ")},
+  parts);
+}
+function outcomeKeys(used) {
+  return el("div.keys", null, Object.entries(OUTCOMES).filter(([outcome]) => !used || used.has(outcome))
+    .map(([outcome, {word, says}]) => el("span." + outcome, {tip: says, tabindex: 0}, el("i"), word)));
+}
+/// A line of values without axes.
+function sparkline(values, name) {
+  const known = values.filter((value) => Number.isFinite(value));
+  if (known.length < 2) return el("span.quiet", null, "–");
+  let low = Math.min(...known), high = Math.max(...known);
+  if (high - low < 0.5) { const middle = (low + high) / 2; low = middle - 0.25; high = middle + 0.25; }
+  const points = values.map((value, i) => Number.isFinite(value)
+    ? (3 + 114 * i / (values.length - 1)).toFixed(1) + "," + (19 - 16 * (value - low) / (high - low)).toFixed(1) : null)
+    .filter((point) => point !== null);
+  return el("svg", {viewBox: "0 0 120 22", width: 120, height: 22, role: "img", "aria-label": name},
+    el("polyline", {points: points.join(" "), class: "spark", style: {fill: "none", stroke: "var(--accent)", strokeWidth: "1.6"}}));
+}

@@ -1,0 +1,137 @@
+"use strict";
+// The model before and after conversion, side by side: each node of the artifact stands at the height of the node that
+// it was made from.
+
+const BOX = {width: 190, height: 46, small: 26, gapX: 16, gapY: 26};
+
+function isQuantizer(op) { return op === "QuantizeLinear" || op === "DequantizeLinear"; }
+
+/// Rank of each node: one more than the highest of those that it reads from.
+function ranksOf(graph) {
+  const maker = new Map();
+  graph.nodes.forEach(([, , , outputs], i) => outputs.forEach((name) => { if (name) maker.set(name, i); }));
+  const ranks = new Array(graph.nodes.length).fill(-1);
+  // Nodes of an ONNX graph stand in an order in which each comes after what it reads; a broken model may not keep it.
+  graph.nodes.forEach(([, , inputs], i) => {
+    let rank = 0;
+    for (const name of inputs) {
+      const from = maker.get(name);
+      if (from !== undefined && from < i) rank = Math.max(rank, ranks[from] + 1);
+    }
+    ranks[i] = rank;
+  });
+  return {ranks, maker};
+}
+
+function placed(graph, y, left) {
+  const rows = new Map();
+  graph.nodes.forEach((_, i) => {
+    const line = Math.round(y[i]);
+    if (!rows.has(line)) rows.set(line, []);
+    rows.get(line).push(i);
+  });
+  const x = [];
+  let widest = 1;
+  for (const members of rows.values()) {
+    members.forEach((i, slot) => { x[i] = left + slot * (BOX.width + BOX.gapX); });
+    widest = Math.max(widest, members.length);
+  }
+  return {x, width: widest * (BOX.width + BOX.gapX)};
+}
+
+function lossColour(loss) {
+  if (loss === undefined) return null;
+  const share = Math.max(0, Math.min(1, loss / 12));
+  return share < 0.02 ? null : "color-mix(in srgb, var(--wrong-fill) " + Math.round(10 + 60 * share) + "%, var(--panel))";
+}
+
+/// `of(i)` gives {title, lines, loss, judged, tip} for a node; `onPick(i)` is called when one is chosen.
+function drawSide(graph, x, y, of, onPick) {
+  const {maker} = ranksOf(graph);
+  const parts = [];
+  const heightOf = (i) => BOX.height;
+  graph.nodes.forEach(([, , inputs], i) => {
+    for (const name of inputs) {
+      const from = maker.get(name);
+      if (from === undefined || from >= i) continue;
+      const x1 = x[from] + BOX.width / 2, y1 = y[from] + heightOf(from), x2 = x[i] + BOX.width / 2, y2 = y[i];
+      const bend = Math.max(10, (y2 - y1) / 2);
+      parts.push(el("path.edge", {d: "M" + x1 + " " + y1 + "C" + x1 + " " + (y1 + bend) + " " + x2 + " " + (y2 - bend) + " " +
+        x2 + " " + y2, "marker-end": "url(#arrow)", tip: name}));
+    }
+  });
+  graph.nodes.forEach((_, i) => {
+    const node = of(i);
+    const box = el("rect.box", {x: x[i], y: y[i], width: BOX.width, height: heightOf(i), rx: 5});
+    const fill = lossColour(node.loss);
+    if (fill) box.style.fill = fill;
+    if (node.judged === false) { box.style.strokeDasharray = "5 4"; box.style.stroke = "var(--unjudged)"; }
+    if (node.judged === true) box.style.stroke = "var(--works)";
+    if (node.blamed) { box.style.stroke = "var(--wrong)"; box.style.strokeWidth = "3"; }
+    const cut = (text) => text.length > 27 ? text.slice(0, 13) + "…" + text.slice(-13) : text;
+    const unit = el("g.unit", {tabindex: 0, role: "button", tip: node.tip, "aria-label": node.tip, on: {
+      click: () => onPick(i, unit), keydown: (event) => {
+        if (event.key === "Enter" || event.key === " ") { event.preventDefault(); onPick(i, unit); }
+      }}}, box, el("text.head", {x: x[i] + 8, y: y[i] + 18}, cut(node.title)),
+    el("text.small", {x: x[i] + 8, y: y[i] + 36}, cut(node.line)));
+    parts.push(unit);
+  });
+  return parts;
+}
+
+/// The picture of both graphs, and where a chosen node is described.
+function graphPicture(detail, facts) {
+  const original = detail.original, artifact = detail.artifact;
+  const step = BOX.height + BOX.gapY;
+  const made = detail.made || [];
+  const {ranks} = ranksOf(original);
+  let yOriginal = ranks.map((rank) => 44 + rank * step);
+  let yArtifact = [];
+  if (artifact) {
+    yArtifact = ranksOf(artifact).ranks.map((rank) => 44 + rank * step);
+    const {maker} = ranksOf(original);
+    original.nodes.forEach(([, , inputs], i) => {
+      let least = 44;
+      for (const name of inputs) {
+        const from = maker.get(name);
+        if (from !== undefined && from < i) least = Math.max(least, yOriginal[from] + step);
+      }
+      yOriginal[i] = made[i] >= 0 ? Math.max(least, yArtifact[made[i]]) : least;
+    });
+  }
+  const left = placed(original, yOriginal, 12);
+  const right = artifact ? placed(artifact, yArtifact, 12 + left.width + 50) : {x: [], width: 0};
+  const height = Math.max(0, ...yOriginal, ...yArtifact) + BOX.height + 16;
+  const width = 12 + left.width + (artifact ? 50 + right.width : 0) + 12;
+  const info = el("div.node-info", {"aria-live": "polite"}, el("p.quiet", null, "Choose a node to see what is known of it."));
+  const parts = [];
+  let picked = null;
+  const pick = (element, content) => {
+    if (picked) picked.classList.remove("is-picked");
+    picked = element;
+    element.classList.add("is-picked");
+    info.replaceChildren(...[content].flat());
+  };
+  // Thin lines from each node to what was made of it.
+  made.forEach((to, i) => {
+    if (artifact && to >= 0) {
+      parts.push(el("line", {x1: left.x[i] + BOX.width, y1: yOriginal[i] + BOX.height / 2, x2: right.x[to],
+        y2: yArtifact[to] + BOX.height / 2, style: {stroke: "var(--line)", strokeDasharray: "2 4"}}));
+    }
+  });
+  parts.push(el("text.head", {x: 12, y: 24}, "Original"));
+  parts.push(...drawSide(original, left.x, yOriginal, facts.original, (i, unit) => pick(unit, facts.describe(original, i, true))));
+  if (artifact) {
+    parts.push(el("text.head", {x: 62 + left.width, y: 24}, "Artifact"));
+    parts.push(...drawSide(artifact, right.x, yArtifact, facts.artifact, (i, unit) => pick(unit, facts.describe(artifact, i, false))));
+  }
+  return [el("div.keys", null,
+    el("span", null, el("i", {style: {background: "var(--works)"}}), "green frame: judged"),
+    el("span", null, el("i", {style: {background: "var(--unjudged)"}}), "dashed: not judged"),
+    el("span", null, el("i", {style: {background: "var(--wrong)"}}), "thick red: where it went wrong first"),
+    el("span", null, el("i", {style: {background: lossColour(12)}}), "red ground: precision lost there (12 dB or more is darkest)")),
+  el("div.graph", {tabindex: 0, role: "region", "aria-label": "graphs of the model and of the artifact"},
+    el("svg", {viewBox: "0 0 " + width + " " + height, width, height},
+      el("defs", null, el("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
+        el("path", {d: "M0 0L8 4L0 8z", style: {fill: "var(--quiet)"}}))), parts)), info];
+}

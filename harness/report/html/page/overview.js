@@ -1,0 +1,272 @@
+"use strict";
+// What one wants to know first: is anything wrong, what is it, and what changed.
+
+function countOutcomes(rows) {
+  const counts = {};
+  for (const row of rows) counts[outcomeOf(row)] = (counts[outcomeOf(row)] || 0) + 1;
+  return counts;
+}
+function grouped(rows, key) {
+  const groups = new Map();
+  for (const row of rows) {
+    const name = key(row);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(row);
+  }
+  return groups;
+}
+/// Rows of the newest version of each converter.
+function newestVersions() {
+  const last = new Set([...CONVERTERS.values()].map((versions) => versions[versions.length - 1][0]));
+  return NEWEST.filter((row) => last.has(C.version[row]));
+}
+function countLink(count, outcome, parameters) {
+  if (!count) return el("span.zero", null, "0");
+  return el("a." + outcome, {link: address("results", {...parameters, outcome}), legend: "count",
+    tip: OUTCOMES[outcome].word}, el("span.badge." + outcome, null, whole(count)));
+}
+
+function runsTable() {
+  return plainTable([["Run"], ["Selection"], ["Planned", "count", "number"], ["Reported", "count", "number"],
+    ["Missing", "count", "number"], ["Machine"]], D.runs.map((run) => {
+    const missing = run.started + run.waiting;
+    return el("tr", null, el("td", null, run.started_at.slice(0, 16).replace("T", " "), run.finished_at ? "" : ", unfinished"),
+      el("td.name", null, el("code", null, run.command)),
+      el("td.number", null, whole(run.done + missing)), el("td.number", null, whole(run.done)),
+      el("td.number", null, missing ? el("span.badge.wrong", null, whole(missing)) : "0"),
+      el("td.quiet", null, run.machine));
+  }), "runs");
+}
+
+function causeGroups(rows) {
+  return [...grouped(rows, (row) => C.cause[row])].map(([, members]) => {
+    const smallest = members.reduce((best, row) => {
+      const size = (each) => judgedOf(each)[1] * 1000 + textOf("case", each).length;
+      return size(row) < size(best) ? row : best;
+    });
+    return {members, smallest, versions: new Set(members.map((row) => C.version[row])),
+      cases: new Set(members.map((row) => C.case[row]))};
+  }).sort((a, b) => b.members.length - a.members.length);
+}
+/// "artifact, bias, Gemm" and the message of a cause, numbers left out.
+function causeWords(row) {
+  const [stage, facet, op, ...message] = textOf("cause", row).split("|");
+  const what = facet === "status" ? STATUS[stage] || stage : FACETS[facet] || facet || stage;
+  // Of a long message the end says what happened: "expected a conversion … ValueError: …".
+  const whole = message.join("|") || textOf("reason", row).split("\n")[0], parts = whole.split(" … ");
+  return {at: [what, op].filter((word) => word).join(", ") || textOf("verdict", row), whole,
+    message: (parts.length > 1 && facet === "status" ? parts[parts.length - 1] : whole)
+      .replace(/^data set "[^"]*": execution ended with error: /, "")};
+}
+function versionsText(numbers) {
+  const names = [];
+  for (const [name, versions] of CONVERTERS) {
+    const has = versions.filter(([number]) => numbers.has(number));
+    if (!has.length) continue;
+    const first = has[0], last = has[has.length - 1];
+    const between = versions.filter(([number]) => number >= first[0] && number <= last[0]);
+    names.push(name + " " + (has.length === 1 ? first[1] : between.length === has.length ? first[1] + " to " + last[1]
+      : plural(has.length, "version") + " from " + first[1] + " to " + last[1]));
+  }
+  return names.join("; ");
+}
+function causeDetails(group, outcomeFilter) {
+  const words = causeWords(group.smallest);
+  return el("details.cause", null,
+    el("summary", null, el("span.cause-count", {legend: "count"}, whole(group.members.length), "×"), " ",
+      el("span.cause-at", null, words.at), " ", el("span.quiet", null, words.message.slice(0, 220))),
+    el("div", null,
+      el("p", null, plural(group.cases.size, "case"), ", ", versionsText(group.versions), ". ",
+        el("a", {link: address("results", {cause: textOf("cause", group.smallest), ...outcomeFilter})}, "All of them"),
+        ". Smallest case: ", el("a", {link: caseAddress(group.smallest)}, textOf("case", group.smallest)), ", ",
+        textOf("options", group.smallest), ", ", versionName(group.smallest), ":"),
+      el("pre", null, textOf("reason", group.smallest)),
+      repeatCommands(group.smallest).slice(0, 2)));
+}
+function converterWords(row) {
+  const [name, version] = D.versions[C.version[row]];
+  return name === "embedded" ? [] : ["--converter", name + "@" + version];
+}
+/// The first `limit` groups, and a button for the rest.
+function causeList(groups, outcomeFilter, limit = 20) {
+  const list = el("div", null, groups.slice(0, limit).map((group) => causeDetails(group, outcomeFilter)));
+  if (groups.length > limit) {
+    const more = el("button", {type: "button", on: {click: () => {
+      more.remove();
+      append(list, groups.slice(limit).map((group) => causeDetails(group, outcomeFilter)));
+    }}}, "show " + (groups.length - limit) + " more causes");
+    list.append(more);
+  }
+  return list;
+}
+
+function versionsMatrix() {
+  const used = new Set(NEWEST.map(outcomeOf));
+  const shown = Object.keys(OUTCOMES).filter((outcome) => used.has(outcome));
+  const by = grouped(NEWEST, (row) => C.version[row]);
+  const rows = [];
+  for (const [name, versions] of CONVERTERS) {
+    versions.forEach(([number, version], i) => {
+      const members = by.get(number) || [];
+      const counts = countOutcomes(members);
+      rows.push(el("tr", null, i === 0 ? el("th", {rowspan: versions.length, scope: "rowgroup"}, name) : null,
+        el("td", null, el("a", {link: address("results", {converter: name, version})}, version)),
+        el("td", null, outcomeBar(counts)),
+        shown.map((outcome) => el("td.number", null, countLink(counts[outcome], outcome, {converter: name, version}))),
+        el("td.number", null, whole(members.length))));
+    });
+  }
+  return [outcomeKeys(used), plainTable([["Converter"], ["Version"], ["Share"],
+    ...shown.map((outcome) => [OUTCOMES[outcome].word, "count", "number"]), ["verdicts", "count", "number"]], rows,
+  "converters and versions")];
+}
+
+function operatorsMatrix(rows) {
+  const withCoverage = rows.some((row) => coverageOf(row).length > 0);
+  const names = new Map();
+  const note = (name, row) => {
+    if (!names.has(name)) names.set(name, new Map());
+    const versions = names.get(name);
+    if (!versions.has(C.version[row])) versions.set(C.version[row], {});
+    const counts = versions.get(C.version[row]);
+    counts[outcomeOf(row)] = (counts[outcomeOf(row)] || 0) + 1;
+  };
+  for (const row of rows) {
+    if (!withCoverage) note(textOf("family", row), row);
+    else if (textOf("op", row) !== "") note(textOf("op", row), row);
+    else for (const [op] of coverageOf(row)) note(op, row);
+  }
+  const versions = [...new Set(rows.map((row) => C.version[row]))].sort((a, b) => a - b);
+  const bad = (counts) => (counts.wrong || 0) + (counts.crashed || 0) + (counts.known || 0) + (counts.unjudged || 0);
+  const order = [...names].sort(([a, x], [b, y]) => {
+    const sum = (map) => [...map.values()].reduce((all, counts) => all + bad(counts), 0);
+    return sum(y) - sum(x) || (a < b ? -1 : 1);
+  });
+  const line = ([name, by]) => el("tr", null, el("td", null, name), versions.map((version) => {
+    const counts = by.get(version);
+    if (!counts) return el("td", null, el("span.zero", null, "–"));
+    const filter = {converter: D.versions[version][0], version: D.versions[version][1],
+      [withCoverage ? "operator" : "family"]: name};
+    return el("td", null, Object.keys(OUTCOMES).filter((outcome) => counts[outcome]).map((outcome) =>
+      [el("a", {link: address("results", {...filter, outcome})}, el("span.badge." + outcome,
+        {tip: plural(counts[outcome], "verdict") + " " + OUTCOMES[outcome].word, legend: "count"},
+        el("span.sign", {"aria-hidden": "true"}, OUTCOMES[outcome].sign), whole(counts[outcome]))), " "]));
+  }));
+  const body = order.map(line);
+  const few = 25;
+  const table = plainTable([[withCoverage ? "Operator" : "Family"],
+    ...versions.map((version) => [D.versions[version].join("@")])], body.slice(0, few), "operators and converters");
+  const more = body.length > few ? el("button", {type: "button", on: {click: () => {
+    table.querySelector("tbody").append(...body.slice(few));
+    more.remove();
+  }}}, "show " + (body.length - few) + " more") : null;
+  return [el("p.quiet", null, withCoverage
+    ? "A verdict that went wrong at a named operator counts for that one, every other for all operators of its model. Newest version of each converter."
+    : "This database does not say which operators a model has (it was made by an older Assay): families of cases instead. Newest version of each converter.",
+  " What has most against it comes first."), outcomeKeys(new Set(rows.map(outcomeOf))), table, more];
+}
+
+function daysLeft(until) {
+  if (!until) return null;
+  const then = Date.parse(until);
+  return Number.isNaN(then) ? null : Math.ceil((then - Date.now()) / 86400000);
+}
+function expectationsTable() {
+  const by = grouped(NEWEST.filter((row) => C.expectation[row] >= 0), (row) => C.expectation[row]);
+  const unnamed = NEWEST.filter((row) => outcomeOf(row) === "known" && C.expectation[row] < 0).length;
+  const rows = D.expectations.map((expectation, number) => ({expectation, members: by.get(number) || []}))
+    .filter(({members}) => members.length)
+    .sort((a, b) => (a.expectation.until || "9") < (b.expectation.until || "9") ? -1 : 1)
+    .map(({expectation, members}) => {
+      const days = daysLeft(expectation.until);
+      return el("tr", null,
+        el("td.name", null, el("code", null, expectation.pattern), " ", el("span.quiet", null,
+          [expectation.converter, expectation.versions, expectation.options].filter((word) => word).join(", "))),
+        el("td", null, [expectation.stage, expectation.facet].filter((word) => word).join(", ")),
+        el("td.name", null, expectation.reason),
+        el("td", null, expectation.url ? el("a", {url: expectation.url}, expectation.url.replace(/^https?:\/\//, "").slice(0, 60)) : "–"),
+        el("td.number", null, days === null ? "no end" : days < 0 ? el("span.badge.wrong", null, "over for " + -days + " d")
+          : whole(days) + " d"),
+        el("td.number", null, whole(members.length)));
+    });
+  return [rows.length ? plainTable([["Case"], ["Fails at", "facet"], ["Reason"], ["Source"], ["Left", "days", "number"],
+    ["Verdicts", "count", "number"]], rows, "expected failures") : null,
+  unnamed ? el("p", null, plural(unnamed, "expected failure"), " of runs that did not record the suite's reasons: ",
+    el("a", {link: address("results", {outcome: "known"})}, "list"), ".") : null];
+}
+
+function changesSummary() {
+  const rows = [];
+  for (const [name, versions] of CONVERTERS) {
+    for (const [number, version] of versions.slice(1)) {
+      const mine = D.changes.filter(([, to]) => C.version[to] === number);
+      const turns = mine.map(changeTurn);
+      const count = (turn) => turns.filter((each) => each === turn).length;
+      rows.push(el("tr", null, el("td", null, name), el("td", null, version),
+        ["broke", "mended", "worse", "better", "other"].map((turn) => el("td.number", null, count(turn)
+          ? el("a", {link: address("drift", {converter: name, version, turn})},
+            el("span.badge." + TURNS[turn].colour, {tip: TURNS[turn].says}, whole(count(turn))))
+          : el("span.zero", null, "0")))));
+    }
+  }
+  const anchored = D.anchors.filter(([, , changes]) => changes.length);
+  return [D.anchors.length ? el("p", null, plural(D.anchors.length, "accepted anchor"), ", ",
+    anchored.length ? [plural(anchored.length, "series"), " differ from theirs: ", el("a", {link: address("drift",
+      {against: "anchor"})}, "show"), "."] : "none of them drifted.") : el("p.quiet", null,
+    "Nothing was accepted as an anchor (assay accept); each version is compared with the one before it."),
+  rows.length ? plainTable([["Converter"], ["Version"], ...["broke", "mended", "worse", "better", "other"].map((turn) =>
+    [TURNS[turn].word, "count", "number"])], rows, "changes by version") : null];
+}
+
+function coverageSummary(rows) {
+  let judged = 0, nodes = 0;
+  const by = new Map();
+  for (const row of rows) {
+    for (const [op, j, n] of coverageOf(row)) {
+      judged += j; nodes += n;
+      const sum = by.get(op) || [0, 0];
+      by.set(op, [sum[0] + j, sum[1] + n]);
+    }
+  }
+  if (nodes === 0) return [el("p.quiet", null, "This database does not say which nodes were judged.")];
+  const short = [...by].filter(([, [j, n]]) => j < n).sort(([, a], [, b]) => (b[1] - b[0]) - (a[1] - a[0]));
+  const reasons = new Map(D.unjudged.map(([op, reason, count]) => [op, [reason, count]]));
+  return [el("p", null, figure(whole(judged), "judged"), " of ", figure(whole(nodes), "judged"), " nodes were judged (",
+    percent(judged, nodes), ")", short.length ? ". These operators were not all judged:" : "."),
+  short.length ? plainTable([["Operator"], ["Nodes", "count", "number"], ["Judged", "judged", "number"],
+    ["Commonest reason"]], short.slice(0, 30).map(([op, [j, n]]) => el("tr", null, el("td", null, op),
+    el("td.number", null, whole(n)), el("td.number", null, whole(j)),
+    el("td.name", null, reasons.has(op) ? reasons.get(op)[0] : "–"))), "operators not judged") : null];
+}
+
+function showOverview(content) {
+  const counts = countOutcomes(NEWEST);
+  const red = NEWEST.filter((row) => textOf("gate", row) === "red");
+  const known = NEWEST.filter((row) => outcomeOf(row) === "known");
+  const redCauses = causeGroups(red), knownCauses = causeGroups(known);
+  const planned = D.runs.reduce((sum, run) => sum + run.done + run.started + run.waiting, 0);
+  const done = D.runs.reduce((sum, run) => sum + run.done, 0);
+  const unfinished = D.runs.filter((run) => run.started + run.waiting > 0).length;
+  append(content, [
+    el("h1", null, red.length ? plural(red.length, "red verdict") + " of " + plural(redCauses.length, "cause")
+      : "Nothing is red"),
+    el("p.lead", null, plural(NEWEST.length, "verdict"), " by ", plural(CONVERTERS.size, "converter"), " in ",
+      plural(D.versions.length, "version"), ROWS > NEWEST.length
+        ? " (the newest of each case; " + whole(ROWS - NEWEST.length) + " older ones are kept)" : "", ". ",
+      planned === done ? "Everything that was planned was reported: " + whole(done) + " = " + whole(planned) + "."
+        : el("span.badge.wrong", null, plural(unfinished, "run"), unfinished === 1 ? " is" : " are", " not complete: ",
+          whole(planned - done), " of ", whole(planned), " planned verdicts are missing.")),
+    el("div.tiles", null, Object.entries(OUTCOMES).filter(([outcome]) => counts[outcome]).map(([outcome, {word, says}]) =>
+      el("a.tile." + outcome, {link: address("results", {outcome}), tip: says}, el("b", null, whole(counts[outcome])), word))),
+    red.length ? section("Red, by cause", "red", el("p.quiet", null,
+      "Verdicts that went wrong in the same way are one line. Open one for its smallest case."),
+    causeList(redCauses, {gate: "red"})) : null,
+    section("Converters and versions", "versions", versionsMatrix()),
+    section("What changed from version to version", "changes", changesSummary()),
+    known.length ? section("Expected failures", "expected", expectationsTable(),
+      el("h3", null, "By cause"), causeList(knownCauses, {outcome: "known"}, 10)) : null,
+    section("Operators and converters", "operators", operatorsMatrix(newestVersions())),
+    section("What was judged", "coverage", coverageSummary(newestVersions())),
+    section("Runs", "runs", runsTable()),
+  ]);
+}
