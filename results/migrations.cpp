@@ -150,6 +150,11 @@ CREATE TABLE unjudged (
     R"sql(
 ALTER TABLE result ADD COLUMN judged_as TEXT NOT NULL DEFAULT '';
 )sql",
+    // 10: which findings are amber; the table attempt has every try of a request, so that the one number goes.
+    R"sql(
+ALTER TABLE finding ADD COLUMN amber INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE result DROP COLUMN attempt;
+)sql",
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {
