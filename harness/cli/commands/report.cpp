@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/run_files.hpp"
 #include "harness/core/files.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/report/converter_page.hpp"
@@ -18,6 +19,7 @@ struct Arguments {
   std::string suite;
   bool found = false;
   std::string markdown;
+  std::string junit, sarif, against, run;
   std::string database = ".assay/history.db";
 };
 
@@ -90,7 +92,27 @@ core::Result<std::string> made(const Arguments& arguments) {
   return arguments.suite.empty() ? page_of(*store, arguments.converters) : origins_of(*store, arguments);
 }
 
+/// Whether one run is asked for, and not a converter over all of them.
+bool of_a_run(const Arguments& arguments) {
+  return !arguments.junit.empty() || !arguments.sarif.empty() || !arguments.against.empty();
+}
+
+core::Status report_run(const Arguments& arguments) {
+  if (!arguments.against.empty() && arguments.markdown.empty()) {
+    return core::Error{core::ErrorKind::usage, "--against is for --markdown FILE", {}, {}, {}};
+  }
+  return write_run_files({arguments.database, arguments.run, arguments.converters, arguments.junit, arguments.sarif,
+                          arguments.against.empty() ? "" : arguments.markdown, arguments.against});
+}
+
 core::Status report(const Arguments& arguments) {
+  if (of_a_run(arguments)) {
+    const core::Status written = report_run(arguments);
+    const bool page_too = arguments.against.empty() && !arguments.markdown.empty();
+    if (!written || !page_too) {
+      return written;
+    }
+  }
   const core::Result<std::string> text = made(arguments);
   if (!text) {
     return text.error();
@@ -122,8 +144,8 @@ int report_command(const Arguments& arguments) {
 
 void register_report(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command =
-      app.add_subcommand("report", "What a converter did, over all its recorded versions, in Markdown");
+  const Command command = app.add_subcommand(
+      "report", "What is recorded, as a page: a converter over all its versions, or one run for other programs");
   command.add_option("--converter", arguments->converters, "The converter's name; with --suite it may be repeated")
       .allow_extra_args(false);
   command.add_option("--suite", arguments->suite,
@@ -136,6 +158,13 @@ void register_report(Command app, Action& action) {
   command.add_option("--markdown", arguments->markdown,
                      "Write into this file instead of standard output; of a page with the marks that the first time "
                      "leaves there, only what stands between them is replaced");
+  command.add_option("--junit", arguments->junit, "Write one run as JUnit XML into this file");
+  command.add_option("--sarif", arguments->sarif, "Write what is not green in one run as SARIF 2.1.0 into this file");
+  command.add_option(
+      "--against", arguments->against,
+      "With --markdown: only what changed in one run, against \"anchor\" (what was accepted) or a version");
+  command.add_option("--run", arguments->run,
+                     "Of --junit, --sarif and --against: the run's UUID (left out: the newest complete one)");
   command.callback([arguments, &action] { action = [arguments] { return report_command(*arguments); }; });
 }
 
