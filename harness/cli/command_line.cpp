@@ -86,7 +86,8 @@ OptionText text_of(const CLI::Option& option) {
   if (text.by_place) text.names.push_back(option.get_single_name());
   text.help = option.get_description();
   text.fallback = option.get_default_str();
-  text.takes_value = option.get_type_size_max() > 0;
+  if (text.fallback == "[]") text.fallback.clear();
+  text.takes_value = option.get_items_expected_max() > 0;
   text.required = option.get_required();
   text.many = option.get_items_expected_max() > 1;
   if (const auto words = lists().find(&option); words != lists().end()) text.words = words->second;

@@ -179,7 +179,7 @@ if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _assay "$@"; else compdef _
 
 std::string fish_values(const std::string& values) {
   if (values == "files") return " -F";
-  if (is_kind(values)) return fmt::format(" -a '((commandline -opc)[1] words {} 2>/dev/null)'", values);
+  if (is_kind(values)) return fmt::format(" -a '(eval (commandline -opc)[1] words {} 2>/dev/null)'", values);
   return values.empty() ? "" : " -a " + quoted(values, R"(\')");
 }
 
