@@ -151,7 +151,7 @@ void RunOutput::print_drift(const run::RunReport& report) const {
   fmt::print("{}{}", report::drifted_text(drift), report::suites_text(drift));
   fmt::print("{} verdicts have an anchor: {} changed\n", drift.compared, drift.drifted.size());
   if (drift.any()) {
-    fmt::print("accept: {}{} --reason TEXT\n", here(words_.accept), report.run);
+    fmt::print("accept: {} --run {}{} --reason TEXT\n", here("./assay accept"), report.run, words_.database);
   }
 }
 

@@ -23,7 +23,7 @@ class RunOutput {
     std::string changed_by;  ///< "fault bias_dropped", "variant tflite", or ""
     std::string selection;   ///< "suite default"
     std::string data;        ///< "data drawn from each case's seed"
-    std::string accept;      ///< the command that accepts the run, without its UUID: "./assay accept --db F --run "
+    std::string database;    ///< " --db FILE" for the commands that are printed, or ""
     std::function<std::string(const run::RunReport&, const results::ResultRow&)> repeat;
   };
   RunOutput(Words words, Terminal out, Terminal progress) : words_(std::move(words)), out_(out), progress_(progress) {}

@@ -185,8 +185,8 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
       text += fmt::format("    … and {} more findings\n", row.findings.size() - kShown);
       break;
     }
-    text += fmt::format("  also {}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
-                        indented(with_short_figures(finding.message)));
+    text += fmt::format("  also {}{}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
+                        finding.amber ? ", only a note" : "", indented(with_short_figures(finding.message)));
   }
   text += "  reproduce: " + repeat_command + "\n";
   return text;

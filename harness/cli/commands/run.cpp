@@ -109,7 +109,7 @@ RunOutput::Words output_words(const Arguments& arguments, const run::RunConfig& 
       fmt::format("{} {} ({})", config.items.size(), config.items.size() == 1 ? "case" : "cases", config.suite);
   words.data = data_words(config.items);
   const bool elsewhere = arguments.database != defaults.database;
-  words.accept = fmt::format("./assay accept{} --run ", elsewhere ? " --db " + shell_quoted(arguments.database) : "");
+  words.database = elsewhere ? " --db " + shell_quoted(arguments.database) : "";
   words.repeat = [&arguments](const run::RunReport& report, const results::ResultRow& row) {
     return repeat_command(arguments, report, row);
   };
