@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/core/json_fault.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::converters {
@@ -127,8 +128,12 @@ std::string_view outcome_name(Outcome outcome) {
 }
 
 Result<Options> options_from_json(const std::string& text, const Options& base) {
-  const auto parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (parsed.is_discarded()) return bad("not valid JSON: " + text.substr(0, 80));
+  json parsed;
+  try {
+    parsed = json::parse(text);
+  } catch (const json::exception& error) {
+    return bad(core::json_fault(error.what()));
+  }
   if (!parsed.is_object()) return bad("must be a JSON object");
   Options options = base;
   for (const auto& [key, value] : parsed.items()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <sys/stat.h>
 
@@ -54,6 +55,24 @@ FileId file_id(const std::string& file) {
   return std::pair(status.st_dev, status.st_ino);
 }
 
+/// SQLite locks a file of write-ahead logs by files beside it, which a folder that can't be written doesn't take. Where
+/// nobody left such a log there, nobody writes, and none is needed.
+bool takes_no_lock(const std::filesystem::path& file) {
+  std::error_code code;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const std::uintmax_t log = std::filesystem::file_size(file.string() + "-wal", code);
+  return ::access(folder.c_str(), W_OK) != 0 && (code || log == 0);
+}
+
+/// A path as SQLite's URIs take it.
+std::string uri_path(const std::filesystem::path& file) {
+  std::string text;
+  for (const char c : file.string()) {
+    text += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
+  }
+  return text;
+}
+
 }  // namespace
 
 struct Database::State {
@@ -83,9 +102,26 @@ Database::~Database() = default;
 Result<Database> Database::open(const std::filesystem::path& file, Mode mode) {
   auto state = std::make_unique<State>();
   state->file = file;
-  const int flags = mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  if (sqlite3_open_v2(file.c_str(), &state->connection, flags, nullptr) != SQLITE_OK) return state->error();
+  const bool alone = mode == Mode::read_only && takes_no_lock(file);
+  const std::string name = alone ? "file:" + uri_path(file) + "?immutable=1" : file.string();
+  const int flags = mode == Mode::read_only ? SQLITE_OPEN_READONLY | (alone ? SQLITE_OPEN_URI : 0)
+                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (sqlite3_open_v2(name.c_str(), &state->connection, flags, nullptr) != SQLITE_OK) return state->error();
   sqlite3_busy_timeout(state->connection, kBusyTimeoutMs);
+  return Database(std::move(state));
+}
+
+Result<Database> Database::open_copy(const std::filesystem::path& file) {
+  auto source = open(file, Mode::read_only);
+  if (!source) return source.error();
+  auto state = std::make_unique<State>();
+  state->file = file;
+  if (sqlite3_open(":memory:", &state->connection) != SQLITE_OK) return state->error();
+  sqlite3_backup* backup = sqlite3_backup_init(state->connection, "main", source->state_->connection, "main");
+  if (backup == nullptr) return state->error();
+  const int copied = sqlite3_backup_step(backup, -1);
+  sqlite3_backup_finish(backup);
+  if (copied != SQLITE_DONE) return state->error();
   return Database(std::move(state));
 }
 

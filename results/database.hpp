@@ -41,6 +41,8 @@ class Database {
  public:
   enum class Mode { read_only, read_write };
   [[nodiscard]] static core::Result<Database> open(const std::filesystem::path& file, Mode mode);
+  /// A copy of a file that can't be written, in memory: what is done to it is lost.
+  [[nodiscard]] static core::Result<Database> open_copy(const std::filesystem::path& file);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
   ~Database();

@@ -107,7 +107,7 @@ void visit_fields(V& visit, T& x) {
   } else if constexpr (std::is_same_v<Row, FindingRow>) {
     visit("stage", x.stage), visit("facet", x.facet), visit("node", x.node), visit("op", x.op);
     visit("tensor", x.tensor), visit("data_set", x.data_set), visit("layer", x.layer), visit("message", x.message);
-    visit("margin", x.margin);
+    visit("margin", x.margin), visit("amber", x.amber);
   } else if constexpr (std::is_same_v<Row, MetricRow>) {
     visit("tensor", x.tensor), visit("data_set", x.data_set), visit("name", x.name), visit("value", x.value);
   } else if constexpr (std::is_same_v<Row, ParameterRow>) {
@@ -139,7 +139,7 @@ void visit_fields(V& visit, T& x) {
     visit("style", x.style), visit("layers", x.layers), visit("artifact_kind", x.artifact_kind);
     visit("judged_as", x.judged_as), visit("artifact_hash", x.artifact_hash), visit("artifact_bytes", x.artifact_bytes),
         visit("margin", x.margin);
-    visit("sqnr_db", x.sqnr_db), visit("seconds", x.seconds), visit("attempt", x.attempt);
+    visit("sqnr_db", x.sqnr_db), visit("seconds", x.seconds);
     visit("started_at", x.started_at), visit("findings", x.findings), visit("metrics", x.metrics);
     visit("parameters", x.parameters), visit("precision", x.precision), visit("attempts", x.attempts);
     visit("judged_outputs", x.judged_outputs), visit("coverage", x.coverage), visit("unjudged", x.unjudged);

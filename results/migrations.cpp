@@ -158,6 +158,11 @@ CREATE TABLE detail (
 CREATE TABLE score (
   id INTEGER PRIMARY KEY, command TEXT NOT NULL, made_at TEXT NOT NULL, json TEXT NOT NULL);
 )sql",
+    // 11: which findings are amber; the table attempt has every try of a request, so that the one number goes.
+    R"sql(
+ALTER TABLE finding ADD COLUMN amber INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE result DROP COLUMN attempt;
+)sql",
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {

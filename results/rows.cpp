@@ -117,8 +117,8 @@ Status insert_children(const std::vector<T>& rows, Insert insert) {
 
 Status insert_all_children(Database& database, std::int64_t id, const ResultRow& row) {
   auto status = insert_children(row.findings, [&](std::size_t position, const FindingRow& f) {
-    return database.run("INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?,?)", id, position, f.stage, f.facet, f.node,
-                        f.op, f.tensor, f.data_set, f.layer, f.message, f.margin);
+    return database.run("INSERT INTO finding VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", id, position, f.stage, f.facet, f.node,
+                        f.op, f.tensor, f.data_set, f.layer, f.message, f.margin, f.amber);
   });
   if (!status) return status;
   status = insert_children(row.metrics, [&](std::size_t position, const MetricRow& m) {
@@ -156,7 +156,7 @@ Status insert_all_children(Database& database, std::int64_t id, const ResultRow&
 constexpr const char* kResultColumns =
     "SELECT result.id, case_version.name, result.options, converter.name, converter_version.version, family, "
     "case_version.hash, converter_version.hash, verdict, gate, stage, facet, node, op, reason, signature, style, "
-    "layers, margin, sqnr_db, seconds, attempt, started_at, artifact.kind, artifact.hash, artifact.size_bytes, "
+    "layers, margin, sqnr_db, seconds, started_at, artifact.kind, artifact.hash, artifact.size_bytes, "
     "expectation_id, judged_outputs, judged_as FROM result JOIN case_version ON case_version.id = case_version_id JOIN "
     "converter_version ON "
     "converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id LEFT JOIN artifact ON "
@@ -177,7 +177,7 @@ struct Found {
 Found read_result(const Row& row) {
   Found found;
   found.id = row.integer(0);
-  if (!row.null(26)) found.expectation = row.integer(26);
+  if (!row.null(25)) found.expectation = row.integer(25);
   ResultRow& r = found.row;
   r.key = {row.text(1), row.text(2), row.text(3), row.text(4), row.text(7)};
   r.family = row.text(5);
@@ -195,13 +195,12 @@ Found read_result(const Row& row) {
   r.margin = row.optional_real(18);
   r.sqnr_db = row.optional_real(19);
   r.seconds = row.real(20);
-  r.attempt = static_cast<int>(row.integer(21));
-  r.started_at = row.text(22);
-  r.artifact_kind = row.text(23);
-  r.artifact_hash = row.text(24);
-  r.artifact_bytes = static_cast<std::size_t>(row.integer(25));
-  r.judged_outputs = row.optional_real(27);
-  r.judged_as = row.text(28);
+  r.started_at = row.text(21);
+  r.artifact_kind = row.text(22);
+  r.artifact_hash = row.text(23);
+  r.artifact_bytes = static_cast<std::size_t>(row.integer(24));
+  r.judged_outputs = row.optional_real(26);
+  r.judged_as = row.text(27);
   return found;
 }
 
@@ -255,10 +254,10 @@ Status read_children(Database& database, Found& found) {
   const std::int64_t id = found.id;
   ResultRow& out = found.row;
   auto status = database.query(
-      "SELECT stage, facet, node, op, tensor, data_set, layer, message, margin FROM finding WHERE result_id = ?",
+      "SELECT stage, facet, node, op, tensor, data_set, layer, message, margin, amber FROM finding WHERE result_id = ?",
       [&](const Row& row) {
         out.findings.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5),
-                                row.text(6), row.text(7), row.real(8)});
+                                row.text(6), row.text(7), row.real(8), row.integer(9) != 0});
       },
       id);
   if (!status) return status;
@@ -317,11 +316,11 @@ Status insert_result(Database& database, const std::string& run, const ResultRow
   if (!owners) return owners.error();
   if (auto status = database.run(
           "INSERT INTO result (run_id, case_version_id, converter_version_id, options, verdict, gate, stage, facet, "
-          "node, op, reason, signature, style, layers, margin, sqnr_db, seconds, attempt, started_at, expectation_id, "
-          "judged_outputs, judged_as) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+          "node, op, reason, signature, style, layers, margin, sqnr_db, seconds, started_at, expectation_id, "
+          "judged_outputs, judged_as) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
           run, owners->case_version, owners->converter_version, row.key.options, row.verdict, row.gate, row.stage,
           row.facet, row.node, row.op, row.reason, row.signature, row.style, row.layers, row.margin, row.sqnr_db,
-          row.seconds, row.attempt, row.started_at, owners->expectation, row.judged_outputs, row.judged_as);
+          row.seconds, row.started_at, owners->expectation, row.judged_outputs, row.judged_as);
       !status) {
     return status;
   }

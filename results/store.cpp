@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "harness/core/build_info.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "results/anchors.hpp"
@@ -245,10 +247,35 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
+namespace {
+
+/// Whether it is there and can't be written, by itself or for the files that a writer puts beside it.
+bool is_read_only(const std::filesystem::path& file) {
+  std::error_code code;
+  if (!std::filesystem::exists(file, code)) return false;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  return ::access(file.c_str(), W_OK) != 0 || ::access(folder.c_str(), W_OK) != 0;
+}
+
+}  // namespace
+
 Result<Store> Store::open(const std::filesystem::path& file) {
   if (auto status = check_file(file); !status) return status.error();
+  if (is_read_only(file)) {
+    auto copy = Database::open_copy(file);
+    if (!copy) return copy.error();
+    if (auto status = migrate(*copy); !status) return status.error();
+    if (auto status = copy->execute("PRAGMA query_only = ON"); !status) return status.error();
+    return Store(std::make_unique<State>(std::move(*copy), file));
+  }
   std::error_code failed;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), failed);
+  if (failed) {
+    return Error{ErrorKind::io,
+                 fmt::format("the folder of the results database \"{}\" can't be made: {}; --db names another",
+                             file.string(), failed.message()),
+                 "", "", ""};
+  }
   auto database = Database::open(file, Database::Mode::read_write);
   if (!database) return database.error();
   if (auto status =
@@ -266,6 +293,7 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
   if (run.id.empty()) run.id = new_uuid();
   if (run.started_at.empty()) run.started_at = utc_now();
   if (run.machine.system.empty()) run.machine = this_machine();
+  if (run.assay_version.empty()) run.assay_version = fmt::format("{} ({})", core::version(), core::commit());
   run.planned = planned.size();
   Transaction transaction(state_->database);
   if (!transaction.begun()) return transaction.begun().error();

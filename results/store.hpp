@@ -50,6 +50,7 @@ struct ExpectationRow {
 struct FindingRow {
   std::string stage, facet, node, op, tensor, data_set, layer, message;
   double margin = 0;
+  bool amber = false;  ///< only allowed, not required: never red by itself
 };
 
 /// Nodes of one operator that a verdict covers, and how many of them were judged.
@@ -68,13 +69,12 @@ struct ResultRow {
   std::string family, case_hash;
   std::string verdict, gate, stage, facet, node, op, reason, signature, style, layers, artifact_kind;
   std::string judged_as;      ///< whose policy a ready artifact was judged by, in words; else empty
-  std::string artifact_hash;  ///< SHA-256, or empty
+  std::string artifact_hash;  ///< SHA-256 of the artifact's file; empty where there is none
   std::size_t artifact_bytes = 0;
   std::optional<double> margin, sqnr_db;
   /// Least share of an output's elements that a limit against the float model reaches; empty where nothing was judged.
   std::optional<double> judged_outputs;
   double seconds = 0;
-  int attempt = 1;
   std::string started_at;  ///< UTC, ISO 8601
   std::vector<FindingRow> findings;
   std::vector<MetricRow> metrics;
@@ -126,9 +126,9 @@ struct RunInfo {
   std::string command, suite;
   std::string settings;  ///< what its verdicts depend on, one "name: value" a line: a run is resumed with the same only
   std::string started_at, finished_at;  ///< UTC, ISO 8601; begin_run and finish_run fill in the time
-  std::string assay_version;
-  std::size_t planned = 0;  ///< jobs; begin_run counts them
-  Machine machine;          ///< begin_run fills in this one
+  std::string assay_version;            ///< with its commit; begin_run fills in this program's
+  std::size_t planned = 0;              ///< jobs; begin_run counts them
+  Machine machine;                      ///< begin_run fills in this one
 };
 
 /// Now, as "2026-01-31T12:00:00.123Z".
@@ -140,6 +140,7 @@ struct RunInfo {
 class Store {
  public:
   /// Opens or creates; migrates older schemas; refuses newer ones and files that are no database of Assay's, untouched.
+  /// One that can't be written is read into memory; what would write it then fails.
   [[nodiscard]] static core::Result<Store> open(const std::filesystem::path& file);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;

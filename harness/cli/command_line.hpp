@@ -53,6 +53,8 @@ class Command {
   Option add_option(const std::string& name, T& target, const std::string& help) const;
   Option add_flag(const std::string& name, bool& target, const std::string& help) const;
   void callback(std::function<void()> chosen) const;
+  /// Help, completions and the manual page leave the command out.
+  void internal() const;
   /// How often the command line names this option.
   [[nodiscard]] std::size_t count(const std::string& name) const;
 
@@ -63,8 +65,27 @@ class Command {
 struct Program {
   std::string name, about, version;
 };
+
+/// An option as help shows it.
+struct OptionText {
+  std::vector<std::string> names;  ///< "-q", "--quiet"; of a word by its place, its name alone
+  std::string help, fallback;      ///< what it is, and its value where it is left out
+  std::vector<std::string> words;  ///< the only values that it takes; empty: any
+  bool by_place = false;           ///< a word without dashes
+  bool takes_value = false, required = false, many = false;
+};
+/// A command, and the program itself, with all that the command line knows of it.
+struct CommandText {
+  std::string name, help;
+  std::vector<OptionText> options;    ///< in the order in which help lists them
+  std::vector<CommandText> commands;  ///< likewise; internal ones are left out
+};
+/// What `add` adds to `program`. Completions and the manual page are made of it.
+[[nodiscard]] CommandText command_text(const Program& program, const std::function<void(Command)>& add);
+
 /// Reads the command line with the commands that `add` adds, and calls back the one that is chosen. Nothing where it
-/// is right; else 0 after help or version, which are printed, or another number after a complaint, likewise.
+/// is right; else 0 after help or version, which are printed, or another number after a complaint, likewise: of a
+/// command or option that does not exist it names the nearest that do.
 [[nodiscard]] std::optional<int> parse_command_line(int count, char** arguments, const Program& program,
                                                     const std::function<void(Command)>& add);
 

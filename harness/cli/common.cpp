@@ -2,14 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
+#include "converters/embedded/embedded.hpp"
+#include "harness/core/build_info.hpp"
 #include "harness/metamorphic/twins.hpp"
 #include "harness/run/known_names.hpp"
 #include "results/store.hpp"
 
 namespace assay::cli {
+
+void add_all_commands(Command app, Action& action) {
+  for (const Register add : all_commands()) add(app, action);
+}
+
+Program this_program() {
+  return {"assay", "Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",
+          std::string("assay ") + core::version()};
+}
 
 int report_error(const core::Error& error) {
   std::string where;
@@ -18,7 +30,7 @@ int report_error(const core::Error& error) {
   } else if (!error.tensor.empty() && error.message.find(error.tensor) == std::string::npos) {
     where = fmt::format("tensor \"{}\": ", error.tensor);
   }
-  fmt::print(stderr, "assay: {}{}\n", where, error.message);
+  fmt::print(stderr, "assay: {}{}\n", where, here(error.message));
   return error.kind == core::ErrorKind::internal ? kExitOwnFault : kExitUsage;
 }
 
@@ -47,6 +59,22 @@ core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const Conv
     }
     specs.insert(specs.end(), parsed->begin(), parsed->end());
   }
+  if (!options.faults.empty() || !options.variant.empty()) {
+    // A worker would say so too, once for each case.
+    if (const auto known = embedded::make_embedded(options.faults, options.variant); !known) {
+      return known.error();
+    }
+    if (std::ranges::none_of(specs, &programs::ConverterSpec::is_embedded)) {
+      return core::Error{
+          core::ErrorKind::usage,
+          fmt::format("--{} is of the embedded converter, which does not take part; leave it out, or add "
+                      "--converter embedded",
+                      options.faults.empty() ? "variant" : "fault"),
+          {},
+          {},
+          {}};
+    }
+  }
   for (const std::string& command : options.commands) {
     core::Result<programs::ConverterSpec> parsed = programs::parse_converter_command(command);
     if (!parsed) {
@@ -67,9 +95,27 @@ std::string converter_words(const ConverterOptions& converters) {
 }
 
 core::Status check_named_nodes(const ConverterOptions& converters, const converters::Options& options,
-                               const model::Graph& graph) {
+                               const model::Graph& graph, bool converts) {
   const core::Status named = run::check_precision_names(options, graph);
-  return named ? run::check_fault_nodes(converters.faults, graph) : named;
+  if (!named) {
+    return named;
+  }
+  const bool ours =
+      (converters.names.empty() && converters.commands.empty()) ||
+      std::ranges::any_of(converters.names, [](const std::string& name) { return name.starts_with("embedded"); });
+  for (const model::ValueInfo& input : graph.inputs) {
+    if (converts && ours && core::is_real(input.type) && input.type != core::DType::float32) {
+      return core::Error{
+          core::ErrorKind::usage,
+          fmt::format("input \"{}\" is {}; the embedded converter takes float32 models. Convert the model to "
+                      "float32 first, or name a converter that takes it: --converter NAME",
+                      input.name, core::dtype_name(input.type)),
+          {},
+          {},
+          input.name};
+    }
+  }
+  return run::check_fault_nodes(converters.faults, graph);
 }
 
 core::Status check_fault_nodes(const ConverterOptions& converters, const std::vector<run::RunItem>& items) {
@@ -102,16 +148,29 @@ std::filesystem::path own_program() {
   return code ? std::filesystem::path("assay") : path;
 }
 
-std::string shell_quoted(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) {
-    return text;
+namespace {
+
+std::string command_here() {
+  const char* program = std::getenv("ASSAY_PROGRAM");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
+  if (program != nullptr && *program != '\0') return shell_quoted(program);
+  std::error_code code;
+  const std::filesystem::path script = corpus::home() / "assay";
+  if (!std::filesystem::is_regular_file(script, code)) return shell_quoted(own_program().string());
+  const std::filesystem::path folder = std::filesystem::current_path(code);
+  return std::filesystem::equivalent(folder, corpus::home(), code)
+             ? "./assay"
+             : shell_quoted(std::filesystem::absolute(script, code).lexically_normal().string());
+}
+
+}  // namespace
+
+std::string here(std::string text) {
+  constexpr std::string_view kWritten = "./assay ";
+  const std::string command = command_here() + " ";
+  for (std::size_t at = text.find(kWritten); at != std::string::npos; at = text.find(kWritten, at + command.size())) {
+    text.replace(at, kWritten.size(), command);
   }
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return quoted + "'";
+  return text;
 }
 
 void ask_all_relations(std::vector<run::RunItem>& items) {

@@ -8,6 +8,7 @@
 
 #include "harness/cli/command_line.hpp"
 #include "harness/core/result.hpp"
+#include "harness/core/shell.hpp"
 #include "harness/programs/converter_spec.hpp"
 #include "harness/run/exit_code.hpp"
 #include "harness/run/runner.hpp"
@@ -35,6 +36,12 @@ using Register = void (*)(Command app, Action& action);
 /// All of them, in the order in which help lists them (CMakeLists.txt makes the table).
 [[nodiscard]] const std::vector<Register>& all_commands();
 
+/// Adds all of them.
+void add_all_commands(Command app, Action& action);
+
+/// This program's name, what it is, and its version.
+[[nodiscard]] Program this_program();
+
 /// Prints `assay: message` to standard error; returns the exit code of the error's kind.
 int report_error(const core::Error& error);
 
@@ -53,8 +60,9 @@ void add_converter_options(Command command, ConverterOptions& options);
     const ConverterOptions& options, const std::vector<std::string>& fallback);
 
 /// The nodes that options.precision and --fault NAME@NODE name must be nodes of `graph`. Errors   usage.
+/// Where the embedded converter is to take the model, its inputs must be float32. `converts`: a converter takes part.
 [[nodiscard]] core::Status check_named_nodes(const ConverterOptions& converters, const converters::Options& options,
-                                             const model::Graph& graph);
+                                             const model::Graph& graph, bool converts = true);
 /// The same of --fault over every selected case; what options say of a case's nodes is its own verdict.
 [[nodiscard]] core::Status check_fault_nodes(const ConverterOptions& converters,
                                              const std::vector<run::RunItem>& items);
@@ -70,7 +78,10 @@ void ask_all_relations(std::vector<run::RunItem>& items);
 /// of its own (a pack's) is not the file that the system names; else its own file.
 [[nodiscard]] std::filesystem::path own_program();
 
-/// `text` in single quotes where a shell would need them.
-[[nodiscard]] std::string shell_quoted(const std::string& text);
+/// `text` with each "./assay " in it as a command that works in the folder that this program runs in: unchanged in the
+/// repository's root, else the script there by its full path, or this program where there is no script.
+[[nodiscard]] std::string here(std::string text);
+
+using core::shell_quoted;
 
 }  // namespace assay::cli

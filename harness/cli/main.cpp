@@ -4,7 +4,6 @@
 #include <exception>
 
 #include "harness/cli/common.hpp"
-#include "harness/core/build_info.hpp"
 #include "harness/core/memory.hpp"
 
 namespace {
@@ -13,12 +12,8 @@ using namespace assay::cli;
 
 int run_program(int count, char** arguments) {
   Action action;
-  const Program program{
-      "assay", "Assay judges quantized converters: programs that turn an ONNX model into an INT8 model or engine.",
-      std::string("assay ") + assay::core::version()};
-  const std::optional<int> ended = parse_command_line(count, arguments, program, [&](Command app) {
-    for (const Register add : all_commands()) add(app, action);
-  });
+  const std::optional<int> ended =
+      parse_command_line(count, arguments, this_program(), [&](Command app) { add_all_commands(app, action); });
   if (ended) return *ended == 0 ? kExitOk : kExitUsage;
   return action();
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/core/text.hpp"
+
 namespace assay::cli {
 namespace {
 
@@ -48,6 +50,34 @@ core::Result<results::RunInfo> find_run(results::Store& store, const std::filesy
   const std::string of = converter.empty() ? "" : " of converter \"" + converter + "\"";
   return usage(wanted.empty() ? fmt::format("\"{}\" has no complete run with verdicts{}", database.string(), of)
                               : fmt::format("\"{}\" has no run {} with verdicts{}", database.string(), wanted, of));
+}
+
+core::Status check_version(const std::string& version, const std::filesystem::path& database,
+                           const std::string& converter, const std::vector<std::string>& known) {
+  if (std::ranges::find(known, version) != known.end()) {
+    return core::success();
+  }
+  return usage(fmt::format("\"{}\" has no verdicts of {} {}; it has: {}", database.string(), converter, version,
+                           core::join(known, ", ")));
+}
+
+core::Result<std::vector<results::AnchorRow>> baseline(results::Store& store, const std::filesystem::path& database,
+                                                       const std::string& converter, const std::string& version) {
+  if (!version.empty()) {
+    const core::Result<std::vector<std::string>> known = store.versions(converter);
+    if (!known) {
+      return known.error();
+    }
+    if (core::Status status = check_version(version, database, converter, *known); !status) {
+      return status.error();
+    }
+    return store.anchors_of_version(converter, version);
+  }
+  core::Result<std::vector<results::AnchorRow>> anchors = store.anchors();
+  if (anchors) {
+    std::erase_if(*anchors, [&](const auto& each) { return each.result.key.converter != converter; });
+  }
+  return anchors;
 }
 
 }  // namespace assay::cli

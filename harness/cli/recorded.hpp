@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "harness/core/result.hpp"
 #include "results/store.hpp"
@@ -15,5 +16,16 @@ namespace assay::cli {
 /// Errors   usage, where there is none.
 [[nodiscard]] core::Result<results::RunInfo> find_run(results::Store& store, const std::filesystem::path& database,
                                                       const std::string& run, const std::string& converter);
+
+/// What verdicts of `converter` are compared to: all accepted anchors where `version` is empty, else what was accepted
+/// of that version, its newest verdict where nothing was.
+/// Errors   usage, for a version without verdicts, naming those that there are.
+[[nodiscard]] core::Result<std::vector<results::AnchorRow>> baseline(results::Store& store,
+                                                                     const std::filesystem::path& database,
+                                                                     const std::string& converter,
+                                                                     const std::string& version);
+/// Errors   usage, for a version without verdicts, naming those that there are.
+[[nodiscard]] core::Status check_version(const std::string& version, const std::filesystem::path& database,
+                                         const std::string& converter, const std::vector<std::string>& known);
 
 }  // namespace assay::cli

@@ -186,7 +186,7 @@ int score_artifacts_command(const ArtifactArguments& arguments) {
   if (arguments.json) {
     fmt::print("{}\n", report::artifact_score_json(*report, arguments.falsify, commands).dump());
   } else {
-    fmt::print("{}", report::artifact_score_text(*report, arguments.falsify, commands));
+    fmt::print("{}", here(report::artifact_score_text(*report, arguments.falsify, commands)));
   }
   if (report->artifacts == 0 && report->false_alarms.empty()) {
     fmt::print(stderr, "assay: no artifact came of what is selected\n");

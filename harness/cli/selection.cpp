@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/json_files.hpp"
+#include "harness/report/repeat.hpp"
 #include "reference/infer.hpp"
 
 namespace assay::cli {
@@ -19,10 +22,23 @@ constexpr std::string_view kDefaultSuite = "default";
 // The reference has no options.
 const std::vector<corpus::OptionSet> kOnlyOptionSet{{"default", "{}"}};
 
+/// Whether a word names an existing file or folder of cases that the user has.
+bool is_own_file(const std::string& word) {
+  std::error_code code;
+  return report::is_case_file(word) && std::filesystem::exists(word, code);
+}
+
 std::string unmatched_text(const std::string& word, const std::vector<corpus::Case>& cases) {
+  if (report::is_case_file(word)) {
+    return fmt::format(
+        "there is no file or folder \"{}\" of cases, and no suite or case of that name; `assay list` shows "
+        "the cases that there are",
+        word);
+  }
   std::set<std::string> names;
+  const bool whole = word.find('/') != std::string::npos;
   for (const corpus::Case& each : cases) {
-    names.insert(each.family);
+    names.insert(whole ? each.name : each.family);
   }
   for (const std::string& suite : corpus::suite_names()) {
     names.insert(suite);
@@ -87,18 +103,76 @@ core::Result<std::vector<corpus::Case>> load_cases(const std::vector<std::string
   return corpus::load_corpus();
 }
 
+/// The cases of a file, or of all files below a folder, that the user named.
+core::Result<std::vector<corpus::Case>> load_own(const std::string& word) {
+  std::error_code code;
+  const std::filesystem::path path = word;
+  const std::vector<std::filesystem::path> files =
+      std::filesystem::is_directory(path, code) ? corpus::json_files(path) : std::vector{path};
+  std::vector<corpus::Case> cases;
+  for (const std::filesystem::path& file : files) {
+    core::Result<std::vector<corpus::Case>> family = corpus::load_family(std::filesystem::absolute(file, code));
+    if (!family) return family.error();
+    std::ranges::move(*family, std::back_inserter(cases));
+  }
+  if (cases.empty()) {
+    return core::Error{
+        core::ErrorKind::usage,
+        fmt::format("\"{}\" holds no case: it has no file *.json (docs/cases.md says how one is written)", word),
+        {},
+        {},
+        {}};
+  }
+  return cases;
+}
+
+/// The words that are paths, with their cases; the others stay in `words`.
+core::Result<std::vector<corpus::Case>> take_own(std::vector<std::string>& words) {
+  std::vector<corpus::Case> own;
+  std::vector<std::string> others;
+  for (const std::string& word : words) {
+    if (!is_own_file(word)) {
+      others.push_back(word);
+      continue;
+    }
+    core::Result<std::vector<corpus::Case>> cases = load_own(word);
+    if (!cases) return cases.error();
+    std::ranges::move(*cases, std::back_inserter(own));
+  }
+  if (!own.empty() && others.empty()) {  // nothing is picked out of them
+    for (const corpus::Case& each : own) others.push_back(each.name);
+  }
+  words = std::move(others);
+  return own;
+}
+
+/// `own` in front of the corpus, whose cases of the same name they stand for: a file of it may be named by its path.
+std::vector<corpus::Case> with_own(std::vector<corpus::Case> own, std::vector<corpus::Case> corpus) {
+  std::set<std::string> names;
+  for (const corpus::Case& each : own) names.insert(each.name);
+  std::erase_if(corpus, [&](const corpus::Case& each) { return names.contains(each.name); });
+  own.insert(own.end(), std::make_move_iterator(corpus.begin()), std::make_move_iterator(corpus.end()));
+  return own;
+}
+
 }  // namespace
 
-core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options) {
-  const core::Result<std::vector<corpus::Case>> cases = load_cases(words);
-  if (!cases) {
-    return cases.error();
+core::Result<Selection> select(const std::vector<std::string>& named, const std::string& options) {
+  std::vector<std::string> words = named;
+  core::Result<std::vector<corpus::Case>> own = take_own(words);
+  if (!own) {
+    return own.error();
   }
+  core::Result<std::vector<corpus::Case>> loaded = load_cases(words);
+  if (!loaded) {
+    return loaded.error();
+  }
+  const core::Result<std::vector<corpus::Case>> cases = with_own(*std::move(own), *std::move(loaded));
   const std::vector<std::string> suites = corpus::suite_names();
   const std::vector<std::string> wanted = words.empty() ? std::vector{std::string(kDefaultSuite)} : words;
 
   Selection selection;
-  selection.text = core::join(wanted, " ");
+  selection.text = core::join(named.empty() ? wanted : named, " ");
   std::map<std::string, std::size_t> index;
   const auto add = [&](const corpus::Case& test_case, const std::vector<corpus::OptionSet>& sets) {
     const auto [entry, added] = index.emplace(test_case.name, selection.items.size());

@@ -20,8 +20,9 @@ struct Selection {
 
 /// Each word is a suite's name or a pattern on case names (`*`, `?`; a family's name stands for all of it). No word:
 /// suite `default`. Cases that patterns select run under the option sets of `default`; `options`, when given, keeps
-/// only the option set of that label, or stands for itself when it is JSON. A word that selects nothing is
-/// told in `unmatched`, with the nearest names.
+/// only the option set of that label, or stands for itself when it is JSON. A word that ends in ".json" or begins with
+/// "./", "../" or "/" and exists is a file or folder of cases outside the corpus: it adds them, and selects them where
+/// no other word does. A word that selects nothing is reported in `unmatched`, with the nearest names.
 /// Errors   usage, for an unknown option set; invalid_case.
 [[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options);
 

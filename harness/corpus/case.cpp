@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/core/json_fault.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case_error.hpp"
@@ -325,7 +326,7 @@ core::Result<std::vector<Case>> parse_cases(const std::string& text, const std::
   try {
     family = ordered_json::parse(text, std::ref(duplicates));
   } catch (const ordered_json::exception& error) {
-    return case_error(std::string("not valid JSON: ") + error.what());
+    return case_error(core::json_fault(error.what()));
   }
   if (!duplicates.twice().empty()) return case_error("key \"" + duplicates.twice() + "\" stands twice in one object");
   if (!family.is_object() || !family.contains("family") || !family["family"].is_string()) {

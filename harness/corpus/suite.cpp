@@ -6,10 +6,12 @@
 #include <regex>
 
 #include "harness/core/files.hpp"
+#include "harness/core/json_fault.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/fields.hpp"
+#include "harness/corpus/json_files.hpp"
 
 namespace assay::corpus {
 namespace {
@@ -17,17 +19,6 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 using nlohmann::ordered_json;
-
-std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (auto it = std::filesystem::recursive_directory_iterator(folder, error);
-       !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error)) {
-    if (it->is_regular_file() && it->path().extension() == ".json") files.push_back(it->path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 OptionSet read_option_set(const Fields& fields) {
   fields.allow({"label", "options"});
@@ -71,7 +62,7 @@ core::Result<Suite> read_suite(const std::string& name, const std::string& text)
   try {
     json = ordered_json::parse(text);
   } catch (const ordered_json::exception& error) {
-    return case_error(std::string("not valid JSON: ") + error.what());
+    return case_error(core::json_fault(error.what()));
   }
   std::optional<Error> problem;
   const Fields fields(json, "", problem);

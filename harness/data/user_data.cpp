@@ -65,13 +65,23 @@ core::Result<core::Tensor> as_declared(core::Tensor tensor, const model::ValueIn
   return core::rounded_to_type(std::move(tensor));
 }
 
+/// The names that there are, nearest to `wanted` first.
+std::string names_text(const std::string& wanted, const core::TensorMap& batch) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : batch) names.push_back("\"" + name + "\"");
+  if (names.empty()) return "there are none";
+  return core::join(core::nearest("\"" + wanted + "\"", names), ", ");
+}
+
 core::Result<core::TensorMap> bind(core::TensorMap batch, const model::Model& model, std::size_t index,
                                    NonFinite non_finite) {
   core::TensorMap bound;
   for (const model::ValueInfo& info : model.graph.inputs) {
     const auto found = batch.find(info.name);
     if (found == batch.end()) {
-      return invalid(fmt::format("batch {} has no data for input \"{}\"", index, info.name), info.name);
+      return invalid(fmt::format("batch {} has no data for input \"{}\"; the data are named: {}", index, info.name,
+                                 names_text(info.name, batch)),
+                     info.name);
     }
     core::Result<core::Tensor> tensor = as_declared(std::move(found->second), info, index, non_finite);
     if (!tensor) {
@@ -106,6 +116,37 @@ core::Tensor slice(const core::Tensor& stacked, std::int64_t index) {
   return {stacked.type(), std::move(shape), std::vector<std::int64_t>(values.begin(), values.end())};
 }
 
+/// Whether `shape` is what the model declares, or lacks its first axis.
+bool lacks_batch_axis(const core::Shape& shape, const model::ValueInfo& info) {
+  if (!info.shape) return false;
+  core::Shape with = shape;
+  with.insert(with.begin(), info.shape->empty() ? 1 : info.shape->front().value.value_or(1));
+  return shape_fits(shape, info) || shape_fits(with, info);
+}
+
+/// An array whose first axis does not count batches, told apart from one that is wrong otherwise.
+core::Status check_first_axis(const core::TensorMap& arrays, const model::Model& model, const fs::path& path) {
+  for (const model::ValueInfo& info : model.graph.inputs) {
+    const auto found = arrays.find(info.name);
+    if (found == arrays.end() || found->second.rank() == 0) continue;
+    const core::Shape& shape = found->second.shape();
+    const core::Shape batch(shape.begin() + 1, shape.end());
+    if (shape_fits(batch, info)) continue;
+    const std::string is = fmt::format(
+        "{}: array \"{}\" has shape {}. Its first axis counts the batches, so that these "
+        "are {} of shape {}; the model declares {} for one batch",
+        path.string(), info.name, core::shape_text(shape),
+        shape.front() == 1 ? "1 batch" : fmt::format("{} batches", shape.front()), core::shape_text(batch),
+        declared_text(info));
+    const std::string next = !lacks_batch_axis(shape, info) ? ""
+                             : shape_fits(shape, info)
+                                 ? ". Where the array is one batch, save it with an axis in front: array[None]"
+                                 : ". Where the array is one sample, save it with two axes in front: array[None, None]";
+    return invalid(is + next, info.name);
+  }
+  return core::success();
+}
+
 core::Result<std::vector<core::TensorMap>> unstack(const core::TensorMap& arrays, const fs::path& path) {
   std::optional<std::int64_t> batches;
   for (const auto& [name, array] : arrays) {
@@ -126,6 +167,12 @@ core::Result<std::vector<core::TensorMap>> unstack(const core::TensorMap& arrays
     }
   }
   return result;
+}
+
+std::string input_names(const model::Model& model) {
+  std::vector<std::string> names;
+  for (const model::ValueInfo& info : model.graph.inputs) names.push_back("\"" + info.name + "\"");
+  return core::join(names, ", ");
 }
 
 core::Result<std::vector<core::TensorMap>> load_folder(const fs::path& path) {
@@ -171,6 +218,13 @@ core::Result<std::vector<core::TensorMap>> load_arrays(const fs::path& path, con
     }
     arrays.emplace(model.graph.inputs.front().name, *std::move(loaded));
   }
+  if (arrays.empty()) {
+    return invalid(
+        fmt::format("{} holds no array; save one for each input, by its name: {}", path.string(), input_names(model)));
+  }
+  if (core::Status status = check_first_axis(arrays, model, path); !status) {
+    return status.error();
+  }
   return unstack(arrays, path);
 }
 
@@ -184,6 +238,9 @@ core::Result<std::vector<core::TensorMap>> load_user_data(const fs::path& path, 
                                                           NonFinite non_finite) {
   std::error_code code;
   core::Result<std::vector<core::TensorMap>> batches = std::vector<core::TensorMap>();
+  if (!fs::exists(path, code)) {
+    return invalid(fmt::format("there is no file or folder \"{}\"", path.string()));
+  }
   if (fs::is_directory(path, code)) {
     batches = load_folder(path);
   } else if (path.extension() == ".npz" || path.extension() == ".npy") {
@@ -194,8 +251,11 @@ core::Result<std::vector<core::TensorMap>> load_user_data(const fs::path& path, 
   if (!batches) {
     return batches;
   }
-  if (batches->empty()) {
-    return invalid(fmt::format("\"{}\" holds no batch", path.string()));
+  if (std::ranges::all_of(*batches, &core::TensorMap::empty)) {
+    return invalid(
+        fmt::format("\"{}\" holds no data. A folder has one folder for each batch, 0000, 0001 and so on, with "
+                    "input_0.pb, input_1.pb and so on in it; the model's inputs are: {}",
+                    path.string(), input_names(model)));
   }
   for (std::size_t index = 0; index < batches->size(); ++index) {
     core::Result<core::TensorMap> bound = bind(std::move((*batches)[index]), model, index, non_finite);

@@ -169,6 +169,15 @@ core::Result<core::TensorMap> load_npz(const std::filesystem::path& path) {
   const std::string where = path.string();
   const std::unique_ptr<void, CloseZip> archive(unzOpen64(where.c_str()));
   if (archive == nullptr) {
+    // minizip takes an archive of nothing for none.
+    constexpr std::string_view kEmptyArchive{"PK\5\6", 4};
+    const core::Result<std::string> bytes = core::read_file(path, kLargestArray);
+    if (!bytes) {
+      return bytes.error();
+    }
+    if (bytes->starts_with(kEmptyArchive)) {
+      return core::TensorMap();
+    }
     return invalid(where, "not a readable .npz archive");
   }
   core::TensorMap tensors;

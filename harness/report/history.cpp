@@ -11,6 +11,7 @@
 
 #include "harness/core/version.hpp"
 #include "harness/programs/program_hash.hpp"
+#include "harness/report/figures.hpp"
 
 namespace assay::report {
 namespace {
@@ -31,6 +32,7 @@ std::string mark(double value, double low, double high) {
   constexpr int kWidth = 41;
   std::string line(kWidth, ' ');
   line.front() = line.back() = '|';
+  value = std::clamp(value, low, high);  // what isn't finite stands at an end
   line[static_cast<std::size_t>(std::lround((value - low) / (high - low) * (kWidth - 1)))] = '*';
   return line;
 }
@@ -38,11 +40,12 @@ std::string mark(double value, double low, double high) {
 std::string plot(const Points& points) {
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const auto& [version, row] : points) {
-    if (row->sqnr_db) {
+    if (row->sqnr_db && std::isfinite(*row->sqnr_db)) {
       low = std::min(low, *row->sqnr_db);
       high = std::max(high, *row->sqnr_db);
     }
   }
+  if (low > high) low = high = 0;  // nothing finite was measured
   if (const double middle = (low + high) / 2; high - low < 1) {
     low = middle - 0.5;
     high = middle + 0.5;
@@ -50,7 +53,7 @@ std::string plot(const Points& points) {
   std::string text;
   for (const auto& [version, row] : points) {
     text += fmt::format("  {:<14} ", version);
-    text += row->sqnr_db ? fmt::format("{:7.2f} dB {}", *row->sqnr_db, mark(*row->sqnr_db, low, high))
+    text += row->sqnr_db ? fmt::format("{:>7} dB {}", fixed(*row->sqnr_db, 2), mark(*row->sqnr_db, low, high))
                          : fmt::format("{:>10} {:41}", "-", "");
     text += fmt::format("  {}\n", state_of(*row));
   }
@@ -87,10 +90,10 @@ std::string history_line(const results::Store::HistoryRow& row, bool with_progra
       fmt::format("{}  {:<13} {}  {}  {}@{}", row.run.started_at, row.result.verdict, row.result.key.case_name,
                   row.result.key.options, row.result.key.converter, row.result.key.version);
   if (row.result.sqnr_db) {
-    text += fmt::format("  {:.2f} dB", *row.result.sqnr_db);
+    text += fmt::format("  {} dB", fixed(*row.result.sqnr_db, 2));
   }
   if (row.result.margin) {
-    text += fmt::format("  margin {:.3g}", *row.result.margin);
+    text += "  margin " + figure(*row.result.margin);
   }
   if (with_program) {
     text += "  program " + (row.result.key.hash.empty() ? "unknown" : programs::short_hash(row.result.key.hash));

@@ -10,15 +10,14 @@
 #include <vector>
 
 #include "harness/core/text.hpp"
+#include "harness/report/figures.hpp"
 
 namespace assay::report {
 namespace {
 
 using localize::NodeRow;
 
-std::string number(const std::optional<double>& value, int digits) {
-  return value ? fmt::format("{:.{}f}", *value, digits) : "";
-}
+std::string number(const std::optional<double>& value, int digits) { return value ? fixed(*value, digits) : ""; }
 
 nlohmann::ordered_json json_number(const std::optional<double>& value) {
   if (!value) return nullptr;

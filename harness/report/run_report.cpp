@@ -7,6 +7,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
+#include "harness/report/causes.hpp"
 #include "harness/report/drift.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/exit_code.hpp"
@@ -102,7 +103,18 @@ std::string counts_line(const run::RunReport& report) {
   for (const auto& [verdict, count] : report.counts()) {
     parts.push_back(fmt::format("{} {}", count, verdict));
   }
-  return fmt::format("{} planned: {}", report.planned, core::join(parts, ", "));
+  std::string line = fmt::format("{} planned: {}", report.planned, core::join(parts, ", "));
+  const std::vector<Cause> causes = red_causes(report.rows);
+  std::size_t red = 0;
+  for (const Cause& cause : causes) red += cause.rows.size();
+  if (red > 1) {
+    line += fmt::format("; {} red of {} {}", red, causes.size(), causes.size() == 1 ? "cause" : "causes");
+  }
+  if (!report.drift.drifted.empty()) line += fmt::format("; {} changed", report.drift.drifted.size());
+  if (!report.unused_expectations.empty()) {
+    line += fmt::format("; {} expected failures not met", report.unused_expectations.size());
+  }
+  return line;
 }
 
 }  // namespace assay::report

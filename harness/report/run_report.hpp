@@ -19,7 +19,7 @@ namespace assay::report {
 /// theirs; "" where there is neither.
 [[nodiscard]] std::string programs_text(const run::RunReport& report);
 
-/// "520 planned: 518 pass, 2 fail".
+/// "520 planned: 518 pass, 2 fail; 2 red of 1 cause": counts, and what else decides the exit code.
 [[nodiscard]] std::string counts_line(const run::RunReport& report);
 
 }  // namespace assay::report

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "harness/core/text.hpp"
+#include "harness/report/figures.hpp"
 
 namespace assay::report {
 namespace {
@@ -136,7 +137,8 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
                         {"tensor", finding.tensor},
                         {"data_set", finding.data_set},
                         {"message", finding.message},
-                        {"margin", number(finding.margin)}});
+                        {"margin", number(finding.margin)},
+                        {"amber", finding.amber}});
   }
   result["findings"] = std::move(findings);
   result["lost_at"] = nlohmann::ordered_json::array();
@@ -158,10 +160,10 @@ std::string verdict_line(const results::ResultRow& row) {
     line += fmt::format("  judged {}/{}", row.judged_nodes(), row.nodes());
   }
   if (row.sqnr_db) {
-    line += fmt::format("  {:.1f} dB", *row.sqnr_db);
+    line += "  " + decibels(*row.sqnr_db);
   }
   if (row.margin) {
-    line += fmt::format("  margin {:.3g}", *row.margin);
+    line += "  margin " + figure(*row.margin);
   }
   if (!row.judged_as.empty()) {
     line += "  " + row.judged_as;
@@ -172,7 +174,7 @@ std::string verdict_line(const results::ResultRow& row) {
 std::string failure_text(const results::ResultRow& row, const std::string& repeat_command) {
   const std::string where = row.facet.empty() ? row.stage : row.stage + "/" + row.facet;
   std::string text = fmt::format("{}: {} ({})\n", row.key.case_name, row.verdict, where);
-  text += indented(row.reason);
+  text += indented(with_short_figures(row.reason));
   constexpr std::size_t kShown = 10;
   std::size_t shown = 0;
   for (const results::FindingRow& finding : row.findings) {
@@ -183,8 +185,8 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
       text += fmt::format("    … and {} more findings\n", row.findings.size() - kShown);
       break;
     }
-    text += fmt::format("  also {}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
-                        indented(finding.message));
+    text += fmt::format("  also {}{}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
+                        finding.amber ? ", only a note" : "", indented(with_short_figures(finding.message)));
   }
   text += "  reproduce: " + repeat_command + "\n";
   return text;
@@ -193,9 +195,9 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
 std::string losses_text(const results::ResultRow& row) {
   std::string text;
   for (const auto& [loss, left] : largest_losses(row)) {
-    text += fmt::format("    {:5.1f} dB lost at \"{}\"{}\n", loss.value, loss.tensor,
+    text += fmt::format("  {:>10} lost at \"{}\"{}\n", decibels(loss.value), loss.tensor,
                         std::isnan(left) ? loss.name == "range_loss_db" ? " by its own range" : ""
-                                         : fmt::format(", {:.1f} dB left", left));
+                                         : fmt::format(", {} left", decibels(left)));
   }
   return text;
 }
@@ -204,14 +206,15 @@ std::string headline_text(const results::ResultRow& row) {
   const Headline headline = headline_of(row);
   if (!headline.worst_db) return "";
   const auto predicted = [](const std::optional<double>& db) {
-    return db ? fmt::format(" ({:.1f} dB predicted)", *db) : std::string();
+    return db ? fmt::format(" ({} predicted)", decibels(*db)) : std::string();
   };
   std::string text = "    ";
   if (headline.whole_db) {
-    text += fmt::format("{:.1f} dB over all data sets{}; ", *headline.whole_db, predicted(headline.predicted_whole_db));
+    text +=
+        fmt::format("{} over all data sets{}; ", decibels(*headline.whole_db), predicted(headline.predicted_whole_db));
   }
-  return text + fmt::format("{}{:.1f} dB on \"{}\" at output \"{}\"{}\n", headline.whole_db ? "worst: " : "",
-                            *headline.worst_db, headline.worst_data_set, headline.worst_output,
+  return text + fmt::format("{}{} on \"{}\" at output \"{}\"{}\n", headline.whole_db ? "worst: " : "",
+                            decibels(*headline.worst_db), headline.worst_data_set, headline.worst_output,
                             predicted(headline.predicted_worst_db));
 }
 

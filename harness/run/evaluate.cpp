@@ -11,6 +11,7 @@
 #include "converters/calibration_table.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/room.hpp"
+#include "harness/core/text.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
@@ -286,6 +287,17 @@ core::Result<std::string> CaseBench::stale_cache(converters::Converter& converte
   return reply.outcome == Outcome::ok ? reply.cache.string() : std::string();
 }
 
+void note_artifact(const fs::path& artifact, Evaluation& out) {
+  std::error_code code;
+  if (artifact.empty() || !fs::is_regular_file(artifact, code)) {
+    return;
+  }
+  if (const core::Result<std::string> bytes = core::read_file(artifact)) {
+    out.artifact_hash = core::sha256_hex(*bytes);
+    out.artifact_bytes = bytes->size();
+  }
+}
+
 Evaluation CaseBench::evaluate(converters::Converter& converter, const converters::Description& description,
                                const std::string& options_json, std::size_t planned_verdicts,
                                const std::function<void()>& converted) {
@@ -298,6 +310,7 @@ Evaluation CaseBench::evaluate(converters::Converter& converter, const converter
   Evaluation out;
   out.conversion = trial.evidence.conversion;
   out.artifact_kind = trial.artifact_kind;
+  note_artifact(out.conversion.artifact, out);
   judge_into(out, std::move(trial), planned_verdicts);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
@@ -511,6 +524,7 @@ Evaluation CaseBench::evaluate_artifact(converters::Converter& executor, const c
   Evaluation out;
   out.judged_as = trial.judged_as;
   out.artifact_kind = trial.artifact_kind;
+  note_artifact(artifact, out);
   judge_into(out, std::move(trial), planned_verdicts);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return out;
@@ -541,6 +555,7 @@ Evaluation CaseBench::audit(const converters::Description& description, const fs
       evidence->executions.push_back(std::move(fed));
     }
     out.artifact_kind = description.supports.artifact;
+    note_artifact(artifact, out);
     out.judgement = judge::audit(*evidence, *references_, planned_verdicts);
   } else {
     out.judgement = own_fault(evidence.error());

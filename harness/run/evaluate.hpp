@@ -30,6 +30,8 @@ struct Evaluation {
   judge::Judgement judgement;
   converters::ConvertReply conversion;                    ///< of the judged step
   std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
+  std::string artifact_hash;                              ///< SHA-256 of its file; empty where there is none
+  std::size_t artifact_bytes = 0;
   std::string judged_as;  ///< of a ready artifact: whose policy it was judged by, in words
   double seconds = 0;
   std::string detail;  ///< what a report draws of it; empty where nobody asked
@@ -41,6 +43,9 @@ struct DetailKept {
   std::function<std::string(const Trial& trial, const judge::Explained& explained)> make;
   bool of_all = false;  ///< not only of verdicts that are red or `unjudged`
 };
+
+/// The content of what was converted, as the results keep it. A folder has none.
+void note_artifact(const std::filesystem::path& artifact, Evaluation& out);
 
 /// One case on disk, ready to be converted under several option sets by several converters: its model file,
 /// calibration folders and reference results are made once and shared; files that a converter has written into are made

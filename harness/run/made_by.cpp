@@ -175,9 +175,9 @@ class Counts {
     const std::size_t all = of_weights ? weighted_ : activations_;
     return 2 * found > all && (found > 1 || all == 1);
   }
-  /// So few that the others can't have come out as they are by chance. Of 440 artifacts of released converters whose
+  /// So few that the others can't have come out as they are by chance. Of 210 artifacts of released converters whose
   /// ranges were searched for, those in which the search ended beside min-max anywhere had at least a seventh of their
-  /// ranges there, and two of five.
+  /// ranges there, and two where there were five or more.
   [[nodiscard]] bool a_few(std::size_t found, Kind kind) const {
     constexpr std::size_t kFew = 8, kLeastRanges = 5, kLeastBiases = 3;
     const std::size_t all = kind == Kind::range ? activations_ : kind == Kind::bias ? weighted_ : nodes_;

@@ -63,6 +63,8 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   row.style = core::word_of(judgement.style);
   row.layers = core::join(judgement.layers, ",");
   row.artifact_kind = core::word_of(evaluation.artifact_kind);
+  row.artifact_hash = evaluation.artifact_hash;
+  row.artifact_bytes = evaluation.artifact_bytes;
   row.judged_as = evaluation.judged_as;
   row.margin = judgement.margin;
   row.sqnr_db = judgement.sqnr_db;
@@ -74,7 +76,7 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   for (const judge::Finding& finding : judgement.findings) {
     row.findings.push_back({std::string(judge::stage_name(finding.stage)),
                             std::string(judge::facet_name(finding.facet)), finding.node, finding.op, finding.tensor,
-                            finding.data_set, finding.layer, finding.message, finding.margin});
+                            finding.data_set, finding.layer, finding.message, finding.margin, finding.amber});
   }
   for (const judge::Metric& metric : judgement.metrics) {
     row.metrics.push_back({metric.tensor, metric.data_set, metric.name, metric.value});

@@ -16,6 +16,7 @@
 #include "harness/programs/fallen.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/programs/subject.hpp"
+#include "harness/programs/supports_notes.hpp"
 #include "harness/programs/workers.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/parallel.hpp"
@@ -400,8 +401,8 @@ class Heartbeat {
 std::vector<RunProgram> programs_of(const std::vector<programs::Subject>& subjects) {
   std::vector<RunProgram> programs;
   for (const programs::Subject& subject : subjects) {
-    programs.push_back(
-        {subject.description.name, subject.description.version, subject.hash, subject.spec.command, std::nullopt});
+    programs.push_back({subject.description.name, subject.description.version, subject.hash, subject.spec.command,
+                        std::nullopt, programs::supports_notes(subject.description)});
   }
   return programs;
 }
@@ -504,6 +505,9 @@ core::Result<RunReport> run(const RunConfig& original) {
     run_id = *begun;
   }
 
+  if (config.on_begun) {
+    config.on_begun(programs_of(subjects), plan.jobs.size());
+  }
   const bool whole = config.shards == 1 && !config.partial;
   suites::ExpectedFailures expected(suites::of_a_run(config.expected_failures, plan.available, whole));
   Recorder recorder(config, *store, run_id, plan, expected);

@@ -26,6 +26,16 @@ struct RunItem {
   std::optional<data::UserData> data;  ///< replaces the case's generated data
 };
 
+/// A program that took part in a run.
+struct RunProgram {
+  std::string name, version;  ///< as it calls itself
+  std::string hash;           ///< program_hash(), "" where none is known
+  std::vector<std::string> command;
+  /// The newest other run by this name and version, where that was by a program with another hash.
+  std::optional<results::Store::KnownProgram> changed_since;
+  std::vector<std::string> notes = {};  ///< what is wrong with how it describes itself
+};
+
 struct RunConfig {
   std::string suite;           ///< what was selected, as text: resuming looks for the same
   std::string command;         ///< the command line, for the record
@@ -50,17 +60,10 @@ struct RunConfig {
   /// Asked before each verdict, from several threads; true: what is under way is finished, nothing else is begun, and
   /// the run can be resumed. Empty: never.
   std::function<bool()> stopped;
+  /// Called once, before the first verdict.
+  std::function<void(const std::vector<RunProgram>& programs, std::size_t planned)> on_begun;
   /// Called under a lock after each verdict is in the database.
   std::function<void(const results::ResultRow& row, std::size_t done, std::size_t planned)> on_result;
-};
-
-/// A program that took part in a run.
-struct RunProgram {
-  std::string name, version;  ///< as it calls itself
-  std::string hash;           ///< program_hash(), "" where none is known
-  std::vector<std::string> command;
-  /// The newest other run by this name and version, where that was by a program with another hash.
-  std::optional<results::Store::KnownProgram> changed_since;
 };
 
 struct RunReport {

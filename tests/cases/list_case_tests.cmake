@@ -12,7 +12,7 @@ foreach(name IN LISTS names)
   string(REGEX REPLACE "/.*" "" family "${name}")
   # A database for each test: tests run at the same time, and a database has one writer.
   string(APPEND lines
-    "add_test([=[case.${name}]=] ${ASSAY} run [=[${name}]=] --quiet --jobs 1 --db ${FOLDER}/db/${index}.db)\n"
+    "add_test([=[case.${name}]=] ${ASSAY} run [=[${name}]=] --jobs 1 --db ${FOLDER}/db/${index}.db)\n"
     "set_tests_properties([=[case.${name}]=] PROPERTIES LABELS \"case;${family}\" SKIP_RETURN_CODE 77 TIMEOUT 120)\n")
   math(EXPR index "${index} + 1")
 endforeach()

@@ -67,16 +67,19 @@ TEST_F(Check, SaysFirstWhichDataWereGivenAndWhichMadeUp) {
     more.insert(more.begin(), {"check", model});
     return first_line(run(more).out);
   };
-  EXPECT_EQ(line({}), "data: calibration generated (seed 7), inputs generated (seed 1)");
+  EXPECT_EQ(line({}), "embedded 1.0.0; data: calibration generated (seed 7), inputs generated (seed 1)");
   EXPECT_THAT(line({"--calibration", given}),
-              testing::MatchesRegex("data: calibration given \\([0-9]+ batch.*\\), inputs not given: calibration data "
-                                    "stand in \\(.*\\)"));
+              testing::MatchesRegex(
+                  "embedded 1.0.0; data: calibration given \\([0-9]+ batch.*\\), inputs not given: calibration data "
+                  "stand in \\(.*\\)"));
   EXPECT_THAT(line({"--inputs", given}),
-              testing::MatchesRegex("data: calibration not given: the inputs stand in \\(.*\\), inputs given .*"));
+              testing::MatchesRegex(
+                  "embedded 1.0.0; data: calibration not given: the inputs stand in \\(.*\\), inputs given .*"));
   ASSERT_EQ(run({"convert", model, "--calibration", given, "--output", "out"}).code, 0);
   EXPECT_EQ(
       line({"--artifact", "out/model.onnx"}),
-      "data: calibration not given: activations' ranges aren't judged (--calibration), inputs generated (seed 1)");
+      "artifact out/model.onnx; data: calibration not given: activations' ranges aren't judged (--calibration), inputs "
+      "generated (seed 1)");
   const auto json = run({"check", model, "--artifact", "out/model.onnx", "--json"}).json()["data"];
   EXPECT_EQ(json["calibration"], "unknown");
   EXPECT_EQ(json["inputs"], "generated");
@@ -84,7 +87,7 @@ TEST_F(Check, SaysFirstWhichDataWereGivenAndWhichMadeUp) {
   EXPECT_EQ(run({"check", model, "--json"}).json()["data"]["calibration_seed"], 7);
   EXPECT_EQ(run({"check", model, "--json", "--calibration", given}).json()["data"]["calibration"], "given");
   EXPECT_EQ(first_line(run({"audit", model, "--artifact", "out/model.onnx"}).out),
-            "data: calibration not given: activations' ranges aren't judged (--calibration)");
+            "artifact out/model.onnx; data: calibration not given: activations' ranges aren't judged (--calibration)");
   EXPECT_EQ(run({"audit", model, "--artifact", "out/model.onnx", "--json"}).json()["data"]["ranges_judged"], false);
   EXPECT_THAT(run({"convert", model, "--output", "out"}).err, HasSubstr("data: calibration generated (seed 7)"));
 }

@@ -85,7 +85,7 @@ TEST_F(Drift, IsFourWhenNothingIsRedAndAVerdictChanged) {
   EXPECT_THAT(call.out, HasSubstr("drift: mini/stride=1"));
   EXPECT_THAT(call.out, HasSubstr("as released"));
   EXPECT_THAT(call.out, HasSubstr("pass → unsupported"));
-  EXPECT_THAT(call.out, HasSubstr("./assay accept --run "));
+  EXPECT_THAT(call.out, HasSubstr("/assay accept --run "));
   EXPECT_EQ(run({"run", "--db", "h.db", "mini/stride=1", "--converter-cmd", poorer}).code, 4);
 }
 

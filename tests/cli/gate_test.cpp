@@ -20,7 +20,7 @@ TEST_F(Gate, IsZeroWhenEveryVerdictIsGreen) {
 TEST_F(Gate, IsOneWhenAVerdictIsRed) {
   const Call call = run({"run", kOneCase, "--fault", "bias_dropped"});
   EXPECT_EQ(call.code, 1) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("reproduce: ./assay run mini/stride=1 --fault bias_dropped"));
+  EXPECT_THAT(call.out, HasSubstr("/assay run mini/stride=1 --fault bias_dropped"));
 }
 
 TEST_F(Gate, IsTwoForAWrongOption) {

@@ -29,7 +29,7 @@ TEST_F(Localize, CheckShowsTheNodesAndWhatToDoNext) {
   EXPECT_THAT(call.out, HasSubstr("(Concat)"));
   EXPECT_THAT(call.out, HasSubstr("<- wrong"));
   EXPECT_THAT(call.out, HasSubstr("first wrong: "));
-  EXPECT_THAT(call.out, HasSubstr("./assay reduce"));
+  EXPECT_THAT(call.out, HasSubstr("/assay reduce"));
   const nlohmann::json nodes = faulted("check", {"--json"}).json()["nodes"];
   ASSERT_FALSE(nodes.empty());
   for (const auto& node : nodes) {

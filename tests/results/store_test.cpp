@@ -97,9 +97,8 @@ ResultRow full_row(const JobKey& key) {
   row.artifact_bytes = 1234;
   row.margin = 1.5;
   row.seconds = 0.25;
-  row.attempt = 2;
   row.started_at = "2026-01-02T03:04:06.000Z";
-  row.findings = {{"judge", "scale", "c1", "Conv", "x", "typical", "L0", "off", 1.5},
+  row.findings = {{"judge", "scale", "c1", "Conv", "x", "typical", "L0", "off", 1.5, true},
                   {"judge", "nan", "", "", "y", "ties", "", "", std::nan("")}};
   row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"y", "zeros", "sqnr_db", HUGE_VAL}};
   row.parameters = {{"x", {{static_cast<double>(0.0236F)}, {-3}, core::DType::int8, std::nullopt}},
@@ -123,10 +122,11 @@ void expect_same(const ResultRow& a, const ResultRow& b) {
   EXPECT_EQ(a.margin, b.margin);
   EXPECT_EQ(a.sqnr_db, b.sqnr_db);
   EXPECT_EQ(a.seconds, b.seconds);
-  EXPECT_EQ(a.attempt, b.attempt);
   ASSERT_EQ(a.findings.size(), b.findings.size());
   EXPECT_EQ(a.findings[0].message, b.findings[0].message);
   EXPECT_TRUE(std::isnan(b.findings[1].margin));
+  EXPECT_TRUE(b.findings[0].amber);
+  EXPECT_FALSE(b.findings[1].amber);
   ASSERT_EQ(a.metrics.size(), b.metrics.size());
   EXPECT_EQ(a.metrics[1].value, b.metrics[1].value);
   ASSERT_EQ(a.parameters.size(), b.parameters.size());
@@ -471,7 +471,9 @@ TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) 
     row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"r", "typical", "sqnr_loss_db", 49.3}};
     ASSERT_TRUE(store.record(run, row).ok());
   }
-  sql("ALTER TABLE result DROP COLUMN judged_as; DROP TABLE detail; DROP TABLE score; PRAGMA user_version = 7");
+  sql("ALTER TABLE result DROP COLUMN judged_as; DROP TABLE detail; DROP TABLE score; ALTER TABLE finding DROP COLUMN "
+      "amber; "
+      "ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; PRAGMA user_version = 7");
   { const Store store = open(); }
   EXPECT_EQ(answer("SELECT value FROM metric WHERE name = 'sqnr_loss_db_by_name'"), "49.3");
   EXPECT_EQ(answer("SELECT count(*) FROM metric WHERE name = 'sqnr_loss_db'"), "0");

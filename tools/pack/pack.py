@@ -205,6 +205,9 @@ def add_program(stage, plan):
     for name in ("cases", "suites", "converters/adapters"):
         if (home / name).is_dir():
             stage.add_folder(home / name, Path("home") / name)
+    glossary = Path("docs", "glossary.md")
+    if (home / glossary).is_file():
+        stage.add(home / glossary, Path("home") / glossary)
     for model in plan["models"]:
         stage.add(Path(plan["models_folder"], model), Path("home", ".assay", "models", model))
 

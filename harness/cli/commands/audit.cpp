@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
@@ -173,8 +174,8 @@ int audit_command(const Arguments& arguments) {
     fmt::print("{}\n", report::json_line(json));
     return run::exit_code(audited->report);
   }
-  fmt::print("{}\n", audited->data_line);
-  fmt::print("{}", report::judged_model_text(audited->report, repeat_command(arguments)));
+  fmt::print("{}\n", judged_line(arguments.artifact, audited->report, audited->data_line));
+  fmt::print("{}", here(report::judged_model_text(audited->report, repeat_command(arguments))));
   return run::exit_code(audited->report);
 }
 

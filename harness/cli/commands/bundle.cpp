@@ -115,8 +115,8 @@ int bundle_command(const Arguments& arguments) {
     return kExitOk;
   }
   fmt::print("{}\n", report::verdict_line(*row));
-  if (run::gate_of(*row) != judge::Gate::green) fmt::print("\n{}", report::failure_text(*row, replay));
-  fmt::print("bundle: {}\nreplay: {}\n", arguments.folder, replay);
+  if (run::gate_of(*row) != judge::Gate::green) fmt::print("\n{}", here(report::failure_text(*row, replay)));
+  fmt::print("bundle: {}\nreplay: {}\n", arguments.folder, here(replay));
   return kExitOk;
 }
 

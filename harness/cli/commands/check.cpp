@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
+#include "harness/model/onnx_io.hpp"
 #include "harness/report/detail.hpp"
 #include "harness/report/html/html_report.hpp"
 #include "harness/report/nodes.hpp"
@@ -78,7 +80,7 @@ std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
     finding.node = each.node;
     finding.tensor = each.tensor;
     finding.facet = judge::parse_facet(each.facet).value_or(judge::Facet::status);
-    finding.amber = run::gate_of(row) != judge::Gate::red;
+    finding.amber = each.amber || run::gate_of(row) != judge::Gate::red;
   }
   return localize::node_table(checked.model->graph, metrics, precision, findings);
 }
@@ -107,6 +109,34 @@ core::Status write_page(const Arguments& arguments, const run::RunConfig& config
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 
+/// A model that is quantized already is seldom the float original: with an artifact it is an error where it is
+/// quantized no less than that one is, without one a note.
+core::Status check_original(const Arguments& arguments, const model::Graph& graph) {
+  const std::size_t quantized = data::quantized_nodes(graph);
+  if (quantized == 0) {
+    return core::success();
+  }
+  const std::string what = fmt::format(
+      "\"{}\" is quantized already ({} of its {} nodes quantize, dequantize or compute on "
+      "quantized values)",
+      arguments.model, quantized, graph.nodes.size());
+  if (arguments.artifact.empty()) {
+    fmt::print(stderr, "assay: {}; to judge it, give its float original: {} FLOAT.onnx --artifact {}\n", what,
+               here("./assay check"), shell_quoted(arguments.model));
+    return core::success();
+  }
+  const core::Result<model::Model> artifact = model::load_model(arguments.artifact);
+  if (artifact && quantized >= data::quantized_nodes(artifact->graph)) {
+    return core::Error{
+        core::ErrorKind::usage,
+        what + "; the model in front is the float original: assay check FLOAT.onnx --artifact QUANTIZED.onnx",
+        {},
+        {},
+        {}};
+  }
+  return core::success();
+}
+
 core::Result<Checked> check(const Arguments& arguments) {
   core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) {
@@ -118,8 +148,13 @@ core::Result<Checked> check(const Arguments& arguments) {
     return options.error();
   }
   const std::shared_ptr<const model::Model> model = user->test_case.model;
-  if (const core::Status named = check_named_nodes(arguments.converters, *options, model->graph); !named) {
+  if (const core::Status named =
+          check_named_nodes(arguments.converters, *options, model->graph, arguments.artifact.empty());
+      !named) {
     return named.error();
+  }
+  if (const core::Status original = check_original(arguments, model->graph); !original) {
+    return original.error();
   }
   const auto conversion = arguments.artifact.empty() ? data::Conversion::here : data::Conversion::elsewhere;
   Checked checked{{}, data::data_line(*user, conversion), data::data_json(*user, conversion), model};
@@ -192,15 +227,15 @@ int check_command(const Arguments& arguments) {
     fmt::print("{}\n", json.dump());
     return run::exit_code(checked->report);
   }
-  fmt::print("{}\n", checked->data_line);
-  fmt::print("{}", report::judged_model_text(checked->report, repeat_command(arguments)));
+  fmt::print("{}\n", judged_line(arguments.artifact, checked->report, checked->data_line));
+  fmt::print("{}", here(report::judged_model_text(checked->report, repeat_command(arguments))));
   fmt::print("\n{}", report::node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
   if (wrong != nodes.end()) {
     fmt::print("  first wrong: \"{}\" ({})\n", wrong->node, wrong->op);
   }
   for (const results::ResultRow& row : checked->report.rows) {
-    fmt::print("{}", next_steps(arguments, row));
+    fmt::print("{}", here(next_steps(arguments, row)));
   }
   return run::exit_code(checked->report);
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/recorded.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/report/drift.hpp"
@@ -23,27 +24,6 @@ struct Arguments {
 };
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
-core::Status check_version(const std::string& version, const Arguments& arguments,
-                           const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), version) != known.end()) {
-    return core::success();
-  }
-  return usage(fmt::format("\"{}\" has no verdicts of {} {}; it has: {}", arguments.database, arguments.converter,
-                           version, core::join(known, ", ")));
-}
-
-/// What `--from` names: a version, or all that was accepted.
-core::Result<std::vector<results::AnchorRow>> baseline(results::Store& store, const Arguments& arguments) {
-  if (!arguments.from.empty()) {
-    return store.anchors_of_version(arguments.converter, arguments.from);
-  }
-  core::Result<std::vector<results::AnchorRow>> anchors = store.anchors();
-  if (anchors) {
-    std::erase_if(*anchors, [&](const auto& each) { return each.result.key.converter != arguments.converter; });
-  }
-  return anchors;
-}
 
 /// The verdicts of every version before `to`, and after `from` where it is one; oldest first.
 core::Result<std::vector<std::vector<results::ResultRow>>> between(results::Store& store, const Arguments& arguments,
@@ -79,7 +59,7 @@ core::Result<int> compare_versions(const Arguments& arguments) {
   }
   const std::string to = arguments.to == "newest" ? known->back() : arguments.to;
   for (const std::string& version : {to, arguments.from.empty() ? to : arguments.from}) {
-    if (core::Status status = check_version(version, arguments, *known); !status) {
+    if (core::Status status = check_version(version, arguments.database, arguments.converter, *known); !status) {
       return status.error();
     }
   }
@@ -87,7 +67,8 @@ core::Result<int> compare_versions(const Arguments& arguments) {
     return usage(
         fmt::format("--from and --to are both {}; \"{}\" has: {}", to, arguments.database, core::join(*known, ", ")));
   }
-  const core::Result<std::vector<results::AnchorRow>> anchors = baseline(*store, arguments);
+  const core::Result<std::vector<results::AnchorRow>> anchors =
+      baseline(*store, arguments.database, arguments.converter, arguments.from);
   const core::Result<std::vector<results::ResultRow>> verdicts = store->newest_results(arguments.converter, to);
   const auto versions = between(*store, arguments, to, *known);
   if (!anchors || !verdicts || !versions) {

@@ -136,7 +136,8 @@ void print_text(const Arguments& arguments, const fuzz::Hunted& hunted, const st
   for (std::size_t i = 0; i < finds.size(); ++i) {
     const Find& find = *finds[i].find;
     fmt::print("{:>3} {:>6} {:>8} {:>6} {:>8}  {}\n{:37}{}\n", i + 1, find.count, find.first_index,
-               find.sample.candidate.nodes(), find.sample.candidate.bytes(), find.signature, "", finds[i].reproduce);
+               find.sample.candidate.nodes(), find.sample.candidate.bytes(), find.signature, "",
+               here(finds[i].reproduce));
     if (!find.trouble.empty()) fmt::print("{:37}not reduced: {}\n", "", find.trouble);
   }
 }

@@ -41,10 +41,10 @@ int import_command(const Arguments& arguments) {
   }
   if (!arguments.request.float_original.empty()) {
     const std::string stem = (folder / drafts->front().name).string();
-    fmt::print("judge it against its original: ./assay check {} --artifact {}\n", shell_quoted(stem + ".float.onnx"),
-               shell_quoted(stem + ".onnx"));
+    fmt::print("judge it against its original: {} {} --artifact {}\n", here("./assay check"),
+               shell_quoted(stem + ".float.onnx"), shell_quoted(stem + ".onnx"));
   }
-  if (arguments.into.empty()) fmt::print("run: ./assay run 'cases/imported/*'\n");
+  if (arguments.into.empty()) fmt::print("run: {} 'cases/imported/*'\n", here("./assay run"));
   return kExitOk;
 }
 

@@ -167,7 +167,7 @@ int new_command(const Arguments& arguments) {
   fmt::print("tried {} under options {}\n{}{}", draft->name, accusation->options.label,
              verdict_text("with the defect,", proof->with), verdict_text("without it,", proof->without));
   if (!proven) {
-    fmt::print("{}", next_steps(arguments, *proof));
+    fmt::print("{}", here(next_steps(arguments, *proof)));
     return kExitRed;
   }
   const std::filesystem::path folder =
@@ -175,7 +175,7 @@ int new_command(const Arguments& arguments) {
   const core::Result<std::filesystem::path> file = (more ? *more : *staged).commit(folder);
   if (!file) return report_error(file.error());
   fmt::print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
-  if (arguments.into.empty()) fmt::print("run it: ./assay run {}\n", draft->name);
+  if (arguments.into.empty()) fmt::print("run it: {} {}\n", here("./assay run"), shell_quoted(draft->name));
   return kExitOk;
 }
 

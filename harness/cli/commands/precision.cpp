@@ -102,8 +102,8 @@ int precision_command(const Arguments& arguments) {
     return kExitOk;
   }
   if (!found->possible) {
-    fmt::print("with every node in float it is no better: quantization is not the trouble. Try ./assay reduce {}\n",
-               shell_quoted(arguments.model));
+    fmt::print("with every node in float it is no better: quantization is not the trouble. Try {} {}\n",
+               here("./assay reduce"), shell_quoted(arguments.model));
     return kExitRed;
   }
   fmt::print("{} nodes in float: {} ({} conversions{})\n", found->nodes.size(), outcome_text(found->after),

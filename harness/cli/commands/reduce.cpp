@@ -170,7 +170,7 @@ int reduce_command(const Arguments& arguments) {
              size_text(outcome->after), outcome->checks);
   if (outcome->known > 0) fmt::print(" ({} more were known)", outcome->known);
   fmt::print(", {:.1f} s; {}\n", outcome->seconds, (outcome->folder / "model.onnx").string());
-  if (!repeat.empty()) fmt::print("reproduce: {}\n", repeat);
+  if (!repeat.empty()) fmt::print("reproduce: {}\n", here(repeat));
   return kExitOk;
 }
 

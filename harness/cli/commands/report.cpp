@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/run_files.hpp"
 #include "harness/core/files.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/report/converter_page.hpp"
@@ -19,6 +20,7 @@ struct Arguments {
   std::string suite;
   bool found = false;
   std::string markdown, html;
+  std::string junit, sarif, against, run;
   std::string database = ".assay/history.db";
 };
 
@@ -100,9 +102,33 @@ core::Status write_html(const Arguments& arguments) {
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 
+/// Whether one run is asked for, and not a converter over all of them.
+bool of_a_run(const Arguments& arguments) {
+  return !arguments.junit.empty() || !arguments.sarif.empty() || !arguments.against.empty();
+}
+
+core::Status report_run(const Arguments& arguments) {
+  if (!arguments.against.empty() && arguments.markdown.empty()) {
+    return core::Error{core::ErrorKind::usage, "--against is for --markdown FILE", {}, {}, {}};
+  }
+  return write_run_files({arguments.database, arguments.run, arguments.converters, arguments.junit, arguments.sarif,
+                          arguments.against.empty() ? "" : arguments.markdown, arguments.against});
+}
+
 core::Status report(const Arguments& arguments) {
   if (!arguments.html.empty()) {
-    return write_html(arguments);
+    const core::Status written = write_html(arguments);
+    const bool more = of_a_run(arguments) || !arguments.markdown.empty();
+    if (!written || !more) {
+      return written;
+    }
+  }
+  if (of_a_run(arguments)) {
+    const core::Status written = report_run(arguments);
+    const bool page_too = arguments.against.empty() && !arguments.markdown.empty();
+    if (!written || !page_too) {
+      return written;
+    }
   }
   const core::Result<std::string> text = made(arguments);
   if (!text) {
@@ -135,8 +161,8 @@ int report_command(const Arguments& arguments) {
 
 void register_report(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command =
-      app.add_subcommand("report", "What a converter did, over all its recorded versions, in Markdown");
+  const Command command = app.add_subcommand(
+      "report", "What is recorded, as a page: a converter over all its versions, or one run for other programs");
   command.add_option("--converter", arguments->converters, "The converter's name; with --suite it may be repeated")
       .allow_extra_args(false);
   command.add_option("--suite", arguments->suite,
@@ -153,7 +179,14 @@ void register_report(Command app, Action& action) {
       .add_option("--html", arguments->html,
                   "Instead: write all that the database holds into this file, a page for a browser that needs "
                   "nothing else; --converter limits it")
-      .excludes({"--suite", "--found", "--markdown"});
+      .excludes({"--suite", "--found"});
+  command.add_option("--junit", arguments->junit, "Write one run as JUnit XML into this file");
+  command.add_option("--sarif", arguments->sarif, "Write what is not green in one run as SARIF 2.1.0 into this file");
+  command.add_option(
+      "--against", arguments->against,
+      "With --markdown: only what changed in one run, against \"anchor\" (what was accepted) or a version");
+  command.add_option("--run", arguments->run,
+                     "Of --junit, --sarif and --against: the run's UUID (left out: the newest complete one)");
   command.callback([arguments, &action] { action = [arguments] { return report_command(*arguments); }; });
 }
 

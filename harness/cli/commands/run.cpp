@@ -1,20 +1,22 @@
 #include "harness/run/runner.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/detail.hpp"
 #include "harness/report/drift.hpp"
+#include "harness/report/repeat.hpp"
 #include "harness/report/run_report.hpp"
-#include "harness/report/verdict.hpp"
 
 namespace assay::cli {
 namespace {
@@ -33,8 +35,10 @@ struct Arguments {
   bool require_judged = false;
   bool keep_detail = false;
   bool resume = false;
+  bool skip_unavailable = false;
   bool json = false;
   bool quiet = false;
+  bool verbose = false;
 };
 
 bool parse_shard(const std::string& text, run::RunConfig& config) {
@@ -42,18 +46,6 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
   return text.empty() ||
          (std::sscanf(text.c_str(), "%d/%d%n", &config.shard, &config.shards, &length) == 2 &&
           static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
-}
-
-/// How the embedded converter is changed, as options; "" where it is not.
-std::string fault_options(const Arguments& arguments) {
-  std::string command;
-  for (const std::string& fault : arguments.converters.faults) {
-    command += " --fault " + fault;
-  }
-  if (!arguments.converters.variant.empty()) {
-    command += " --variant " + arguments.converters.variant;
-  }
-  return command;
 }
 
 /// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
@@ -85,73 +77,47 @@ std::vector<std::string> commands_of(const Arguments& arguments, const run::RunR
 }
 
 std::string repeat_command(const Arguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
-  std::string command = "./assay run " + shell_quoted(row.key.case_name);
-  if (row.key.options != "default") {
-    command += " --options " + shell_quoted(row.key.options);
-  }
-  const std::vector<std::string> programs = commands_of(arguments, report, row.key);
-  for (const std::string& program : programs) {
-    command += " --converter-cmd " + shell_quoted(program);
-  }
-  std::string converter = row.key.converter, version = row.key.version, executor;
-  if (const std::size_t name = converter.rfind('+'), number = version.rfind('+');
-      !arguments.executors.empty() && name != std::string::npos && number != std::string::npos) {
-    executor = converter.substr(name + 1) + "@" + version.substr(number + 1);
-    converter.resize(name);
-    version.resize(number);
-  }
-  if (programs.empty() && converter != "embedded" && converter != corpus::kReference) {
-    command += " --converter " + shell_quoted(converter + "@" + version);
-  }
-  if (!executor.empty()) {
-    command += " --execute-with " + shell_quoted(executor);
-  }
-  return command + fault_options(arguments) + (arguments.metamorphic ? " --metamorphic" : "");
+  std::vector<std::string> files;
+  std::ranges::copy_if(arguments.words, std::back_inserter(files), report::is_case_file);
+  return report::repeat_command(
+      row, {files, commands_of(arguments, report, row.key), arguments.executors, arguments.converters.faults,
+            arguments.converters.variant, arguments.metamorphic});
 }
 
-/// Runs of so few verdicts show where each loses accuracy.
-constexpr std::size_t kRowsWithLosses = 12;
-
-/// Nothing where the database has no anchors of these cases.
-void print_drift(const Arguments& arguments, const run::RunReport& report) {
-  const results::DriftReport& drift = report.drift;
-  if (drift.compared == 0) {
-    return;
-  }
-  fmt::print("{}{}", report::drifted_text(drift), report::suites_text(drift));
-  fmt::print("{} verdicts have an anchor: {} changed\n", drift.compared, drift.drifted.size());
-  if (drift.any()) {
-    const Arguments defaults;
-    const bool elsewhere = arguments.database != defaults.database;
-    fmt::print("accept: ./assay accept --run {}{} --reason TEXT\n", report.run,
-               elsewhere ? " --db " + shell_quoted(arguments.database) : "");
-  }
+/// The embedded converter's faults and variant, in words.
+std::string changed_by(const ConverterOptions& converters) {
+  std::vector<std::string> words;
+  for (const std::string& fault : converters.faults) words.push_back("fault " + fault);
+  if (!converters.variant.empty()) words.push_back("variant " + converters.variant);
+  return core::join(words, ", ");
 }
 
-void print_report(const Arguments& arguments, const run::RunReport& report) {
-  if (arguments.json) {
-    fmt::print("{}\n", report::run_json(report));
-    return;
-  }
-  for (const results::ResultRow& row : report.rows) {
-    if (!arguments.quiet || run::gate_of(row) != judge::Gate::green) {
-      fmt::print("{}{}\n", report::verdict_line(row),
-                 report.shares_its_name(row.key) ? "  program " + programs::short_hash(row.key.hash) : "");
-      if (report.rows.size() <= kRowsWithLosses) {
-        fmt::print("{}", report::losses_text(row));
-      }
-    }
-  }
-  for (const results::ResultRow& row : report.rows) {
-    if (const auto gate = run::gate_of(row); gate == judge::Gate::red || gate == judge::Gate::amber) {
-      fmt::print("\n{}", report::failure_text(row, repeat_command(arguments, report, row)));
-    }
-  }
-  for (const std::string& line : report.unused_expectations) {
-    fmt::print("{}\n", line);
-  }
-  print_drift(arguments, report);
-  fmt::print("{}{}{}\n", report::programs_text(report), report::unsupported_text(report), report::counts_line(report));
+/// Where the cases take their data from.
+std::string data_words(const std::vector<run::RunItem>& items) {
+  const auto stored = std::ranges::count_if(items, [](const run::RunItem& item) {
+    return item.test_case.stored_data.has_value() || item.test_case.stored_case.has_value();
+  });
+  if (stored == 0) return "data drawn from each case's seed";
+  return std::cmp_equal(stored, items.size()) ? "data stored with the cases"
+                                              : "data drawn from each case's seed, or stored with it";
+}
+
+RunOutput::Words output_words(const Arguments& arguments, const run::RunConfig& config) {
+  const Arguments defaults;
+  RunOutput::Words words;
+  words.detail = arguments.quiet     ? RunOutput::Detail::last_line
+                 : arguments.verbose ? RunOutput::Detail::everything
+                                     : RunOutput::Detail::usual;
+  words.changed_by = changed_by(arguments.converters);
+  words.selection =
+      fmt::format("{} {} ({})", config.items.size(), config.items.size() == 1 ? "case" : "cases", config.suite);
+  words.data = data_words(config.items);
+  const bool elsewhere = arguments.database != defaults.database;
+  words.database = elsewhere ? " --db " + shell_quoted(arguments.database) : "";
+  words.repeat = [&arguments](const run::RunReport& report, const results::ResultRow& row) {
+    return repeat_command(arguments, report, row);
+  };
+  return words;
 }
 
 /// Each converter once more with each of the named ones as the executor of its artifacts.
@@ -229,18 +195,23 @@ int run_command(const Arguments& arguments) {
                          {},
                          {}});
   }
-  const bool terminal = isatty(STDERR_FILENO) == 1;
-  if (terminal) {
-    config.on_result = [](const results::ResultRow& row, std::size_t done, std::size_t planned) {
-      fmt::print(stderr, "\r\x1b[K[{}/{}] {} {}", done, planned, row.verdict, row.key.case_name);
+  RunOutput output(output_words(arguments, config), Terminal::of(stdout), Terminal::of(stderr));
+  if (arguments.json) {
+    config.on_result = [progress = std::make_shared<Progress>(Terminal::of(stderr))](
+                           const results::ResultRow& row, std::size_t done, std::size_t planned) {
+      progress->step(done, planned, row.key.case_name);
+      if (done == planned) progress->clear();
+    };
+  } else {
+    config.on_begun = [&](const auto& programs, std::size_t planned) { output.begin(programs, planned); };
+    config.on_result = [&](const auto& row, std::size_t done, std::size_t planned) {
+      output.verdict(row, done, planned);
     };
   }
   config.stopped = [] { return interrupted != 0; };
   stop_on_signal();
   core::Result<run::RunReport> report = run::run(config);
-  if (terminal) {
-    fmt::print(stderr, "\r\x1b[K");
-  }
+  output.clear();
   if (!report) {
     const int code = report_error(report.error());
     return report.error().kind == core::ErrorKind::io ? kExitOwnFault : code;
@@ -248,14 +219,22 @@ int run_command(const Arguments& arguments) {
   if (report->planned == 0) {
     return report_unmatched("nothing is selected: no case, converter or option set matches");
   }
-  print_report(arguments, *report);
+  if (arguments.json) {
+    fmt::print("{}\n", report::run_json(*report));
+  } else {
+    output.end(*report);
+  }
   if (report->rows.size() < report->planned) {
     fmt::print(
         stderr,
         "assay: stopped by a signal: {} of {} verdicts are recorded; the same command with --resume finishes the run\n",
         report->rows.size(), report->planned);
   }
-  return run::exit_code(*report);
+  const int code = run::exit_code(*report);
+  const bool nothing_ran = std::ranges::all_of(report->rows, [](const results::ResultRow& row) {
+    return row.verdict == judge::verdict_name(judge::Verdict::unsupported);
+  });
+  return arguments.skip_unavailable && code == kExitOk && nothing_ran ? static_cast<int>(run::ExitCode::skip) : code;
 }
 
 }  // namespace
@@ -286,8 +265,12 @@ void register_run(Command app, Action& action) {
   command.add_flag("--require-judged", arguments->require_judged,
                    "A verdict that could not be judged is red, whoever converted");
   command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
+  command.add_flag("--skip-unavailable", arguments->skip_unavailable,
+                   "Exit code 77, which a test runner counts as skipped, where every verdict is unsupported: no "
+                   "converter of the run is installed, or can work here");
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.add_flag("--quiet", arguments->quiet, "Leave green verdicts out of the text");
+  command.add_flag("-v,--verbose", arguments->verbose, "A line for every verdict, not only for what is red");
+  command.add_flag("-q,--quiet", arguments->quiet, "Only the last line").excludes({"--verbose", "--json"});
   command.callback([arguments, &action] { action = [arguments] { return run_command(*arguments); }; });
 }
 

@@ -32,6 +32,7 @@ int worker_command(const Arguments& arguments) {
 void register_worker(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   const Command command = app.add_subcommand("worker", "Serve the embedded converter over protocol 1 (internal)");
+  command.internal();
   command.add_option("--fault", arguments->faults, "Switch a fault on; may be repeated").allow_extra_args(false);
   command.add_option("--variant", arguments->variant, "Run as one of the correct variants");
   command.add_option("--artifact-kind", arguments->artifact_kind, "What the judge may see: qdq, scales or opaque");

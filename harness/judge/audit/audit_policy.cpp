@@ -217,8 +217,8 @@ class PolicyAudit {
       const ArtifactNode* node = producer ? view_.find(*producer) : nullptr;
       // An output that a quantizer makes has no node in the view; what is only moved was quantized before.
       if (node == nullptr || asked_in_float(*node) || !has_range(output.name)) continue;
-      // What goes on inside the graph may be taken in there.
-      if (!wiring_.consumers(output.name).empty() || traits_of(node->op).movement == Movement::copies) continue;
+      // What goes on inside the graph may be taken in there; what reads nothing quantized isn't meant.
+      if (!wiring_.consumers(output.name).empty() || !node->quantized_inputs) continue;
       if (is_made_of_quantized(artifact_.nodes[*producer].outputs.front())) continue;
       add(output.name, wiring_.producer(output.name),
           fmt::format("the policy says that graph outputs are quantized, but node \"{}\" ({}) gives it as it is",

@@ -1,0 +1,177 @@
+#include "harness/cli/run_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/cli/common.hpp"
+#include "harness/core/text.hpp"
+#include "harness/programs/program_hash.hpp"
+#include "harness/report/causes.hpp"
+#include "harness/report/drift.hpp"
+#include "harness/report/run_report.hpp"
+#include "harness/report/verdict.hpp"
+#include "harness/run/exit_code.hpp"
+
+namespace assay::cli {
+namespace {
+
+using judge::Gate;
+using report::Cause;
+using results::ResultRow;
+
+/// Runs of so few verdicts show each, with where it loses accuracy.
+constexpr std::size_t kFewVerdicts = 12;
+/// Of more causes the rest is a line each.
+constexpr std::size_t kCausesInFull = 12;
+
+std::string listed(const std::set<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> shown(names.begin(), names.end());
+  if (shown.size() <= kShown) return core::join(shown, ", ");
+  const std::size_t more = shown.size() - kShown;
+  shown.resize(kShown);
+  return fmt::format("{} and {} more", core::join(shown, ", "), more);
+}
+
+/// "96× fail, artifact/count, in 32 cases of deconv_output, dynamic_shape".
+std::string cause_line(const Cause& cause) {
+  std::set<std::string> cases, families;
+  for (const ResultRow* row : cause.rows) {
+    cases.insert(row->key.case_name);
+    families.insert(row->family);
+  }
+  const std::string in_cases = cases.size() == 1 ? "in 1 case" : fmt::format("in {} cases", cases.size());
+  return fmt::format("{}× {}, {}, {} of {}", cause.rows.size(), cause.smallest->verdict, cause.what, in_cases,
+                     listed(families));
+}
+
+bool is_shared(const std::vector<run::RunProgram>& programs, const results::JobKey& key) {
+  return std::ranges::count_if(programs, [&](const run::RunProgram& each) {
+           return each.name == key.converter && each.version == key.version;
+         }) > 1;
+}
+
+}  // namespace
+
+std::string judged_programs(const std::vector<run::RunProgram>& programs) {
+  std::vector<std::string> names;
+  for (const run::RunProgram& program : programs) {
+    std::string name = program.name + (program.version.empty() ? "" : " " + program.version);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  if (names.size() < 2) return core::join(names, "");
+  const std::string last = names.back();
+  names.pop_back();
+  return core::join(names, ", ") + " and " + last;
+}
+
+std::string judged_line(const std::string& artifact, const run::RunReport& report, const std::string& data) {
+  return (artifact.empty() ? judged_programs(report.programs) : "artifact " + artifact) + "; " + data;
+}
+
+void RunOutput::begin(const std::vector<run::RunProgram>& programs, std::size_t planned) {
+  programs_ = programs;
+  planned_ = planned;
+  if (words_.detail == Detail::last_line) return;
+  const std::string changed = words_.changed_by.empty() ? "" : " with " + words_.changed_by;
+  fmt::print("{}{}: {}; {}\n", out_.bold(judged_programs(programs)), changed, words_.selection, words_.data);
+  std::fflush(stdout);
+  for (const run::RunProgram& program : programs) {
+    for (const std::string& note : program.notes) {
+      fmt::print(stderr, "assay: converter {} {}: {}\n", program.name, program.version, note);
+    }
+  }
+}
+
+bool RunOutput::shows(const ResultRow& row) const {
+  if (words_.detail == Detail::last_line) return false;
+  return words_.detail == Detail::everything || planned_ <= kFewVerdicts || run::gate_of(row) == Gate::red;
+}
+
+void RunOutput::print_verdict(const ResultRow& row) const {
+  const std::string program = is_shared(programs_, row.key) ? "  program " + programs::short_hash(row.key.hash) : "";
+  const std::string line = out_.cut(report::verdict_line(row) + program);
+  // The verdict is the line's first word.
+  const std::size_t word = std::min(row.verdict.size(), line.size());
+  fmt::print("{}{}\n", out_.painted(line.substr(0, word), run::gate_of(row)), line.substr(word));
+  if (planned_ <= kFewVerdicts) fmt::print("{}", report::losses_text(row));
+}
+
+void RunOutput::verdict(const ResultRow& row, std::size_t done, std::size_t planned) {
+  if (out_.live && shows(row)) {
+    progress_.clear();
+    std::fflush(stderr);
+    print_verdict(row);
+    std::fflush(stdout);
+  }
+  if (done < planned) {
+    progress_.step(done, planned, row.key.case_name);
+  } else {
+    progress_.clear();
+  }
+}
+
+void RunOutput::print_causes(const run::RunReport& report) const {
+  const std::vector<Cause> causes = report::causes_of(report.rows, [](const ResultRow& row) {
+    const auto gate = run::gate_of(row);
+    return gate == Gate::red || gate == Gate::amber;
+  });
+  // What is red comes first, whatever is more.
+  std::vector<const Cause*> order;
+  for (const Gate gate : {Gate::red, Gate::amber}) {
+    for (const Cause& cause : causes) {
+      if (run::gate_of(*cause.smallest) == gate) order.push_back(&cause);
+    }
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Cause& cause = *order[i];
+    const auto gate = run::gate_of(*cause.smallest);
+    if (i >= kCausesInFull) {
+      fmt::print("{}{}, for example {}\n", i == kCausesInFull ? "\n" : "", out_.painted(cause_line(cause), gate),
+                 cause.smallest->key.case_name);
+      continue;
+    }
+    if (cause.rows.size() > 1) {
+      fmt::print("\n{}; the smallest:\n", out_.painted(cause_line(cause), gate));
+    } else {
+      fmt::print("\n");
+    }
+    fmt::print("{}", here(report::failure_text(*cause.smallest, words_.repeat(report, *cause.smallest))));
+  }
+}
+
+/// Nothing where the database has no anchors of these cases.
+void RunOutput::print_drift(const run::RunReport& report) const {
+  const results::DriftReport& drift = report.drift;
+  if (drift.compared == 0) {
+    return;
+  }
+  fmt::print("{}{}", report::drifted_text(drift), report::suites_text(drift));
+  fmt::print("{} verdicts have an anchor: {} changed\n", drift.compared, drift.drifted.size());
+  if (drift.any()) {
+    fmt::print("accept: {} --run {}{} --reason TEXT\n", here("./assay accept"), report.run, words_.database);
+  }
+}
+
+void RunOutput::end(const run::RunReport& report) {
+  progress_.clear();
+  std::fflush(stderr);
+  if (words_.detail != Detail::last_line) {
+    if (!out_.live) {
+      for (const ResultRow& row : report.rows) {
+        if (shows(row)) print_verdict(row);
+      }
+    }
+    print_causes(report);
+    for (const std::string& line : report.unused_expectations) {
+      fmt::print("{}\n", line);
+    }
+    print_drift(report);
+    fmt::print("{}{}", report::programs_text(report), here(report::unsupported_text(report)));
+  }
+  fmt::print("{}\n", out_.bold(report::counts_line(report)));
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,57 @@
+#include "harness/report/repeat.hpp"
+
+#include "converters/protocol/client.hpp"
+#include "harness/core/shell.hpp"
+#include "harness/corpus/case.hpp"
+
+namespace assay::report {
+
+using core::shell_quoted;
+
+RunWords run_words(const std::string& command) {
+  RunWords known;
+  const core::Result<std::vector<std::string>> words = protocol::split_command(command);
+  if (!words) return known;
+  bool options = false;
+  for (std::size_t i = 0; i < words->size(); ++i) {
+    const std::string& word = (*words)[i];
+    if (word.starts_with("--")) options = true;
+    if (!options && is_case_file(word)) known.files.push_back(word);
+    const std::string value = i + 1 < words->size() ? (*words)[i + 1] : "";
+    if (word == "--converter-cmd") known.programs.push_back(value);
+    if (word == "--execute-with") known.executors.push_back(value);
+    if (word == "--fault") known.faults.push_back(value);
+    if (word == "--variant") known.variant = value;
+    if (word == "--metamorphic") known.metamorphic = true;
+  }
+  return known;
+}
+
+bool is_case_file(const std::string& word) {
+  return word.ends_with(".json") || word.starts_with("./") || word.starts_with("../") || word.starts_with("/");
+}
+
+std::string repeat_command(const results::ResultRow& row, const RunWords& words) {
+  const results::JobKey& key = row.key;
+  std::string command = "./assay run ";
+  for (const std::string& file : words.files) command += shell_quoted(file) + " ";
+  command += shell_quoted(key.case_name);
+  if (key.options != "default") command += " --options " + shell_quoted(key.options);
+  for (const std::string& program : words.programs) command += " --converter-cmd " + shell_quoted(program);
+  std::string converter = key.converter, version = key.version, executor;
+  if (const std::size_t name = converter.rfind('+'), number = version.rfind('+');
+      !words.executors.empty() && name != std::string::npos && number != std::string::npos) {
+    executor = converter.substr(name + 1) + "@" + version.substr(number + 1);
+    converter.resize(name);
+    version.resize(number);
+  }
+  if (words.programs.empty() && converter != "embedded" && converter != corpus::kReference) {
+    command += " --converter " + shell_quoted(converter + "@" + version);
+  }
+  if (!executor.empty()) command += " --execute-with " + shell_quoted(executor);
+  for (const std::string& fault : words.faults) command += " --fault " + shell_quoted(fault);
+  if (!words.variant.empty()) command += " --variant " + shell_quoted(words.variant);
+  return command + (words.metamorphic ? " --metamorphic" : "");
+}
+
+}  // namespace assay::report

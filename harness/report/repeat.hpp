@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/store.hpp"
+
+namespace assay::report {
+
+/// What a command that shows a verdict again needs beside the verdict.
+struct RunWords {
+  std::vector<std::string> files;      ///< of cases outside the corpus
+  std::vector<std::string> programs;   ///< each --converter-cmd
+  std::vector<std::string> executors;  ///< each --execute-with
+  std::vector<std::string> faults;     ///< each --fault
+  std::string variant;
+  bool metamorphic = false;
+};
+
+/// Whether a word of a selection is meant as the path of a file or folder of cases: nothing else ends or begins so.
+[[nodiscard]] bool is_case_file(const std::string& word);
+
+/// Of a run's recorded command line. What it does not know it leaves out.
+[[nodiscard]] RunWords run_words(const std::string& command);
+
+/// "./assay run CASE …": the shortest command that gives this verdict again.
+[[nodiscard]] std::string repeat_command(const results::ResultRow& row, const RunWords& words);
+
+}  // namespace assay::report

@@ -1,0 +1,240 @@
+// What is said of a wrong input: what is wrong, where, and what to do, with the nearest names.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "harness/model/onnx_io.hpp"
+#include "tests/cli/home.hpp"
+#include "tests/support/source_tree.hpp"
+
+namespace assay::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using Words = std::vector<std::string>;
+
+class Errors : public HomeTest {
+ protected:
+  /// What is said of a command that must fail as wrong usage, or with `code`.
+  [[nodiscard]] std::string said(const Words& words, int code = 2) const {
+    const Call call = run(words);
+    EXPECT_EQ(call.code, code) << call.out << call.err;
+    return call.err;
+  }
+  void save(const std::string& name, const std::string& graph, std::int64_t opset = 13) const {
+    const auto model = model::parse_graph_text(graph, {{"", opset}});
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    ASSERT_TRUE(model::save_model(*model, path(name)).ok());
+  }
+  /// Writes an .npz of float32 zeros: name → shape as Python writes it.
+  void write_npz(const std::string& name, const std::map<std::string, std::string>& arrays) const {
+    std::string script =
+        "import struct, zipfile, math\n"
+        "archive = zipfile.ZipFile('" +
+        path(name).string() +
+        "', 'w')\n"
+        "def add(name, shape):\n"
+        "    text = \"{'descr': '<f4', 'fortran_order': False, 'shape': %s, }\" % (shape,)\n"
+        "    data = b'\\x93NUMPY\\x01\\x00' + struct.pack('<H', len(text)) + text.encode() + b'\\0\\0\\0\\0' * "
+        "math.prod(shape)\n"
+        "    archive.writestr(name + '.npy', data)\n";
+    for (const auto& [array, shape] : arrays) script += "add('" + array + "', " + shape + ")\n";
+    core::SpawnOptions options;
+    options.arguments = {"python3", "-c", script + "archive.close()\n"};
+    const Call call = finished(options);
+    ASSERT_EQ(call.code, 0) << call.err;
+  }
+  static constexpr const char* kRelu = "agraph (float[1,3,8,8] x) => (float[1,3,8,8] y) { y = Relu (x) }";
+};
+
+TEST_F(Errors, AnArrayWithoutTheBatchAxisIsExplained) {
+  save("relu.onnx", kRelu);
+  write_npz("batch.npz", {{"x", "(1, 3, 8, 8)"}});
+  write_npz("sample.npz", {{"x", "(3, 8, 8)"}});
+  write_npz("other.npz", {{"x", "(2, 1, 4, 8, 8)"}});
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "batch.npz"}),
+              AllOf(HasSubstr("array \"x\" has shape [1,3,8,8]. Its first axis counts the batches"),
+                    HasSubstr("the model declares [1,3,8,8] for one batch"), HasSubstr("array[None]")));
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "sample.npz"}), HasSubstr("array[None, None]"));
+  EXPECT_THAT(said({"check", "relu.onnx", "--inputs", "other.npz"}),
+              AllOf(HasSubstr("these are 2 batches of shape [1,4,8,8]"), Not(HasSubstr("None"))));
+}
+
+TEST_F(Errors, AnArchiveWithOtherKeysSaysWhichThereAre) {
+  save("relu.onnx", kRelu);
+  write_npz("keys.npz", {{"xx", "(1, 1, 3, 8, 8)"}, {"label", "(1, 10)"}});
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "keys.npz"}),
+              HasSubstr("no data for input \"x\"; the data are named: \"xx\", \"label\""));
+}
+
+TEST_F(Errors, DataThatHoldNothingSayWhatIsWanted) {
+  save("relu.onnx", kRelu);
+  write_npz("none.npz", {});
+  std::filesystem::create_directories(path("empty"));
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "none.npz"}),
+              AllOf(HasSubstr("none.npz holds no array"), HasSubstr("\"x\"")));
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "empty"}),
+              AllOf(HasSubstr("\"empty\" holds no data"), HasSubstr("input_0.pb"), HasSubstr("\"x\"")));
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "nosuch.npz"}),
+              HasSubstr("there is no file or folder \"nosuch.npz\""));
+}
+
+TEST_F(Errors, BadJsonNamesLineAndColumn) {
+  write("cases/broken.json", "{\"family\": \"x\",\n  \"tags\": [,]}");
+  EXPECT_THAT(said({"run", "mini"}), AllOf(HasSubstr("broken.json"), HasSubstr("line 2, column 12")));
+  EXPECT_THAT(said({"run", "mini/stride=1", "--options", "{\"activation\" \"int8\"}"}),
+              HasSubstr("options: not valid JSON: line 1, column 20"));
+}
+
+TEST_F(Errors, AMisspeltVerbOrFlagGetsTheNearest) {
+  EXPECT_THAT(said({"rnu"}), AllOf(HasSubstr("there is no command \"assay rnu\""), HasSubstr("run")));
+  EXPECT_THAT(said({"converters", "instal"}), HasSubstr("the nearest are: install"));
+  EXPECT_THAT(said({"run", "--jbos", "3"}), HasSubstr("assay run has no option \"--jbos\"; the nearest are: --jobs"));
+  EXPECT_THAT(said({"lint", "--quiet=1"}), HasSubstr("\"--quiet\""));
+  EXPECT_THAT(said({"drift"}), HasSubstr("--converter is required"));
+  EXPECT_THAT(said({"history", "a", "b"}), HasSubstr("does not know what to do with \"b\""));
+  EXPECT_THAT(said({}), HasSubstr("say what to do: run, check"));
+}
+
+TEST_F(Errors, AValueOutOfItsRangeSaysTheRange) {
+  EXPECT_THAT(said({"run", "--jobs", "-3"}),
+              AllOf(HasSubstr("--jobs: must be 0 or more, not \"-3\""), Not(HasSubstr("e+"))));
+  EXPECT_THAT(said({"run", "--timeout", "0"}), HasSubstr("--timeout: must be more than 0"));
+  EXPECT_THAT(said({"completion", "bsh"}), HasSubstr("\"bsh\" is none of bash, zsh, fish"));
+}
+
+TEST_F(Errors, AMisspeltCaseSuiteFaultVariantOrOptionGetsTheNearest) {
+  EXPECT_THAT(said({"run", "mini/stride=11"}, 5), HasSubstr("near it: mini/stride=1, mini/stride=2"));
+  EXPECT_THAT(said({"run", "defualt"}, 5), HasSubstr("near it: default"));
+  EXPECT_THAT(said({"lint", "defualt"}, 2), testing::_);
+  for (const Words& command :
+       {Words{"run", "mini"}, Words{"explain", "mini/stride=1"}, Words{"bundle", "mini/stride=1", "b"}}) {
+    Words words = command;
+    words.insert(words.end(), {"--fault", "bias_droped"});
+    EXPECT_THAT(said(words), HasSubstr("there is no fault \"bias_droped\"; nearest: bias_dropped"));
+  }
+  EXPECT_THAT(said({"run", "mini", "--variant", "percentil"}),
+              HasSubstr("there is no variant \"percentil\"; nearest: percentile"));
+  EXPECT_THAT(said({"run", "mini", "--options", "defualt"}),
+              HasSubstr("there is no option set \"defualt\"; there are: default"));
+  EXPECT_THAT(said({"run", "mini", "--options", R"({"activatoin": "int8"})"}), HasSubstr("the keys are activation"));
+}
+
+TEST_F(Errors, AFaultIsOfTheEmbeddedConverterAlone) {
+  EXPECT_THAT(said({"run", "mini", "--converter-cmd", "sh converter.sh", "--fault", "bias_dropped"}),
+              HasSubstr("--fault is of the embedded converter"));
+}
+
+TEST_F(Errors, CasesAreTakenFromAFileOrFolder) {
+  std::filesystem::create_directories(path("mine"));
+  std::string family = kMiniFamily;
+  family.replace(family.find("\"mini\""), 6, "\"own\"");
+  write("mine/own.json", family);
+  for (const char* named : {"./mine/own.json", "mine/own.json", "./mine"}) {
+    const Call call = run({"run", named, "--json"});
+    EXPECT_EQ(call.code, 0) << call.err;
+    EXPECT_EQ(call.json()["planned"], 2) << named;
+  }
+  const Call picked = run({"run", "mine/own.json", "own/stride=2", "--fault", "bias_dropped"});
+  EXPECT_EQ(picked.code, 1);
+  EXPECT_THAT(picked.out, HasSubstr("assay run mine/own.json own/stride=2 --fault bias_dropped"));
+  EXPECT_THAT(said({"run", "./nosuch.json"}, 5), HasSubstr("there is no file or folder \"./nosuch.json\" of cases"));
+  std::filesystem::create_directories(path("mine/empty"));
+  EXPECT_THAT(said({"run", "./mine/empty"}), HasSubstr("holds no case"));
+}
+
+TEST_F(Errors, AReadOnlyHistoryIsRead) {
+  ASSERT_EQ(run({"run", "mini/stride=1", "--db", "kept/h.db"}).code, 0);
+  const std::filesystem::path file = path("kept/h.db");
+  std::filesystem::permissions(file, std::filesystem::perms(0444));
+  std::filesystem::permissions(path("kept"), std::filesystem::perms(0555));
+  // Whoever may do anything is held to the permissions as another user.
+  const auto ask = [&](Words words) {
+    core::SpawnOptions options;
+    if (geteuid() == 0) options.arguments = {"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"};
+    options.arguments.insert(options.arguments.end(), ASSAY_PROGRAM);
+    options.arguments.insert(options.arguments.end(), words.begin(), words.end());
+    options.working_folder = "/";
+    options.environment = {{"ASSAY_HOME", path("").string()}};
+    return finished(options);
+  };
+  std::filesystem::permissions(path(""), std::filesystem::perms(0755));
+  const Call history = ask({"history", "--db", file.string()});
+  EXPECT_EQ(history.code, 0) << history.err;
+  EXPECT_THAT(history.out, HasSubstr("mini/stride=1"));
+  const Call accept = ask({"accept", "--db", file.string(), "--reason", "x"});
+  EXPECT_NE(accept.code, 0);
+  EXPECT_THAT(accept.err, AllOf(HasSubstr("h.db"), HasSubstr("readonly")));
+  std::filesystem::permissions(path("kept"), std::filesystem::perms(0755));
+}
+
+TEST_F(Errors, ADatabaseWhoseFolderCanNotBeMadeIsNamed) {
+  write("file", "");
+  const Call call = run({"run", "mini/stride=1", "--db", "file/h.db"});
+  EXPECT_NE(call.code, 0);
+  EXPECT_THAT(call.err, AllOf(HasSubstr("\"file/h.db\""), HasSubstr("--db names another")));
+  EXPECT_THAT(said({"history", "--db", "nosuch/h.db"}), HasSubstr("there is no database \"nosuch/h.db\""));
+}
+
+TEST_F(Errors, AFloat16ModelIsNoConvertersFault) {
+  save("half.onnx", "agraph (float16[1,3,8,8] x) => (float16[1,3,8,8] y) { y = Relu (x) }");
+  for (const char* verb : {"check", "bisect", "reduce", "precision"}) {
+    EXPECT_THAT(said({verb, "half.onnx"}), AllOf(HasSubstr("input \"x\" is float16"), HasSubstr("float32"))) << verb;
+  }
+}
+
+TEST_F(Errors, MadeUpDataThatCanNotFitAreNotTheModelsFault) {
+  save("open.onnx", "agraph (float[N,3,H,W] x, float[1,3,20,20] k) => (float[N,3,20,20] y) { y = Add (x, k) }");
+  EXPECT_THAT(said({"check", "open.onnx"}),
+              AllOf(HasSubstr("\"x\" is [N,3,H,W], [1,3,32,32] was taken"), HasSubstr("--calibration or --inputs")));
+  save("free.onnx", "agraph (float[N,3,H,W] x) => (float[N,3,H,W] y) { y = Relu (x) }");
+  EXPECT_EQ(run({"check", "free.onnx"}).code, 0);
+}
+
+constexpr const char* kQuantized =
+    "agraph (float[1,3,8,8] x) => (float[1,3,8,8] y) <float s = {0.05}, int8 z = {0}> {"
+    " q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  y = Relu (d) }";
+
+TEST_F(Errors, AQuantizedModelGivenAsTheFloatOneIsTold) {
+  save("relu.onnx", kRelu);
+  save("int8.onnx", kQuantized);
+  for (const char* artifact : {"int8.onnx", "relu.onnx"}) {
+    EXPECT_THAT(said({"check", "int8.onnx", "--artifact", artifact}),
+                AllOf(HasSubstr("\"int8.onnx\" is quantized already (2 of its 3 nodes"), HasSubstr("check FLOAT.onnx")))
+        << artifact;
+  }
+  EXPECT_THAT(run({"check", "int8.onnx"}).err, HasSubstr("give its float original"));
+  EXPECT_THAT(run({"check", "relu.onnx", "--artifact", "int8.onnx"}).err, Not(HasSubstr("quantized already")));
+}
+
+TEST_F(Errors, AScaleOfZeroInAModelIsTheModels) {
+  std::string graph = kQuantized;
+  graph.replace(graph.find("0.05"), 4, "0.0");
+  save("zero.onnx", graph);
+  EXPECT_THAT(
+      said({"check", "zero.onnx"}),
+      AllOf(HasSubstr("zero.onnx"), HasSubstr("element 0 of its scale \"s\" is 0"), HasSubstr("float original")));
+}
+
+TEST_F(Errors, DataOfFloat64AreTaken) {
+  save("relu.onnx", kRelu);
+  core::Tensor x(core::DType::float64, {1, 3, 8, 8}, std::vector<double>(192, 0.25));
+  x.reals()[0] = -1;
+  std::filesystem::create_directories(path("data/0000"));
+  ASSERT_TRUE(model::save_tensors({{"x", x}}, path("data/0000"), "input").ok());
+  EXPECT_EQ(run({"check", "relu.onnx", "--calibration", "data"}).code, 0);
+}
+
+TEST_F(Errors, UnknownWordsInSupportsAreNamed) {
+  write("converter.sh",
+        "read line\necho "
+        "'{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\",\"supports\":{\"activation\":[\"unit8\"],"
+        "\"reports\":[\"tensor\"]}}'\nread line\n");
+  const Call call = run({"run", "mini/stride=1", "--converter-cmd", "sh " + path("converter.sh").string()});
+  EXPECT_THAT(call.err, AllOf(HasSubstr("converter c 1: its `supports` says \"unit8\" under \"activation\""),
+                              HasSubstr("the words are: int8, uint8"), HasSubstr("\"tensor\" under \"reports\"")));
+}
+
+}  // namespace
+}  // namespace assay::test
