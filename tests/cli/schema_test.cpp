@@ -50,7 +50,7 @@ TEST_F(Schema, IsThereForEveryCommandThatPrintsJson) {
   }
   for (const auto& file : std::filesystem::directory_iterator(schemas())) {
     const std::string name = file.path().stem().string();
-    if (file.path().extension() != ".json" || name.starts_with("part-")) continue;
+    if (file.path().extension() != ".json" || name.starts_with("part-") || name == "protocol") continue;
     const nlohmann::json schema = schema_of(name);
     EXPECT_TRUE(schema.is_object() && schema.contains("title")) << name;
     described.insert(name);

@@ -7,6 +7,7 @@ headings that pages link to must exist.
 A block between ``` lines is run where it has lines that begin with "$ ". What follows such a line is its output, whole
 and in order, standard error included, but for this:
 - a line "…" stands for any number of lines, "…" within a line for any text;
+- the folder of ./assay stands for any;
 - times, dates, hashes, temporary paths and run numbers are only compared as such;
 - blanks at the end of lines say nothing, nor do empty lines at either end.
 A block whose first line is "# needs WHAT" is run where WHAT is there, and that can only be onnxruntime: a Python with the
@@ -28,6 +29,7 @@ VOLATILE = [
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UUID"),
     (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,64}\b"), "HASH"),
     (re.compile(r"(/tmp|/dev/shm)/[^\s\"',]+"), "PATH"),
+    (re.compile(r"(?<=[\s`])/\S*/assay(?= )"), "./assay"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|min)\b"), "TIME"),
     (re.compile(r"\b\d+(\.\d+)? (cases|verdicts)/s\b"), "RATE"),
 ]
