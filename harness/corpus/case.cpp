@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/core/json_fault.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json_fault.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/case_model.hpp"

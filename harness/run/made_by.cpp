@@ -178,9 +178,9 @@ class Counts {
   /// ranges were searched for, those in which the search ended beside min-max anywhere had at least a seventh of their
   /// ranges there, and two where there were five or more.
   [[nodiscard]] bool a_few(std::size_t found, Kind kind) const {
-    constexpr std::size_t kFew = 8, kLeastRanges = 5, kLeastBiases = 3;
-    const std::size_t all = kind == Kind::range ? activations_ : kind == Kind::bias ? weighted_ : nodes_;
-    const std::size_t least = kind == Kind::range ? kLeastRanges : kind == Kind::bias ? kLeastBiases : kFew;
+    constexpr std::size_t kFew = 8, kLeastRanges = 5;
+    const std::size_t all = kind == Kind::range ? activations_ : nodes_;
+    const std::size_t least = kind == Kind::range ? kLeastRanges : kFew;
     return found == 0 || kFew * found < all || (found == 1 && all >= least);
   }
 
@@ -268,9 +268,10 @@ const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& exp
   std::map<Kind, std::size_t> found;
   for (const Finding& finding : nearest->red) {
     const Kind kind = kind_of(finding, original);
-    // Channels beside it have just the value that this policy gives them.
+    // A bias is corrected as a whole: channels beside a wrong one have just the value that this policy gives them.
     constexpr double kMost = 0.5;
-    if (kind != Kind::bias || finding.portion > kMost) ++found[kind];
+    if (kind == Kind::bias && finding.portion <= kMost) continue;
+    ++found[kind == Kind::bias ? Kind::other : kind];
   }
   const Counts counts(evidence.artifact->graph);
   // Of what both fix, the wider can explain more of the structure alone.

@@ -8,8 +8,9 @@
 
 namespace assay::judge {
 
-/// A linear operator of the artifact, with a weight in quantized values or in float, as it should be: the original's weight and bias in float64, with what the
-/// converter folded into them (BatchNormalization, a constant Mul or Add, Gemm's alpha and beta).
+/// A linear operator of the artifact, with a weight in quantized values or in float, as it should be: the original's
+/// weight and bias in float64, with what the converter folded into them (BatchNormalization, a constant Mul or Add,
+/// Gemm's alpha and beta).
 struct EffectiveLinear {
   std::size_t operand = 1;                 ///< which input of the artifact's node the weight is
   core::Tensor weight;                     ///< in the layout of the artifact's operand

@@ -93,8 +93,8 @@ bool Grounds::single_operator() const {
   return std::all_of(model.operations.begin() + 1, model.operations.end(), [&](const Alignment::Operation& entry) {
     const OperatorTraits& traits = traits_of(entry.node);
     // The prediction is of the operator's own result: what comes out has its elements in the same order.
-    const bool silent = traits.clamp == Clamp::at_zero || traits.movement == Movement::copies ||
-                        traits.movement == Movement::reshapes;
+    const bool silent =
+        traits.clamp == Clamp::at_zero || traits.movement == Movement::copies || traits.movement == Movement::reshapes;
     return silent && plan_.roundings(entry.node.inputs[0]).empty();
   });
 }
