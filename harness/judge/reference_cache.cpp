@@ -6,11 +6,13 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/integers/integer_memo.hpp"
 #include "harness/judge/quantization/grounds.hpp"
@@ -141,18 +143,11 @@ void extend(std::vector<std::pair<double, double>>& channels, const Tensor& tens
 }
 
 /// Adds the mean of each index along `axis`.
-void add_means(std::vector<double>& means, const Tensor& tensor, std::size_t axis) {
-  const core::Shape& shape = tensor.shape();
-  if (axis >= shape.size() || tensor.size() == 0) return;
-  const auto values = tensor.reals();
-  const auto extent = static_cast<std::size_t>(shape[axis]);
-  std::size_t inner = 1;
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
-  std::vector<double> sums(extent);
-  for (std::size_t i = 0; i < values.size(); ++i) sums[i / inner % extent] += values[i];
-  means.resize(extent);
-  for (std::size_t c = 0; c < extent; ++c)
-    means[c] += sums[c] * static_cast<double>(extent) / static_cast<double>(values.size());
+void add_means(std::vector<double>& sums, const Tensor& tensor, std::size_t axis) {
+  if (tensor.size() == 0) return;
+  const std::vector<double> means = means_along(tensor, axis);
+  sums.resize(means.size());
+  std::ranges::transform(sums, means, sums.begin(), std::plus());
 }
 
 std::pair<std::uint64_t, std::uint64_t> run_key(const std::string& key_text, const TensorMap& inputs) {

@@ -53,7 +53,7 @@ ordered_json rule_json(const std::string& id, const ResultRow& row) {
   return {{"id", id}, {"shortDescription", {{"text", sentence}}}};
 }
 
-/// Percent-encoded but for what a relative URI may hold.
+/// Percent-encoded, except what a relative URI may hold.
 std::string uri_text(const std::string& path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/=,@+";
   std::string uri;

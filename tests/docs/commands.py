@@ -5,7 +5,7 @@ in a suite is compared with `assay list`, and the score's figures in README.md w
 headings that pages link to must exist.
 
 A block between ``` lines is run where it has lines that begin with "$ ". What follows such a line is its output, whole
-and in order, standard error included, but for this:
+and in order, standard error included, with these exceptions:
 - a line "…" stands for any number of lines, "…" within a line for any text;
 - the folder of ./assay stands for any;
 - times, dates, hashes, temporary paths and run numbers are only compared as such;

@@ -262,11 +262,7 @@ TEST(ForwardError, GammaGrowsWithTheRoundings) {
 }
 
 TEST(CheckParams, OneThresholdLeavesTheShorterSideOrCutsBothAlike) {
-  TensorRange range;
-  range.low = -1;
-  range.high = 3;
-  range.samples = 100;
-  range.is_input = true;
+  const TensorRange range = observed(-1, 3);
   converters::Options options;
   options.method = converters::Method::entropy;
   converters::Policy policy;

@@ -45,4 +45,15 @@ std::size_t distinct_values(std::span<const double> values, std::size_t most) {
   return distinct.count();
 }
 
+std::vector<double> means_along(const core::Tensor& tensor, std::size_t axis) {
+  const core::Shape& shape = tensor.shape();
+  const auto values = tensor.reals();
+  const auto extent = static_cast<std::size_t>(shape[axis]);
+  const auto stride = static_cast<std::size_t>(core::element_count(std::span(shape).subspan(axis + 1)));
+  std::vector<double> means(extent);
+  for (std::size_t i = 0; i < values.size(); ++i) means[i / stride % extent] += values[i];
+  for (double& mean : means) mean *= static_cast<double>(extent) / static_cast<double>(values.size());
+  return means;
+}
+
 }  // namespace assay::judge

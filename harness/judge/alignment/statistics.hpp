@@ -55,4 +55,7 @@ class DistinctCount {
 /// The same for one tensor.
 [[nodiscard]] std::size_t distinct_values(std::span<const double> values, std::size_t most);
 
+/// The mean of each index along `axis` of a tensor with elements.
+[[nodiscard]] std::vector<double> means_along(const core::Tensor& tensor, std::size_t axis);
+
 }  // namespace assay::judge

@@ -29,6 +29,15 @@ struct Difference {
   double expected = 0, actual = 0, margin = 0;
 };
 
+/// The nearest value to `value` that lies between the least and the largest quantized one.
+double representable(double value, const core::QuantParams& params, std::size_t channel) {
+  const auto limits = core::integer_limits(params.type);
+  const double scale = params.scale[channel];
+  const auto zero = static_cast<double>(params.zero_point[channel]);
+  return std::clamp(value, (static_cast<double>(limits.low) - zero) * scale,
+                    (static_cast<double>(limits.high) - zero) * scale);
+}
+
 /// The elements of `actual` that are further from `expected` than half their step and float32's error.
 ///
 /// `bounds`  parameters of what the constant is a bound of, which is rounded and clamped to them whatever it is; or
@@ -45,24 +54,17 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
   for (std::size_t i = 0; i < expected.reals().size(); ++i) {
     double want = expected.reals()[i], got = actual.reals()[i], step = 0;
     if (bounds != nullptr) {
-      const auto limits = core::integer_limits(bounds->type);
-      const auto zero = static_cast<double>(bounds->zero_point.front());
       step = bounds->scale.front();
-      for (double* each : {&want, &got}) {
-        *each = std::clamp(*each, (static_cast<double>(limits.low) - zero) * step,
-                           (static_cast<double>(limits.high) - zero) * step);
-      }
+      want = representable(want, *bounds, 0);
+      got = representable(got, *bounds, 0);
     }
     double low = want, high = want;
     if (channels) {
       const std::size_t c = channels->channel(i);
-      const auto limits = core::integer_limits(operand.params->type);
       step = operand.params->scale[c];
-      const auto zero = static_cast<double>(operand.params->zero_point[c]);
       // Beyond the last quantized value there is none that is nearer; but a constant's range is known, and no more than
       // one code of it is given up where codes lie around zero.
-      const double clamped = std::clamp(want, (static_cast<double>(limits.low) - zero) * step,
-                                        (static_cast<double>(limits.high) - zero) * step);
+      const double clamped = representable(want, *operand.params, c);
       if (std::fabs(clamped - want) <= step * (1 + kRelativeError)) low = high = clamped;
     }
     const double distance = got < low ? low - got : got - high;

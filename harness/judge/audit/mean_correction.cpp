@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
+#include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/enclosures/execution_style.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -23,13 +25,6 @@ bool has_channels(const model::Node& node) {
   return product == Product::convolution || product == Product::transposed_convolution;
 }
 
-/// How far apart two values of one index along `axis` lie.
-std::size_t stride_of(const Shape& shape, std::size_t axis) {
-  std::size_t stride = 1;
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) stride *= static_cast<std::size_t>(shape[i]);
-  return stride;
-}
-
 /// The axis of a data tensor that holds a product's channels.
 std::size_t channel_axis(const model::Node& node, const Shape& shape) {
   return has_channels(node) ? 1 : shape.size() - 1;
@@ -41,21 +36,11 @@ const std::vector<double>* means_of(const LayerContext& context, const model::No
   return has_channels(node) ? &found->second.along_channels : &found->second.along_last;
 }
 
-std::vector<double> means_along(const Tensor& tensor, std::size_t axis) {
-  const auto extent = static_cast<std::size_t>(tensor.shape()[axis]);
-  const std::size_t stride = stride_of(tensor.shape(), axis);
-  const auto values = tensor.reals();
-  std::vector<double> means(extent);
-  const double share = static_cast<double>(extent) / static_cast<double>(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) means[i / stride % extent] += values[i] * share;
-  return means;
-}
-
 /// A tensor of one sample that has the mean of its channel everywhere.
 std::optional<Tensor> filled(const std::vector<double>& means, Shape shape, std::size_t axis) {
   shape.front() = 1;
   if (axis >= shape.size() || means.size() != static_cast<std::size_t>(shape[axis])) return std::nullopt;
-  const std::size_t stride = stride_of(shape, axis);
+  const auto stride = static_cast<std::size_t>(core::element_count(std::span(shape).subspan(axis + 1)));
   std::vector<double> values(static_cast<std::size_t>(core::element_count(shape)));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = means[i / stride % means.size()];
   return Tensor(core::DType::float32, shape, std::move(values));
