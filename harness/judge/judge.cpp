@@ -11,6 +11,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/calibrated_network.hpp"
 #include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/alignment/rescaled.hpp"
 #include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -171,7 +172,7 @@ class Judge {
 
   /// Runs the reference on everything that was fed, and reads the artifact.
   std::optional<Judgement> prepare() {
-    const bool own = evidence_.equalized != nullptr;
+    const bool own = evidence_.form != nullptr;
     const std::string key = model_key(*evidence_.model, own ? "" : evidence_.test_case->content_hash);
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
@@ -208,7 +209,7 @@ class Judge {
                            fmt::format("the reference can't run the calibration data: {}", calibration.error().message),
                            calibration.error());
     }
-    calibration_ = std::move(*calibration);
+    calibration_ = with_uncertainty(std::move(*calibration));
     context_.ranges = &calibration_->ranges;
     context_.depth = depth_;
     context_.calibration = calibration_;
@@ -254,6 +255,18 @@ class Judge {
       if (kept.values) merged->sorted_values[name] = (*calibration)->sorted_values.at(name);
     }
     return std::shared_ptr<const CalibrationRanges>(std::move(merged));
+  }
+
+  /// Factors of layers that were read from quantized values are known that well.
+  std::shared_ptr<const CalibrationRanges> with_uncertainty(std::shared_ptr<const CalibrationRanges> ranges) const {
+    if (evidence_.form == nullptr || evidence_.form->uncertainty.empty()) return ranges;
+    auto widened = std::make_shared<CalibrationRanges>(*ranges);
+    for (const auto& [name, error] : evidence_.form->uncertainty) {
+      const auto found = widened->ranges.find(name);
+      if (found == widened->ranges.end()) continue;
+      found->second.slack += error * std::max(-found->second.low, found->second.high);
+    }
+    return widened;
   }
 
   void derive_audited() {
@@ -385,19 +398,44 @@ class Judge {
   Judgement out_;
 };
 
+/// While it lives, `evidence` has the original in the form in which the artifact has it.
+class InItsForm {
+ public:
+  explicit InItsForm(Evidence& evidence) : evidence_(evidence), model_(evidence.model), form_(evidence.form) {
+    if (auto form = rescaled(evidence)) {
+      evidence.form = std::move(form);
+      evidence.model = &evidence.form->model;
+    }
+  }
+  InItsForm(const InItsForm&) = delete;
+  InItsForm& operator=(const InItsForm&) = delete;
+  ~InItsForm() {
+    evidence_.model = model_;
+    evidence_.form = std::move(form_);
+  }
+
+ private:
+  Evidence& evidence_;
+  const model::Model* model_;
+  std::shared_ptr<const OriginalForm> form_;
+};
+
 }  // namespace
 
 Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth) {
+  const InItsForm form(evidence);
   return Judge(evidence, cache, planned_verdicts, depth).run();
 }
 
 Explained explain(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {
+  const InItsForm form(evidence);
   Explained out;
   out.judgement = Judge(evidence, cache, planned_verdicts, Depth::full, &out.explanation).run();
   return out;
 }
 
 Judgement audit(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {
+  const InItsForm form(evidence);
   return Judge(evidence, cache, planned_verdicts, Depth::full).run_audit();
 }
 

@@ -46,7 +46,8 @@ core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, con
     if (const auto known = converters::options_from_json(text); !known) {
       return broken(adapter, known.error().message);
     }
-    all.push_back({adapter.name, version, variant["name"].get<std::string>(), *policy, text});
+    all.push_back(
+        {adapter.name, version, variant["name"].get<std::string>(), *policy, text, variant.value("limit", "")});
   }
   return all;
 }

@@ -16,6 +16,7 @@ struct StatedPolicy {
   std::string variant;  ///< the documented settings that it is about
   converters::Policy policy;
   std::string options_json;  ///< what these settings fix of the options; the artifact shows the rest
+  std::string limit = "";    ///< what of these settings the judge doesn't follow; "" where it follows all
 
   /// "nncf_onnx 3.4.0, preset mixed", and the method where it is not min-max.
   [[nodiscard]] std::string label() const;

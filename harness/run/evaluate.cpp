@@ -16,6 +16,7 @@
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
 #include "harness/judge/alignment/equalized.hpp"
+#include "harness/judge/alignment/renormalized.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
 #include "harness/judge/evidence/supports.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -579,8 +580,12 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
-  evidence.equalized = judge::equalized(*evidence.model, evidence.artifact);
-  if (evidence.equalized != nullptr) evidence.model = evidence.equalized.get();
+  for (const auto form_of : {&judge::equalized, &judge::renormalized}) {
+    auto form = form_of(*evidence.model, evidence.artifact);
+    if (form == nullptr) continue;
+    evidence.form = std::move(form);
+    evidence.model = &evidence.form->model;
+  }
   if (evidence.stated_options) {
     const converters::Options shown =
         judge::evident_options(evidence.artifact, *evidence.model, evidence.options, evidence.converter.policy);

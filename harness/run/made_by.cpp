@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -44,6 +45,7 @@ int width(const Policy& policy, const Options& options) {
   add(policy.channel_floor > 0, 1);
   add(policy.gates_in_float, 1);
   add(policy.symmetric_products, 1);
+  add(policy.equalizes, 2);
   add(options.method == Method::percentile, kInterval);
   add(options.method == Method::entropy, 2 * kInterval);
   add(options.method == Method::mse, 3 * kInterval);
@@ -54,6 +56,23 @@ int width(const Policy& policy, const Options& options) {
   add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;
+}
+
+/// All scales of all quantizers.
+bool has_powers_of_two(const model::Graph& artifact) {
+  const auto constants = judge::constants_of(artifact);
+  bool any = false;
+  for (const model::Node& node : artifact.nodes) {
+    if (!model::is_quantizer(node)) continue;
+    const auto scale = constants.find(node.input(1));
+    if (scale == constants.end() || !scale->second->is_real()) return false;
+    for (const double value : scale->second->reals()) {
+      int exponent = 0;
+      if (std::frexp(value, &exponent) != 0.5) return false;
+      any = true;
+    }
+  }
+  return any;
 }
 
 /// What of a policy the artifact's numbers come from; how it is executed and whether twice alike are the executor's.
@@ -80,6 +99,7 @@ struct Candidate {
   Policy policy;
   Options options;
   bool general = false;  ///< of no converter: what holds for all
+  std::string limit = "";
   std::vector<Finding> red = {};
 
   [[nodiscard]] bool same_rules(const Candidate& other) const {
@@ -114,7 +134,7 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
     if (contradicts(evidence.stated_options.value_or("{}"), stated.options_json)) continue;
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);
     for (const Options& options : possible_options(evidence, stated)) {
-      all.push_back({stated.label(), policy, options});
+      all.push_back({stated.label(), policy, options, false, stated.limit});
     }
   }
   // Ranges on the artifact's own codes take another run over the calibration data.
@@ -328,6 +348,19 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
       if (alike) names.push_back(other.label);
     }
     return "judged as " + core::join(names, " or ");
+  }
+  // What the settings are known by is there, and the rest isn't followed.
+  const auto beyond_us = std::ranges::find_if(all, [&](const Candidate& each) {
+    return !each.limit.empty() && each.policy.power_of_two && has_powers_of_two(evidence.artifact->graph);
+  });
+  if (beyond_us != all.end()) {
+    take(*beyond_us);
+    evidence.own_limit = core::Error{core::ErrorKind::unsupported,
+                                     fmt::format("it looks like {}, and {}", beyond_us->label, beyond_us->limit),
+                                     {},
+                                     {},
+                                     {}};
+    return "judged as " + beyond_us->label;
   }
   const Candidate& nearest = *std::ranges::min_element(all, {}, [](const Candidate& each) { return each.red.size(); });
   take(nearest);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "harness/judge/alignment/renormalized.hpp"
 #include "harness/judge/audit/granted_params.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
@@ -310,11 +311,18 @@ TEST(AuditNormalizations, AMeanThatMovedIntoTheBiasIsTheSameNormalization) {
     norm.set_scalar("bs", float32(0.8 / 127));
     norm.constants["bq"] = codes(DType::int32, {1}, {bias});
     norm.constants.insert({{"w", reals({1}, {4})}, {"m", reals({1}, {mean})}, {"v", reals({1}, {4})}});
-    return brief(audit_normalizations(norm.context()));
+    const LayerContext plain = norm.context();
+    if (const auto form = renormalized(norm.original, norm.evidence.artifact)) norm.original = form->model;
+    norm.view.emplace(ArtifactView::build(norm.evidence.artifact, norm.original).value());
+    const LayerContext context{norm.evidence, &*norm.view, align(norm.evidence, &*norm.view), {}, plain.ranges, {},
+                               1000};
+    std::vector<Finding> found = audit_normalizations(context);
+    std::ranges::move(audit_constants(context), std::back_inserter(found));
+    return brief(found);
   };
   EXPECT_THAT(faults(0.4, 127), IsEmpty());
   EXPECT_THAT(faults(0, 0), IsEmpty());
-  EXPECT_THAT(faults(0, 127), ElementsAre("bias b")) << "the mean is gone, and the bias doesn't know";
+  EXPECT_THAT(faults(0, 127), ElementsAre("weight m")) << "the mean is gone, and the bias doesn't know";
   EXPECT_THAT(faults(0.4, 0), ElementsAre("bias b"));
 }
 

@@ -36,9 +36,9 @@ struct Equalized : GemmCase {
   }
   std::vector<std::string> found() {
     context();
-    evidence.equalized = equalized(original, evidence.artifact);
-    if (evidence.equalized == nullptr) return {"nothing"};
-    original = *evidence.equalized;
+    evidence.form = equalized(original, evidence.artifact);
+    if (evidence.form == nullptr) return {"nothing"};
+    original = evidence.form->model;
     view.emplace(ArtifactView::build(evidence.artifact, original).value());
     calibration = cache.ranges(original, model_key(original, ""), batches, {}).value();
     const LayerContext layers{evidence, &*view, align(evidence, &*view), {}, &calibration->ranges, {}, 1000};

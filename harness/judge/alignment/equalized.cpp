@@ -44,7 +44,7 @@ class Equalization {
   Equalization(const Model& original, const ArtifactView& view)
       : view_(view), artifact_(view.artifact().graph), wiring_(artifact_), model_(original) {}
 
-  std::shared_ptr<const Model> run() {
+  std::shared_ptr<const OriginalForm> run() {
     std::vector<Factor> factors;
     for (const ArtifactNode& made : view_.nodes()) {
       if (auto factor = factor_of(made)) factors.push_back(*std::move(factor));
@@ -54,7 +54,7 @@ class Equalization {
     // From behind, so that the indices in front stay what they are.
     std::ranges::sort(factors, std::greater(), [](const Factor& factor) { return factor.readers.front(); });
     for (const Factor& factor : factors) insert(factor);
-    return std::make_shared<const Model>(std::move(model_));
+    return std::make_shared<const OriginalForm>(OriginalForm{std::move(model_)});
   }
 
  private:
@@ -146,7 +146,7 @@ class Equalization {
 
 }  // namespace
 
-std::shared_ptr<const Model> equalized(const Model& original, const std::shared_ptr<const Model>& artifact) {
+std::shared_ptr<const OriginalForm> equalized(const Model& original, const std::shared_ptr<const Model>& artifact) {
   if (!has_own_factor(artifact->graph, original.graph)) return nullptr;
   const core::Result<ArtifactView> view = ArtifactView::build(artifact, original);
   return view ? Equalization(original, *view).run() : nullptr;

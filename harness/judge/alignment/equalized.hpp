@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "harness/model/graph.hpp"
+#include "harness/judge/evidence/evidence.hpp"
 
 namespace assay::judge {
 
@@ -12,7 +12,7 @@ namespace assay::judge {
 /// divided. Whether the artifact's weights are divided like that too, the audit finds as for any others.
 ///
 /// Returns  null where the artifact has no such Mul.
-[[nodiscard]] std::shared_ptr<const model::Model> equalized(const model::Model& original,
+[[nodiscard]] std::shared_ptr<const OriginalForm> equalized(const model::Model& original,
                                                             const std::shared_ptr<const model::Model>& artifact);
 
 }  // namespace assay::judge

@@ -178,6 +178,16 @@ std::optional<Tensor> dequantize_tensor(const Tensor& codes, const QuantParams& 
   return Tensor(core::DType::float32, codes.shape(), std::move(values));
 }
 
+core::TensorPtr dequantized_constant(const Operand& operand) {
+  if (operand.constant_codes == nullptr || !operand.params) return nullptr;
+  auto values = dequantize_tensor(*operand.constant_codes, *operand.params);
+  return values ? std::make_shared<const Tensor>(*std::move(values)) : nullptr;
+}
+
+core::TensorPtr constant_value(const Operand& operand) {
+  return operand.constant_values != nullptr ? operand.constant_values : dequantized_constant(operand);
+}
+
 Result<ChannelIndex> ChannelIndex::make(const core::Shape& shape, const QuantParams& params) {
   ChannelIndex index;
   if (params.scale.size() == 1 && !params.axis) return index;

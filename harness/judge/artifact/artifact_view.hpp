@@ -123,6 +123,11 @@ class ChannelIndex {
 /// Real values of codes; nothing where the parameters don't fit them, or `codes` are none.
 [[nodiscard]] std::optional<core::Tensor> dequantize_tensor(const core::Tensor& codes, const core::QuantParams& params);
 
+/// The values of a constant operand's codes, without rounding; null where it has none.
+[[nodiscard]] core::TensorPtr dequantized_constant(const Operand& operand);
+/// A constant operand's values, those of its codes where it has codes; null where it is not constant.
+[[nodiscard]] core::TensorPtr constant_value(const Operand& operand);
+
 /// A constant of any graph by tensor name: initializer, Constant node, through Identity and Cast.
 [[nodiscard]] std::map<std::string, core::TensorPtr, std::less<>> constants_of(const model::Graph& graph);
 

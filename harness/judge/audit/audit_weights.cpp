@@ -256,6 +256,8 @@ class WeightAudit {
     const auto actual = codes.integers();
     const std::vector<double> weights = linear.weight.to_reals();
     const double quotient_error = linear.folded ? 2 * kQuotientError : kQuotientError;
+    // The zero point of codes without sign may be added in float32 before rounding.
+    constexpr double kZero = 128;
     const double computed = computing_error(node, linear);
     std::vector<std::string> lines;
     std::size_t wrong = 0;
@@ -267,14 +269,14 @@ class WeightAudit {
       const double clamped =
           std::clamp(exact, static_cast<double>(limits.low) - z, static_cast<double>(limits.high) - z);
       const double distance = std::abs(static_cast<double>(actual[i]) - z - clamped);
-      const double limit = 0.5 + quotient_error * std::abs(exact) + computed / params.scale[c];
+      const double limit = 0.5 + quotient_error * (std::abs(exact) + kZero) + computed / params.scale[c];
       if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
         const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());
         context_.explanation->note({"weight code", weight_name(node, linear) + at,
                                     fmt::format("{} ÷ {} = {:.6g}", core::exact_text64(weights[i]),
                                                 core::exact_text(static_cast<float>(params.scale[c])), exact),
-                                    "|q − z − clamp(w ÷ s)| ≤ ½ + 2⁻²²·|w ÷ s|", fmt::format("{:.6g}", clamped + z),
-                                    std::to_string(actual[i]), distance, limit});
+                                    "|q − z − clamp(w ÷ s)| ≤ ½ + 2⁻²²·(|w ÷ s| + 128)",
+                                    fmt::format("{:.6g}", clamped + z), std::to_string(actual[i]), distance, limit});
       }
       if (distance <= limit) continue;
       ++wrong;

@@ -347,17 +347,4 @@ Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const QuantParams
   return result;
 }
 
-core::TensorPtr dequantized_constant(const Operand& operand) {
-  if (operand.constant_codes == nullptr || !operand.params) {
-    return nullptr;
-  }
-  const Style exact{.name = StyleName::constant, .arithmetic = {}};
-  const auto value = dequantize_enclosure(exact_enclosure(operand.constant_codes), *operand.params, exact);
-  return value ? value->centre : nullptr;
-}
-
-core::TensorPtr constant_value(const Operand& operand) {
-  return operand.constant_values != nullptr ? operand.constant_values : dequantized_constant(operand);
-}
-
 }  // namespace assay::judge

@@ -58,9 +58,4 @@ struct Style {
 [[nodiscard]] core::Result<Enclosure> dequantize_enclosure(const Enclosure& codes, const core::QuantParams& params,
                                                            const Style& style);
 
-/// The values of a constant operand's codes, without rounding; null where it has none.
-[[nodiscard]] core::TensorPtr dequantized_constant(const Operand& operand);
-/// A constant operand's values, those of its codes where it has codes; null where it is not constant.
-[[nodiscard]] core::TensorPtr constant_value(const Operand& operand);
-
 }  // namespace assay::judge

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,14 @@ struct Grant {
   std::string by;  ///< who states it
 };
 
+/// The original in another form that computes the same.
+struct OriginalForm {
+  model::Model model;
+  /// How far the values of a tensor may be off because a factor was read from quantized values, relative to the
+  /// largest; by name.
+  std::map<std::string, double, std::less<>> uncertainty = {};
+};
+
 /// Everything the judge reads. Of the converter's, it runs nothing but what `ask_trace` does.
 struct Evidence {
   const corpus::Case* test_case = nullptr;  ///< expectation and names; never null
@@ -56,8 +65,14 @@ struct Evidence {
   DataSource inputs_source = DataSource::unknown;       ///< of the executions'
   converters::ConvertReply conversion;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
-  /// The original in the artifact's form (equalized()), which `model` is then; null where it is the case's.
-  std::shared_ptr<const model::Model> equalized;
+  /// The original in the artifact's form (equalized(), rescaled()), which `model` is then; null where it is the case's.
+  std::shared_ptr<const OriginalForm> form;
+  /// How far the values of the original's `tensor` may be off because of that form, relative to the largest.
+  [[nodiscard]] double uncertainty_of(std::string_view tensor) const {
+    if (form == nullptr) return 0;
+    const auto found = form->uncertainty.find(tensor);
+    return found == form->uncertainty.end() ? 0 : found->second;
+  }
   /// Of a ready artifact: what somebody states of the options that it was made with, as JSON; the rest it shows.
   std::optional<std::string> stated_options;
   /// False where ranges come from a table that doesn't say how: they are then held to what any method may give

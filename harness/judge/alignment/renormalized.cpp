@@ -1,0 +1,179 @@
+#include "harness/judge/alignment/renormalized.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/evidence/operators.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+
+constexpr double kDefaultEpsilon = 1e-5;
+
+/// gamma, beta, mean and variance, in the order of the operator's inputs from the second on.
+using Numbers = std::array<TensorPtr, 4>;
+
+bool are_alike(const Numbers& numbers) {
+  for (const TensorPtr& each : numbers) {
+    if (each == nullptr || !each->is_real() || each->size() != numbers.front()->size()) return false;
+  }
+  return true;
+}
+
+double epsilon_of(const Node& node) { return node.float_or("epsilon", kDefaultEpsilon); }
+
+/// In how many channels gamma and beta are those of `made`, as far as quantized values of 8 bits can tell.
+std::size_t alike(const Numbers& made, std::span<const double> gamma, std::span<const double> beta) {
+  constexpr double kAlike = 0.02;  // of the largest
+  const auto largest = [](std::span<const double> values) {
+    double most = 0;
+    for (const double value : values) most = std::max(most, std::abs(value));
+    return most;
+  };
+  const double gammas = kAlike * largest(gamma), betas = kAlike * largest(beta);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < gamma.size(); ++i) {
+    const bool both =
+        std::abs(made[0]->reals()[i] - gamma[i]) <= gammas && std::abs(made[1]->reals()[i] - beta[i]) <= betas;
+    count += both ? 1U : 0U;
+  }
+  return count;
+}
+
+/// The original's numbers with the artifact's mean and variance; nothing where the artifact's gamma and beta aren't
+/// what these ask for in most channels.
+std::optional<Numbers> in_its_form(const Numbers& own, double epsilon, const Numbers& made, double made_epsilon) {
+  const auto count = static_cast<std::size_t>(own.front()->size());
+  std::vector<double> gamma(count), beta(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double slope = own[0]->reals()[i] / std::sqrt(own[3]->reals()[i] + epsilon);
+    gamma[i] = slope * std::sqrt(made[3]->reals()[i] + made_epsilon);
+    beta[i] = own[1]->reals()[i] + slope * (made[2]->reals()[i] - own[2]->reals()[i]);
+  }
+  const std::size_t asked = alike(made, gamma, beta);
+  if (2 * asked <= count || asked < alike(made, own[0]->reals(), own[1]->reals())) return std::nullopt;
+  const auto tensor = [&](std::vector<double> values) {
+    return std::make_shared<const Tensor>(own.front()->type(), own.front()->shape(), std::move(values));
+  };
+  return Numbers{tensor(std::move(gamma)), tensor(std::move(beta)), made[2], made[3]};
+}
+
+bool same(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.reals(), b.reals()); }
+
+class Renormalization {
+ public:
+  Renormalization(const model::Model& original, const ArtifactView& view)
+      : original_(original), view_(view), wiring_(original.graph), constants_(constants_of(original.graph)) {}
+
+  std::shared_ptr<const OriginalForm> run() {
+    for (const ArtifactNode& made : view_.nodes()) {
+      const auto index = normalization_of(made);
+      if (!index) continue;
+      Numbers own;
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const auto found = constants_.find(original_.graph.nodes[*index].input(i + 1));
+        if (found != constants_.end()) own[i] = found->second;
+      }
+      if (!are_alike(own)) continue;
+      if (made.original) {
+        take_numbers(*index, made, own);
+      } else {
+        take_convolution(*index, made, own);
+      }
+    }
+    return std::move(form_);
+  }
+
+ private:
+  static bool normalizes(const Node& node) { return traits_of(node).normalization == Normalization::given_moments; }
+
+  /// The original's BatchNormalization that `made` is, or, as a Conv, has its name or output of.
+  std::optional<std::size_t> normalization_of(const ArtifactNode& made) const {
+    const std::vector<Node>& nodes = original_.graph.nodes;
+    if (made.original) return normalizes(nodes[*made.original]) ? made.original : std::nullopt;
+    const Node& theirs = view_.artifact().graph.nodes[made.index];
+    if (traits_of(theirs).product != Product::convolution || theirs.outputs.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const bool named = nodes[i].name == theirs.name || nodes[i].outputs.front() == theirs.outputs.front();
+      if (named && normalizes(nodes[i]) && view_.find_original(i) == nullptr) return i;
+    }
+    return std::nullopt;
+  }
+
+  model::Graph& graph() {
+    if (form_ == nullptr) form_ = std::make_shared<OriginalForm>(OriginalForm{original_});
+    return form_->model.graph;
+  }
+
+  void set(Node& node, std::size_t input, TensorPtr values) {
+    std::string& name = node.inputs[input];
+    const bool shared = wiring_.consumers(name).size() > 1 || graph().initializer(name) == nullptr;
+    if (shared) name = model::fresh_name(graph(), name + "_moved");
+    graph().initializers[name] = std::move(values);
+  }
+
+  void take_numbers(std::size_t index, const ArtifactNode& made, const Numbers& own) {
+    const Node &node = original_.graph.nodes[index], &theirs = view_.artifact().graph.nodes[made.index];
+    if (made.inputs.size() < 5 || made.inputs[3].quantized() || made.inputs[4].quantized()) return;  // rounded alone
+    Numbers others;
+    for (std::size_t i = 0; i < others.size(); ++i) others[i] = constant_value(made.inputs[i + 1]);
+    if (!are_alike(others) || own.front()->size() != others.front()->size()) return;
+    if (same(*own[2], *others[2]) && same(*own[3], *others[3]) && epsilon_of(node) == epsilon_of(theirs)) return;
+    const auto numbers = in_its_form(own, epsilon_of(node), others, epsilon_of(theirs));
+    if (!numbers) return;
+    Node& changed = graph().nodes[index];
+    changed.attributes["epsilon"] = epsilon_of(theirs);
+    for (std::size_t i = 0; i < numbers->size(); ++i) set(changed, i + 1, (*numbers)[i]);
+  }
+
+  /// One weight for each channel, which the bias is added to.
+  void take_convolution(std::size_t index, const ArtifactNode& made, const Numbers& own) {
+    const Node &node = original_.graph.nodes[index], &theirs = view_.artifact().graph.nodes[made.index];
+    const TensorPtr weight = made.inputs.size() > 1 ? constant_value(made.inputs[1]) : nullptr;
+    const std::int64_t channels = own.front()->size();
+    if (weight == nullptr || weight->size() != channels || theirs.int_or("group", 1) != channels || channels < 2)
+      return;
+    std::vector<double> slopes, biases;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      slopes.push_back(own[0]->as_real(c) / std::sqrt(own[3]->as_real(c) + epsilon_of(node)));
+      biases.push_back(own[1]->as_real(c) - own[2]->as_real(c) * slopes.back());
+    }
+    Node& changed = graph().nodes[index];
+    changed.op_type = "Conv";
+    changed.attributes = {{"group", channels}};
+    changed.inputs.resize(3);
+    set(changed, 1, std::make_shared<const Tensor>(own.front()->type(), weight->shape(), std::move(slopes)));
+    set(changed, kBias, std::make_shared<const Tensor>(own.front()->type(), core::Shape{channels}, std::move(biases)));
+  }
+
+  const model::Model& original_;
+  const ArtifactView& view_;
+  model::Wiring wiring_;
+  std::map<std::string, TensorPtr, std::less<>> constants_;
+  std::shared_ptr<OriginalForm> form_;
+};
+
+}  // namespace
+
+std::shared_ptr<const OriginalForm> renormalized(const model::Model& model,
+                                                 const std::shared_ptr<const model::Model>& artifact) {
+  const auto any = std::ranges::any_of(model.graph.nodes, [](const Node& node) {
+    return traits_of(node).normalization == Normalization::given_moments;
+  });
+  if (!any) return nullptr;
+  const auto view = ArtifactView::build(artifact, model);
+  return view ? Renormalization(model, *view).run() : nullptr;
+}
+
+}  // namespace assay::judge
