@@ -2,14 +2,15 @@
 """Quantizes the models of models.py by one released converter, as its users call it: quantize.py CONVERTER MODELS DIR
 
 Run it with the interpreter of the converter's environment (`assay converters install CONVERTER`). For each
-configuration and model it writes DIR/CONVERTER/CONFIGURATION/MODEL with float.onnx, q.onnx, calibration.npz and
-inputs.npz, or error.txt where the converter fails. --only MODEL,… and --configurations NAME,… choose some.
+configuration and model it writes DIR/CONVERTER/CONFIGURATION/MODEL with float.onnx, q.onnx, calibration.npz, inputs.npz
+and options.json (by which method ranges were found), or error.txt where the converter fails. --only MODEL,… and --configurations NAME,… choose some.
 """
 
 import argparse
 import contextlib
 import importlib
 import io
+import json
 import shutil
 import sys
 import tempfile
@@ -166,6 +167,20 @@ def aimet(configuration, float_file, q_file, fed):
     onnx.save(sim.to_onnx_qdq(), q_file)
 
 
+# How each configuration finds ranges, where that isn't the minimum and maximum of what is seen.
+METHODS = {
+    (onnxruntime, "prepared_entropy"): {"method": "entropy"},
+    (onnxruntime, "percentile"): {"method": "percentile", "percentile": 99.999},
+    (neural_compressor, "entropy"): {"method": "entropy"},
+    (modelopt, "default"): {"method": "entropy"},
+    (modelopt, "entropy_fp32"): {"method": "entropy"},
+    (esp_ppq, "default"): {"method": "entropy"},
+    (esp_ppq, "kl"): {"method": "entropy"},
+    (quark, "percentile"): {"method": "percentile", "percentile": 99.999},
+    (quark, "xint8"): {"method": "mse"},
+    (aimet, "tf_enhanced"): {"method": "mse"},
+}
+
 CONFIGURATIONS = {
     onnxruntime: ["default", "prepared", "per_channel_uint8", "prepared_per_channel", "prepared_uint8_weights",
                   "prepared_symmetric", "prepared_entropy", "percentile"],
@@ -180,6 +195,8 @@ CONFIGURATIONS = {
 
 def quantize_one(quantize, configuration, source, folder):
     folder.mkdir(parents=True, exist_ok=True)
+    stated = METHODS.get((quantize, configuration), {"method": "minmax"})
+    (folder / "options.json").write_text(json.dumps(stated))
     for name in ("float.onnx", "calibration.npz", "inputs.npz"):
         shutil.copyfile(source / name, folder / name)
     with tempfile.TemporaryDirectory() as work:

@@ -20,6 +20,7 @@
 #include "harness/judge/facets/asked_precision.hpp"
 #include "harness/judge/facets/coverage.hpp"
 #include "harness/judge/facets/facets.hpp"
+#include "harness/judge/facets/hints.hpp"
 #include "harness/judge/integers/integer_check.hpp"
 #include "harness/judge/integers/integer_memo.hpp"
 #include "harness/judge/integers/overflow.hpp"
@@ -121,6 +122,7 @@ class Judge {
       std::ranges::move(measure_losses(context_, out_.metrics), std::back_inserter(out_.metrics));
     }
     cover_nodes(context_, out_.coverage);
+    if (depth_ != Depth::gate) add_hints(context_, out_.findings);
     decide(precision.ran_in_float);
     check_trust();
     check_judged();

@@ -286,7 +286,10 @@ const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& exp
   if (nearest == nullptr) return nullptr;
   const model::Graph& original = evidence.model->graph;
   std::map<Kind, std::size_t> found;
-  for (const Finding& finding : nearest->red) {
+  std::vector<Finding> alone;  // what both fault tells them not apart
+  std::ranges::copy_if(nearest->red, std::back_inserter(alone),
+                       [&](const Finding& finding) { return !explains.faults(finding); });
+  for (const Finding& finding : alone) {
     const Kind kind = kind_of(finding, original);
     // A bias is corrected as a whole: channels beside a wrong one have just the value that this policy gives them.
     constexpr double kMost = 0.5;
@@ -301,11 +304,10 @@ const Candidate* refutes(const std::vector<Candidate>& all, const Candidate& exp
     return (structure_alone ? kind == Kind::structure : kind != Kind::other) && counts.a_few(count, kind);
   };
   if (std::ranges::all_of(found, few)) return nearest;
-  if (structure_alone || found[Kind::range] != nearest->red.size() || counts.nearly_all(nearest->red.size(), false))
-    return nullptr;
+  if (structure_alone || found[Kind::range] != alone.size() || counts.nearly_all(alone.size(), false)) return nullptr;
   const Costs costs(evidence, cache);
   const bool lose =
-      std::ranges::all_of(nearest->red, [&](const Finding& finding) { return costs.loses(*nearest, finding.tensor); });
+      std::ranges::all_of(alone, [&](const Finding& finding) { return costs.loses(*nearest, finding.tensor); });
   return lose ? nearest : nullptr;
 }
 
@@ -362,7 +364,9 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
                                      {}};
     return "judged as " + beyond_us->label;
   }
-  const Candidate& nearest = *std::ranges::min_element(all, {}, [](const Candidate& each) { return each.red.size(); });
+  const Candidate& least = *std::ranges::min_element(all, {}, [](const Candidate& each) { return each.red.size(); });
+  const Candidate* narrower = refutes(all, least, evidence, cache);
+  const Candidate& nearest = narrower == nullptr ? least : *narrower;
   take(nearest);
   if (made_by.stated) {
     return fmt::format("judged as {}, which doesn't explain it", nearest.label);

@@ -123,5 +123,54 @@ TEST(MadeBy, ARangeThatLosesFarMoreThanTheOthersIsNoOtherMethods) {
   EXPECT_THAT(narrower.settle("onnxruntime"), Not(HasSubstr("which all but 1 values are of")));
 }
 
+/// Seven tensors, each twice the one before: [-1, 3], [-2, 6] …
+struct Doubled : Ready {
+  Doubled() {
+    original_text = "g (float[2,3] x) => (float[2,3] t6) {";
+    artifact_text = "a (float[2,3] x) => (float[2,3] t6) {";
+    std::string tensor = "x", read = "x";
+    for (int i = 0; i <= 6; ++i) {
+      const std::string n = std::to_string(i);
+      if (i > 0) {
+        original_text += " t" + n + " = Add(" + tensor + ", " + tensor + ")";
+        tensor = "t" + n;
+        artifact_text += (i < 6 ? " t" + n : " f6") + std::string(" = Add(") + read + ", " + read + ")";
+      }
+      read = i < 6 ? "d" + n : "t6";
+      artifact_text += " q" + n + " = QuantizeLinear(" + (i < 6 ? tensor : "f6") + ", s" + n + ", xz) " + read +
+                       " = DequantizeLinear(q" + n + ", s" + n + ", xz)";
+      set_scalar("s" + n, 4.0 / 255 * (1 << i));
+    }
+    original_text += " }";
+    artifact_text += " }";
+    weights.clear();
+  }
+};
+
+TEST(MadeBy, ADefectHidesNoOtherThatAWiderMethodWouldAllow) {
+  Doubled right;
+  EXPECT_THAT(right.settle("onnxruntime"), StartsWith("judged as onnxruntime"));
+  Doubled wrong;
+  wrong.set_scalar("s2", 10 * 16.0 / 255);   // under every method
+  wrong.set_scalar("s4", 1.5 * 64.0 / 255);  // entropy's last bin may lie outside of the data
+  EXPECT_THAT(wrong.settle("onnxruntime"), HasSubstr("doesn't explain it"));
+  EXPECT_EQ(wrong.evidence.options.method, converters::Method::minmax);
+}
+
+TEST(MadeBy, SettingsThatAreNotFollowedAreUnsupported) {
+  Ready powers;
+  for (const char* scale : {"xs", "ys"}) powers.set_scalar(scale, 0x1p-4);
+  powers.constants["ws"] = reals({2}, {0x1p-5, 0x1p-8});
+  powers.constants["bs"] = reals({2}, {0x1p-7, 0x1p-7});  // on steps of their own
+  EXPECT_EQ(powers.settle("quark"), "judged as quark 0.13, XINT8");
+  ASSERT_TRUE(powers.evidence.own_limit);
+  EXPECT_THAT(powers.evidence.own_limit->message, HasSubstr("XINT8"));
+  EXPECT_EQ(powers.evidence.own_limit->kind, core::ErrorKind::unsupported);
+  Ready others;  // wrong in the same way, with scales of any kind
+  others.constants["bs"] = reals({2}, {0.01, 0.01});
+  EXPECT_THAT(others.settle("quark"), HasSubstr("doesn't explain it"));
+  EXPECT_FALSE(others.evidence.own_limit);
+}
+
 }  // namespace
 }  // namespace assay::run
