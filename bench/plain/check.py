@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Has assay judge the plain artifacts that quantize.py made: check.py ASSAY DIR [--made-by] [--show]
+"""Has assay judge the plain artifacts that quantize.py made: check.py ASSAY DIR [--made-by] [--options] [--show]
 
 Every DIR/CONVERTER/CONFIGURATION/MODEL with a q.onnx is judged by `ASSAY check float.onnx --artifact q.onnx` with its
-data; with --made-by, as the converter's whose folder it lies in. Prints, for each converter and configuration, how
-many are green, amber and red, how many of the float models' nodes were judged, and what the red ones say first.
+data; with --made-by, as the converter's whose folder it lies in, with --options by the method that it was made with.
+Prints, for each converter and configuration, how many are green, amber and red, how many of the float models' nodes were
+judged, and what the red ones say first.
 --unjudged lists the other nodes with the reason. --write FILE keeps the verdicts as JSON.
 """
 
@@ -17,9 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 
-def judge(assay, folder, made_by):
+def judge(assay, folder, made_by, stated):
     command = [assay, "check", "float.onnx", "--artifact", "q.onnx", "--calibration", "calibration.npz", "--inputs",
-               "inputs.npz", "--json", *(["--made-by", made_by] if made_by else [])]
+               "inputs.npz", "--json", *(["--made-by", made_by] if made_by else []),
+               *(["--options", (folder / "options.json").read_text()] if stated else [])]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, "ASSAY_NO_BUILD": "1"})
     try:
         result = json.loads(done.stdout)["results"][0]
@@ -41,6 +43,7 @@ def main():
     parser.add_argument("assay", type=Path)
     parser.add_argument("artifacts", type=Path)
     parser.add_argument("--made-by", action="store_true", help="name the converter")
+    parser.add_argument("--options", action="store_true", help="state the method of options.json")
     parser.add_argument("--only", default="", help="folders whose path has this in it")
     parser.add_argument("--show", action="store_true", help="every verdict that isn't green")
     parser.add_argument("--unjudged", action="store_true", help="every node that wasn't judged, and why")
@@ -52,7 +55,8 @@ def main():
         sys.exit(f"no CONVERTER/CONFIGURATION/MODEL/q.onnx below {arguments.artifacts}")
     name = lambda folder: folder.parent.parent.name if arguments.made_by else ""
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        verdicts = list(pool.map(lambda folder: judge(arguments.assay.resolve(), folder, name(folder)), folders))
+        verdicts = list(pool.map(lambda folder: judge(arguments.assay.resolve(), folder, name(folder),
+                                                      arguments.options), folders))
     for kind in sorted({Path(each["folder"]).parent for each in verdicts}):
         own = [each for each in verdicts if Path(each["folder"]).parent == kind]
         gates = Counter(each["gate"] for each in own)

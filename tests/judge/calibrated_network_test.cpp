@@ -105,46 +105,6 @@ TEST(CalibratedNetwork, OtherConstantsOnlyWhereThatIsStated) {
   EXPECT_THAT(addend(OnCodes::constants), ElementsAre(0.25, -0.75));
 }
 
-// 4/√(3 + 1)·x + (1 − 0.5·2) = 2·x: what the artifact has as gamma 2 on codes, mean 0, variance 1 and epsilon 0.
-TEST(CalibratedNetwork, ABatchNormalizationThatStandsAloneIsTheArtifacts) {
-  const model::Model network =
-      network_of("g (float[1,1,2] x) => (float[1,1,2] y) { y = BatchNormalization<epsilon=1.0>(x, w, b, m, v) }",
-                 {{"w", reals({1}, {4})}, {"b", reals({1}, {1})}, {"m", reals({1}, {0.5})}, {"v", reals({1}, {3})}},
-                 "a (float[1,1,2] x) => (float[1,1,2] y) { wd = DequantizeLinear(wq, s, z)"
-                 " y = BatchNormalization<epsilon=0.0>(x, wd, b, m, v) }",
-                 {{"wq", codes(DType::int8, {1}, {8})},
-                  {"s", Tensor::scalar(DType::float32, 0.25)},
-                  {"z", codes(DType::int8, {}, {0})},
-                  {"b", reals({1}, {0})},
-                  {"m", reals({1}, {0})},
-                  {"v", reals({1}, {1})}});
-  EXPECT_THAT(values(network, 0, 1), ElementsAre(2));
-  EXPECT_THAT(values(network, 0, 2), ElementsAre(0));
-  EXPECT_THAT(values(network, 0, 3), ElementsAre(0));
-  EXPECT_THAT(values(network, 0, 4), ElementsAre(1));
-  EXPECT_EQ(network.graph.nodes[0].float_or("epsilon", 1e-5), 0);
-}
-
-// 4/√(3 + 1) = 2 and −1/√(0 + 1) = −1 on steps of 0.25, the first one step off; 1 − 0.5·2 = 0 and 2 − 3·(−1) = 5 stay
-// real.
-TEST(CalibratedNetwork, ABatchNormalizationMayComeOutAsAConvOfSingleWeights) {
-  const model::Model network = network_of(
-      "g (float[1,2,1,1] x) => (float[1,2,1,1] y) { y = BatchNormalization<epsilon=1.0>(x, w, b, m, v) }",
-      {{"w", reals({2}, {4, -1})}, {"b", reals({2}, {1, 2})}, {"m", reals({2}, {0.5, 3})}, {"v", reals({2}, {3, 0})}},
-      "a (float[1,2,1,1] x) => (float[1,2,1,1] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
-      " wd = DequantizeLinear(wq, s, z) f = Conv<group=2>(xd, wd, bf) yq = QuantizeLinear(f, s, z)"
-      " y = DequantizeLinear(yq, s, z) }",
-      {{"wq", codes(DType::int8, {2, 1, 1, 1}, {7, -4})},
-       {"s", Tensor::scalar(DType::float32, 0.25)},
-       {"z", codes(DType::int8, {}, {0})},
-       {"bf", reals({2}, {0, 5})}});
-  EXPECT_THAT(values(network, 0, 1), ElementsAre(1.75, -1));
-  EXPECT_THAT(values(network, 0, 2), ElementsAre(0, 5));
-  EXPECT_THAT(values(network, 0, 3), ElementsAre(0, 0));
-  EXPECT_THAT(values(network, 0, 4), ElementsAre(1, 1));
-  EXPECT_EQ(network.graph.nodes[0].float_or("epsilon", 1e-5), 0);
-}
-
 TEST(CalibratedNetwork, AConvTransposeMayComeOutAsAConv) {
   // Two groups of two inputs and one output: [C=4, M/g=1, 1, 2] is [M=2, C/g=2, 1, 2] with every window turned around.
   const model::Model network = network_of(

@@ -43,13 +43,12 @@ TensorPtr times_alpha(const TensorPtr& weight, double alpha) {
 
 bool is_bias(const Node& node, std::size_t index) { return index == kBias && takes_bias(traits_of(node).product); }
 
-bool is_weight(const Node& node, std::size_t index) { return index == 1 && traits_of(node).weighted; }
-
-TensorPtr held(const Operand& operand) {
-  return operand.constant_values != nullptr ? operand.constant_values : on_codes(operand);
+bool is_weight(const Node& node, std::size_t index) {
+  const OperatorTraits& traits = traits_of(node);
+  return index == 1 && (traits.product != Product::none || traits.normalization != Normalization::none);
 }
 
-/// The artifact's Conv that `node`, a BatchNormalization or a ConvTranspose, came out as.
+/// The artifact's Conv that `node`, a ConvTranspose, came out as.
 const ArtifactNode* conv_in_place_of(const Node& node, const ArtifactView& artifact) {
   for (const ArtifactNode& made : artifact.nodes()) {
     const std::string& output = artifact.artifact().graph.nodes[made.index].outputs.front();
@@ -58,24 +57,6 @@ const ArtifactNode* conv_in_place_of(const Node& node, const ArtifactView& artif
       return &made;
   }
   return nullptr;
-}
-
-/// Whether it has one weight for each of the BatchNormalization's channels: w·x + b.
-bool has_single_weights(const ArtifactNode& conv, const TensorPtr& gamma) {
-  constexpr std::size_t kWeight = 1;
-  const TensorPtr weight = conv.inputs.size() > kWeight ? held(conv.inputs[kWeight]) : nullptr;
-  return gamma != nullptr && weight != nullptr && weight->is_real() && weight->size() == gamma->size();
-}
-
-/// What that Conv has for input `index` of the BatchNormalization, whose mean is 0 and whose variance is 1 then.
-TensorPtr of_single_weights(const ArtifactNode& conv, std::size_t index, const Tensor& value) {
-  constexpr std::size_t kMean = 3, kVariance = 4;
-  std::vector<double> values(value.reals().size(), index == kVariance ? 1 : 0);
-  const TensorPtr given = index < kMean && index < conv.inputs.size() ? held(conv.inputs[index]) : nullptr;
-  if (given != nullptr && given->reals().size() == values.size()) {
-    values.assign(given->reals().begin(), given->reals().end());
-  }
-  return std::make_shared<const Tensor>(core::DType::float32, value.shape(), std::move(values));
 }
 
 /// A ConvTranspose's weight [C, M/g, …] where that of the Conv which it came out as, [M, C/g, …], stands on its codes;
@@ -104,10 +85,8 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
   if (index >= made.inputs.size() || made.op != node.op_type || !value->is_real()) return value;
   const Operand& operand = made.inputs[index];
   TensorPtr other;
-  if (traits_of(node).normalization == Normalization::given_moments) {
-    other = held(operand);
-  } else if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
-             reads_transposed(plain, 1) == reads_transposed(node, 1)) {
+  if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
+      reads_transposed(plain, 1) == reads_transposed(node, 1)) {
     other = on_codes(operand);
   }
   if (other == nullptr || other->shape() != value->shape()) return value;
@@ -123,24 +102,13 @@ model::Model calibrated_network(const Alignment& alignment, OnCodes which) {
   for (const Alignment::Operation& operation : alignment.operations) {
     Node node = operation.node;
     const ArtifactNode* made = operation.made;
-    const OperatorTraits& traits = traits_of(node);
-    const bool normalizes = traits.normalization == Normalization::given_moments;
-    const bool transposes = traits.product == Product::transposed_convolution;
-    const ArtifactNode* conv =
-        made == nullptr && (normalizes || transposes) ? conv_in_place_of(node, artifact) : nullptr;
-    if (normalizes && made != nullptr) {
-      node.attributes["epsilon"] = artifact.artifact().graph.nodes[made->index].float_or("epsilon", 1e-5);
-    } else if (normalizes && conv != nullptr) {
-      if (!has_single_weights(*conv, find_constant(alignment.constants, node.input(1)))) conv = nullptr;
-      if (conv != nullptr) node.attributes["epsilon"] = 0.0;
-    }
+    const bool transposes = traits_of(node).product == Product::transposed_convolution;
+    const ArtifactNode* conv = made == nullptr && transposes ? conv_in_place_of(node, artifact) : nullptr;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto constant = alignment.constants.find(node.inputs[i]);
       if (constant == alignment.constants.end()) continue;
       TensorPtr value = constant->second;
-      if (conv != nullptr && normalizes && value->is_real()) {
-        value = of_single_weights(*conv, i, *value);
-      } else if (conv != nullptr && transposes && is_weight(node, i)) {
+      if (conv != nullptr && is_weight(node, i)) {
         value = of_plain_conv(*conv, node.int_or("group", 1), value);
       } else if (made != nullptr) {
         value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which);
