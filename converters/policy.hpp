@@ -134,6 +134,7 @@ struct Policy {
   bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::vector<std::string> reads_quantized;  ///< operators that always read quantized values where these are real
+  std::vector<std::string> reads_float;      ///< operators that never read quantized values
   std::vector<std::string> quantizes;  ///< operators that always read and write quantized values where these are real
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;

@@ -35,6 +35,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("folds_scales", policy.folds_scales);
   visit("fixed_ranges", policy.fixed_ranges);
   visit("reads_quantized", policy.reads_quantized);
+  visit("reads_float", policy.reads_float);
   visit("quantizes", policy.quantizes);
   visit("shares", policy.shares);
   visit("fusions", policy.fusions);

@@ -52,6 +52,7 @@ int width(const Policy& policy, const Options& options) {
   add(policy.folds_bn.has_value(), -1);
   add(policy.shares.has_value(), -1);
   add(!policy.quantizes.empty(), -1);
+  add(!policy.reads_float.empty(), -1);
   add(policy.whole_products, -1);
   add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);

@@ -204,6 +204,15 @@ TEST(AuditPolicy, AProductWithAQuantizedWeightReadsQuantizedData) {
   EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty());
 }
 
+TEST(AuditPolicy, AnOperatorListedToReadFloatHasNoQuantizerBeforeIt) {
+  GemmCase gemm;
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty()) << "nothing stated";
+  gemm.evidence.converter.policy.reads_float = {"Relu", "Gemm"};
+  EXPECT_THAT(brief(audit_policy(gemm.context())), ElementsAre("precision "));
+  gemm.artifact_text.replace(gemm.artifact_text.find("(xd,"), 4, "(x, ");  // its weight may be
+  EXPECT_THAT(brief(audit_policy(gemm.context())), IsEmpty());
+}
+
 TEST(AuditPolicy, AListedOperatorReadsQuantizedValuesAlsoThroughWhatMovesThem) {
   GemmCase gemm;
   gemm.original_text =

@@ -107,6 +107,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.one_threshold = true;
   d.policy.whole_products = true;
   d.policy.equalizes = true;
+  d.policy.reads_float = {"Relu"};
   d.policy.reads_quantized = {"Conv"};
   d.policy.dequantize = converters::DequantizeForm::affine;
   d.policy.histogram = converters::HistogramBins::first_batch;

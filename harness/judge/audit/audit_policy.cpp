@@ -33,6 +33,7 @@ class PolicyAudit {
       check_shares(node);
       check_bias(node);
       check_read(node);
+      check_float_read(node);
       check_written(node);
     }
     check_outputs();
@@ -111,6 +112,18 @@ class PolicyAudit {
                       fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
       return;
     }
+  }
+
+  void check_float_read(const ArtifactNode& node) {
+    if (!lists(policy_.reads_float, node.op)) return;
+    const auto quantized = std::ranges::find_if(
+        node.inputs, [](const Operand& input) { return input.quantized() && input.constant_codes == nullptr; });
+    if (quantized == node.inputs.end()) return;
+    const model::Node& made = artifact_.nodes[node.index];
+    add("", node.original,
+        fmt::format("the policy says that {} reads no quantized values, but \"{}\" is quantized before it", node.op,
+                    quantized->original.empty() ? quantized->name : quantized->original),
+        fmt::format("node \"{}\" ({})", made.name, node.op), Facet::precision);
   }
 
   [[nodiscard]] static bool has_quantized_weight(const ArtifactNode& node) {
