@@ -104,6 +104,14 @@ bool same_outcome(const ResultRow& a, const ResultRow& b) {
   return std::tie(a.verdict, a.stage, a.facet) == std::tie(b.verdict, b.stage, b.facet);
 }
 
+/// A margin with at most four digits in all.
+std::string margin_text(double margin) {
+  constexpr double kLarge = 10;
+  if (std::isinf(margin)) return "∞";
+  if (std::isnan(margin)) return "not a number";
+  return std::abs(margin) < kLarge ? fmt::format("{:.3f}", margin) : fmt::format("{:.4g}", margin);
+}
+
 std::optional<Change> sqnr_change(const AnchorRow& anchor, const ResultRow& now) {
   const std::optional<double> before = sqnr_of(anchor.result), after = sqnr_of(now);
   if (before && after) {
@@ -183,7 +191,7 @@ std::vector<Change> changes_since(const AnchorRow& anchor, const ResultRow& now)
   }
   if (before.margin && now.margin && (*before.margin <= 1) != (*now.margin <= 1)) {
     changes.push_back({ChangeKind::margin, *now.margin - *before.margin,
-                       fmt::format("{:.3f} → {:.3f}, across 1", *before.margin, *now.margin)});
+                       fmt::format("{} → {}, across 1", margin_text(*before.margin), margin_text(*now.margin))});
   }
   if (auto change = sqnr_change(anchor, now)) changes.push_back(*std::move(change));
   if (auto change = parameter_change(anchor, now)) changes.push_back(*std::move(change));

@@ -121,11 +121,17 @@ CREATE TABLE job_5 (
   version TEXT NOT NULL, hash TEXT NOT NULL, position INTEGER NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('waiting', 'started', 'done')),
   PRIMARY KEY (run_id, case_name, options, converter, version, hash)) WITHOUT ROWID;
-INSERT INTO job_5 SELECT run_id, case_name, options, converter, version, coalesce((
-  SELECT converter_version.hash FROM case_version JOIN result ON case_version_id = case_version.id
-  JOIN converter_version ON converter_version.id = converter_version_id JOIN converter ON converter.id = converter_id
-  WHERE case_version.name = job.case_name AND result.run_id = job.run_id AND result.options = job.options
-  AND converter.name = job.converter AND converter_version.version = job.version), ''), position, state FROM job;
+CREATE TABLE program_5 (
+  run_id TEXT NOT NULL, case_name TEXT NOT NULL, options TEXT NOT NULL, converter TEXT NOT NULL, version TEXT NOT NULL,
+  hash TEXT NOT NULL, PRIMARY KEY (run_id, case_name, options, converter, version)) WITHOUT ROWID;
+INSERT OR IGNORE INTO program_5
+  SELECT run_id, case_version.name, options, converter.name, converter_version.version, converter_version.hash
+  FROM result CROSS JOIN case_version ON case_version.id = case_version_id
+  CROSS JOIN converter_version ON converter_version.id = converter_version_id
+  CROSS JOIN converter ON converter.id = converter_id ORDER BY result.id;
+INSERT INTO job_5 SELECT run_id, case_name, options, converter, version, coalesce(program_5.hash, ''), position, state
+  FROM job LEFT JOIN program_5 USING (run_id, case_name, options, converter, version);
+DROP TABLE program_5;
 DROP TABLE job;
 ALTER TABLE job_5 RENAME TO job;
 )sql",

@@ -254,6 +254,11 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
   return selection;
 }
 
+bool is_model_file(const std::string& word) {
+  std::error_code code;
+  return word.ends_with(".onnx") || (!word.ends_with(".json") && std::filesystem::is_regular_file(word, code));
+}
+
 int report_unmatched(const std::string& complaint) {
   fmt::print(stderr, "assay: {}\n", complaint);
   return kExitIncomplete;

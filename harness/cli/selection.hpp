@@ -26,6 +26,9 @@ struct Selection {
 /// Errors   usage, for an unknown option set; invalid_case.
 [[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options);
 
+/// Whether a word names a float model of the user's, and not a case or a file of cases.
+[[nodiscard]] bool is_model_file(const std::string& word);
+
 /// Prints why nothing is selected; returns that failure's exit code.
 int report_unmatched(const std::string& complaint);
 

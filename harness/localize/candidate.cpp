@@ -1,5 +1,8 @@
 #include "harness/localize/candidate.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -7,6 +10,7 @@
 #include "harness/corpus/case.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "reference/executor.hpp"
 
 namespace assay::localize {
 namespace {
@@ -37,6 +41,7 @@ std::size_t Candidate::bytes() const { return model::serialize_model(model).size
 
 std::string Candidate::hash() const {
   std::string bytes = model::serialize_model(model);
+  if (artifact != nullptr) bytes += "|" + model::serialize_model(*artifact) + (calibrated ? "c" : "");
   for (const std::vector<TensorMap>* batches : {&calibration, &inputs}) {
     bytes += '|';
     for (const TensorMap& batch : *batches) {
@@ -75,12 +80,38 @@ core::Result<Candidate> make_candidate(const data::UserCase& user) {
   return candidate;
 }
 
+core::Result<Candidate> make_candidate(const data::UserCase& user, const std::filesystem::path& artifact) {
+  core::Result<model::Model> made = model::load_model(artifact);
+  if (!made) return made.error().within(artifact.string());
+  core::Result<Candidate> candidate = make_candidate(user);
+  if (!candidate) return candidate;
+  candidate->artifact = std::make_shared<const model::Model>(*std::move(made));
+  candidate->calibrated = user.data && user.data->calibrated;
+  if (!candidate->calibrated) candidate->calibration.clear();
+  return candidate;
+}
+
+bool holds_values(const Candidate& candidate) {
+  std::map<std::string, bool> zero;  // by output, throughout
+  for (const TensorMap& inputs : candidate.inputs) {
+    const auto outputs = reference::execute(candidate.model, inputs, {});
+    if (!outputs) return true;
+    for (const auto& [name, value] : *outputs) {
+      if (!value.is_real() || value.reals().empty()) continue;
+      if (!std::ranges::all_of(value.reals(), [](double each) { return std::isfinite(each); })) return false;
+      const bool nothing = std::ranges::all_of(value.reals(), [](double each) { return each == 0; });
+      zero.try_emplace(name, true).first->second &= nothing;
+    }
+  }
+  return std::ranges::none_of(zero, [](const auto& entry) { return entry.second; });
+}
+
 data::UserCase as_case(const Candidate& candidate, const std::string& name) {
   data::UserCase user = data::user_case_of(std::make_shared<const model::Model>(candidate.model), name);
   data::UserData given;
   given.calibration = candidate.calibration;
   given.inputs = candidate.inputs;
-  given.calibrated = true;
+  given.calibrated = candidate.calibrated;
   given.inputs_source = candidate.inputs_source;
   user.give(std::move(given));
   return user;
@@ -94,6 +125,10 @@ core::Status save(const Candidate& candidate, const std::filesystem::path& folde
   }
   if (core::Status status = model::save_model(candidate.model, folder / "model.onnx"); !status) {
     return status;
+  }
+  std::filesystem::remove(folder / "artifact.onnx", error);
+  if (candidate.artifact != nullptr) {
+    if (core::Status status = model::save_model(*candidate.artifact, folder / "artifact.onnx"); !status) return status;
   }
   if (core::Status status = save_batches(candidate.calibration, folder / "calibration"); !status) {
     return status;

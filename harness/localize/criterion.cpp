@@ -1,10 +1,14 @@
 #include "harness/localize/criterion.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "harness/core/files.hpp"
 #include "harness/core/process.hpp"
+#include "harness/model/onnx_io.hpp"
 #include "harness/programs/subject.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/known_names.hpp"
@@ -42,6 +46,15 @@ core::Result<std::unique_ptr<Judge>> Judge::make(const programs::ConverterSpec& 
       new Judge(std::move(client), *std::move(description), std::move(options_json), planned_verdicts));
 }
 
+core::Result<std::unique_ptr<Judge>> Judge::of_artifacts(run::MadeBy made_by, std::string options_json) {
+  core::Result<programs::Subject> subject = programs::artifact_subject();
+  if (!subject) return subject.error();
+  std::unique_ptr<Judge> judge(
+      new Judge(std::move(subject->executor), std::move(subject->description), std::move(options_json), 1));
+  judge->made_by_ = std::move(made_by);
+  return judge;
+}
+
 judge::Judgement Judge::judge(const Candidate& candidate, judge::Depth depth) const {
   return ask(candidate, depth, options_json_).judgement;
 }
@@ -54,8 +67,22 @@ Judged Judge::ask(const Candidate& candidate, judge::Depth depth, const std::str
     out.judgement = run::own_fault(bench.error());
     return out;
   }
-  run::Trial trial =
-      (*bench)->attempt(*client_, description_, run::options_for_part(options_json, candidate.model.graph));
+  const std::string options = run::options_for_part(options_json, candidate.model.graph);
+  std::optional<core::TemporaryFolder> folder;
+  run::Trial trial;
+  if (candidate.artifact == nullptr) {
+    trial = (*bench)->attempt(*converter_, description_, options);
+  } else {
+    core::Result<core::TemporaryFolder> made = core::TemporaryFolder::create();
+    const core::Status saved =
+        made ? model::save_model(*candidate.artifact, made->path() / "artifact.onnx") : core::Status(made.error());
+    if (!saved) {
+      out.judgement = run::own_fault(saved.error());
+      return out;
+    }
+    folder.emplace(*std::move(made));
+    trial = (*bench)->attempt_artifact(*converter_, description_, folder->path() / "artifact.onnx", options, made_by_);
+  }
   const converters::ConvertReply& reply = trial.evidence.conversion;
   out.precision = reply.precision;
   out.artifact_kind = trial.artifact_kind;
@@ -85,6 +112,22 @@ Criterion same_signature(std::shared_ptr<const Judge> judge, std::string signatu
   return [judge = std::move(judge), signature = std::move(signature)](const Candidate& candidate) {
     return signature_of(judge->judge(candidate, judge::Depth::gate)) == signature;
   };
+}
+
+Criterion same_finding(std::shared_ptr<const Judge> judge, const judge::Judgement& whole) {
+  std::set<std::string> named;
+  for (const judge::Finding& finding : whole.findings) named.insert({finding.node, finding.tensor});
+  return [judge = std::move(judge), signature = signature_of(whole),
+          named = std::move(named)](const Candidate& candidate) {
+    const judge::Judgement part = judge->judge(candidate, judge::Depth::full);
+    return signature_of(part) == signature && std::ranges::all_of(part.findings, [&](const judge::Finding& finding) {
+             return finding.amber || named.contains(finding.node) || named.contains(finding.tensor);
+           });
+  };
+}
+
+Criterion with_values(Criterion inner) {
+  return [inner = std::move(inner)](const Candidate& candidate) { return inner(candidate) && holds_values(candidate); };
 }
 
 Criterion command_succeeds(std::string command, double timeout_s) {

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "converters/protocol/client.hpp"
+#include "converters/converter.hpp"
 #include "harness/core/result.hpp"
 #include "harness/judge/evidence/verdict.hpp"
 #include "harness/localize/candidate.hpp"
 #include "harness/programs/converter_spec.hpp"
+#include "harness/run/made_by.hpp"
 
 namespace assay::localize {
 
@@ -31,6 +32,10 @@ class Judge {
                                                                  std::string options_json, double timeout_s,
                                                                  std::size_t planned_verdicts = 1);
 
+  /// One that converts nothing and judges the artifact that each candidate brings, under one of `made_by`'s policies.
+  /// `options_json` states what the artifact was made with, the rest it shows.
+  [[nodiscard]] static core::Result<std::unique_ptr<Judge>> of_artifacts(run::MadeBy made_by, std::string options_json);
+
   /// The whole verdict, or no more than its gate and headline.
   [[nodiscard]] judge::Judgement judge(const Candidate& candidate, judge::Depth depth) const;
   /// The same with what the converter told, under other options; what they say of nodes that the candidate doesn't
@@ -42,17 +47,18 @@ class Judge {
   [[nodiscard]] const converters::Description& description() const { return description_; }
 
  private:
-  Judge(std::unique_ptr<protocol::Client> client, converters::Description description, std::string options_json,
+  Judge(std::shared_ptr<converters::Converter> converter, converters::Description description, std::string options_json,
         std::size_t planned_verdicts)
-      : client_(std::move(client)),
+      : converter_(std::move(converter)),
         description_(std::move(description)),
         options_json_(std::move(options_json)),
         planned_verdicts_(planned_verdicts) {}
 
-  std::unique_ptr<protocol::Client> client_;
+  std::shared_ptr<converters::Converter> converter_;
   converters::Description description_;
   std::string options_json_;
   std::size_t planned_verdicts_;
+  run::MadeBy made_by_;
 };
 
 /// What a reduction keeps: whether a candidate still shows it. For one thread.
@@ -66,6 +72,13 @@ using Criterion = std::function<bool(const Candidate&)>;
 
 /// The verdict's signature is `signature`.
 [[nodiscard]] Criterion same_signature(std::shared_ptr<const Judge> judge, std::string signature);
+
+/// The same of a ready artifact's parts: the verdict's signature is that of `whole`, and it finds nothing in a node or
+/// tensor that `whole` finds nothing in.
+[[nodiscard]] Criterion same_finding(std::shared_ptr<const Judge> judge, const judge::Judgement& whole);
+
+/// What `inner` asks, of candidates whose outputs hold something: see holds_values().
+[[nodiscard]] Criterion with_values(Criterion inner);
 
 /// `command`, run by a shell with "{}" replaced by the model's file (added at the end, where no "{}" stands), exits
 /// with 0. The data lie beside the file, as localize::save() writes them. After `timeout_s` seconds it is killed, and

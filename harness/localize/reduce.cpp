@@ -21,12 +21,14 @@ core::Result<Candidate> reduce(Candidate start, const std::vector<std::string>& 
   tell("nodes", best);
   for (std::string before; before != best.hash();) {
     before = best.hash();
-    best = reduce_interface(std::move(best), trials);
-    tell("inputs and attributes", best);
-    best = reduce_extents(std::move(best), trials);
-    tell("extents", best);
-    best = reduce_values(std::move(best), trials);
-    tell("values", best);
+    if (best.artifact == nullptr) {  // a ready artifact fits its model as it is
+      best = reduce_interface(std::move(best), trials);
+      tell("inputs and attributes", best);
+      best = reduce_extents(std::move(best), trials);
+      tell("extents", best);
+      best = reduce_values(std::move(best), trials);
+      tell("values", best);
+    }
     if (best.nodes() > 1) {
       fewer = reduce_nodes(std::move(best), {}, trials);
       if (!fewer) {

@@ -19,7 +19,8 @@ using OnProgress = std::function<void(const Progress&)>;
 /// Makes `start`, which holds, smaller while it holds: data sets and calibration batches, nodes, then inputs left out,
 /// attributes, extents and values, until none of these changes anything. `suspects` are names of nodes and tensors
 /// where the trouble is thought to be. Deterministic.
-/// Errors   what the reference says of `start`.
+/// Of a start with a ready artifact only data and nodes are taken away, each part with its slice of the artifact.
+/// Errors   what the reference says of `start`; invalid_model, where its artifact can't be read as Q/DQ.
 [[nodiscard]] core::Result<Candidate> reduce(Candidate start, const std::vector<std::string>& suspects, Trials& trials,
                                              const OnProgress& on_progress = {});
 

@@ -89,7 +89,8 @@ class NodeReduction {
     for (const Nodes& nodes : sets) {
       proposals.emplace_back([this, &nodes]() -> std::optional<Candidate> {
         core::Result<Candidate> part = cutter_.cut(nodes);
-        return part ? tidied(*std::move(part)) : std::nullopt;
+        std::optional<Candidate> tidy = part ? tidied(*std::move(part)) : std::nullopt;
+        return tidy ? cutter_.with_slice(*std::move(tidy)) : std::nullopt;
       });
     }
     std::optional<Found> part = trials_.first(proposals);

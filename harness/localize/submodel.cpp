@@ -42,7 +42,21 @@ core::Result<Cutter> Cutter::make(const Candidate& whole) {
     return status.error();
   }
   cutter.find_constants();
+  if (whole.artifact != nullptr) {
+    core::Result<ArtifactSlicer> slicer = ArtifactSlicer::make(whole.artifact, whole.model);
+    if (!slicer) return slicer.error();
+    cutter.slicer_.emplace(*std::move(slicer));
+  }
   return cutter;
+}
+
+std::optional<Candidate> Cutter::with_slice(Candidate part) const {
+  if (!slicer_) return part;
+  std::optional<model::Model> slice = slicer_->slice(part.model.graph);
+  if (!slice) return std::nullopt;
+  part.artifact = std::make_shared<const model::Model>(*std::move(slice));
+  slicer_->align_calibration(part);
+  return part;
 }
 
 core::Status Cutter::trace(const std::vector<TensorMap>& batches, std::vector<TensorMap>& traces) {
@@ -132,6 +146,7 @@ core::Result<Candidate> Cutter::cut(const Nodes& nodes) const {
   part.model.graph.name = "g";
   part.calibration.resize(calibration_.size());
   part.inputs.resize(inputs_.size());
+  part.calibrated = whole_->calibrated;
   std::set<std::string> made, read;
   for (const std::size_t index : nodes) {
     const Node& node = graph().nodes[index];

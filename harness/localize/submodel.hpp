@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "harness/core/result.hpp"
+#include "harness/localize/artifact_slice.hpp"
 #include "harness/localize/candidate.hpp"
 #include "harness/localize/ddmin.hpp"
 
@@ -30,6 +32,10 @@ class Cutter {
   /// Errors   invalid_model, where no node is left.
   [[nodiscard]] core::Result<Candidate> cut(const Nodes& nodes) const;
 
+  /// `part`, that was cut out of the whole model, with the part of the whole's artifact that belongs to it: as it is
+  /// where the whole has no artifact, nothing where that has no such part.
+  [[nodiscard]] std::optional<Candidate> with_slice(Candidate part) const;
+
  private:
   explicit Cutter(const Candidate& whole) : whole_(&whole), wiring_(whole.model.graph) {}
   core::Status trace(const std::vector<core::TensorMap>& batches, std::vector<core::TensorMap>& traces);
@@ -43,7 +49,8 @@ class Cutter {
   const Candidate* whole_;
   model::Wiring wiring_;
   std::vector<core::TensorMap> calibration_, inputs_;  ///< what nodes and graph inputs gave
-  std::set<std::string> constants_;                    ///< tensors that hang on no graph input
+  std::optional<ArtifactSlicer> slicer_;
+  std::set<std::string> constants_;  ///< tensors that hang on no graph input
 };
 
 /// Tensors that `node` reads, of its subgraphs too, without those left out.

@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/report/figures.hpp"
+
 namespace assay::report {
 namespace {
 
@@ -95,7 +97,7 @@ std::string drifted_text(const DriftReport& report) {
     text += fmt::format("drift: {}  {}  {}@{}  {}{}\n", key.case_name, key.options, key.converter, key.version,
                         anchor_text(each.anchor), each.since.empty() ? "" : ", since " + each.since);
     for (const results::Change& change : each.changes) {
-      text += fmt::format("    {:<10} {}\n", results::change_name(change.kind), change.detail);
+      text += fmt::format("    {:<10} {}\n", results::change_name(change.kind), with_short_figures(change.detail));
     }
   }
   return text;

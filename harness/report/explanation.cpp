@@ -265,9 +265,10 @@ std::string facet_of(const judge::Judgement& judgement) {
 std::string explanation_text(const run::ExplainedVerdict& verdict) {
   const judge::Judgement& j = verdict.judgement;
   std::string text =
-      fmt::format("{} ({}): {}, options {}, {}@{}{}\n", judge::verdict_name(j.verdict), judge::gate_name(j.gate),
+      fmt::format("{} ({}): {}, options {}, {}@{}{}{}\n", judge::verdict_name(j.verdict), judge::gate_name(j.gate),
                   verdict.case_name, verdict.options, verdict.converter, verdict.version,
-                  verdict.artifact_kind ? fmt::format(", artifact {}", core::word_of(*verdict.artifact_kind)) : "");
+                  verdict.artifact_kind ? fmt::format(", artifact {}", core::word_of(*verdict.artifact_kind)) : "",
+                  verdict.judged_as.empty() ? "" : "; " + verdict.judged_as);
   if (j.facet) text += fmt::format("headline: stage {}, facet {}\n", judge::stage_name(j.stage), facet_of(j));
   if (j.findings.empty() && !j.reason.empty()) text += j.reason + "\n";
   for (const judge::Finding& finding : j.findings) {
@@ -321,6 +322,7 @@ std::string explanation_json(const run::ExplainedVerdict& verdict) {
                     {"layers", j.layers},
                     {"style", core::word_of(j.style)},
                     {"margin", j.margin ? number(*j.margin) : ordered_json(nullptr)}};
+  if (!verdict.judged_as.empty()) json["made_by"] = verdict.judged_as;
   json["findings"] = ordered_json::array();
   for (const judge::Finding& finding : j.findings) {
     json["findings"].push_back({{"facet", judge::facet_name(finding.facet)},

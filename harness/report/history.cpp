@@ -37,6 +37,36 @@ std::string mark(double value, double low, double high) {
   return line;
 }
 
+/// The oldest version from which on every one is in the newest's state.
+Points::const_iterator since(const Points& points) {
+  auto first = std::prev(points.end());
+  const std::string state = state_of(*first->second);
+  while (first != points.begin() && state_of(*std::prev(first)->second) == state) {
+    --first;
+  }
+  return first;
+}
+
+std::string since_text(const Points& points) {
+  const auto first = since(points);
+  return fmt::format("{} since {}{}", state_of(*first->second), first->first,
+                     first == points.begin() ? ", the oldest recorded" : "");
+}
+
+/// The verdicts of a case under one option set by one converter; an edited case starts anew.
+using SeriesName = std::tuple<std::string, std::string, std::string, std::string>;
+SeriesName series_of(const ResultRow& result) {
+  return {result.key.case_name, result.key.options, result.key.converter, result.case_hash};
+}
+
+/// Oldest first: the newest of a version stays.
+std::map<SeriesName, Points> all_series(std::span<const results::Store::HistoryRow> rows) {
+  std::map<SeriesName, Points> series;
+  for (const results::Store::HistoryRow& row : rows)
+    series[series_of(row.result)][row.result.key.version] = &row.result;
+  return series;
+}
+
 std::string plot(const Points& points) {
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const auto& [version, row] : points) {
@@ -57,13 +87,7 @@ std::string plot(const Points& points) {
                          : fmt::format("{:>10} {:41}", "-", "");
     text += fmt::format("  {}\n", state_of(*row));
   }
-  auto first = std::prev(points.end());
-  const std::string state = state_of(*first->second);
-  while (first != points.begin() && state_of(*std::prev(first)->second) == state) {
-    --first;
-  }
-  return text +
-         fmt::format("  {} since {}{}\n", state, first->first, first == points.begin() ? ", the oldest recorded" : "");
+  return text + fmt::format("  {}\n", since_text(points));
 }
 
 }  // namespace
@@ -102,17 +126,28 @@ std::string history_line(const results::Store::HistoryRow& row, bool with_progra
 }
 
 std::string history_plots(std::span<const results::Store::HistoryRow> rows) {
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, Points> series;
-  for (const results::Store::HistoryRow& row : rows) {  // oldest first: the newest of a version stays
-    const ResultRow& result = row.result;
-    series[{result.key.case_name, result.key.options, result.key.converter, result.case_hash}][result.key.version] =
-        &result;
-  }
   std::string text;
-  for (const auto& [name, points] : series) {
+  for (const auto& [name, points] : all_series(rows)) {
     if (points.size() > 1) {
       text += fmt::format("\n{}  {}  {}\n{}", std::get<0>(name), std::get<1>(name), std::get<2>(name), plot(points));
     }
+  }
+  return text;
+}
+
+std::string history_summary(std::span<const results::Store::HistoryRow> rows) {
+  std::map<SeriesName, std::size_t> verdicts;
+  for (const results::Store::HistoryRow& row : rows) ++verdicts[series_of(row.result)];
+  std::string text;
+  for (const auto& [name, points] : all_series(rows)) {
+    const auto& [version, newest] = *points.rbegin();
+    const std::size_t count = verdicts[name];
+    text += fmt::format("{}  {}  {}@{}  {}", newest->key.case_name, newest->key.options, newest->key.converter, version,
+                        since_text(points));
+    if (newest->sqnr_db) text += "  " + decibels(*newest->sqnr_db);
+    if (newest->margin) text += "  margin " + figure(*newest->margin);
+    text += fmt::format("  ({} {}, {} {})\n", count, count == 1 ? "verdict" : "verdicts", points.size(),
+                        points.size() == 1 ? "version" : "versions");
   }
   return text;
 }

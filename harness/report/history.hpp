@@ -18,4 +18,7 @@ namespace assay::report {
 /// as it is now, with stage and facet. Series of one version are left out.
 [[nodiscard]] std::string history_plots(std::span<const results::Store::HistoryRow> rows);
 
+/// One line for each series: its newest verdict, since which version it has been so, and how many there are.
+[[nodiscard]] std::string history_summary(std::span<const results::Store::HistoryRow> rows);
+
 }  // namespace assay::report

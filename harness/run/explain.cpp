@@ -2,6 +2,7 @@
 
 #include "converters/protocol/client.hpp"
 #include "harness/conformance/conform.hpp"
+#include "harness/programs/subject.hpp"
 #include "harness/run/evaluate.hpp"
 
 namespace assay::run {
@@ -45,6 +46,28 @@ core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::Option
   out.converter = description->name;
   out.version = description->version;
   out.artifact_kind = trial.artifact_kind;
+  judge::Explained explained = (*bench)->explain(std::move(trial), 1);
+  out.judgement = std::move(explained.judgement);
+  out.explanation = std::move(explained.explanation);
+  return out;
+}
+
+core::Result<ExplainedVerdict> explain_artifact(const RunItem& item, const std::filesystem::path& artifact,
+                                                const MadeBy& made_by) {
+  const core::Result<programs::Subject> subject = programs::artifact_subject();
+  if (!subject) return subject.error();
+  const core::Result<std::unique_ptr<CaseBench>> bench = CaseBench::create(item.test_case, item.data);
+  if (!bench) return bench.error().within(item.test_case.name);
+  const corpus::OptionSet& options = item.option_sets.front();
+  Trial trial =
+      (*bench)->attempt_artifact(*subject->executor, subject->description, artifact, options.options_json, made_by);
+  ExplainedVerdict out;
+  out.case_name = item.test_case.name;
+  out.options = options.label;
+  out.converter = subject->description.name;
+  out.version = subject->description.version;
+  out.artifact_kind = trial.artifact_kind;
+  out.judged_as = trial.judged_as;
   judge::Explained explained = (*bench)->explain(std::move(trial), 1);
   out.judgement = std::move(explained.judgement);
   out.explanation = std::move(explained.explanation);

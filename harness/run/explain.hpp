@@ -14,6 +14,7 @@ struct ExplainedVerdict {
   std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
   judge::Judgement judgement;
   judge::Explanation explanation;
+  std::string judged_as = {};  ///< of a ready artifact: whose policy it was judged by, in words
 };
 
 /// Converts, executes and judges `item` under one of its option sets as run() does, and records nothing.
@@ -26,5 +27,12 @@ struct ExplainedVerdict {
 [[nodiscard]] core::Result<ExplainedVerdict> explain_first_red(const RunItem& item,
                                                                const programs::ConverterSpec& converter,
                                                                double timeout_s);
+
+/// The ready artifact in `artifact` against the float model of `item`, whose option set states what it was made with,
+/// as run() judges it.
+/// Errors   what keeps it from being judged at all.
+[[nodiscard]] core::Result<ExplainedVerdict> explain_artifact(const RunItem& item,
+                                                              const std::filesystem::path& artifact,
+                                                              const MadeBy& made_by);
 
 }  // namespace assay::run

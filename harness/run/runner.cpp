@@ -159,8 +159,6 @@ class Recorder {
     const std::lock_guard lock(mutex_);
     expected_.apply(key, evaluation.judgement);
     ResultRow row = result_row(key, test_case, evaluation, attempts);
-    // A failure that the suite expects is not red: it was explained when somebody put it there.
-    if (!config_.detail.of_all && row.gate != "red" && row.verdict != "unjudged") row.detail.clear();
     note(store_.record(run_, row));
     if (config_.on_result) {
       config_.on_result(row, done_ + 1, plan_.jobs.size());

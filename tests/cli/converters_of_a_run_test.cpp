@@ -81,13 +81,13 @@ TEST_F(ConvertersOfARun, AreShownWhenAnotherProgramTakesTheirName) {
   const Call first = run({"run", "--db", "h.db"});
   EXPECT_THAT(first.out, Not(HasSubstr("another program")));
   EXPECT_THAT(run({"run", "--db", "h.db"}).out, Not(HasSubstr("another program")));
-  EXPECT_THAT(run({"history", "*", "--db", "h.db"}).out, Not(HasSubstr("program")));
+  EXPECT_THAT(run({"history", "*", "--db", "h.db", "-v"}).out, Not(HasSubstr("program")));
 
   const std::vector<std::string> imposter{"run", "--db", "h.db", "--converter-cmd", embedded_behind(":")};
   const Call second = run(imposter);
   EXPECT_THAT(second.out, HasSubstr("was another program, or had other arguments, in the run of 20"));
   EXPECT_THAT(run(imposter).out, Not(HasSubstr("another program")));
-  const Call history = run({"history", "mini/stride=1", "--db", "h.db"});
+  const Call history = run({"history", "mini/stride=1", "--db", "h.db", "-v"});
   EXPECT_THAT(history.out, AllOf(HasSubstr("  program "), HasSubstr("was 2 different programs")));
   const nlohmann::json rows = run({"history", "mini/stride=1", "--db", "h.db", "--json"}).json()["history"];
   ASSERT_EQ(rows.size(), 4U);

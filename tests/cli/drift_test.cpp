@@ -1,6 +1,9 @@
 // Accepted anchors, drift against them, and exit code 4 (docs/drift.md).
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <optional>
+
 #include "results/store.hpp"
 #include "tests/cli/home.hpp"
 
@@ -40,11 +43,14 @@ class Drift : public HomeTest {
       row.stage = "judge";
       row.facet = row.verdict == "pass" ? "" : "scale";
       row.sqnr_db = 30 + sqnr_db(f);
+      row.margin = margin_;
       row.started_at = "2026-01-01T00:00:" + std::to_string(10 + clock_++);
       ASSERT_TRUE(store->record(id, row).ok());
     }
     ASSERT_TRUE(store->finish_run(id).ok());
   }
+
+  std::optional<double> margin_;  ///< of what is recorded from here on
 
  private:
   int clock_ = 0;
@@ -213,6 +219,21 @@ TEST_F(Drift, UnknownConvertersAndVersionsAreRefusedWithWhatThereIs) {
   EXPECT_EQ(run({"drift", "--converter", "c", "--db", "h.db"}).code, 5) << "nothing is accepted";
 }
 
+TEST_F(Drift, MarginsHaveFourDigitsAtMost) {
+  const auto record_margin = [&](const std::string& version, double margin) {
+    margin_ = margin;
+    record(version, 1, [](std::size_t) { return 0.0; });
+  };
+  record_margin("1.0", 0.5);
+  record_margin("1.1", 175772173409820929855247480912050885530484736.0);
+  record_margin("1.2", HUGE_VAL);
+  const auto said = [&](const std::string& to) {
+    return run({"drift", "--converter", "c", "--from", "1.0", "--to", to, "--db", "h.db"}).out;
+  };
+  EXPECT_THAT(said("1.1"), HasSubstr("margin     0.500 → 1.758e+44, across 1\n"));
+  EXPECT_THAT(said("1.2"), HasSubstr("margin     0.500 → ∞, across 1\n"));
+}
+
 TEST_F(Drift, OneCaseIsPlottedByVersion) {
   record("1.9", 1, [](std::size_t) { return 0.0; });
   record(
@@ -226,6 +247,24 @@ TEST_F(Drift, OneCaseIsPlottedByVersion) {
                         "  1.10             34.00 dB |                                       *  fail at judge, scale\n"
                         "  1.11             32.00 dB |                   *                   |  fail at judge, scale\n"
                         "  fail at judge, scale since 1.10\n"));
+  EXPECT_THAT(call.out,
+              testing::StartsWith("f0/a  default  c@1.11  fail at judge, scale since 1.10  32.0 dB  (3 verdicts, "
+                                  "3 versions)\n"));
+  EXPECT_THAT(call.out, Not(HasSubstr("Z  fail"))) << "every verdict is for -v";
+  EXPECT_THAT(run({"history", "f0/a", "--db", "h.db", "-v"}).out, HasSubstr("Z  fail          f0/a  default  c@1.10"));
+}
+
+TEST_F(Drift, TheHistoryOfManyCasesIsALineForEach) {
+  record("1.0", 3, [](std::size_t f) { return static_cast<double>(f); });
+  record("1.1", 3, [](std::size_t f) { return static_cast<double>(f); });
+  const Call call = run({"history", "--db", "h.db"});
+  EXPECT_EQ(call.out,
+            "f0/a  default  c@1.1  pass since 1.0, the oldest recorded  30.0 dB  (2 verdicts, 2 versions)\n"
+            "f1/a  default  c@1.1  pass since 1.0, the oldest recorded  31.0 dB  (2 verdicts, 2 versions)\n"
+            "f2/a  default  c@1.1  pass since 1.0, the oldest recorded  32.0 dB  (2 verdicts, 2 versions)\n"
+            "6 verdicts of 3 cases; -v lists every verdict and plots each series\n");
+  const std::string whole = run({"history", "--db", "h.db", "--verbose"}).out;
+  EXPECT_THAT(whole, testing::AllOf(HasSubstr("Z  pass          f2/a"), HasSubstr("  1.0              32.00 dB")));
 }
 
 }  // namespace

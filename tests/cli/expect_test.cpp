@@ -1,6 +1,7 @@
 // Expected failures from a run into a suite: drafted, checked, used.
 #include <gmock/gmock.h>
 
+#include "results/store.hpp"
 #include "tests/cli/home.hpp"
 
 namespace assay::test {
@@ -33,6 +34,22 @@ TEST_F(Expect, WhatIsDraftedFromARunCoversIt) {
   const Call lint = run({"lint"});
   EXPECT_EQ(lint.code, 2);
   EXPECT_THAT(lint.out, HasSubstr("default: expected_failures[0] (\"mini/*\"): url:"));
+}
+
+TEST_F(Expect, AnExpectedFailureKeepsWhatItsPageDraws) {
+  write("suites/default.json", std::string(kSuite) + R"json({"case": "mini/*", "converter": "embedded",
+      "stage": "artifact", "facet": "bias", "reason": ".", "url": "https://example.org/1"}]})json");
+  const Call call = run({"run", "--options", "default", "--fault", "bias_dropped", "--db", "h.db", "--json"});
+  ASSERT_EQ(call.json()["verdicts"]["xfail"], 2) << call.out;
+  core::Result<results::Store> store = results::Store::open(path("h.db"));
+  ASSERT_TRUE(store.ok());
+  const auto rows = store->results(call.json()["run"]);
+  ASSERT_TRUE(rows.ok());
+  for (const results::ResultRow& row : *rows) {
+    const nlohmann::json detail = nlohmann::json::parse(row.detail, nullptr, false);
+    ASSERT_TRUE(detail.is_object()) << row.key.case_name << " kept nothing";
+    EXPECT_FALSE(detail["original"]["nodes"].empty()) << detail;
+  }
 }
 
 TEST_F(Expect, APartOfASuiteIsNotAskedForTheRest) {

@@ -149,6 +149,25 @@ TEST_F(Explain, TellsARefusalAndAnUnknownCase) {
   EXPECT_TRUE(refused["L2"]["local"].is_null());
 }
 
+TEST_F(Explain, KnowsAFileOfCasesOutsideTheCorpus) {
+  std::string own = kMiniFamily;
+  own.replace(own.find("\"mini\""), 6, "\"own\"");
+  write("own.json", own);
+  EXPECT_EQ(run({"list", "own.json"}).out, "own/stride=1\nown/stride=2\n");
+  EXPECT_EQ(explained({"own.json", "own/stride=2"})["case"], "own/stride=2");
+  EXPECT_THAT(run({"explain", "own.json"}).err, HasSubstr("2 cases; explain takes one, for example \"own/stride=1\""));
+  const Call kept = run({"bundle", "own.json", "own/stride=2", "kept", "--json"});
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_EQ(kept.json()["case"], "own/stride=2");
+  EXPECT_EQ(run({"replay", "kept"}).code, 0);
+  const Call alone = run({"bundle", "own.json"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("the folder to make"));
+  const Call many = run({"bundle", "own.json", "kept2"});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_THAT(many.err, HasSubstr("2 cases; bundle takes one"));
+}
+
 /// A part of the families each: with sanitizers all of them take minutes.
 constexpr std::size_t kParts = 4;
 class ExplainFamilies : public Explain, public testing::WithParamInterface<std::size_t> {};

@@ -1,7 +1,11 @@
 // `assay reduce`, `bisect`, `precision`, and the table by node of `check`.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "harness/data/user_data.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "reference/executor.hpp"
 #include "tests/cli/home.hpp"
 #include "tests/support/source_tree.hpp"
 
@@ -84,6 +88,108 @@ TEST_F(Localize, BisectFindsTheBatches) {
   const Call call = faulted("bisect", {"--over", "batches", "--json"});
   EXPECT_EQ(call.code, 1) << call.err;
   EXPECT_EQ(call.json()["needed"].size(), 1U);
+}
+
+/// An artifact of the user's, made with a fault, and what judges it.
+class ReadyArtifact : public Localize {
+ protected:
+  void make(const std::string& fault) {
+    ASSERT_EQ(run({"convert", model_, "--calibration", calibration_, "--output", "made", "--fault", fault}).code, 0);
+  }
+  [[nodiscard]] Call judged(const std::string& command, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {command, model_, "--artifact", "made/model.onnx", "--calibration", calibration_});
+    return run(more, shipped_);
+  }
+  std::string model_ = data("concat_ranges.onnx"), calibration_ = data("concat_ranges.calibration.npz");
+  std::map<std::string, std::string> shipped_{{"ASSAY_HOME", source_tree().string()}};
+};
+
+TEST_F(ReadyArtifact, ExplainDerivesItsWorstElement) {
+  make("per_axis_rolled@cb");
+  const Call call = judged("explain", {"--json"});
+  ASSERT_EQ(call.code, 0) << call.err;
+  const nlohmann::json verdict = call.json();
+  EXPECT_EQ(verdict["gate"], "red");
+  EXPECT_EQ(verdict["L2"]["local"]["tensor"], "b") << verdict["L2"]["local"];
+  EXPECT_GT(verdict["L2"]["local"]["margin"], 100);
+  EXPECT_FALSE(verdict["L2"]["local"]["terms"].empty());
+  EXPECT_THAT(verdict["made_by"].get<std::string>(), HasSubstr("judged as"));
+  const Call text = judged("explain");
+  EXPECT_THAT(text.out, HasSubstr("channel 1: expected"));
+  EXPECT_THAT(text.err, HasSubstr("calibration given"));
+  // Without an artifact the model is converted.
+  EXPECT_THAT(run({"explain", model_, "--calibration", calibration_}, shipped_).out, HasSubstr("embedded@"));
+  const Call misplaced = run({"explain", "mini/stride=1", "--calibration", calibration_});
+  EXPECT_EQ(misplaced.code, 2);
+  EXPECT_THAT(misplaced.err, HasSubstr("--calibration goes with a float model of yours"));
+}
+
+TEST_F(ReadyArtifact, BisectNamesItsWrongNodesAndConvertsNothing) {
+  make("per_axis_rolled@cb");
+  const Call call = judged("bisect", {"--json"});
+  EXPECT_EQ(call.code, 1) << call.err;
+  ASSERT_EQ(call.json()["wrong"].size(), 1U) << call.out;
+  EXPECT_EQ(call.json()["wrong"][0]["node"], "cb");
+  for (const char* over : {"versions", "batches"}) {
+    const Call refused = judged("bisect", {"--over", over});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("--artifact is converted already"));
+  }
+  EXPECT_EQ(judged("bisect", {"--fault", "bias_dropped"}).code, 2);
+  EXPECT_EQ(run({"bisect", model_, "--artifact", "nowhere.onnx"}).code, 2);
+}
+
+TEST_F(ReadyArtifact, ReduceCutsItWithTheModel) {
+  for (const char* fault : {"per_axis_rolled@cb", "concat_range_narrow"}) {
+    make(fault);
+    const Call call = judged("reduce", {"--output", "small", "--json"});
+    ASSERT_EQ(call.code, 0) << fault << call.out << call.err;
+    const nlohmann::json json = call.json();
+    EXPECT_EQ(json["after"]["nodes"], 1) << fault;
+    EXPECT_THAT(json["reproduce"].get<std::string>(), HasSubstr("--artifact small/artifact.onnx"));
+    const auto slice = model::load_model(path("small/artifact.onnx"));
+    const auto part = model::load_model(path("small/model.onnx"));
+    ASSERT_TRUE(slice.ok() && part.ok());
+    // Quantizers of the inputs, the node between its own, and nothing of the rest.
+    EXPECT_LE(slice->graph.nodes.size(), 8U) << fault;
+    ASSERT_EQ(slice->graph.inputs.size(), part->graph.inputs.size());
+    EXPECT_EQ(slice->graph.outputs.front().name, part->graph.outputs.front().name);
+    const auto again = [&](const std::string& artifact) {
+      return run({"check", "small/model.onnx", "--artifact", artifact, "--calibration", "small/calibration", "--inputs",
+                  "small/inputs", "--json"},
+                 shipped_);
+    };
+    const Call red = again("small/artifact.onnx");
+    EXPECT_EQ(red.code, 1) << red.out;
+    const Call whole = judged("check", {"--json"});
+    for (const char* same : {"verdict", "stage", "facet", "node"}) {
+      EXPECT_EQ(red.json()["results"][0][same], whole.json()["results"][0][same]) << fault;
+    }
+    // The model and the data alone aren't red: what is wrong is in the slice.
+    ASSERT_EQ(run({"convert", "small/model.onnx", "--calibration", "small/calibration", "--output", "right"}).code, 0);
+    EXPECT_EQ(again("right/model.onnx").code, 0) << fault;
+  }
+  ASSERT_EQ(run({"convert", model_, "--calibration", calibration_, "--output", "made"}).code, 0);
+  EXPECT_THAT(judged("reduce").err, HasSubstr("nothing is wrong with \"made/model.onnx\""));
+}
+
+TEST_F(Localize, ReducedModelsKeepOutputsThatHoldSomething) {
+  // Whatever fails here fails on any data: only what the data must hold keeps Relu's input from all zeros.
+  const Call call = run({"reduce", data("concat_ranges.onnx"), "--calibration", data("concat_ranges.calibration.npz"),
+                         "--check", "true", "--output", "small"});
+  ASSERT_EQ(call.code, 0) << call.out << call.err;
+  const auto model = model::load_model(path("small/model.onnx"));
+  ASSERT_TRUE(model.ok());
+  const auto inputs = data::load_user_data(path("small/inputs"), *model);
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  for (const core::TensorMap& batch : *inputs) {
+    const auto outputs = reference::execute(*model, batch, {});
+    ASSERT_TRUE(outputs.ok());
+    for (const auto& [name, value] : *outputs) {
+      EXPECT_THAT(value.reals(), testing::Contains(testing::Ne(0.0))) << name;
+      EXPECT_THAT(value.reals(), testing::Each(testing::Truly([](double each) { return std::isfinite(each); })));
+    }
+  }
 }
 
 TEST_F(Localize, PrecisionKeepsTheConcatInFloat) {

@@ -91,6 +91,7 @@ TEST_F(Schema, HoldsWhatIsSaidOfAModel) {
   expect_fits("check", {"check", model, "--fault", "concat_range_narrow", "--calibration", given});
   expect_fits("convert", {"convert", model, "--output", "out", "--calibration", given});
   expect_fits("check", {"check", model, "--artifact", "out/model.onnx", "--calibration", given});
+  expect_fits("explain", {"explain", model, "--artifact", "out/model.onnx", "--calibration", given});
   expect_fits("audit", {"audit", model, "--artifact", "out/model.onnx", "--calibration", given});
   expect_fits("reduce", {"reduce", model, "--fault", "concat_range_narrow", "--output", "small"});
   expect_fits("bisect", {"bisect", model, "--fault", "concat_range_narrow"});
@@ -102,6 +103,7 @@ TEST_F(Schema, HoldsWhatIsSaidOfAModel) {
 
 TEST_F(Schema, HoldsTheRest) {
   expect_fits("converters-list", {"converters", "list"});
+  expect_fits("converters-test", {"converters", "test", "--converter", "embedded"});
   expect_fits("doctor", {"doctor"});
   expect_fits("fuzz", {"fuzz", "--graphs", "2", "--output", "found"});
   expect_fits("fuzz",

@@ -462,6 +462,25 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
 
+TEST_F(StoreOpen, AJobFindsItsProgramInALargeRun) {
+  sql(core::read_file(test::test_data() / "results" / "schema_1.sql").value());
+  // Each verdict has its row; looking for it among all rows of its run would take minutes.
+  sql("WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 20999) "
+      "INSERT INTO case_version SELECT i, 'big/' || i, 'big', 'h' FROM n;"
+      "INSERT INTO run SELECT 'big', command, suite, started_at, '', assay_version, 20000, machine_id FROM run LIMIT 1;"
+      "INSERT INTO job SELECT 'big', c.name, 'default', converter.name, v.version, c.id, 'done' FROM case_version c, "
+      "converter_version v JOIN converter ON converter.id = v.converter_id WHERE c.id >= 1000 "
+      "AND v.id = (SELECT min(id) FROM converter_version);"
+      "INSERT INTO result SELECT c.id, 'big', c.id, (SELECT min(id) FROM converter_version), 'default', 'pass', "
+      "'green', '', '', '', '', '', '', '', '', NULL, NULL, 0, 1, '' FROM case_version c WHERE c.id >= 1000");
+  const auto begin = std::chrono::steady_clock::now();
+  { const Store store = open(); }
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 20);
+  EXPECT_EQ(answer("SELECT count(*) FROM job WHERE run_id = 'big' AND hash = (SELECT hash FROM converter_version "
+                   "ORDER BY id LIMIT 1)"),
+            "20000");
+}
+
 TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) {
   const JobKey key = job("conv/groups=2");
   {

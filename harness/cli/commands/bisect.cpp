@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/data/data_origin.hpp"
@@ -19,6 +20,7 @@ using localize::Candidate;
 struct Arguments {
   std::string model, calibration, inputs, options = "{}", over = "nodes";
   ConverterOptions converters;
+  ArtifactOptions artifact;
   std::size_t part_nodes = 8;
   double timeout_s = 600;
   bool json = false;
@@ -61,6 +63,12 @@ core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const lo
     }
     if (print) fmt::print("\nin the judged build itself, nothing cut:\n{}", report::wrong_nodes_text(rows));
     return json;
+  }
+  if (whole.artifact != nullptr) {
+    return usage(fmt::format(
+        "the artifact is wrong ({}), and none of its nodes is by itself: it doesn't show what is inside, or the error "
+        "comes of no one node; nothing is converted here, so that no part of the model can be tried",
+        headline(judged.judgement)));
   }
   json["cut"] = true;
   const auto parts = localize::wrong_parts(whole, judge, part_nodes, tell);
@@ -145,16 +153,25 @@ core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const
 }
 
 core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
-  const core::Result<data::UserCase> user =
-      data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
-  if (!user) return user.error();
-  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
-  const core::Result<Candidate> whole = localize::make_candidate(*user);
+  const bool ready = arguments.artifact.given();
+  if (ready && arguments.over != "nodes") {
+    return usage(fmt::format(
+        "--over {} converts the model anew, and --artifact is converted already; leave out --artifact and name a "
+        "converter, or bisect the artifact over its nodes",
+        arguments.over));
+  }
+  core::Result<UserModel> loaded = load_user_model(arguments.model, arguments.calibration, arguments.inputs,
+                                                   arguments.options, arguments.converters, arguments.artifact);
+  if (!loaded) return loaded.error();
+  fmt::print(stderr, "{}\n",
+             data::data_line(loaded->user, ready ? data::Conversion::elsewhere : data::Conversion::here));
+  const core::Result<Candidate> whole =
+      ready ? localize::make_candidate(loaded->user, arguments.artifact.file) : localize::make_candidate(loaded->user);
   if (!whole) return whole.error();
-  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
-  if (!options) return options.error();
-  if (const core::Status named = check_named_nodes(arguments.converters, *options, whole->model.graph); !named) {
-    return named.error();
+  if (ready) {
+    const auto judge = localize::Judge::of_artifacts(std::move(loaded->made_by), arguments.options);
+    if (!judge) return judge.error();
+    return over_nodes(*whole, **judge, arguments.part_nodes, !arguments.json);
   }
   const core::Result<std::vector<programs::ConverterSpec>> specs =
       resolve_converters(arguments.converters, {"embedded"});
@@ -192,11 +209,12 @@ void register_bisect(Command app, Action& action) {
       app.add_subcommand("bisect", "Find the nodes, converter versions or calibration batches at fault");
   command.add_option("model", arguments->model, "Float ONNX model").required();
   add_converter_options(command, arguments->converters);
+  add_artifact_options(command, arguments->artifact);
   command.add_option("--over", arguments->over, "nodes, versions or batches")
       .check_one_of({"nodes", "versions", "batches"});
   command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
   command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
-  command.add_option("--options", arguments->options, "Converter options as JSON");
+  command.add_option("--options", arguments->options, "Converter options as JSON (--artifact: what it was made with)");
   command
       .add_option("--part", arguments->part_nodes,
                   "Nodes of the parts that are cut out where the artifact doesn't show its inside")

@@ -8,6 +8,7 @@
 #include "harness/bundles/make_bundle.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/text.hpp"
 #include "harness/data/user_case.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/explain.hpp"
@@ -16,12 +17,19 @@ namespace assay::cli {
 namespace {
 
 struct Arguments {
-  std::string what, folder, artifact, calibration, inputs;
+  std::vector<std::string> words;  ///< what to bundle, and last the folder
+  std::string artifact, calibration, inputs;
   std::optional<std::string> options;
   ConverterOptions converters;
   double timeout_s = 600;
   bool json = false;
 };
+
+std::string folder_of(const Arguments& arguments) { return arguments.words.back(); }
+std::vector<std::string> what_of(const Arguments& arguments) {
+  return {arguments.words.begin(), arguments.words.end() - 1};
+}
+std::string shown(const Arguments& arguments) { return core::join(what_of(arguments), " "); }
 
 core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
@@ -50,7 +58,8 @@ core::Status choose_converter(const Arguments& arguments, const std::vector<std:
 }
 
 core::Result<bundles::BundleRequest> user_model(const Arguments& arguments) {
-  core::Result<data::UserCase> user = data::make_user_case(arguments.what, arguments.calibration, arguments.inputs);
+  core::Result<data::UserCase> user =
+      data::make_user_case(arguments.words.front(), arguments.calibration, arguments.inputs);
   if (!user) return user.error();
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options.value_or("{}"));
   if (!options) return options.error();
@@ -69,11 +78,11 @@ core::Result<bundles::BundleRequest> named_case(const Arguments& arguments) {
   if (!arguments.calibration.empty() || !arguments.inputs.empty()) {
     return usage("--calibration and --inputs go with a model of yours; a case has data of its own");
   }
-  core::Result<Selection> selection = select({arguments.what}, arguments.options.value_or(""));
+  core::Result<Selection> selection = select(what_of(arguments), arguments.options.value_or(""));
   if (!selection) return selection.error();
   if (!selection->unmatched.empty()) return usage(selection->unmatched + ", and there is no such file");
   if (selection->items.size() != 1) {
-    return usage(fmt::format("\"{}\" is {} cases; bundle takes one, for example \"{}\"", arguments.what,
+    return usage(fmt::format("\"{}\" is {} cases; bundle takes one, for example \"{}\"", shown(arguments),
                              selection->items.size(), selection->items.front().test_case.name));
   }
   if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) return named.error();
@@ -95,10 +104,14 @@ core::Result<bundles::BundleRequest> named_case(const Arguments& arguments) {
 }
 
 int bundle_command(const Arguments& arguments) {
+  if (arguments.words.size() < 2) {
+    return report_error(usage("bundle takes what to bundle and the folder to make: assay bundle CASE FOLDER"));
+  }
   std::error_code code;
-  const bool file = std::filesystem::is_regular_file(arguments.what, code);
-  core::Result<bundles::BundleRequest> request =
-      file || arguments.what.ends_with(".onnx") ? user_model(arguments) : named_case(arguments);
+  const std::string folder = folder_of(arguments);
+  core::Result<bundles::BundleRequest> request = arguments.words.size() == 2 && is_model_file(arguments.words.front())
+                                                     ? user_model(arguments)
+                                                     : named_case(arguments);
   if (!request) return report_error(request.error());
   if (!arguments.artifact.empty() && !std::filesystem::is_regular_file(arguments.artifact, code)) {
     return report_error(usage(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact)));
@@ -106,17 +119,18 @@ int bundle_command(const Arguments& arguments) {
   request->artifact = arguments.artifact;
   request->options_stated = arguments.artifact.empty() || arguments.options.has_value();
   request->timeout_s = arguments.timeout_s;
-  request->command = fmt::format("assay bundle {} {}", shell_quoted(arguments.what), shell_quoted(arguments.folder));
-  const core::Result<results::ResultRow> row = bundles::make_bundle(*request, arguments.folder);
+  request->command = "assay bundle";
+  for (const std::string& word : arguments.words) request->command += " " + shell_quoted(word);
+  const core::Result<results::ResultRow> row = bundles::make_bundle(*request, folder);
   if (!row) return report_error(row.error());
-  const std::string replay = fmt::format("./assay replay {}", shell_quoted(arguments.folder));
+  const std::string replay = fmt::format("./assay replay {}", shell_quoted(folder));
   if (arguments.json) {
     fmt::print("{}\n", report::json_line(report::result_json(*row)));
     return kExitOk;
   }
   fmt::print("{}\n", report::verdict_line(*row));
   if (run::gate_of(*row) != judge::Gate::green) fmt::print("\n{}", here(report::failure_text(*row, replay)));
-  fmt::print("bundle: {}\nreplay: {}\n", arguments.folder, here(replay));
+  fmt::print("bundle: {}\nreplay: {}\n", folder, here(replay));
   return kExitOk;
 }
 
@@ -126,8 +140,11 @@ void register_bundle(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   const Command command = app.add_subcommand(
       "bundle", "Keep one verdict as a folder: model, data, artifact, outputs, parameters, versions, and one command");
-  command.add_option("what", arguments->what, "Full name of a case, or a float ONNX model").required();
-  command.add_option("folder", arguments->folder, "Folder to make").required();
+  command
+      .add_option("what", arguments->words,
+                  "A case by its name; a file of cases, FILE.json, and which of them; or a float ONNX model. Last: the "
+                  "folder to make")
+      .required();
   add_converter_options(command, arguments->converters);
   command.add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
       .excludes({"--converter", "--converter-cmd"});

@@ -4,12 +4,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
-#include "harness/model/onnx_io.hpp"
 #include "harness/report/detail.hpp"
 #include "harness/report/html/html_report.hpp"
 #include "harness/report/nodes.hpp"
@@ -20,7 +20,8 @@ namespace assay::cli {
 namespace {
 
 struct Arguments {
-  std::string model, artifact, made_by, calibration, inputs, database;
+  std::string model, calibration, inputs, database;
+  ArtifactOptions artifact;
   std::optional<std::string> options;
   ConverterOptions converters;
   double timeout_s = 600;
@@ -38,8 +39,7 @@ std::string repeat_command(const Arguments& arguments) {
       command += fmt::format(" {} {}", option, shell_quoted(value));
     }
   };
-  add("--artifact", arguments.artifact);
-  add("--made-by", arguments.made_by);
+  command += artifact_words(arguments.artifact);
   add("--calibration", arguments.calibration);
   add("--inputs", arguments.inputs);
   add("--options", arguments.options.value_or(""));
@@ -87,14 +87,15 @@ std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
 
 /// What helps somebody whose model has gone wrong, by what has gone wrong.
 std::string next_steps(const Arguments& arguments, const results::ResultRow& row) {
-  if (run::gate_of(row) != judge::Gate::red || !arguments.artifact.empty()) {
+  if (run::gate_of(row) != judge::Gate::red) {
     return "";
   }
   const std::string rest = repeat_command(arguments).substr(std::string("./assay check").size());
   std::string text = "  next:\n    ./assay reduce" + rest + "  # the smallest model that fails alike\n";
   if (row.stage != "convert" || row.facet != "status") {
     text += "    ./assay bisect" + rest + "  # every node that goes wrong\n";
-    text += "    ./assay precision" + rest + "  # the fewest nodes to keep in float\n";
+    text += arguments.artifact.given() ? "    ./assay explain" + rest + "  # the numbers behind the worst element\n"
+                                       : "    ./assay precision" + rest + "  # the fewest nodes to keep in float\n";
   }
   return text;
 }
@@ -109,70 +110,31 @@ core::Status write_page(const Arguments& arguments, const run::RunConfig& config
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 
-/// A model that is quantized already is seldom the float original: with an artifact it is an error where it is
-/// quantized no less than that one is, without one a note.
-core::Status check_original(const Arguments& arguments, const model::Graph& graph) {
-  const std::size_t quantized = data::quantized_nodes(graph);
-  if (quantized == 0) {
-    return core::success();
-  }
-  const std::string what = fmt::format(
-      "\"{}\" is quantized already ({} of its {} nodes quantize, dequantize or compute on "
-      "quantized values)",
-      arguments.model, quantized, graph.nodes.size());
-  if (arguments.artifact.empty()) {
-    fmt::print(stderr, "assay: {}; to judge it, give its float original: {} FLOAT.onnx --artifact {}\n", what,
-               here("./assay check"), shell_quoted(arguments.model));
-    return core::success();
-  }
-  const core::Result<model::Model> artifact = model::load_model(arguments.artifact);
-  if (artifact && quantized >= data::quantized_nodes(artifact->graph)) {
-    return core::Error{
-        core::ErrorKind::usage,
-        what + "; the model in front is the float original: assay check FLOAT.onnx --artifact QUANTIZED.onnx",
-        {},
-        {},
-        {}};
-  }
-  return core::success();
-}
-
 core::Result<Checked> check(const Arguments& arguments) {
-  core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
-  if (!user) {
-    return user.error();
-  }
   const std::string options_json = arguments.options.value_or("{}");
-  const core::Result<converters::Options> options = converters::options_from_json(options_json);
-  if (!options) {
-    return options.error();
+  core::Result<UserModel> loaded = load_user_model(arguments.model, arguments.calibration, arguments.inputs,
+                                                   options_json, arguments.converters, arguments.artifact);
+  if (!loaded) {
+    return loaded.error();
   }
-  const std::shared_ptr<const model::Model> model = user->test_case.model;
-  if (const core::Status named =
-          check_named_nodes(arguments.converters, *options, model->graph, arguments.artifact.empty());
-      !named) {
-    return named.error();
-  }
-  if (const core::Status original = check_original(arguments, model->graph); !original) {
-    return original.error();
-  }
-  const auto conversion = arguments.artifact.empty() ? data::Conversion::here : data::Conversion::elsewhere;
-  Checked checked{{}, data::data_line(*user, conversion), data::data_json(*user, conversion), model};
+  data::UserCase& user = loaded->user;
+  const std::shared_ptr<const model::Model> model = user.test_case.model;
+  const auto conversion = arguments.artifact.given() ? data::Conversion::elsewhere : data::Conversion::here;
+  Checked checked{{}, data::data_line(user, conversion), data::data_json(user, conversion), model};
   run::RunConfig config;
   config.every_node = true;
-  config.suite = "check " + user->test_case.name;
+  config.suite = "check " + user.test_case.name;
   config.command = repeat_command(arguments).substr(std::string_view("./assay ").size());
   // The page of one model is to show all that there is.
   config.detail = report::kept_detail(arguments.keep_detail || !arguments.html.empty());
-  config.items.push_back(
-      {std::move(user->test_case), {{converters::options_label(*options), options_json}}, std::move(user->data)});
+  config.items.push_back({std::move(user.test_case), {loaded->options}, std::move(user.data)});
   if (arguments.metamorphic) {
     ask_all_relations(config.items);
   }
   config.timeout_s = arguments.timeout_s;
   config.require_judged = arguments.require_judged;
   config.jobs = 1;
-  if (arguments.artifact.empty()) {
+  if (!arguments.artifact.given()) {
     core::Result<std::vector<programs::ConverterSpec>> converters =
         resolve_converters(arguments.converters, {"embedded"});
     if (!converters) {
@@ -180,16 +142,8 @@ core::Result<Checked> check(const Arguments& arguments) {
     }
     config.converters = *std::move(converters);
   } else {
-    if (!std::filesystem::is_regular_file(arguments.artifact)) {
-      return core::Error{
-          core::ErrorKind::io, fmt::format("artifact \"{}\" is not a readable file", arguments.artifact), {}, {}, {}};
-    }
-    config.artifact = arguments.artifact;
-    core::Result<run::MadeBy> made_by = run::made_by(arguments.made_by);
-    if (!made_by) {
-      return made_by.error();
-    }
-    config.made_by = *std::move(made_by);
+    config.artifact = arguments.artifact.file;
+    config.made_by = std::move(loaded->made_by);
   }
   // Recorded only where the user names a database: a model under work is not part of a history.
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
@@ -227,7 +181,7 @@ int check_command(const Arguments& arguments) {
     fmt::print("{}\n", json.dump());
     return run::exit_code(checked->report);
   }
-  fmt::print("{}\n", judged_line(arguments.artifact, checked->report, checked->data_line));
+  fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
   fmt::print("{}", here(report::judged_model_text(checked->report, repeat_command(arguments))));
   fmt::print("\n{}", report::node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
@@ -247,13 +201,7 @@ void register_check(Command app, Action& action) {
   const Command command = app.add_subcommand("check", "Judge one model of yours, without a case file");
   command.add_option("model", arguments->model, "Float ONNX model").required();
   add_converter_options(command, arguments->converters);
-  command.add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
-      .excludes({"--converter", "--converter-cmd"});
-  command
-      .add_option("--made-by", arguments->made_by,
-                  "NAME[@VERSION] of the converter that made --artifact: its stated policy is taken, installed or "
-                  "not (left out: the known one that explains it)")
-      .needs("--artifact");
+  add_artifact_options(command, arguments->artifact);
   command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
   command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
   command.add_option("--options", arguments->options,

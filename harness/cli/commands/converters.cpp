@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,12 +10,15 @@
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/environments.hpp"
+#include "harness/programs/protocol_check.hpp"
 
 namespace assay::cli {
 namespace {
 
 struct Arguments {
   std::string name;
+  ConverterOptions converters;
+  double timeout_s = 60;
   bool json = false;
 };
 
@@ -34,6 +38,50 @@ int list_converters(const Arguments& arguments) {
                installed.empty() ? "not installed" : core::join(installed, ", "), entry["notes"].get<std::string>());
   }
   return kExitOk;
+}
+
+/// One requirement of the protocol in a line, with what was wrong below it.
+std::string requirement_text(const programs::Requirement& requirement) {
+  std::string text = fmt::format("{:<8} {}\n", core::word_of(requirement.met), requirement.what);
+  if (requirement.met == programs::Met::skipped) text += fmt::format("         {}\n", requirement.why);
+  if (requirement.met == programs::Met::failed) {
+    text += fmt::format("         {}\n         docs/protocol.md, \"{}\"\n", requirement.why, requirement.section);
+  }
+  return text;
+}
+
+int test_converter(const Arguments& arguments) {
+  const auto specs = resolve_converters(arguments.converters, {});
+  if (!specs) return report_error(specs.error());
+  if (specs->size() != 1) {
+    return report_error({core::ErrorKind::usage,
+                         "converters test takes one converter: --converter-cmd \"PROGRAM ARGS\" or --converter NAME",
+                         {},
+                         {},
+                         {}});
+  }
+  const programs::ConverterSpec& spec = specs->front();
+  if (!spec.unavailable.empty()) return report_error({core::ErrorKind::usage, spec.unavailable, {}, {}, {}});
+  const auto met = programs::check_protocol(spec, arguments.timeout_s);
+  if (!met) return report_error(met.error());
+  std::map<programs::Met, std::size_t> counts;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const programs::Requirement& requirement : *met) {
+    ++counts[requirement.met];
+    json.push_back({{"requirement", requirement.what},
+                    {"section", requirement.section},
+                    {"met", core::word_of(requirement.met)},
+                    {"why", requirement.why}});
+    if (!arguments.json) fmt::print("{}", requirement_text(requirement));
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"requirements", json}}.dump(
+                           -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    fmt::print("{} requirements of protocol 1: {} ok, {} FAILED, {} skipped\n", met->size(), counts[programs::Met::ok],
+               counts[programs::Met::failed], counts[programs::Met::skipped]);
+  }
+  return counts[programs::Met::failed] == 0 ? kExitOk : kExitRed;
 }
 
 int install(const Arguments& arguments) {
@@ -77,7 +125,7 @@ int remove_converter(const Arguments& arguments) {
 
 void register_converters(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.add_subcommand("converters", "List, install and remove outside converters");
+  const Command command = app.add_subcommand("converters", "List, install, remove and test outside converters");
   command.require_subcommand();
   const Command list = command.add_subcommand("list", "What exists and which versions are installed");
   list.add_flag("--json", arguments->json, "Print one JSON object");
@@ -88,6 +136,12 @@ void register_converters(Command app, Action& action) {
   const Command remove =
       command.add_subcommand("remove", "Remove a converter's virtual environments, and layers that nobody needs then");
   remove.add_option("name", arguments->name, "NAME or NAME==VERSION").required();
+  const Command test = command.add_subcommand(
+      "test", "Ask a converter what protocol 1 requires, and say how each requirement is met (docs/protocol.md)");
+  add_converter_options(test, arguments->converters);
+  test.add_option("--timeout", arguments->timeout_s, "Seconds for one answer").check(Check::positive);
+  test.add_flag("--json", arguments->json, "Print one JSON object");
+  test.callback([arguments, &action] { action = [arguments] { return test_converter(*arguments); }; });
   remove.callback([arguments, &action] { action = [arguments] { return remove_converter(*arguments); }; });
 }
 

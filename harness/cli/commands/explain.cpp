@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/text.hpp"
+#include "harness/data/data_origin.hpp"
 #include "harness/report/explanation.hpp"
 #include "harness/report/glossary.hpp"
 
@@ -16,8 +18,10 @@ namespace assay::cli {
 namespace {
 
 struct Arguments {
-  std::string case_name, options;
+  std::vector<std::string> words;
+  std::string options, calibration, inputs;
   ConverterOptions converters;
+  ArtifactOptions artifact;
   double timeout_s = 60;
   bool metamorphic = false, json = false;
 };
@@ -48,47 +52,87 @@ int report_unknown(const std::string& complaint, const std::string& word,
                                       core::join(core::nearest(word, words), ", ")));
 }
 
+int print_verdict(const core::Result<run::ExplainedVerdict>& verdict, bool as_json) {
+  if (!verdict) return report_error(verdict.error());
+  fmt::print("{}\n", as_json ? report::explanation_json(*verdict) : report::explanation_text(*verdict));
+  return kExitOk;
+}
+
+core::Result<run::ExplainedVerdict> explain_item(const Arguments& arguments, const run::RunItem& item,
+                                                 const std::vector<std::string>& fallback) {
+  const core::Result<std::vector<programs::ConverterSpec>> converters =
+      resolve_converters(arguments.converters, fallback);
+  if (!converters) return converters.error();
+  if (converters->size() != 1) return usage("explain asks one converter, in one version");
+  return run::explain_first_red(item, converters->front(), arguments.timeout_s);
+}
+
+/// A float model of the user's, converted or with a ready artifact.
+core::Result<run::ExplainedVerdict> explain_model(const Arguments& arguments) {
+  core::Result<UserModel> loaded =
+      load_user_model(arguments.words.front(), arguments.calibration, arguments.inputs,
+                      arguments.options.empty() ? "{}" : arguments.options, arguments.converters, arguments.artifact);
+  if (!loaded) return loaded.error();
+  data::UserCase& user = loaded->user;
+  const bool given = arguments.artifact.given();
+  fmt::print(stderr, "{}\n", data::data_line(user, given ? data::Conversion::elsewhere : data::Conversion::here));
+  std::vector<run::RunItem> items;
+  items.push_back({std::move(user.test_case), {loaded->options}, std::move(user.data)});
+  if (given) return run::explain_artifact(items.front(), arguments.artifact.file, loaded->made_by);
+  if (arguments.metamorphic) ask_all_relations(items);
+  return explain_item(arguments, items.front(), {"embedded"});
+}
+
 int explain_command(const Arguments& arguments) {
+  if (arguments.words.size() == 1 && is_model_file(arguments.words.front())) {
+    return print_verdict(explain_model(arguments), arguments.json);
+  }
+  const std::string word = core::join(arguments.words, " ");
+  for (const auto& [option, value] :
+       {std::pair("--artifact", &arguments.artifact.file), std::pair("--calibration", &arguments.calibration),
+        std::pair("--inputs", &arguments.inputs)}) {
+    if (!value->empty()) {
+      return report_error(usage(fmt::format(
+          "{} goes with a float model of yours, as FLOAT.onnx; \"{}\" is a case's name or a word", option, word)));
+    }
+  }
   const core::Result<report::Glossary> glossary = report::Glossary::read();
   // A case's own name has a slash, or is its family's, and then explains a verdict where that is one case.
-  const std::optional<report::GlossaryEntry> entry = glossary ? entry_of(*glossary, arguments.case_name) : std::nullopt;
-  core::Result<Selection> selection = select({arguments.case_name}, arguments.options);
+  const std::optional<report::GlossaryEntry> entry = glossary ? entry_of(*glossary, word) : std::nullopt;
+  core::Result<Selection> selection = select(arguments.words, arguments.options);
   if (!selection) return report_error(selection.error());
   const bool is_case = selection->unmatched.empty() && selection->items.size() == 1;
   if (entry && !is_case) return print_entry(*entry, arguments.json);
-  if (!selection->unmatched.empty()) return report_unknown(selection->unmatched, arguments.case_name, glossary);
+  if (!selection->unmatched.empty()) return report_unknown(selection->unmatched, word, glossary);
   if (!is_case) {
-    return report_error(
-        usage(fmt::format("\"{}\" is {} cases; explain takes one, for example \"{}\"", arguments.case_name,
-                          selection->items.size(), selection->items.front().test_case.name)));
+    return report_error(usage(fmt::format("\"{}\" is {} cases; explain takes one, for example \"{}\"", word,
+                                          selection->items.size(), selection->items.front().test_case.name)));
   }
   if (const core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
     return report_error(named.error());
   }
   if (arguments.metamorphic) ask_all_relations(selection->items);
-  const core::Result<std::vector<programs::ConverterSpec>> converters =
-      resolve_converters(arguments.converters, selection->converters);
-  if (!converters) return report_error(converters.error());
-  if (converters->size() != 1) return report_error(usage("explain asks one converter, in one version"));
-  const core::Result<run::ExplainedVerdict> verdict =
-      run::explain_first_red(selection->items.front(), converters->front(), arguments.timeout_s);
-  if (!verdict) return report_error(verdict.error());
-  fmt::print("{}\n", arguments.json ? report::explanation_json(*verdict) : report::explanation_text(*verdict));
-  return kExitOk;
+  return print_verdict(explain_item(arguments, selection->items.front(), selection->converters), arguments.json);
 }
 
 }  // namespace
 
 void register_explain(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.add_subcommand(
-      "explain", "Say in numbers why a case's verdict is what it is, pass or fail; or what a word means");
+  const Command command =
+      app.add_subcommand("explain", "Say in numbers why a verdict is what it is, pass or fail; or what a word means");
   command
-      .add_option("case", arguments->case_name, "Full name of a case, as `assay list` shows it; or a word, as `margin`")
+      .add_option(
+          "case", arguments->words,
+          "A case by its name, as `assay list` shows it; a file of cases, FILE.json, and which of them; a float "
+          "model of yours, FLOAT.onnx; or a word, as `margin`")
       .required();
   command.add_option("--options", arguments->options,
                      "Option set by its label, or JSON (left out: the first red one, else the first)");
   add_converter_options(command, arguments->converters);
+  add_artifact_options(command, arguments->artifact);
+  command.add_option("--calibration", arguments->calibration, "For a model: folder of 0000/input_0.pb …, .npz or .npy");
+  command.add_option("--inputs", arguments->inputs, "For a model: data to execute, in the same forms");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--metamorphic", arguments->metamorphic, "Ask for every metamorphic relation (L3)");
   command.add_flag("--json", arguments->json, "Print one JSON object");

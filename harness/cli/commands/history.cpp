@@ -15,7 +15,7 @@ namespace {
 struct Arguments {
   std::string pattern = "*";
   std::string database = ".assay/history.db";
-  bool json = false;
+  bool json = false, everything = false;
 };
 
 using results::JobKey;
@@ -51,18 +51,25 @@ int history_command(const Arguments& arguments) {
   for (const results::Store::HistoryRow& row : *rows) {
     if (arguments.json) {
       json.push_back(report::history_json(row));
-    } else {
+    } else if (arguments.everything) {
       const JobKey& key = row.result.key;
       fmt::print("{}\n", report::history_line(row, programs.contains(key.converter + "@" + key.version)));
     }
   }
+  std::set<std::string> cases;
+  for (const results::Store::HistoryRow& row : *rows) cases.insert(row.result.key.case_name);
+  if (!arguments.json && !arguments.everything) fmt::print("{}", report::history_summary(*rows));
   if (arguments.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
   } else {
     for (const auto& [name, hashes] : programs) {
       fmt::print("{} was {} different programs, or had other arguments\n", name, hashes.size());
     }
-    fmt::print("{}", report::history_plots(*rows));
+    if (arguments.everything || cases.size() == 1) {
+      fmt::print("{}", report::history_plots(*rows));
+    } else {
+      fmt::print("{} verdicts of {} cases; -v lists every verdict and plots each series\n", rows->size(), cases.size());
+    }
   }
   return kExitOk;
 }
@@ -72,9 +79,10 @@ int history_command(const Arguments& arguments) {
 void register_history(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   const Command command =
-      app.add_subcommand("history", "Show the recorded series of cases, oldest first, and plot them by version");
+      app.add_subcommand("history", "Show since when the recorded cases are as they are, and plot one case by version");
   command.add_option("pattern", arguments->pattern, "Pattern on case names");
   command.add_option("--db", arguments->database, "Results database");
+  command.add_flag("-v,--verbose", arguments->everything, "Every recorded verdict, oldest first, and every plot");
   command.add_flag("--json", arguments->json, "Print one JSON object");
   command.callback([arguments, &action] { action = [arguments] { return history_command(*arguments); }; });
 }

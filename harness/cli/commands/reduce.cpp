@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
@@ -23,6 +24,7 @@ using localize::Candidate;
 struct Arguments {
   std::string model, calibration, inputs, options = "{}", check, output;
   ConverterOptions converters;
+  ArtifactOptions artifact;
   double timeout_s = 60;
   int jobs = 0;
   bool json = false;
@@ -44,16 +46,37 @@ std::string digest_of(const fs::path& program) {
   return bytes ? core::sha256_hex(*bytes) : "";
 }
 
+core::Error nothing_wrong(const Arguments& arguments, const judge::Judgement& judgement) {
+  return usage(fmt::format(
+      "nothing is wrong with \"{}\": the verdict is {}, so there is nothing to reduce. "
+      "Name the converter or the options that it fails with, or a criterion with --check",
+      arguments.artifact.given() ? arguments.artifact.file : arguments.model, judge::verdict_name(judgement.verdict)));
+}
+
+core::Result<Kept> kept_finding(const Arguments& arguments, const run::MadeBy& made_by, const Candidate& candidate,
+                                std::size_t jobs) {
+  std::vector<std::shared_ptr<const localize::Judge>> judges;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    core::Result<std::unique_ptr<localize::Judge>> judge = localize::Judge::of_artifacts(made_by, arguments.options);
+    if (!judge) return judge.error();
+    judges.push_back(*std::move(judge));
+  }
+  const judge::Judgement judgement = judges.front()->judge(candidate, judge::Depth::full);
+  if (judgement.gate != judge::Gate::red) return nothing_wrong(arguments, judgement);
+  Kept kept{{},
+            localize::signature_of(judgement),
+            localize::suspects_of(judgement),
+            fmt::format("artifact made by \"{}\" {} judged by {}", arguments.artifact.made_by, arguments.options,
+                        digest_of(own_program()))};
+  for (const auto& judge : judges) kept.workers.push_back(localize::same_finding(judge, judgement));
+  return kept;
+}
+
 core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& candidate, std::size_t jobs) {
   const core::Result<std::vector<programs::ConverterSpec>> specs =
       resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
   if (specs->size() != 1) return usage("reduce asks one converter, in one version");
-  const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
-  if (!options) return options.error();
-  if (const core::Status named = check_named_nodes(arguments.converters, *options, candidate.model.graph); !named) {
-    return named.error();
-  }
   std::vector<std::shared_ptr<const localize::Judge>> judges;
   for (std::size_t i = 0; i < jobs; ++i) {
     core::Result<std::unique_ptr<localize::Judge>> judge =
@@ -62,12 +85,7 @@ core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& can
     judges.push_back(*std::move(judge));
   }
   const judge::Judgement judgement = judges.front()->judge(candidate, judge::Depth::gate);
-  if (judgement.gate != judge::Gate::red) {
-    return usage(
-        fmt::format("nothing is wrong with \"{}\": the verdict is {}, so there is nothing to reduce. "
-                    "Name the converter or the options that it fails with, or a criterion with --check",
-                    arguments.model, judge::verdict_name(judgement.verdict)));
-  }
+  if (judgement.gate != judge::Gate::red) return nothing_wrong(arguments, judgement);
   const std::string signature = localize::signature_of(judgement);
   const converters::Description& converter = judges.front()->description();
   Kept kept{{},
@@ -93,8 +111,11 @@ std::string repeat_command(const Arguments& arguments, const Candidate& reduced,
   if (!arguments.check.empty()) return "";
   const std::string left = run::options_for_part(arguments.options, reduced.model.graph);
   const std::string options = left == "{}" ? "" : " --options " + shell_quoted(left);
-  return fmt::format("./assay check {} --calibration {} --inputs {}{}{}", shell_quoted(folder / "model.onnx"),
-                     shell_quoted(folder / "calibration"), shell_quoted(folder / "inputs"), options,
+  ArtifactOptions artifact = arguments.artifact;
+  if (artifact.given()) artifact.file = folder / "artifact.onnx";
+  const std::string calibration = reduced.calibrated ? " --calibration " + shell_quoted(folder / "calibration") : "";
+  return fmt::format("./assay check {}{}{} --inputs {}{}{}", shell_quoted(folder / "model.onnx"),
+                     artifact_words(artifact), calibration, shell_quoted(folder / "inputs"), options,
                      converter_words(arguments.converters));
 }
 
@@ -108,16 +129,23 @@ struct Outcome {
 
 core::Result<Outcome> reduce(const Arguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
-  const core::Result<data::UserCase> user =
-      data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
-  if (!user) return user.error();
-  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
-  core::Result<Candidate> start = localize::make_candidate(*user);
+  const bool ready = arguments.artifact.given();
+  const core::Result<UserModel> loaded = load_user_model(arguments.model, arguments.calibration, arguments.inputs,
+                                                         arguments.options, arguments.converters, arguments.artifact);
+  if (!loaded) return loaded.error();
+  fmt::print(stderr, "{}\n",
+             data::data_line(loaded->user, ready ? data::Conversion::elsewhere : data::Conversion::here));
+  core::Result<Candidate> start =
+      ready ? localize::make_candidate(loaded->user, arguments.artifact.file) : localize::make_candidate(loaded->user);
   if (!start) return start.error();
   const std::size_t jobs = run::thread_count(arguments.jobs);
-  core::Result<Kept> kept =
-      arguments.check.empty() ? kept_verdict(arguments, *start, jobs) : kept_check(arguments, *start, jobs);
+  core::Result<Kept> kept = ready                     ? kept_finding(arguments, loaded->made_by, *start, jobs)
+                            : arguments.check.empty() ? kept_verdict(arguments, *start, jobs)
+                                                      : kept_check(arguments, *start, jobs);
   if (!kept) return kept.error();
+  if (localize::holds_values(*start)) {
+    for (localize::Criterion& worker : kept->workers) worker = localize::with_values(std::move(worker));
+  }
   Outcome outcome{*start, {}, kept->what, 0, 0, 0, arguments.output};
   if (arguments.output.empty()) outcome.folder = fs::path(arguments.model).stem().string() + ".reduced";
   if (const core::Status made = core::make_folder(outcome.folder); !made) return made.error();
@@ -182,13 +210,14 @@ void register_reduce(Command app, Action& action) {
       app.add_subcommand("reduce", "Shrink a model that fails while its verdict, stage, facet and message stay");
   command.add_option("model", arguments->model, "Float ONNX model that a converter fails on").required();
   add_converter_options(command, arguments->converters);
+  add_artifact_options(command, arguments->artifact);
   command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
   command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
-  command.add_option("--options", arguments->options, "Converter options as JSON");
+  command.add_option("--options", arguments->options, "Converter options as JSON (--artifact: what it was made with)");
   command
       .add_option("--check", arguments->check,
                   "Keep what this command succeeds on (exit code 0) instead of the verdict; {} is the model's file")
-      .excludes({"--converter", "--converter-cmd", "--fault", "--variant"});
+      .excludes({"--converter", "--converter-cmd", "--fault", "--variant", "--artifact"});
   command.add_option("--output", arguments->output,
                      "Folder for the small model, its data and what was tried (default: MODEL.reduced)");
   command.add_option("--jobs", arguments->jobs, "Candidates tried at a time; 0: one per core")

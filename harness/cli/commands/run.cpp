@@ -261,7 +261,7 @@ void register_run(Command app, Action& action) {
   command.add_flag(
       "--keep-detail", arguments->keep_detail,
       "Keep what a report draws (graphs, weights, the derivation) of every verdict, not only of those that "
-      "are red or not judged");
+      "are red, expected to fail or not judged");
   command.add_flag("--require-judged", arguments->require_judged,
                    "A verdict that could not be judged is red, whoever converted");
   command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");

@@ -1,0 +1,86 @@
+#include "harness/cli/artifact_options.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "harness/model/onnx_io.hpp"
+
+namespace assay::cli {
+namespace {
+
+/// A model that is quantized already is seldom the float original: with an artifact it is an error where it is
+/// quantized no less than that one is, without one a note.
+core::Status check_original(const std::string& model, const ArtifactOptions& artifact, const model::Graph& graph) {
+  const std::size_t quantized = data::quantized_nodes(graph);
+  if (quantized == 0) {
+    return core::success();
+  }
+  const std::string what = fmt::format(
+      "\"{}\" is quantized already ({} of its {} nodes quantize, dequantize or compute on "
+      "quantized values)",
+      model, quantized, graph.nodes.size());
+  if (!artifact.given()) {
+    fmt::print(stderr, "assay: {}; to judge it, give its float original: {} FLOAT.onnx --artifact {}\n", what,
+               here("./assay check"), shell_quoted(model));
+    return core::success();
+  }
+  const core::Result<model::Model> made = model::load_model(artifact.file);
+  if (made && quantized >= data::quantized_nodes(made->graph)) {
+    return core::Error{
+        core::ErrorKind::usage,
+        what + "; the model in front is the float original: assay check FLOAT.onnx --artifact QUANTIZED.onnx",
+        {},
+        {},
+        {}};
+  }
+  return core::success();
+}
+
+}  // namespace
+
+void add_artifact_options(Command command, ArtifactOptions& options) {
+  command.add_option("--artifact", options.file, "Judge this Q/DQ model instead of converting")
+      .excludes({"--converter", "--converter-cmd", "--fault", "--variant"});
+  command
+      .add_option("--made-by", options.made_by,
+                  "NAME[@VERSION] of the converter that made --artifact: its stated policy is taken, installed or "
+                  "not (left out: the known one that explains it)")
+      .needs("--artifact");
+}
+
+std::string artifact_words(const ArtifactOptions& options) {
+  std::string words;
+  if (options.given()) words += " --artifact " + shell_quoted(options.file);
+  if (!options.made_by.empty()) words += " --made-by " + shell_quoted(options.made_by);
+  return words;
+}
+
+core::Result<UserModel> load_user_model(const std::string& model, const std::string& calibration,
+                                        const std::string& inputs, const std::string& options_json,
+                                        const ConverterOptions& converters, const ArtifactOptions& artifact) {
+  core::Result<data::UserCase> user = data::make_user_case(model, calibration, inputs);
+  if (!user) return user.error();
+  const core::Result<converters::Options> options = converters::options_from_json(options_json);
+  if (!options) return options.error();
+  const model::Graph& graph = user->test_case.model->graph;
+  if (const core::Status named = check_named_nodes(converters, *options, graph, !artifact.given()); !named) {
+    return named.error();
+  }
+  if (const core::Status original = check_original(model, artifact, graph); !original) return original.error();
+  UserModel out{*std::move(user), {converters::options_label(*options), options_json}, {}};
+  if (!artifact.given()) return out;
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(artifact.file, code)) {
+    return core::Error{
+        core::ErrorKind::io, fmt::format("artifact \"{}\" is not a readable file", artifact.file), {}, {}, {}};
+  }
+  core::Result<run::MadeBy> made_by = run::made_by(artifact.made_by);
+  if (!made_by) return made_by.error();
+  out.made_by = *std::move(made_by);
+  return out;
+}
+
+}  // namespace assay::cli
