@@ -132,11 +132,14 @@ class PolicyAudit {
            });
   }
 
-  /// What a MaxPool or a Concat of quantized values gives lies among these.
+  /// What a MaxPool or a Concat of quantized values gives lies among these, and so does what a Cast of reals gives.
   [[nodiscard]] bool is_made_of_quantized(const std::string& tensor) const {
     const auto producer = made_.producer(tensor);
     const ArtifactNode* node = producer ? view_.find(*producer) : nullptr;
-    if (node == nullptr || traits_of(node->op).movement == Movement::none) return false;
+    if (node == nullptr) return false;
+    const OperatorTraits& traits = traits_of(node->op);
+    const bool casts = traits.enclosing == Enclosing::step && traits.leap == Leap::none;
+    if (traits.movement == Movement::none && !casts) return false;
     for (std::size_t i = 0; i < data_input_count(node->op, node->inputs.size()); ++i) {
       if (!node->inputs[i].quantized() && !is_made_of_quantized(node->inputs[i].name)) return false;
     }
