@@ -129,7 +129,8 @@ Status write_results_file(Store& store, const fs::path& file, Detail detail) {
   return bytes ? core::write_file(file, *bytes) : Status(bytes.error());
 }
 
-Result<std::vector<Store::RecordedRun>> read_results_file(const fs::path& file) {
+Result<std::vector<Store::RecordedRun>> read_results_file(
+    const fs::path& file, const std::function<void(std::size_t done, std::size_t all)>& step) {
   std::error_code code;
   if (!fs::is_regular_file(file, code)) return unusable(file, "is no file that can be read");
   const auto folder = core::TemporaryFolder::create();
@@ -148,10 +149,23 @@ Result<std::vector<Store::RecordedRun>> read_results_file(const fs::path& file) 
   if (!runs) return runs.error().within(file.string());
   if (runs->empty()) return unusable(file, "holds no run");
   std::vector<Store::RecordedRun> recorded;
+  std::size_t done = 0, all = 0;
   for (const RunInfo& run : *runs) {
-    auto each = store->recorded(run);
-    if (!each) return each.error().within(file.string());
-    recorded.push_back(*std::move(each));
+    const auto progress = store->progress(run.id);
+    if (progress) all += progress->done.size();
+  }
+  for (const RunInfo& run : *runs) {
+    auto jobs = store->progress(run.id);
+    if (!jobs) return jobs.error().within(file.string());
+    auto acceptances = store->accepted(run.id);
+    if (!acceptances) return acceptances.error().within(file.string());
+    Store::RecordedRun each{run, *std::move(jobs), {}, *std::move(acceptances)};
+    const auto read = store->each_result(run.id, [&](std::int64_t /*id*/, ResultRow row) {
+      each.results.push_back(std::move(row));
+      if (step) step(++done, all);
+    });
+    if (!read) return read.error().within(file.string());
+    recorded.push_back(std::move(each));
   }
   return recorded;
 }

@@ -11,6 +11,9 @@ namespace {
 
 using enum Handling;
 
+// A row: the operator's name; how it treats quantized values (support.hpp); how many of its first inputs are data, 0 for
+// all, since the others (a shape, a repeat count) stay as they are; whether a Relu or Clip behind it becomes part of it.
+// Sorted by name, see docs/architecture.md for what else a new operator needs.
 constexpr auto kTable = std::to_array<Support>({
     {"Abs", computes, 1, false},
     {"Add", computes, 2, true},
@@ -68,6 +71,7 @@ constexpr auto kTable = std::to_array<Support>({
     {"Transpose", moves, 1, false},
     {"Unsqueeze", moves, 1, false},
 });
+static_assert(std::ranges::is_sorted(kTable, {}, &Support::op), "find_support() searches by halves");
 
 bool is_float(const State& state, std::string_view tensor) {
   if (const auto* constant = state.model.graph.initializer(tensor)) return constant->type() == DType::float32;

@@ -111,7 +111,9 @@ core::Result<Suite> load_suite(const std::string& name) {
   const auto names = suite_names();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     return Error{ErrorKind::usage,
-                 "there is no suite \"" + name + "\"; known: " + core::join(core::nearest(name, names), ", "), "", "",
+                 "there is no suite \"" + name + "\"; the nearest of " + std::to_string(names.size()) +
+                     " are: " + core::join(core::nearest(name, names), ", "),
+                 "", "",
                  ""};
   }
   const auto file = home() / "suites" / (name + ".json");

@@ -159,6 +159,10 @@ std::string verdict_line(const results::ResultRow& row) {
   if (row.judged_outputs) {
     line += fmt::format("  judged {}/{}", row.judged_nodes(), row.nodes());
   }
+  if (!row.precision.empty()) {
+    const auto integer = std::ranges::count(row.precision, "int8", &results::PrecisionRow::got);
+    line += fmt::format("  int8 {}/{}", integer, row.precision.size());
+  }
   if (row.sqnr_db) {
     line += "  " + decibels(*row.sqnr_db);
   }

@@ -134,10 +134,16 @@ TEST_F(ConvertersOfARun, EndAsTheyFellWhenTheyNeverDescribeThemselves) {
   EXPECT_THAT(words.out, HasSubstr("2 planned: 2 oom"));
 }
 
-TEST_F(ConvertersOfARun, AreACrashWhenTheyNeverDescribeThemselves) {
-  const Call call = run({"run", "--converter-cmd", "sh -c 'read -r line; kill -KILL $$'"});
-  EXPECT_EQ(call.code, 1);
-  EXPECT_THAT(call.out, AllOf(HasSubstr("2 planned: 2 crash"), HasSubstr("3 times in a row: ended with signal 9")));
+TEST_F(ConvertersOfARun, AreNotJudgedWhenTheyNeverDescribeThemselves) {
+  for (const char* command : {"sh -c 'read -r line; kill -KILL $$'", "sh no_such_converter.sh", "no-such-program"}) {
+    const Call call = run({"run", "--db", "h.db", "--converter-cmd", command});
+    EXPECT_EQ(call.code, 2) << command;
+    EXPECT_EQ(call.out, "") << command;
+    EXPECT_THAT(call.err, HasSubstr("so no case was run")) << command;
+    EXPECT_EQ(run({"history", "*", "--db", "h.db"}).code, 5) << "a verdict of " << command;
+  }
+  EXPECT_THAT(run({"run", "--converter-cmd", "sh no_such_converter.sh"}).err,
+              HasSubstr("no_such_converter.sh")) << "what the program printed";
 }
 
 }  // namespace

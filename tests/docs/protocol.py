@@ -65,7 +65,9 @@ def exchange(assay, case, spoilt=-1, change=""):
         command = " ".join('"' + word.replace('"', '\\"') + '"' for word in words)
         ran = subprocess.run([assay, "run", case, "--options", "default", "--converter-cmd", command, "--json", "--jobs", "1",
                               "--db", folder + "/history.db"], capture_output=True, text=True, check=False)
-        result = json.loads(ran.stdout)["results"][0]
+        # A converter whose description can't be read is asked nothing: the run ends with 2.
+        result = ({"verdict": "not run", "reason": ran.stderr} if ran.returncode == 2
+                  else json.loads(ran.stdout)["results"][0])
         return log.read_text(encoding="utf-8").splitlines(), result
 
 
@@ -127,7 +129,7 @@ def main(assay, docs):
         spoilt = json.loads([line for line in said if line.startswith("←")][number][2:])
         if not errors(schema, spoilt):
             wrong.append(f"{change}: the schema takes it")
-        if result["verdict"] != "crash" or "protocol: " not in result["reason"]:
+        if result["verdict"] != ("not run" if number == 0 else "crash") or "protocol: " not in result["reason"]:
             wrong.append(f"{change}: Assay takes it: {result['verdict']}: {result['reason']}")
     print("\n".join(wrong) or f"{len(lines)} messages, {len(SPOILT)} spoilt ones")
     return 1 if wrong else 0

@@ -71,6 +71,17 @@ TEST_F(ResultsFile, CarriesARunWithItsMachine) {
   EXPECT_EQ(run.jobs.waiting, std::vector{job("c")});
 }
 
+TEST_F(ResultsFile, IsReadStepByStep) {
+  Store store = there();
+  ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
+  std::vector<std::pair<std::size_t, std::size_t>> read;
+  const auto runs = read_results_file(path("results.db.gz"),
+                                      [&](std::size_t done, std::size_t all) { read.emplace_back(done, all); });
+  EXPECT_EQ(read, (std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {2, 2}}));
+  ASSERT_TRUE(runs.ok());
+  EXPECT_EQ(runs->front().results.size(), 2U);
+}
+
 TEST_F(ResultsFile, OfVerdictsAloneLeavesOutWhatNoReportShows) {
   Store store = open("measured.db");
   ResultRow row = row_of("a");

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/report/history.hpp"
 #include "results/store.hpp"
 
@@ -43,8 +44,7 @@ int history_command(const Arguments& arguments) {
     return report_error(rows.error());
   }
   if (rows->empty()) {
-    return report_error(
-        {core::ErrorKind::usage, fmt::format("no recorded case matches \"{}\"", arguments.pattern), {}, {}, {}});
+    return report_unmatched(fmt::format("no recorded case matches \"{}\"", arguments.pattern));
   }
   const auto programs = programs_of(*rows);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();

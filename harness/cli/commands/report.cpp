@@ -184,7 +184,8 @@ void register_report(Command app, Action& action) {
   command.add_option("--sarif", arguments->sarif, "Write what is not green in one run as SARIF 2.1.0 into this file");
   command.add_option(
       "--against", arguments->against,
-      "With --markdown: only what changed in one run, against \"anchor\" (what was accepted) or a version");
+      "With --markdown: only what changed in one run, against \"anchor\" (what was accepted) or a version, as V "
+      "or NAME@V");
   command.add_option("--run", arguments->run,
                      "Of --junit, --sarif and --against: the run's UUID (left out: the newest complete one)");
   command.callback([arguments, &action] { action = [arguments] { return report_command(*arguments); }; });

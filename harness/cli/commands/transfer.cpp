@@ -1,12 +1,15 @@
 // Results between machines: export-results and import-results.
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/terminal.hpp"
 #include "harness/core/text.hpp"
 #include "results/results_file.hpp"
 
@@ -55,11 +58,53 @@ nlohmann::ordered_json run_json(const results::Store::RecordedRun& run) {
             {"accelerators", machine.accelerators}}}};
 }
 
+/// Says how far an import is: a line that is drawn again on a terminal; elsewhere, where nobody should wonder whether it
+/// goes on, one line every ten seconds.
+class ImportProgress {
+ public:
+  explicit ImportProgress(std::string what) : what_(std::move(what)) {}
+  ~ImportProgress() { line_.clear(); }
+  ImportProgress(const ImportProgress&) = delete;
+  ImportProgress& operator=(const ImportProgress&) = delete;
+  ImportProgress(ImportProgress&&) = delete;
+  ImportProgress& operator=(ImportProgress&&) = delete;
+
+  void step(std::size_t done, std::size_t all) {
+    line_.step(done, all, what_);
+    const Clock::time_point now = Clock::now();
+    if (terminal_.live || now - said_ < std::chrono::seconds(10)) return;
+    said_ = now;
+    fmt::print(stderr, "assay: {}: {} of {} verdicts\n", what_, done, all);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_;
+  Terminal terminal_ = Terminal::of(stderr);
+  Progress line_{terminal_};
+  Clock::time_point said_ = Clock::now();
+};
+
+/// Whether reading and adding take so long that each wants a line of its own.
+bool takes_long(const std::string& file) {
+  constexpr std::uintmax_t kMebibyte = std::uintmax_t{1} << 20U;
+  std::error_code code;
+  const std::uintmax_t size = std::filesystem::file_size(file, code);
+  return !code && size > kMebibyte;
+}
+
+core::Result<std::vector<results::Store::RecordedRun>> read_runs(const std::string& file) {
+  if (takes_long(file)) fmt::print(stderr, "assay: reading {}\n", file);
+  ImportProgress progress("reading " + file);
+  return results::read_results_file(file, [&](std::size_t done, std::size_t all) { progress.step(done, all); });
+}
+
 int import_command(const Arguments& arguments) {
-  const auto runs = results::read_results_file(arguments.file);
+  const auto runs = read_runs(arguments.file);
   if (!runs) return report_error(runs.error());
   core::Result<results::Store> store = results::Store::open(arguments.database);
   if (!store) return report_error(store.error());
+  if (takes_long(arguments.file)) fmt::print(stderr, "assay: adding to {}\n", arguments.database);
   const auto merged = store->merge(*runs);
   if (!merged) return report_error(merged.error().within(arguments.file));
   std::size_t verdicts = 0;

@@ -39,7 +39,7 @@ function rangesPicture(wanted, declared) {
   const bar = (range, y, fill, name) => range ? el("rect", {x: x(range[0]), y, width: Math.max(1.5, x(range[1]) - x(range[0])),
     height: 7, style: {fill}, tip: name + " " + rangeText(range)}) : null;
   return el("svg", {viewBox: "0 0 160 22", width: 160, height: 22, role: "img", "aria-label": "calibrated " +
-    rangeText(wanted) + ", declared " + rangeText(declared)}, bar(wanted, 2, "var(--works-fill)", "calibrated"),
+    rangeText(wanted) + ", declared " + rangeText(declared)}, bar(wanted, 2, "var(--pass-fill)", "calibrated"),
   bar(declared, 12, "var(--accent)", "declared"), el("line", {x1: x(0), x2: x(0), y1: 0, y2: 22, style: {stroke: "var(--quiet)"}}));
 }
 
@@ -81,7 +81,7 @@ function tensorTable(children, detail, metrics) {
       el("td.number", null, each.declared ? listText(each.declared.zero_point) : "–"),
       el("td.number", null, rangeText(declared)), el("td.number", null, rangeText(wanted)),
       el("td", null, rangesPicture(wanted, declared)), el("td.number", null, decibels(each.left)),
-      el("td.number", null, each.loss > 0 ? el("span.badge." + (each.loss > 6 ? "wrong" : "unjudged"), null, decibels(each.loss)) :
+      el("td.number", null, each.loss > 0 ? el("span.badge." + (each.loss > 6 ? "fail" : "unjudged"), null, decibels(each.loss)) :
         decibels(each.loss)));
   };
   const table = plainTable([["Tensor"], ["Type"], ["Scale", "scale", "number"], ["Zero point", "zero_point", "number"],
@@ -98,7 +98,7 @@ function weightCharts(detail) {
     el("h3", null, el("code", null, tensor), ", axis ", axis ?? "–"),
     lineChart({labels: largest.map((_, i) => String(i)), unit: "scale", name: "scales of " + tensor + " by channel", height: 200,
       lines: [{name: "declared", values: scale.length === 1 ? largest.map(() => scale[0]) : scale, colour: "accent"},
-        {name: "largest weight ÷ " + ends, values: largest.map((value) => value / ends), colour: "works", dash: [5, 4]}]}),
+        {name: "largest weight ÷ " + ends, values: largest.map((value) => value / ends), colour: "pass", dash: [5, 4]}]}),
   ]);
 }
 
@@ -111,7 +111,7 @@ function errorChart(detail, metrics) {
   return lineChart({labels: names.map((name) => clean(name.length > 18 ? "…" + name.slice(-17) : name)), unit: "dB",
     name: "precision along the model", lines: [
       {name: "SQNR so far", values: names.map((name) => left.get(name)?.value)},
-      {name: "lost here", values: names.map((name) => loss.get(name)?.value), colour: "wrong"}]});
+      {name: "lost here", values: names.map((name) => loss.get(name)?.value), colour: "fail"}]});
 }
 
 function nodeFacts(detail, metrics, row) {
@@ -177,29 +177,29 @@ async function showCase(content, parameters, current) {
   const [children, detail] = await Promise.all([childrenOf(row), detailOf(row)]);
   if (!current()) return;
   const metrics = metricsBy(children);
-  const outcome = outcomeOf(row), [judged, nodes] = judgedOf(row), reason = textOf("reason", row), facet = textOf("facet", row);
+  const verdict = textOf("verdict", row), [judged, nodes] = judgedOf(row), reason = textOf("reason", row), facet = textOf("facet", row);
   const findings = (children.findings || []).filter(([, , , , , , , message]) => message !== reason);
   const expectation = D.expectations[C.expectation[row]];
   const fact = (name, value, legend) => value === "" || value === null ? null : [el("dt", {legend}, name), el("dd", null, value)];
   append(content, [
-    el("h1", null, outcomeBadge(outcome, textOf("verdict", row)), " ", textOf("case", row)),
-    el("p.quiet", null, VERDICTS[textOf("verdict", row)] || ""),
+    el("h1", null, verdictBadge(verdict), " ", textOf("case", row)),
+    el("p.quiet", null, verdictOf(verdict).says),
     el("div.tiles", null, [["SQNR", decibels(C.sqnr[row]) + (C.sqnr[row] === null ? "" : " dB"), "sqnr"],
       ["margin", digits(C.margin[row]), "margin"], ["judged", nodes ? judged + " of " + nodes : "–", "judged"],
       ["layers", textOf("layers", row) || "–", "layer"]].map(([name, value, legend]) =>
       el("div.tile", {legend, tabindex: 0}, el("b", null, value), name))),
     el("dl.facts", null, fact("converter", versionName(row), "version"), fact("options", textOf("options", row), "options"),
       fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
-      outcome === "works" || outcome === "refused" ? null : fact("went wrong at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
+      verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
       fact("rounding style", textOf("style", row)), fact("judged as", textOf("judged_as", row)),
       fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     C.newest[row] ? null : el("p", null, el("span.badge.unjudged", null, "An older verdict."), " ",
       el("a", {link: address("case", {...parameters, run: ""})}, "The newest of this version")),
-    reason || findings.length ? section(outcome === "works" ? "Notes" : "What is wrong", "wrong", reason ? el("pre", null, reason) : null,
+    reason || findings.length ? section(verdict === "pass" ? "Notes" : "What is wrong", "wrong", reason ? el("pre", null, reason) : null,
       findings.length ? el("details", {open: findings.length <= 3}, el("summary", null, plural(findings.length, "more finding")),
         el("div", null, findings.map(([stage, its, node, op, tensor, dataSet, layer, message]) => [el("p", null,
           el("b", null, its), layer ? " (" + layer + ")" : "", ", ", stage), el("pre", null, message)]))) : null,
-      outcome !== "works" && NEXT[facet] ? el("p", null, el("b", null, "Next: "), NEXT[facet]) : null,
+      verdict !== "pass" && NEXT[facet] ? el("p", null, el("b", null, "Next: "), NEXT[facet]) : null,
       expectation ? el("p", null, el("b", null, "Expected: "), expectation.reason, " ", expectation.url ?
         el("a", {url: expectation.url}, expectation.url) : null, expectation.until ? " until " + expectation.until : "") : null,
       C.cause[row] ? el("p", null, el("a", {link: address("results", {cause: textOf("cause", row)})}, "All verdicts of this cause")) : null) : null,
@@ -250,7 +250,7 @@ function overVersions(row) {
       lines: [{name: "SQNR", values: series.map((each) => C.sqnr[each])}]}) : null,
     plainTable([["Version", "version"], ["Verdict", "verdict"], ["SQNR dB", "sqnr", "number"], ["Margin", "margin", "number"], ["Reason"]],
       series.map((each) => el("tr", {class: each === row ? "picked" : ""}, el("td", null, el("a", {link: caseAddress(each)}, D.versions[C.version[each]][1])),
-        el("td", null, outcomeBadge(outcomeOf(each), textOf("verdict", each))), el("td.number", null, decibels(C.sqnr[each])),
+        el("td", null, verdictBadge(textOf("verdict", each))), el("td.number", null, decibels(C.sqnr[each])),
         el("td.number", null, digits(C.margin[each])), el("td.name", null, textOf("reason", each).split("\n")[0].slice(0, 160)))), "versions"));
 }
 function otherVerdicts(row) {
@@ -262,6 +262,6 @@ function otherVerdicts(row) {
   return section("Other verdicts on this case", "others", plainTable([["Converter", "version"], ["Options", "options"], ["Verdict", "verdict"],
     ["SQNR dB", "sqnr", "number"], ["Margin", "margin", "number"], ["Made", "started"]], others.map((each) => el("tr", null,
     el("td", null, el("a", {link: caseAddress(each)}, versionName(each))), el("td", null, textOf("options", each)),
-    el("td", null, outcomeBadge(outcomeOf(each), textOf("verdict", each))), el("td.number", null, decibels(C.sqnr[each])),
+    el("td", null, verdictBadge(textOf("verdict", each))), el("td.number", null, decibels(C.sqnr[each])),
     el("td.number", null, digits(C.margin[each])), el("td", null, textOf("started_at", each).slice(0, 16).replace("T", " ")))), "other verdicts"));
 }

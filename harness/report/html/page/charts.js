@@ -3,11 +3,22 @@
 
 const charts = [];
 function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
-const LINE_COLOURS = ["accent", "wrong", "works", "known", "unjudged", "crashed", "refused"];
+const LINE_COLOURS = ["accent", "fail", "pass", "xfail", "unjudged", "crash", "unsupported"];
 
 /// lines: [{name, values, dash}] over the labels of the horizontal axis. marks: [{at, text}] as upright lines.
+/// Below stand the values under the pointer, at first those of the last label. Lines may have a `link`.
 function lineChart({labels, lines, unit, marks = [], height = 260, name, limit}) {
   const holder = el("div.chart", {role: "img", "aria-label": name});
+  const colourOf = (line, i) => line.colour || LINE_COLOURS[i % LINE_COLOURS.length];
+  const place = el("b"), values = lines.map(() => el("b"));
+  const read = (at) => {
+    place.textContent = clean(labels[at]);
+    values.forEach((value, i) => { value.textContent = digits(lines[i].values[at]); });
+  };
+  read(labels.length - 1);
+  const legend = el("p.chart-legend", null, "at ", place, ": ", lines.map((line, i) => [el("span.chart-line", null,
+    el("i", {style: {background: "var(--" + colourOf(line, i) + ")"}}),
+    line.link ? el("a", {link: line.link}, line.name) : line.name, " ", values[i]), " "]));
   const chart = {holder, make: () => {
     const narrow = document.documentElement.clientWidth < 640;
     const width = Math.max(300, Math.min(1100, (holder.clientWidth || main.clientWidth) - 8));
@@ -23,11 +34,12 @@ function lineChart({labels, lines, unit, marks = [], height = 260, name, limit})
           values: (_, splits) => splits.map((i) => labels[i])},
         {...axis, label: unit, size: 58, labelSize: 20, values: (_, splits) => splits.map((value) => digits(value))},
       ],
-      series: [{label: "", value: (_, i) => labels[i] ?? ""}].concat(lines.map((line, i) => ({
-        label: clean(line.name), stroke: colour(line.colour || LINE_COLOURS[i % LINE_COLOURS.length]), width: 2,
-        dash: line.dash, spanGaps: true, points: {show: true, size: 6, fill: colour("ground")}, value: (_, value) => digits(value),
+      legend: {show: false},
+      series: [{}].concat(lines.map((line, i) => ({
+        stroke: colour(colourOf(line, i)), width: 2, dash: line.dash, spanGaps: true,
+        points: {show: true, size: 6, fill: colour("ground")},
       }))),
-      hooks: {draw: [(u) => {
+      hooks: {setCursor: [(u) => read(u.cursor.idx ?? labels.length - 1)], draw: [(u) => {
         const context = u.ctx;
         context.save();
         context.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
@@ -43,7 +55,7 @@ function lineChart({labels, lines, unit, marks = [], height = 260, name, limit})
         }
         if (limit !== undefined) {
           const y = u.valToPos(limit, "y", true);
-          context.strokeStyle = colour("wrong");
+          context.strokeStyle = colour("fail");
           context.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
           context.beginPath();
           context.moveTo(u.bbox.left, y);
@@ -57,7 +69,7 @@ function lineChart({labels, lines, unit, marks = [], height = 260, name, limit})
   }};
   charts.push(chart);
   requestAnimationFrame(() => { if (charts.includes(chart)) chart.plot = chart.make(); });
-  return holder;
+  return [holder, legend];
 }
 function redrawCharts() {
   for (const chart of charts) {
@@ -76,27 +88,25 @@ window.addEventListener("resize", () => {
   redrawCharts();
 });
 
-/// One bar out of parts: counts by outcome.
-function outcomeBar(counts, most) {
+/// One bar out of parts: counts by verdict.
+function verdictBar(counts, most) {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const scale = 240 / (most || all || 1);
   let x = 0;
   const parts = [];
-  for (const outcome of Object.keys(OUTCOMES)) {
-    const count = counts[outcome] || 0;
-    if (count === 0) continue;
-    const width = Math.max(2, count * scale);
-    parts.push(el("rect." + outcome, {x, y: 0, width, height: 16,
-      tip: whole(count) + " " + OUTCOMES[outcome].word + ", " + percent(count, all)}));
+  for (const verdict of verdictsIn(counts)) {
+    const width = Math.max(2, counts[verdict] * scale);
+    parts.push(el("rect." + verdictOf(verdict).colour, {x, y: 0, width, height: 16,
+      tip: whole(counts[verdict]) + " " + verdict + ", " + percent(counts[verdict], all)}));
     x += width;
   }
   return el("svg.bar", {viewBox: "0 0 " + Math.max(240, x) + " 16", preserveAspectRatio: "none", role: "img",
-    "aria-label": Object.keys(OUTCOMES).filter((o) => counts[o]).map((o) => counts[o] + " " + OUTCOMES[o].word).join(", ")},
-  parts);
+    "aria-label": verdictsIn(counts).map((verdict) => counts[verdict] + " " + verdict).join(", ")}, parts);
 }
-function outcomeKeys(used) {
-  return el("div.keys", null, Object.entries(OUTCOMES).filter(([outcome]) => !used || used.has(outcome))
-    .map(([outcome, {word, says}]) => el("span." + outcome, {tip: says, tabindex: 0}, el("i"), word)));
+function verdictKeys(counts, leftOut = []) {
+  return el("div.keys", null, verdictsIn(counts).filter((verdict) => !leftOut.includes(verdict)).map((verdict) =>
+    el("span." + verdictOf(verdict).colour, {tip: verdictOf(verdict).says, tabindex: 0}, el("i"),
+      el("span.sign", {"aria-hidden": "true"}, verdictOf(verdict).sign), verdict)));
 }
 /// A line of values without axes.
 function sparkline(values, name) {

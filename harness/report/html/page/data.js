@@ -12,17 +12,6 @@ const TEXT_COLUMNS = ["case", "options", "program", "family", "content", "verdic
 
 function textOf(column, row) { return D.strings[C[column][row]]; }
 function versionName(row) { const v = D.versions[C.version[row]]; return v[0] + "@" + v[1]; }
-const OUTCOME_NUMBERS = (() => {
-  const cache = new Map();
-  return C.verdict.map((number) => {
-    if (!cache.has(number)) {
-      const verdict = D.strings[number];
-      cache.set(number, Object.hasOwn(OUTCOME_OF, verdict) ? OUTCOME_OF[verdict] : "unjudged");
-    };
-    return cache.get(number);
-  });
-})();
-function outcomeOf(row) { return OUTCOME_NUMBERS[row]; }
 const NEWEST = EVERY_ROW.filter((row) => C.newest[row] === 1);
 
 /// [[operator, judged, nodes], …] of a row.

@@ -75,18 +75,33 @@ function percent(part, all) {
 /// A number with its legend, for hover, focus and tap.
 function figure(text, legend, more) { return el("span.figure", {legend, tip: more, tabindex: 0}, text); }
 
-function outcomeBadge(outcome, text) {
-  return el("span.badge." + outcome, {tip: OUTCOMES[outcome].says},
-    el("span.sign", {"aria-hidden": "true"}, OUTCOMES[outcome].sign), " ", text || OUTCOMES[outcome].word);
+function verdictBadge(verdict) {
+  const {sign, colour, says} = verdictOf(verdict);
+  return el("span.badge." + colour, {tip: says}, el("span.sign", {"aria-hidden": "true"}, sign), " ", verdict);
 }
 function section(title, id, ...children) {
   return el("section", {id, "aria-label": title}, el("h2", null, title), ...children);
 }
+/// Columns: [title, the name of a legend or what the column says, class].
 function plainTable(head, rows, name) {
+  const help = (text) => Object.hasOwn(LEGENDS, text) ? {legend: text} : {tip: text};
   return el("div.scroll", {tabindex: 0, role: "region", "aria-label": name || "table"}, el("table", null,
-    el("thead", null, el("tr", null, head.map((cell) => el("th", {scope: "col", legend: cell[1],
-      class: cell[2] || "", tabindex: cell[1] ? 0 : null}, cell[0])))),
+    el("thead", null, el("tr", null, head.map(([title, text, look]) => el("th", {scope: "col", ...(text ? help(text) : {}),
+      class: look || "", tabindex: text ? 0 : null}, title)))),
     el("tbody", null, rows)));
+}
+/// What runs from the oldest version to the newest, and is wider than a small window: the `first` end is seen first.
+function overVersionsView(label, first, ...children) {
+  const view = el("div.scroll", {tabindex: 0, role: "region", "aria-label": label}, ...children);
+  const hint = el("p.quiet.hint", {hidden: true}, first === "newest" ? "← older versions: scroll to the left"
+    : "newer versions: scroll to the right →");
+  let width = 0;
+  new ResizeObserver(() => {
+    hint.hidden = view.scrollWidth <= view.clientWidth + 1;
+    if (view.clientWidth !== width) view.scrollLeft = first === "newest" ? view.scrollWidth : 0;
+    width = view.clientWidth;
+  }).observe(view);
+  return el("div", null, hint, view);
 }
 
 function shellWord(text) {

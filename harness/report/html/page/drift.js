@@ -3,17 +3,18 @@
 // suite, a family or a case as lines.
 
 const TURNS = {
-  broke: {word: "went wrong", colour: "wrong", says: "Worked before, and does not any more."},
-  mended: {word: "mended", colour: "works", says: "Did not work before, and does now."},
-  worse: {word: "worse", colour: "unjudged", says: "Same verdict, less SQNR or a margin beyond 1."},
-  better: {word: "better", colour: "works", says: "Same verdict, more SQNR or a margin below 1 again."},
-  other: {word: "other", colour: "refused", says: "Another failure or refusal than before, or other parameters."},
+  fails: {word: "now fails", colour: "fail", says: "Series that passed in the version before and fail in this one, expected or not."},
+  passes: {word: "now passes", colour: "pass", says: "Series that failed in the version before and pass in this one."},
+  worse: {word: "worse", colour: "unjudged", says: "Series with the same verdict and less SQNR, or a margin that rose beyond 1."},
+  better: {word: "better", colour: "pass", says: "Series with the same verdict and more SQNR, or a margin that fell below 1."},
+  other: {word: "other change", colour: "unsupported",
+    says: "Series with another failure or refusal than in the version before, or with other parameters."},
 };
-const BAD = new Set(["wrong", "crashed", "known"]);
+/// Whether a verdict says that something failed, expected or not.
+function failed(row) { return ["fail", "crash", "xfail"].includes(verdictOf(textOf("verdict", row)).colour); }
 function changeTurn([from, to, changes]) {
-  const before = outcomeOf(from), after = outcomeOf(to);
-  if (before === "works" && BAD.has(after)) return "broke";
-  if (BAD.has(before) && after === "works") return "mended";
+  if (textOf("verdict", from) === "pass" && failed(to)) return "fails";
+  if (failed(from) && textOf("verdict", to) === "pass") return "passes";
   for (const [kind, delta] of changes) {
     if (delta === null) continue;
     if (kind === "sqnr") return delta < 0 ? "worse" : "better";
@@ -29,14 +30,16 @@ function median(values) {
   return known.length % 2 ? known[middle] : (known[middle - 1] + known[middle]) / 2;
 }
 
-/// Bars of outcomes, one for each version, with what changed between two of them.
+/// Bars of verdicts, one for each version, with what changed between two of them.
+const NOT_IN_BARS = ["pass", "unsupported"];
 function versionBars(name, versions, by) {
   const narrow = document.documentElement.clientWidth < 640;
   const most = Math.max(...versions.map(([number]) => (by.get(number) || []).length));
-  const shown = ["known", "unjudged", "wrong", "crashed"].filter((outcome) =>
-    versions.some(([number]) => (by.get(number) || []).some((row) => outcomeOf(row) === outcome)));
-  const failing = ([number]) => (by.get(number) || []).filter((row) => shown.includes(outcomeOf(row))).length;
-  const refusedBy = ([number]) => (by.get(number) || []).filter((row) => outcomeOf(row) === "refused").length;
+  const counted = new Map(versions.map(([number]) => [number, countVerdicts(by.get(number) || [])]));
+  const shown = verdictsIn(countVerdicts(versions.flatMap(([number]) => by.get(number) || [])))
+    .filter((verdict) => !NOT_IN_BARS.includes(verdict));
+  const failing = ([number]) => shown.reduce((sum, verdict) => sum + (counted.get(number)[verdict] || 0), 0);
+  const unsupported = ([number]) => whole(counted.get(number).unsupported || 0);
   const tick = niceStep(Math.max(1, ...versions.map(failing)));
   const worst = tick * Math.ceil(Math.max(1, ...versions.map(failing)) / tick);
   const step = narrow ? 30 : Math.max(34, Math.min(64, Math.floor(1080 / versions.length)));
@@ -49,26 +52,25 @@ function versionBars(name, versions, by) {
   }
   versions.forEach(([number, version], i) => {
     const members = by.get(number) || [];
-    const counts = countOutcomes(members);
+    const counts = counted.get(number);
     let sum = 0;
     const x = left + i * step + 5;
-    for (const outcome of shown) {
-      const count = counts[outcome] || 0;
+    for (const verdict of shown) {
+      const count = counts[verdict] || 0;
       if (!count) continue;
-      parts.push(el("svg-link", {link: address("results", {converter: name, version, outcome})},
-        el("rect." + outcome, {x, width: step - 10, y: y(sum + count), height: Math.max(1, y(sum) - y(sum + count)),
-          tip: version + ": " + whole(count) + " of " + whole(members.length) + " " + OUTCOMES[outcome].word})));
+      parts.push(el("svg-link", {link: address("results", {converter: name, version, verdict})},
+        el("rect." + verdictOf(verdict).colour, {x, width: step - 10, y: y(sum + count), height: Math.max(1, y(sum) - y(sum + count)),
+          tip: version + ": " + whole(count) + " of " + whole(members.length) + " " + verdict})));
       sum += count;
     }
     parts.push(el("text", {x: x + (step - 10) / 2, y: y(sum) - 4, "text-anchor": "middle"}, members.length ? whole(sum) : "–"));
     parts.push(el("text", {transform: "translate(" + (x + (step - 10) / 2 + 4) + " " + (top + height + 8) + ") rotate(-90)",
       "text-anchor": "end"}, version));
   });
-  return el("div.scroll", {tabindex: 0, role: "region", "aria-label": "verdicts by version"},
-    el("svg", {viewBox: "0 0 " + width + " " + (top + height + 74), width, height: top + height + 74,
-      style: {maxWidth: "none"}, role: "img", "aria-label": "what did not work, by version"}, parts),
-    el("p.quiet", null, "Out of ", whole(most), " verdicts for each version. Not counted: what the converter declares as unsupported, ",
-      whole(refusedBy(versions[0])), " verdicts of the oldest and ", whole(refusedBy(versions[versions.length - 1])), " of the newest version."));
+  return [overVersionsView("verdicts by version", "newest", el("svg", {viewBox: "0 0 " + width + " " + (top + height + 74), width, height: top + height + 74,
+      style: {maxWidth: "none"}, role: "img", "aria-label": "verdicts other than pass, by version"}, parts)),
+  el("p.quiet", null, "Out of ", whole(most), " verdicts for each version. Not counted: pass, and unsupported (",
+    unsupported(versions[0]), " verdicts of the oldest and ", unsupported(versions[versions.length - 1]), " of the newest version).")];
 }
 /// A round distance of lines, three to five of them.
 function niceStep(most) {
@@ -82,16 +84,18 @@ function causeLanes(name, versions, by) {
   const lanes = new Map();
   versions.forEach(([number]) => {
     for (const row of by.get(number) || []) {
-      if (!BAD.has(outcomeOf(row))) continue;
+      if (!failed(row)) continue;
       const words = causeWords(row), key = kindOf(row);
-      if (!lanes.has(key)) lanes.set(key, {words, row, counts: new Map(), outcome: outcomeOf(row)});
+      if (!lanes.has(key)) lanes.set(key, {words, row, at: words.at, message: key.slice(words.at.length + 2), counts: new Map(), colour: verdictOf(textOf("verdict", row)).colour});
       const counts = lanes.get(key).counts;
       counts.set(number, (counts.get(number) || 0) + 1);
     }
   });
+  const all = [...lanes.values()];
+  withoutSharedBeginnings(all).forEach((message, i) => { all[i].shown = message; });
   const presence = (lane) => versions.map(([number]) => lane.counts.has(number));
   const kinds = {gone: [], came: [], both: [], always: []};
-  for (const lane of lanes.values()) {
+  for (const lane of all) {
     const here = presence(lane);
     lane.first = here.indexOf(true);
     lane.last = here.lastIndexOf(true);
@@ -103,28 +107,28 @@ function causeLanes(name, versions, by) {
   }
   const line = (lane) => el("tr", null,
     el("td.name", {tip: lane.words.whole}, el("a", {link: address("results", {converter: name,
-      kind: kindOf(lane.row)})}, lane.words.at), " ", el("span.quiet", null, kindOf(lane.row).slice(lane.words.at.length + 2, 160))),
+      kind: kindOf(lane.row)})}, lane.words.at), " ", el("span.quiet", null, lane.shown.slice(0, 160))),
     versions.map(([number, version]) => {
       const count = lane.counts.get(number) || 0;
       if (!count) return el("td", null, el("span.lane.none", {"aria-label": version + ": none"}, "·"));
-      const cell = el("a.lane." + lane.outcome, {link: address("results", {converter: name, version,
+      const cell = el("a.lane." + lane.colour, {link: address("results", {converter: name, version,
         kind: kindOf(lane.row)}), tip: version + ": " + plural(count, "verdict")}, whole(count));
       cell.style.background = "color-mix(in srgb, var(--own-fill) " + Math.round(25 + 60 * Math.sqrt(count / lane.most)) +
         "%, var(--ground))";
       return el("td", null, cell);
     }));
-  const table = (list, label) => el("div.scroll", {tabindex: 0, role: "region", "aria-label": label},
+  const table = (list, label, first) => overVersionsView(label, first,
     el("table.lanes", null, el("thead", null, el("tr", null, el("th", null, ""), versions.map(([, version]) =>
       el("th", {scope: "col"}, el("span.upright", null, version))))), el("tbody", null, list.map(line))));
   const order = {
-    gone: ["Mended since", (a, b) => a.last - b.last || b.most - a.most],
-    came: ["Began later and still there", (a, b) => a.first - b.first || b.most - a.most],
-    both: ["Came and went", (a, b) => a.first - b.first || a.last - b.last],
+    gone: ["Failed at first and no longer", (a, b) => a.last - b.last || b.most - a.most],
+    came: ["Began later and still fails", (a, b) => a.first - b.first || b.most - a.most],
+    both: ["Began later and no longer", (a, b) => a.first - b.first || a.last - b.last],
     always: ["In every version", (a, b) => b.most - a.most],
   };
   return Object.entries(order).filter(([kind]) => kinds[kind].length).map(([kind, [title, compare]]) => {
     const list = kinds[kind].sort(compare);
-    const body = table(list, title);
+    const body = table(list, title, kind === "gone" ? "oldest" : "newest");
     const summary = title + ": " + list.length + (list.length === 1 ? " kind" : " kinds") + " of failure";
     return el("details", {open: kind !== "always" && list.length <= 40}, el("summary", null, summary), el("div", null, body));
   });
@@ -162,7 +166,7 @@ function suiteChart(versions, rows, measure) {
   const count = same.length / versions.length;
   return [lineChart({labels: versions.map(([, version]) => version), unit: measure.unit, limit: measure.limit,
     name: "suite: " + measure.word + " by version", marks: anchorMarks(versions, rows), lines: [
-      {name: "worst 1 %", values: at(measure.column === "sqnr" ? 0.01 : 0.99), colour: "wrong"},
+      {name: "worst 1 %", values: at(measure.column === "sqnr" ? 0.01 : 0.99), colour: "fail"},
       {name: "worst 10 %", values: at(measure.column === "sqnr" ? 0.1 : 0.9), colour: "unjudged"},
       {name: "median", values: at(0.5), colour: "accent"},
     ]}), el("p.quiet", null, "Over the ", plural(count, "series"), " that were measured in every version, so that the lines are of the same cases throughout.")];
@@ -174,13 +178,16 @@ function familyChart(versions, rows, measure) {
     const known = values.filter((value) => Number.isFinite(value));
     return {name, values, members, spread: known.length ? Math.max(...known) - Math.min(...known) : 0, known: known.length};
   }).filter(({known}) => known > 0).sort((a, b) => b.spread - a.spread);
-  const few = series.slice(0, 6);
+  // Series of the same values would be one line over another.
+  const lines = [...grouped(series, ({values}) => values.map(digits).join(" ")).values()];
+  const few = lines.slice(0, 6);
   if (!few.length) return el("p.quiet", null, "Nothing of this family was measured.");
   return [lineChart({labels, unit: measure.unit, limit: measure.limit, marks: anchorMarks(versions, rows),
-    name: "cases of the family by version", lines: few.map(({name, values}) => ({name: name.slice(-70), values}))}),
-  el("p.quiet", null, series.length > few.length ? "The " + few.length + " of " + plural(series.length, "series") +
-    " that move most. " : "", "Open one: ", few.map(({name, members}, i) => [i ? "; " : "",
-    el("a", {link: caseAddress(members[members.length - 1])}, name)]))];
+    name: "cases of the family by version", lines: few.map((same) => ({
+      name: same[0].name + (same.length > 1 ? " and " + whole(same.length - 1) + " more with the same values" : ""),
+      link: same.length > 1 ? address("results", {family: textOf("family", same[0].members[0])})
+        : caseAddress(same[0].members[same[0].members.length - 1]), values: same[0].values}))}),
+  lines.length > few.length ? el("p.quiet", null, "The " + few.length + " lines of " + whole(lines.length) + " that move most.") : null];
 }
 
 function familyTable(name, versions, rows, parameters, measure) {
@@ -189,13 +196,17 @@ function familyTable(name, versions, rows, parameters, measure) {
     const same = completeSeries(versions, members, measure.column);
     const values = mediansOver(versions, same, measure.column);
     const known = values.filter((value) => Number.isFinite(value));
-    const wrong = versions.map(([number]) => members.filter((row) => C.version[row] === number && BAD.has(outcomeOf(row))).length);
+    const wrong = versions.map(([number]) => members.filter((row) => C.version[row] === number && failed(row)).length);
     const turns = changed.get(family) || [];
     return {family, values, known, wrong, turns, shift: known.length > 1 ? known[known.length - 1] - known[0] : null};
   }).sort((a, b) => b.turns.length - a.turns.length || (a.family < b.family ? -1 : 1));
-  return plainTable([["Family", "family"], ["Wrong in the oldest", "count", "number"], ["in the newest", "count", "number"],
-    ["Median " + measure.word + " now", measure.column, "number"], ["since the oldest", "delta", "number"], ["Over the versions"],
-    ["Changes", "count", "number"], ["First and last change"]], lines.map((line) => {
+  return plainTable([["Family", "family"],
+    ["Fail first", "Verdicts that fail in the oldest version, expected or not.", "number"],
+    ["Fail now", "Verdicts that fail in the newest version, expected or not.", "number"],
+    ["Median " + measure.word, measure.column, "number"],
+    ["Difference", "How far the median of the newest version lies above that of the oldest.", "number"], ["By version"],
+    ["Changes", "Changes of a series from one version to the next.", "number"],
+    ["Changed in", "The first and the last version in which a series of the family changed."]], lines.map((line) => {
     const at = line.turns.map(([, to]) => C.version[to]).sort((a, b) => a - b);
     return el("tr", {class: line.family === parameters.family ? "picked" : ""},
       el("td", null, el("a", {link: address("drift", {...parameters, family: line.family})}, line.family)),
@@ -261,18 +272,19 @@ function showDrift(content, parameters) {
       "A run of another version into the same database makes this page."),
     command(["./assay", "run", "default", "--converter", name + "@VERSION,VERSION"]));
   } else {
-    const first = countOutcomes(by.get(versions[0][0]) || []), last = countOutcomes(by.get(versions[versions.length - 1][0]) || []);
-    const bad = (counts) => (counts.wrong || 0) + (counts.crashed || 0) + (counts.known || 0);
+    const failing = ([number]) => (by.get(number) || []).filter(failed).length;
     const turns = D.changes.filter(([, to]) => numbers.has(C.version[to])).map(changeTurn);
-    const mended = turns.filter((turn) => turn === "mended").length, broke = turns.filter((turn) => turn === "broke").length;
+    const count = (which) => whole(turns.filter((turn) => turn === which).length);
     append(content, [
       el("p.lead", null, "From ", versions[0][1], " to ", versions[versions.length - 1][1], ": ",
-        el("b", null, whole(bad(first)), " → ", whole(bad(last))), " verdicts fail (expected failures counted). ",
-        whole(mended), " series were mended on the way and ", whole(broke), " went wrong."),
-      section("What did not work, by version", "bars", outcomeKeys(new Set(rows.map(outcomeOf).filter((o) => o !== "works" && o !== "refused"))),
+        el("b", null, whole(failing(versions[0])), " → ", whole(failing(versions[versions.length - 1]))),
+        " verdicts fail (expected failures counted). A series is one case under one option set, over the versions: on the way ",
+        count("passes"), " times a series failed and passed in the next version, and ", count("fails"), " times it was the other way."),
+      section("What did not pass, by version", "bars", verdictKeys(countVerdicts(rows), NOT_IN_BARS),
         versionBars(name, versions, by)),
       section("Causes, by version", "lanes", el("p.quiet", null,
-        "A line is one kind of failure, whatever the tensors are called; a number is how many verdicts show it in that version."), causeLanes(name, versions, by)),
+        "A line is one kind of failure, whatever the tensors are called; a number is how many verdicts show it in that version.", NUMBER_NOTE),
+        causeLanes(name, versions, by)),
     ]);
   }
   if (versions.length > 1) {

@@ -42,7 +42,7 @@ function placed(graph, y, left) {
 function lossColour(loss) {
   if (loss === undefined) return null;
   const share = Math.max(0, Math.min(1, loss / 12));
-  return share < 0.02 ? null : "color-mix(in srgb, var(--wrong-fill) " + Math.round(10 + 60 * share) + "%, var(--panel))";
+  return share < 0.02 ? null : "color-mix(in srgb, var(--fail-fill) " + Math.round(10 + 60 * share) + "%, var(--panel))";
 }
 
 /// `of(i)` gives {title, lines, loss, judged, tip} for a node; `onPick(i)` is called when one is chosen.
@@ -66,8 +66,8 @@ function drawSide(graph, x, y, of, onPick) {
     const fill = lossColour(node.loss);
     if (fill) box.style.fill = fill;
     if (node.judged === false) { box.style.strokeDasharray = "5 4"; box.style.stroke = "var(--unjudged)"; }
-    if (node.judged === true) box.style.stroke = "var(--works)";
-    if (node.blamed) { box.style.stroke = "var(--wrong)"; box.style.strokeWidth = "3"; }
+    if (node.judged === true) box.style.stroke = "var(--pass)";
+    if (node.blamed) { box.style.stroke = "var(--fail)"; box.style.strokeWidth = "3"; }
     const cut = (text) => text.length > 27 ? text.slice(0, 13) + "…" + text.slice(-13) : text;
     const unit = el("g.unit", {tabindex: 0, role: "button", tip: node.tip, "aria-label": node.tip, on: {
       click: () => onPick(i, unit), keydown: (event) => {
@@ -126,9 +126,9 @@ function graphPicture(detail, facts) {
     parts.push(...drawSide(artifact, right.x, yArtifact, facts.artifact, (i, unit) => pick(unit, facts.describe(artifact, i, false))));
   }
   return [el("div.keys", null,
-    el("span", null, el("i", {style: {background: "var(--works)"}}), "green frame: judged"),
+    el("span", null, el("i", {style: {background: "var(--pass)"}}), "green frame: judged"),
     el("span", null, el("i", {style: {background: "var(--unjudged)"}}), "dashed: not judged"),
-    el("span", null, el("i", {style: {background: "var(--wrong)"}}), "thick red: where it went wrong first"),
+    el("span", null, el("i", {style: {background: "var(--fail)"}}), "thick red: where it failed first"),
     el("span", null, el("i", {style: {background: lossColour(12)}}), "red ground: precision lost there (12 dB or more is darkest)")),
   el("div.graph", {tabindex: 0, role: "region", "aria-label": "graphs of the model and of the artifact"},
     el("svg", {viewBox: "0 0 " + width + " " + height, width, height},

@@ -13,7 +13,7 @@ function killMatrix(measured) {
       const entry = measured.matrix[kind][fault];
       if (!entry) return el("td.number", null, "–");
       const kills = Array.isArray(entry.kills) ? entry.kills : Object.keys(entry.kills || {});
-      return el("td.number", null, el("span.badge." + (kills.length ? "works" : "wrong"), {tip: kills.length
+      return el("td.number", null, el("span.badge." + (kills.length ? "pass" : "fail"), {tip: kills.length
         ? "found by " + kills.slice(0, 12).join(", ") + (kills.length > 12 ? " …" : "") : "found by no case", tabindex: 0},
       kills.length ? "✓ " : "✗ ", whole(kills.length)), el("span.quiet", null, " of ", whole(entry.concerned)));
     }),
@@ -31,10 +31,11 @@ function faultRuns() {
     const members = EVERY_ROW.filter((row) => C.run[row] === number);
     const red = members.filter((row) => textOf("gate", row) === "red").length;
     rows.push(el("tr", null, el("td", null, el("code", null, faults.join(", "))), el("td.number", null,
-      el("span.badge." + (red ? "works" : "wrong"), null, red ? "✓ " : "✗ ", whole(red))), el("td.number", null, whole(members.length))));
+      el("span.badge." + (red ? "pass" : "fail"), null, red ? "✓ " : "✗ ", whole(red))), el("td.number", null, whole(members.length))));
   });
   return rows.length ? section("Runs with a built-in defect switched on", "fault-runs", plainTable([["Defect"],
-    ["Red verdicts", "count", "number"], ["Verdicts", "count", "number"]], rows, "runs with defects")) : null;
+    ["Red verdicts", "Red verdicts of the run; none would say that the defect is not seen.", "number"],
+    ["Verdicts", "All verdicts of the run.", "number"]], rows, "runs with defects")) : null;
 }
 
 function showItself(content) {
@@ -42,7 +43,9 @@ function showItself(content) {
   append(content, [el("h1", null, "Assay itself"), el("p.lead", null,
     "Assay's own converter has named defects that can be switched on, and correct variants. Assay is measured by which defects it finds and by what it calls wrong in the correct variants.")]);
   if (!faults && !variants) {
-    append(content, [el("p", null, "This database holds no such measurement. This command makes one and keeps it here:"),
+    append(content, [el("p", null, "You don't need this page to judge a converter: it answers how far a verdict can be trusted. Assay's ",
+      "docs/score.md has the figures of its last release. This database holds no measurement; this command, which takes ",
+      "an hour or more, makes one and keeps it here:"),
       command(["./assay", "score", "--db", D.database])]);
   }
   if (faults) {
@@ -50,7 +53,7 @@ function showItself(content) {
     append(content, section("Defects found", "kills",
       el("div.tiles", null, kinds.map((kind) => {
         const share = measured.by_artifact[kind];
-        return el("div.tile." + (share.killed === share.faults ? "works" : "wrong"), {tabindex: 0,
+        return el("div.tile." + (share.killed === share.faults ? "pass" : "fail"), {tabindex: 0,
           tip: "What the judge sees of the artifact: " + kind + "."},
         el("b", null, whole(share.killed), " of ", whole(share.faults)), "found, artifact ", kind);
       })),
@@ -62,16 +65,17 @@ function showItself(content) {
   if (variants) {
     const measured = variants.measured;
     append(content, section("False alarms", "alarms",
-      el("p", null, figure(whole((measured.false_alarms || []).length), "count", "Correct variants that were called wrong."), " false alarms in ",
+      el("p", null, figure(whole((measured.false_alarms || []).length), null, "Correct variants that were called wrong."), " false alarms in ",
         whole(measured.false_alarm_judgements), " judgements; with 95 % confidence at most ",
         digits(100 * measured.false_alarm_upper_95), " % of such judgements."),
       (measured.false_alarms || []).length ? plainTable([["Variant"], ["Case"], ["Options"], ["Reason"]],
         measured.false_alarms.slice(0, 100).map((alarm) => el("tr", null, el("td", null, alarm.variant), el("td", null, alarm.case),
           el("td", null, alarm.options), el("td.name", null, alarm.reason))), "false alarms") : null,
-      plainTable([["Correct variant"], ["Judgements", "count", "number"], ["Same artifact", "count", "number"], ["Refused", "count", "number"],
-        ["False alarms", "count", "number"]], measured.variants.map((each) => el("tr", null, el("td", null, el("code", null, each.variant)),
+      plainTable([["Correct variant"], ["Judgements", "Conversions with this variant that were judged.", "number"],
+        ["Same artifact", "Judgements whose artifact is that of the plain converter, so that they show nothing new.", "number"],
+        ["Refused", "Conversions that the variant refused.", "number"], ["False alarms", "Judgements that were red without cause.", "number"]], measured.variants.map((each) => el("tr", null, el("td", null, el("code", null, each.variant)),
         el("td.number", null, whole(each.judgements)), el("td.number", null, whole(each.same)), el("td.number", null, whole(each.refused)),
-        el("td.number", null, each.alarms ? el("span.badge.wrong", null, whole(each.alarms)) : "0"))), "correct variants")));
+        el("td.number", null, each.alarms ? el("span.badge.fail", null, whole(each.alarms)) : "0"))), "correct variants")));
   }
   append(content, [faultRuns(), section("What was judged", "coverage", coverageSummary(newestVersions()))]);
 }

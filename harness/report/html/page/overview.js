@@ -1,9 +1,9 @@
 "use strict";
 // What one wants to know first: is anything wrong, what is it, and what changed.
 
-function countOutcomes(rows) {
+function countVerdicts(rows) {
   const counts = {};
-  for (const row of rows) counts[outcomeOf(row)] = (counts[outcomeOf(row)] || 0) + 1;
+  for (const row of rows) counts[textOf("verdict", row)] = (counts[textOf("verdict", row)] || 0) + 1;
   return counts;
 }
 function grouped(rows, key) {
@@ -20,20 +20,22 @@ function newestVersions() {
   const last = new Set([...CONVERTERS.values()].map((versions) => versions[versions.length - 1][0]));
   return NEWEST.filter((row) => last.has(C.version[row]));
 }
-function countLink(count, outcome, parameters) {
+function countLink(count, verdict, parameters) {
   if (!count) return el("span.zero", null, "0");
-  return el("a." + outcome, {link: address("results", {...parameters, outcome}), legend: "count",
-    tip: OUTCOMES[outcome].word}, el("span.badge." + outcome, null, whole(count)));
+  return el("a", {link: address("results", {...parameters, verdict}), tip: plural(count, "verdict") + " " + verdict},
+    el("span.badge." + verdictOf(verdict).colour, null, whole(count)));
 }
 
 function runsTable() {
-  return plainTable([["Run"], ["Selection"], ["Planned", "count", "number"], ["Reported", "count", "number"],
-    ["Missing", "count", "number"], ["Machine"]], D.runs.map((run) => {
+  return plainTable([["Run"], ["Selection"],
+    ["Planned", "Verdicts that the run was to have: cases × option sets × converters.", "number"],
+    ["Reported", "Verdicts that the run has recorded.", "number"],
+    ["Missing", "Planned verdicts without a result, since the run was interrupted.", "number"], ["Machine"]], D.runs.map((run) => {
     const missing = run.started + run.waiting;
     return el("tr", null, el("td", null, run.started_at.slice(0, 16).replace("T", " "), run.finished_at ? "" : ", unfinished"),
       el("td.name", null, el("code", null, run.command)),
       el("td.number", null, whole(run.done + missing)), el("td.number", null, whole(run.done)),
-      el("td.number", null, missing ? el("span.badge.wrong", null, whole(missing)) : "0"),
+      el("td.number", null, missing ? el("span.badge.fail", null, whole(missing)) : "0"),
       el("td.quiet", null, run.machine));
   }), "runs");
 }
@@ -56,7 +58,9 @@ function causeWords(row) {
   const whole = message.join("|") || textOf("reason", row).split("\n")[0], parts = whole.split(" … ");
   return {at: [what, op].filter((word) => word).join(", ") || textOf("verdict", row), whole,
     message: (parts.length > 1 && facet === "status" ? parts[parts.length - 1] : whole)
-      .replace(/^data set "[^"]*": execution ended with error: /, "")};
+      .replace(/^data set "[^"]*": execution ended with error: /, "")
+      // What stands before the sentence: `RuntimeException: [ONNXRuntimeError] : # : FAIL : `, and the operator once more.
+      .replace(/^(\w+: )?\[\w+\] : # : \w+ : /, "").replace(/^node "[^"]*" \([^)]*\)[,:] /, "")};
 }
 function versionsText(numbers) {
   const names = [];
@@ -70,14 +74,37 @@ function versionsText(numbers) {
   }
   return names.join("; ");
 }
-function causeDetails(group, outcomeFilter) {
+/// Messages of one place (`at`) often begin alike and differ far behind: what a line shares with another one is left out
+/// but for two words. [{at, message}, …] → messages in the same order.
+function withoutSharedBeginnings(lines) {
+  const words = lines.map(({at, message}) => [at, ...message.split(" ")]);
+  const order = lines.map((_, i) => i).sort((a, b) => {
+    const x = words[a].join(" "), y = words[b].join(" ");
+    return x < y ? -1 : x > y ? 1 : 0;
+  });
+  const shared = (a, b) => {
+    if (a === undefined || b === undefined) return 0;
+    let n = 0;
+    while (n < words[a].length && words[a][n] === words[b][n]) ++n;
+    return n === words[a].length ? 0 : n;
+  };
+  const messages = [];
+  order.forEach((line, i) => {
+    // Of words that begin alike the neighbours in the order share most. The first word is `at`.
+    const drop = Math.max(shared(line, order[i - 1]), shared(line, order[i + 1])) - 3;
+    messages[line] = drop > 2 ? "… " + words[line].slice(1 + drop).join(" ") : lines[line].message;
+  });
+  return messages;
+}
+const NUMBER_NOTE = " # stands for some number, … for what other lines have, too, or for a name.";
+function causeDetails(group, filter, message) {
   const words = causeWords(group.smallest);
   return el("details.cause", null,
-    el("summary", null, el("span.cause-count", {legend: "count"}, whole(group.members.length), "×"), " ",
-      el("span.cause-at", null, words.at), " ", el("span.quiet", null, words.message.slice(0, 220))),
+    el("summary", null, el("span.cause-count", {tip: "Verdicts of this cause"}, whole(group.members.length), "×"), " ",
+      el("span.cause-at", null, words.at), " ", el("span.quiet", null, message.slice(0, 220))),
     el("div", null,
       el("p", null, plural(group.cases.size, "case"), ", ", versionsText(group.versions), ". ",
-        el("a", {link: address("results", {cause: textOf("cause", group.smallest), ...outcomeFilter})}, "All of them"),
+        el("a", {link: address("results", {cause: textOf("cause", group.smallest), ...filter})}, "All of them"),
         ". Smallest case: ", el("a", {link: caseAddress(group.smallest)}, textOf("case", group.smallest)), ", ",
         textOf("options", group.smallest), ", ", versionName(group.smallest), ":"),
       el("pre", null, textOf("reason", group.smallest)),
@@ -88,12 +115,14 @@ function converterWords(row) {
   return name === "embedded" ? [] : ["--converter", name + "@" + version];
 }
 /// The first `limit` groups, and a button for the rest.
-function causeList(groups, outcomeFilter, limit = 20) {
-  const list = el("div", null, groups.slice(0, limit).map((group) => causeDetails(group, outcomeFilter)));
+function causeList(groups, filter, limit = 20) {
+  const messages = withoutSharedBeginnings(groups.map((group) => causeWords(group.smallest)));
+  const lines = (from, to) => groups.slice(from, to).map((group, i) => causeDetails(group, filter, messages[from + i]));
+  const list = el("div", null, lines(0, limit));
   if (groups.length > limit) {
     const more = el("button", {type: "button", on: {click: () => {
       more.remove();
-      append(list, groups.slice(limit).map((group) => causeDetails(group, outcomeFilter)));
+      append(list, lines(limit));
     }}}, "show " + (groups.length - limit) + " more causes");
     list.append(more);
   }
@@ -101,24 +130,23 @@ function causeList(groups, outcomeFilter, limit = 20) {
 }
 
 function versionsMatrix() {
-  const used = new Set(NEWEST.map(outcomeOf));
-  const shown = Object.keys(OUTCOMES).filter((outcome) => used.has(outcome));
+  const used = countVerdicts(NEWEST), shown = verdictsIn(used);
   const by = grouped(NEWEST, (row) => C.version[row]);
   const rows = [];
   for (const [name, versions] of CONVERTERS) {
     versions.forEach(([number, version], i) => {
       const members = by.get(number) || [];
-      const counts = countOutcomes(members);
+      const counts = countVerdicts(members);
       rows.push(el("tr", null, i === 0 ? el("th", {rowspan: versions.length, scope: "rowgroup"}, name) : null,
         el("td", null, el("a", {link: address("results", {converter: name, version})}, version)),
-        el("td", null, outcomeBar(counts)),
-        shown.map((outcome) => el("td.number", null, countLink(counts[outcome], outcome, {converter: name, version}))),
+        el("td", null, verdictBar(counts)),
+        shown.map((verdict) => el("td.number", null, countLink(counts[verdict], verdict, {converter: name, version}))),
         el("td.number", null, whole(members.length))));
     });
   }
-  return [outcomeKeys(used), plainTable([["Converter"], ["Version"], ["Share"],
-    ...shown.map((outcome) => [OUTCOMES[outcome].word, "count", "number"]), ["verdicts", "count", "number"]], rows,
-  "converters and versions")];
+  return [verdictKeys(used), plainTable([["Converter"], ["Version"], ["Share"],
+    ...shown.map((verdict) => [verdict, verdictOf(verdict).says, "number"]),
+    ["verdicts", "All verdicts of this version.", "number"]], rows, "converters and versions")];
 }
 
 function operatorsMatrix(rows) {
@@ -129,7 +157,7 @@ function operatorsMatrix(rows) {
     const versions = names.get(name);
     if (!versions.has(C.version[row])) versions.set(C.version[row], {});
     const counts = versions.get(C.version[row]);
-    counts[outcomeOf(row)] = (counts[outcomeOf(row)] || 0) + 1;
+    counts[textOf("verdict", row)] = (counts[textOf("verdict", row)] || 0) + 1;
   };
   for (const row of rows) {
     if (!withCoverage) note(textOf("family", row), row);
@@ -137,7 +165,8 @@ function operatorsMatrix(rows) {
     else for (const [op] of coverageOf(row)) note(op, row);
   }
   const versions = [...new Set(rows.map((row) => C.version[row]))].sort((a, b) => a - b);
-  const bad = (counts) => (counts.wrong || 0) + (counts.crashed || 0) + (counts.known || 0) + (counts.unjudged || 0);
+  const bad = (counts) => Object.keys(counts).filter((verdict) => !["pass", "unsupported"].includes(verdict))
+    .reduce((sum, verdict) => sum + counts[verdict], 0);
   const order = [...names].sort(([a, x], [b, y]) => {
     const sum = (map) => [...map.values()].reduce((all, counts) => all + bad(counts), 0);
     return sum(y) - sum(x) || (a < b ? -1 : 1);
@@ -147,10 +176,10 @@ function operatorsMatrix(rows) {
     if (!counts) return el("td", null, el("span.zero", null, "–"));
     const filter = {converter: D.versions[version][0], version: D.versions[version][1],
       [withCoverage ? "operator" : "family"]: name};
-    return el("td", null, Object.keys(OUTCOMES).filter((outcome) => counts[outcome]).map((outcome) =>
-      [el("a", {link: address("results", {...filter, outcome})}, el("span.badge." + outcome,
-        {tip: plural(counts[outcome], "verdict") + " " + OUTCOMES[outcome].word, legend: "count"},
-        el("span.sign", {"aria-hidden": "true"}, OUTCOMES[outcome].sign), whole(counts[outcome]))), " "]));
+    return el("td", null, verdictsIn(counts).map((verdict) =>
+      [el("a", {link: address("results", {...filter, verdict})}, el("span.badge." + verdictOf(verdict).colour,
+        {tip: plural(counts[verdict], "verdict") + " " + verdict},
+        el("span.sign", {"aria-hidden": "true"}, verdictOf(verdict).sign), whole(counts[verdict]))), " "]));
   }));
   const body = order.map(line);
   const few = 25;
@@ -161,9 +190,9 @@ function operatorsMatrix(rows) {
     more.remove();
   }}}, "show " + (body.length - few) + " more") : null;
   return [el("p.quiet", null, withCoverage
-    ? "A verdict that went wrong at a named operator counts for that one, every other for all operators of its model. Newest version of each converter."
+    ? "A verdict that failed at a named operator counts for that one, every other for all operators of its model. Newest version of each converter."
     : "This database does not say which operators a model has (it was made by an older Assay): families of cases instead. Newest version of each converter.",
-  " What has most against it comes first."), outcomeKeys(new Set(rows.map(outcomeOf))), table, more];
+  " What has most against it comes first."), verdictKeys(countVerdicts(rows)), table, more];
 }
 
 function daysLeft(until) {
@@ -173,7 +202,7 @@ function daysLeft(until) {
 }
 function expectationsTable() {
   const by = grouped(NEWEST.filter((row) => C.expectation[row] >= 0), (row) => C.expectation[row]);
-  const unnamed = NEWEST.filter((row) => outcomeOf(row) === "known" && C.expectation[row] < 0).length;
+  const unnamed = NEWEST.filter((row) => textOf("verdict", row) === "xfail" && C.expectation[row] < 0).length;
   const rows = D.expectations.map((expectation, number) => ({expectation, members: by.get(number) || []}))
     .filter(({members}) => members.length)
     .sort((a, b) => (a.expectation.until || "9") < (b.expectation.until || "9") ? -1 : 1)
@@ -185,14 +214,14 @@ function expectationsTable() {
         el("td", null, [expectation.stage, expectation.facet].filter((word) => word).join(", ")),
         el("td.name", null, expectation.reason),
         el("td", null, expectation.url ? el("a", {url: expectation.url}, expectation.url.replace(/^https?:\/\//, "").slice(0, 60)) : "–"),
-        el("td.number", null, days === null ? "no end" : days < 0 ? el("span.badge.wrong", null, "over for " + -days + " d")
+        el("td.number", null, days === null ? "no end" : days < 0 ? el("span.badge.fail", null, "over for " + -days + " d")
           : whole(days) + " d"),
         el("td.number", null, whole(members.length)));
     });
   return [rows.length ? plainTable([["Case"], ["Fails at", "facet"], ["Reason"], ["Source"], ["Left", "days", "number"],
-    ["Verdicts", "count", "number"]], rows, "expected failures") : null,
+    ["Verdicts", "Verdicts that this entry of the suite covers.", "number"]], rows, "expected failures") : null,
   unnamed ? el("p", null, plural(unnamed, "expected failure"), " of runs that did not record the suite's reasons: ",
-    el("a", {link: address("results", {outcome: "known"})}, "list"), ".") : null];
+    el("a", {link: address("results", {verdict: "xfail"})}, "list"), ".") : null];
 }
 
 function changesSummary() {
@@ -203,9 +232,9 @@ function changesSummary() {
       const turns = mine.map(changeTurn);
       const count = (turn) => turns.filter((each) => each === turn).length;
       rows.push(el("tr", null, el("td", null, name), el("td", null, version),
-        ["broke", "mended", "worse", "better", "other"].map((turn) => el("td.number", null, count(turn)
+        Object.keys(TURNS).map((turn) => el("td.number", null, count(turn)
           ? el("a", {link: address("drift", {converter: name, version, turn})},
-            el("span.badge." + TURNS[turn].colour, {tip: TURNS[turn].says}, whole(count(turn))))
+            el("span.badge." + TURNS[turn].colour, null, whole(count(turn))))
           : el("span.zero", null, "0")))));
     }
   }
@@ -214,8 +243,8 @@ function changesSummary() {
     anchored.length ? [plural(anchored.length, "series"), " differ from theirs: ", el("a", {link: address("drift",
       {against: "anchor"})}, "show"), "."] : "none of them drifted.") : el("p.quiet", null,
     "Nothing was accepted as an anchor (assay accept); each version is compared with the one before it."),
-  rows.length ? plainTable([["Converter"], ["Version"], ...["broke", "mended", "worse", "better", "other"].map((turn) =>
-    [TURNS[turn].word, "count", "number"])], rows, "changes by version") : null];
+  rows.length ? plainTable([["Converter"], ["Version"], ...Object.values(TURNS).map(({word, says}) =>
+    [word, says, "number"])], rows, "changes by version") : null];
 }
 
 function coverageSummary(rows) {
@@ -233,38 +262,46 @@ function coverageSummary(rows) {
   const reasons = new Map(D.unjudged.map(([op, reason, count]) => [op, [reason, count]]));
   return [el("p", null, figure(whole(judged), "judged"), " of ", figure(whole(nodes), "judged"), " nodes were judged (",
     percent(judged, nodes), ")", short.length ? ". These operators were not all judged:" : "."),
-  short.length ? plainTable([["Operator"], ["Nodes", "count", "number"], ["Judged", "judged", "number"],
+  short.length ? plainTable([["Operator"], ["Nodes", "Nodes with this operator in all models.", "number"], ["Judged", "judged", "number"],
     ["Commonest reason"]], short.slice(0, 30).map(([op, [j, n]]) => el("tr", null, el("td", null, op),
     el("td.number", null, whole(n)), el("td.number", null, whole(j)),
     el("td.name", null, reasons.has(op) ? reasons.get(op)[0] : "–"))), "operators not judged") : null];
 }
 
+/// What a green run may hide: failures that the suite lists.
+function headlineWithoutRed() {
+  const rows = newestVersions(), known = rows.filter((row) => textOf("verdict", row) === "xfail").length;
+  if (!known) return "Nothing is red";
+  const versions = [...CONVERTERS.values()].map((all) => all[all.length - 1][1]);
+  return "Nothing unexpected; " + whole(known) + " of " + plural(rows.length, "verdict") + " of " +
+    (versions.length === 1 ? versions[0] : "the newest versions") + (known === 1 ? " fails" : " fail") + " as listed";
+}
 function showOverview(content) {
-  const counts = countOutcomes(NEWEST);
+  const counts = countVerdicts(NEWEST);
   const red = NEWEST.filter((row) => textOf("gate", row) === "red");
-  const known = NEWEST.filter((row) => outcomeOf(row) === "known");
+  const known = NEWEST.filter((row) => textOf("verdict", row) === "xfail");
   const redCauses = causeGroups(red), knownCauses = causeGroups(known);
   const planned = D.runs.reduce((sum, run) => sum + run.done + run.started + run.waiting, 0);
   const done = D.runs.reduce((sum, run) => sum + run.done, 0);
   const unfinished = D.runs.filter((run) => run.started + run.waiting > 0).length;
   append(content, [
     el("h1", null, red.length ? plural(red.length, "red verdict") + " of " + plural(redCauses.length, "cause")
-      : "Nothing is red"),
+      : headlineWithoutRed()),
     el("p.lead", null, plural(NEWEST.length, "verdict"), " by ", plural(CONVERTERS.size, "converter"), " in ",
       plural(D.versions.length, "version"), ROWS > NEWEST.length
         ? " (the newest of each case; " + whole(ROWS - NEWEST.length) + " older ones are kept)" : "", ". ",
       planned === done ? "Everything that was planned was reported: " + whole(done) + " = " + whole(planned) + "."
-        : el("span.badge.wrong", null, plural(unfinished, "run"), unfinished === 1 ? " is" : " are", " not complete: ",
+        : el("span.badge.fail", null, plural(unfinished, "run"), unfinished === 1 ? " is" : " are", " not complete: ",
           whole(planned - done), " of ", whole(planned), " planned verdicts are missing.")),
-    el("div.tiles", null, Object.entries(OUTCOMES).filter(([outcome]) => counts[outcome]).map(([outcome, {word, says}]) =>
-      el("a.tile." + outcome, {link: address("results", {outcome}), tip: says}, el("b", null, whole(counts[outcome])), word))),
+    el("div.tiles", null, verdictsIn(counts).map((verdict) => el("a.tile." + verdictOf(verdict).colour,
+      {link: address("results", {verdict}), tip: verdictOf(verdict).says}, el("b", null, whole(counts[verdict])), verdict))),
     red.length ? section("Red, by cause", "red", el("p.quiet", null,
-      "Verdicts that went wrong in the same way are one line. Open one for its smallest case."),
+      "Verdicts that failed in the same way are one line. Open one for its smallest case.", NUMBER_NOTE),
     causeList(redCauses, {gate: "red"})) : null,
     section("Converters and versions", "versions", versionsMatrix()),
     section("What changed from version to version", "changes", changesSummary()),
     known.length ? section("Expected failures", "expected", expectationsTable(),
-      el("h3", null, "By cause"), causeList(knownCauses, {outcome: "known"}, 10)) : null,
+      el("h3", null, "By cause"), el("p.quiet", null, NUMBER_NOTE.trim()), causeList(knownCauses, {verdict: "xfail"}, 10)) : null,
     section("Operators and converters", "operators", operatorsMatrix(newestVersions())),
     section("What was judged", "coverage", coverageSummary(newestVersions())),
     section("Runs", "runs", runsTable()),

@@ -2,9 +2,7 @@
 // All verdicts: filters, search and order stand in the address.
 
 const FILTERS = {
-  outcome: {title: "Outcome", of: (row) => outcomeOf(row), word: (value) => OUTCOMES[value]?.word || value,
-    all: () => Object.keys(OUTCOMES).filter((outcome) => OUTCOME_NUMBERS.includes(outcome))},
-  verdict: {title: "Verdict", of: (row) => textOf("verdict", row), all: () => distinct("verdict")},
+  verdict: {title: "Verdict", of: (row) => textOf("verdict", row), all: () => verdictsIn(countVerdicts(NEWEST))},
   converter: {title: "Converter", of: (row) => D.versions[C.version[row]][0], all: () => [...CONVERTERS.keys()]},
   version: {title: "Version", of: (row) => D.versions[C.version[row]][1],
     all: (parameters) => [...new Set(D.versions.filter(([name]) => !parameters.converter || name === parameters.converter)
@@ -35,7 +33,7 @@ function kindOf(row) {
   return kindCache.get(number);
 }
 
-/// Whether a verdict says something about operator `name`: what went wrong at a named operator says it about that one.
+/// Whether a verdict says something about operator `name`: what failed at a named operator says it about that one.
 function countsFor(row, name) {
   const op = textOf("op", row);
   if (op !== "") return op === name;
@@ -66,8 +64,7 @@ function filteredRows(parameters) {
 }
 
 const COLUMNS = [
-  {name: "outcome", title: "Outcome", legend: "outcome", width: 10.5,
-    cell: (row) => outcomeBadge(outcomeOf(row), textOf("verdict", row)),
+  {name: "verdict", title: "Verdict", legend: "verdict", width: 10.5, cell: (row) => verdictBadge(textOf("verdict", row)),
     value: (row) => textOf("verdict", row)},
   {name: "case", title: "Case", legend: "case", width: 19, share: 3, cell: (row) => textOf("case", row),
     hover: (row) => textOf("case", row), value: (row) => textOf("case", row)},
@@ -140,8 +137,7 @@ function showResults(content, parameters) {
       state[name] = select.value;
       if (name === "converter") state.version = "";
       location.hash = address("results", state);
-    }}}, el("option", {value: ""}, "all"), values.map((value) => el("option", {value},
-      filter.word ? filter.word(value) : value)));
+    }}}, el("option", {value: ""}, "all"), values.map((value) => el("option", {value}, value)));
     select.value = state[name] || "";
     return el("label", null, filter.title, select);
   });

@@ -1,79 +1,58 @@
 "use strict";
 // The words of the report: what each verdict means and how it is shown. One place for all pages.
 
-const OUTCOMES = {
-  works: {
-    word: "works", sign: "✓",
-    says: "The result is within every limit, or the converter refused exactly as the case expects.",
-  },
-  known: {
-    word: "expected failure", sign: "≈",
-    says: "It fails, and the suite lists this failure with its reason. It does not make a run red.",
-  },
-  refused: {
-    word: "refused", sign: "–",
-    says: "The converter declares that it does not support this, and it was not run.",
-  },
-  wrong: {
-    word: "wrong", sign: "✗",
-    says: "Something is outside its limit: structure, parameters, integers or numbers. Or the converter declined what " +
-      "it should convert.",
-  },
-  crashed: {
-    word: "crashed", sign: "!",
-    says: "The converter's process died, ran out of memory, or did not answer in time.",
-  },
-  unjudged: {
-    word: "not judged", sign: "?",
-    says: "Nothing wrong was found, but no limit reaches some output, or Assay itself could not judge. Not a pass.",
-  },
-};
-
-const OUTCOME_OF = {
-  "pass": "works", "fail": "wrong", "crash": "crashed", "timeout": "crashed", "oom": "crashed",
-  "not-quantized": "wrong", "refused": "wrong", "unsupported": "refused", "xfail": "known", "xfail-changed": "wrong",
-  "xpass": "wrong", "unjudged": "unjudged", "mistrusted": "unjudged", "skipped": "unjudged", "not-run": "unjudged",
-  "invalid-case": "unjudged", "harness-error": "unjudged",
-};
-
+/// Each verdict in the order in which they are shown, with its sign and the colour that its kind has; CSS knows the
+/// colours by these names. The words are those that the program prints.
 const VERDICTS = {
-  "pass": "Every limit that applies holds, or the converter refused exactly as the case expects.",
-  "fail": "Something is outside its limit.",
-  "crash": "The converter's process was ended by a signal.",
-  "timeout": "The converter did not answer in time.",
-  "oom": "The converter ran out of memory.",
-  "not-quantized": "The converter reported success, but what was asked in INT8 ran in float.",
-  "refused": "The converter declined what it should convert, or gave no node and no reason.",
-  "unsupported": "The converter declares beforehand that it does not support this. It was not run.",
-  "xfail": "It fails as the suite expects.",
-  "xfail-changed": "It fails, but not as the suite expects.",
-  "xpass": "The suite expects a failure, and it passes: the expectation should go.",
-  "unjudged": "Nothing is wrong as far as limits reach, but some output is reached by none.",
-  "mistrusted": "The case's data could not tell a wrong result from a right one.",
-  "skipped": "Left out by the selection.",
-  "not-run": "Planned, and missing.",
-  "invalid-case": "The case itself cannot be used.",
-  "harness-error": "Assay itself failed. This is never the converter's fault.",
+  "pass": {sign: "✓", colour: "pass",
+    says: "Every limit that applies holds, or the converter refused exactly as the case expects."},
+  "xfail": {sign: "≈", colour: "xfail",
+    says: "It fails exactly as the suite lists with a reason, so that a run doesn't become red."},
+  "unsupported": {sign: "–", colour: "unsupported",
+    says: "The converter declares beforehand that it doesn't do this, or Assay's reference doesn't have it. Neutral."},
+  "fail": {sign: "✗", colour: "fail", says: "Something is outside its limit: structure, parameters, integers or numbers."},
+  "xfail-changed": {sign: "≉", colour: "fail", says: "It fails, but not as the suite lists. Red."},
+  "xpass": {sign: "↑", colour: "fail", says: "The suite lists a failure, and it passes: the entry should go. Red."},
+  "refused": {sign: "⊘", colour: "fail",
+    says: "The converter declined what it should convert, or didn't say why. Red."},
+  "not-quantized": {sign: "ƒ", colour: "fail", says: "The conversion succeeded, and what was asked in INT8 ran in float."},
+  "crash": {sign: "!", colour: "crash", says: "The converter's process ended by a signal or with an error. Red."},
+  "timeout": {sign: "⧗", colour: "crash", says: "The converter did not answer in time, twice. Red."},
+  "oom": {sign: "∎", colour: "crash", says: "The converter ran out of memory. Red."},
+  "unjudged": {sign: "?", colour: "unjudged",
+    says: "Nothing is wrong as far as limits reach, but some output is reached by none. Not a pass."},
+  "mistrusted": {sign: "⁇", colour: "unjudged", says: "The case's data could not tell a wrong result from a right one."},
+  "skipped": {sign: "·", colour: "unjudged", says: "Left out by the selection."},
+  "not-run": {sign: "∅", colour: "unjudged", says: "Planned, and has no result."},
+  "invalid-case": {sign: "⚠", colour: "unjudged", says: "The case file itself can't be used."},
+  "harness-error": {sign: "⚒", colour: "unjudged", says: "Assay itself failed. This is never the converter's fault."},
 };
+/// Of a verdict that a newer Assay wrote: nothing is known but its word.
+const UNKNOWN_VERDICT = {sign: "?", colour: "unjudged", says: "This page doesn't know this verdict."};
+/// The verdicts that were counted, in the order of VERDICTS.
+function verdictsIn(counts) {
+  const order = Object.keys(VERDICTS);
+  const place = (verdict) => order.indexOf(verdict) < 0 ? order.length : order.indexOf(verdict);
+  return Object.keys(counts).filter((verdict) => counts[verdict]).sort((a, b) => place(a) - place(b));
+}
+function verdictOf(word) { return Object.hasOwn(VERDICTS, word) ? VERDICTS[word] : UNKNOWN_VERDICT; }
 
 const LEGENDS = {
   verdict: "Verdict: what Assay concluded about this case.",
-  outcome: "Outcome: the verdict in one of six groups.",
   sqnr: "SQNR, in dB: strength of the right output over strength of the error, against float64. More is better; one bit " +
     "more of precision is about 6 dB. Of the worst output.",
   margin: "Margin: largest error ÷ its limit. Up to 1 is within the limit. 1.00 is no near miss: of many rounded values " +
     "some lie right at the limit.",
   judged: "Judged: nodes of the float model whose results a limit checks, of all its nodes.",
   seconds: "Seconds that this case took, conversion and judging together.",
-  count: "Number of verdicts.",
   version: "Converter and version.",
   options: "Option set: the conversion options that the suite asked for.",
   case: "Case: one small model with its data.",
   family: "Family: cases of one kind, such as all of Conv.",
   facet: "Facet: what was found wrong first, from structure (names, shapes) over parameters (scale, weight) to numbers.",
-  stage: "Stage: the step at which it went wrong.",
-  op: "Operator of the node where it went wrong.",
-  cause: "Cause: verdicts that went wrong in the same way: same stage, facet, operator and message, numbers left out.",
+  stage: "Stage: the step at which it failed.",
+  op: "Operator of the node where it failed.",
+  cause: "Cause: verdicts that failed in the same way: same stage, facet, operator and message, numbers left out.",
   loss: "Lost here: dB of SQNR that the tensor lost against what its inputs had.",
   left: "SQNR of this tensor against float64, in dB.",
   scale: "Scale: real value of one quantization step.",

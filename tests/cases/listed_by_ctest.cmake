@@ -1,0 +1,16 @@
+# CTest lists the cases in a build of the program alone, and says what to do where not even that was built.
+function(check program expected)
+  file(REMOVE_RECURSE ${FOLDER})
+  file(MAKE_DIRECTORY ${FOLDER})
+  file(READ ${INCLUDED} text)
+  string(REPLACE ${LIST} ${FOLDER}/case_tests.cmake text "${text}")
+  string(REPLACE "\"${PROGRAM}\"" "\"${program}\"" text "${text}")
+  file(WRITE ${FOLDER}/CTestTestfile.cmake "${text}")
+  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} -N WORKING_DIRECTORY ${FOLDER} OUTPUT_VARIABLE said ERROR_VARIABLE also
+                  RESULT_VARIABLE code)
+  if(NOT code EQUAL 0 OR NOT "${said}${also}" MATCHES "${expected}")
+    message(FATAL_ERROR "ctest -N ended with ${code} without \"${expected}\":\n${said}${also}")
+  endif()
+endfunction()
+check("${PROGRAM}" "case\\.concat/form=graph_input,place=before")
+check("${FOLDER}/not-built" "build first")
