@@ -11,9 +11,9 @@ namespace {
 
 using enum Handling;
 
-// A row: the operator's name; how it treats quantized values (support.hpp); how many of its first inputs are data, 0 for
-// all, since the others (a shape, a repeat count) stay as they are; whether a Relu or Clip behind it becomes part of it.
-// Sorted by name, see docs/architecture.md for what else a new operator needs.
+// A row: the operator's name; how it treats quantized values (support.hpp); how many of its first inputs are data, 0
+// for all, since the others (a shape, a repeat count) stay as they are; whether a Relu or Clip behind it becomes part
+// of it. Sorted by name, see docs/architecture.md for what else a new operator needs.
 constexpr auto kTable = std::to_array<Support>({
     {"Abs", computes, 1, false},
     {"Add", computes, 2, true},

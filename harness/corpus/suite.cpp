@@ -113,8 +113,7 @@ core::Result<Suite> load_suite(const std::string& name) {
     return Error{ErrorKind::usage,
                  "there is no suite \"" + name + "\"; the nearest of " + std::to_string(names.size()) +
                      " are: " + core::join(core::nearest(name, names), ", "),
-                 "", "",
-                 ""};
+                 "", "", ""};
   }
   const auto file = home() / "suites" / (name + ".json");
   const auto text = core::read_file(file, std::uintmax_t{16} << 20U);

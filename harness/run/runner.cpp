@@ -88,14 +88,17 @@ core::Status check_converters(const std::vector<programs::Subject>& subjects) {
 }
 
 /// Errors   internal, for a verdict that is planned twice.
-/// A program that ends each time before it says what it is has no verdict on any case: its name may be misspelt. One that
-/// runs out of a limit of time or memory has: the limits are the run's.
+/// A program that ends each time before it says what it is has no verdict on any case: its name may be misspelt. One
+/// that runs out of a limit of time or memory has: the limits are the run's.
 core::Status check_answers(const programs::Subject& subject) {
   if (subject.broken.empty() || subject.broken_as != converters::Outcome::crash) {
     return core::success();
   }
-  return core::Error{core::ErrorKind::usage, fmt::format("{}\nit never said what it is, so no case was run", subject.broken),
-                     {}, {}, {}};
+  return core::Error{core::ErrorKind::usage,
+                     fmt::format("{}\nit never said what it is, so no case was run", subject.broken),
+                     {},
+                     {},
+                     {}};
 }
 
 core::Result<Plan> make_plan(const RunConfig& config, const std::vector<programs::Subject>& subjects) {

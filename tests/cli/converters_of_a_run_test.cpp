@@ -142,8 +142,8 @@ TEST_F(ConvertersOfARun, AreNotJudgedWhenTheyNeverDescribeThemselves) {
     EXPECT_THAT(call.err, HasSubstr("so no case was run")) << command;
     EXPECT_EQ(run({"history", "*", "--db", "h.db"}).code, 5) << "a verdict of " << command;
   }
-  EXPECT_THAT(run({"run", "--converter-cmd", "sh no_such_converter.sh"}).err,
-              HasSubstr("no_such_converter.sh")) << "what the program printed";
+  EXPECT_THAT(run({"run", "--converter-cmd", "sh no_such_converter.sh"}).err, HasSubstr("no_such_converter.sh"))
+      << "what the program printed";
 }
 
 }  // namespace

@@ -61,11 +61,14 @@ TEST_F(Schema, IsThereForEveryCommandThatPrintsJson) {
 TEST_F(Schema, HoldsWhatRunsPrint) {
   expect_fits("run", {"run", "--db", "h.db"});
   expect_fits("run", {"run", "--db", "h.db", "--fault", "bias_dropped"});
-  expect_fits("run", {"run", "mini/stride=1", "--converter-cmd", "false"});
+  write("dies.sh",
+        "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nread line\nkill -KILL $$\n");
+  const std::string dies = "sh " + path("dies.sh").string();
+  expect_fits("run", {"run", "mini/stride=1", "--converter-cmd", dies});
   ASSERT_EQ(run({"accept", "--db", "h.db", "--reason", "x"}).code, 0);
   expect_fits("run", {"run", "--db", "h.db", "--fault", "zero_point_ignored"});
   expect_fits("history", {"history", "--db", "h.db"});
-  ASSERT_NE(run({"run", "--db", "h.db", "--converter-cmd", "false"}).code, 0);
+  ASSERT_NE(run({"run", "--db", "h.db", "--converter-cmd", dies}).code, 0);
   expect_fits("drift", {"drift", "--db", "h.db", "--converter", "embedded"});
   ASSERT_EQ(run({"export-results", "r.db.gz", "--db", "h.db"}).code, 0);
   expect_fits("import-results", {"import-results", "r.db.gz", "--db", "other.db"});

@@ -58,8 +58,8 @@ nlohmann::ordered_json run_json(const results::Store::RecordedRun& run) {
             {"accelerators", machine.accelerators}}}};
 }
 
-/// Says how far an import is: a line that is drawn again on a terminal; elsewhere, where nobody should wonder whether it
-/// goes on, one line every ten seconds.
+/// Says how far an import is: a line that is drawn again on a terminal; elsewhere, where nobody should wonder whether
+/// it goes on, one line every ten seconds.
 class ImportProgress {
  public:
   explicit ImportProgress(std::string what) : what_(std::move(what)) {}
