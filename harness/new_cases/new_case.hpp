@@ -23,11 +23,18 @@ struct Accusation {
 /// Both verdicts on a case.
 struct Proof {
   run::ExplainedVerdict with, without;
+  std::string judged_as = {};  ///< of a wrong artifact: whose rules it was judged by, in words
   /// What is missing: the case is red with the defect and green without it where this is empty.
   [[nodiscard]] std::string missing() const;
 };
 
-/// Runs `test_case` with the defect and without it.
+/// The options that a wrong artifact was evidently made with, as `assay check --artifact` finds them, less the usual
+/// ones; what `accusation.options` states holds. JSON, "{}" where it needs none.
+/// Errors   the artifact can't be read or judged.
+[[nodiscard]] core::Result<std::string> shown_options(const corpus::Case& test_case, const Accusation& accusation);
+
+/// Runs `test_case` with the defect and without it. A wrong artifact is judged as `assay check --artifact` judges it:
+/// by the rules of the known converter that explains it best.
 /// Errors   as run::explain, naming which of the two could not be asked.
 [[nodiscard]] core::Result<Proof> prove(const corpus::Case& test_case, const Accusation& accusation);
 
