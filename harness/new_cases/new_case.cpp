@@ -84,6 +84,30 @@ core::Result<std::string> shown_options(const corpus::Case& test_case, const Acc
   return needed.dump();
 }
 
+std::filesystem::path kept_artifact(const corpus::Case& test_case) {
+  std::filesystem::path file = test_case.file;
+  file.replace_extension(".wrong.onnx");
+  std::error_code code;
+  return !test_case.file.empty() && std::filesystem::is_regular_file(file, code) ? file : std::filesystem::path();
+}
+
+core::Status check_kept_artifact(const corpus::Case& test_case) {
+  Accusation accusation;
+  accusation.wrong_artifact = kept_artifact(test_case);
+  accusation.options = {"", test_case.options_json};
+  const auto explained = explain_artifact(test_case, accusation);
+  if (!explained) return explained.error().within(accusation.wrong_artifact.string());
+  const judge::Judgement& judgement = explained->first.judgement;
+  if (accuses(judgement)) return core::success();
+  return core::Error{
+      core::ErrorKind::invalid_case,
+      fmt::format("{} is kept as wrong, and its verdict is {}{}", accusation.wrong_artifact.string(),
+                  judge::verdict_name(judgement.verdict), judgement.reason.empty() ? "" : ": " + judgement.reason),
+      {},
+      {},
+      {}};
+}
+
 core::Result<Proof> prove(const corpus::Case& test_case, const Accusation& accusation) {
   const run::RunItem item{test_case, {accusation.options}, std::nullopt};
   Proof proof;

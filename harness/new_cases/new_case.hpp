@@ -38,6 +38,13 @@ struct Proof {
 /// Errors   as run::explain, naming which of the two could not be asked.
 [[nodiscard]] core::Result<Proof> prove(const corpus::Case& test_case, const Accusation& accusation);
 
+/// The wrong artifact that lies beside a case of a file; empty where none does.
+[[nodiscard]] std::filesystem::path kept_artifact(const corpus::Case& test_case);
+
+/// Judges it again, under the options that the case requires.
+/// Errors   invalid_case, where it is not red; as prove().
+[[nodiscard]] core::Status check_kept_artifact(const corpus::Case& test_case);
+
 /// What the case can demand by name of the place where the defect shows: the facet's entry of `expect`, from the
 /// verdict that is right. Null where the general rules are all there is.
 [[nodiscard]] nlohmann::ordered_json expected_facet(const Proof& proof, const model::Model& model);

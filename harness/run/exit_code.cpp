@@ -9,6 +9,11 @@ namespace {
 using judge::Gate;
 using judge::Verdict;
 
+bool is_one_case(const RunReport& report) {
+  return std::ranges::all_of(report.rows,
+                             [&](const auto& row) { return row.key.case_name == report.rows.front().key.case_name; });
+}
+
 ExitCode code_of(const RunReport& report) {
   const auto any = [&](Verdict verdict) {
     return std::ranges::any_of(report.rows,
@@ -22,7 +27,7 @@ ExitCode code_of(const RunReport& report) {
   if (std::ranges::any_of(report.rows, [](const auto& row) { return gate_of(row) == Gate::red; })) return ExitCode::red;
   if (!report.unused_expectations.empty()) return ExitCode::unused_expectation;
   if (report.drift.any()) return ExitCode::drift;
-  if (report.rows.size() == 1 && any(Verdict::unsupported)) return ExitCode::skip;
+  if (is_one_case(report) && nothing_supported(report)) return ExitCode::skip;
   return ExitCode::ok;
 }
 
@@ -32,6 +37,12 @@ std::optional<Gate> gate_of(const results::ResultRow& row) {
   constexpr std::array kGates{Gate::green, Gate::amber, Gate::red, Gate::neutral};
   const auto* gate = std::ranges::find(kGates, row.gate, judge::gate_name);
   return gate == kGates.end() ? std::nullopt : std::optional(*gate);
+}
+
+bool nothing_supported(const RunReport& report) {
+  return !report.rows.empty() && std::ranges::all_of(report.rows, [](const auto& row) {
+    return judge::parse_verdict(row.verdict) == Verdict::unsupported;
+  });
 }
 
 int exit_code(const RunReport& report) { return static_cast<int>(code_of(report)); }

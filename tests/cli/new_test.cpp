@@ -81,6 +81,23 @@ TEST_F(New, JudgesAWrongArtifactUnderTheOptionsThatItShows) {
   EXPECT_FALSE(json.contains("expect")) << json.dump();
 }
 
+TEST_F(New, LintJudgesTheKeptArtifactAgain) {
+  ASSERT_EQ(
+      run({"new", "stored", "--model", "net.onnx", "--wrong-artifact", "wrong/artifact/model.onnx", "--into", "mine"})
+          .code,
+      0);
+  const Call good = run({"lint", "mine/stored.json"});
+  EXPECT_EQ(good.code, 0) << good.out << good.err;
+  EXPECT_THAT(good.out, HasSubstr("1 case read, 1 wrong artifact judged again: 0 findings"));
+  std::filesystem::copy(path("right/artifact/model.onnx"), path("mine/stored.wrong.onnx"),
+                        std::filesystem::copy_options::overwrite_existing);
+  const Call bad = run({"lint", "./mine"});
+  EXPECT_EQ(bad.code, 2) << bad.out;
+  EXPECT_THAT(bad.out, HasSubstr("is kept as wrong, and its verdict is"));
+  write("mine/broken.json", R"({"family": "broken"})");
+  EXPECT_EQ(run({"lint", "mine/broken.json"}).code, 2);
+}
+
 TEST_F(New, SaysHowToRunACaseInAFolderOfTheUsers) {
   const Call call = run({"new", "elsewhere", "--model", "net.onnx", "--fault", "bias_dropped", "--into", "mine"});
   ASSERT_EQ(call.code, 0) << call.out << call.err;
