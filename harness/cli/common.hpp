@@ -67,11 +67,6 @@ void add_converter_options(Command command, ConverterOptions& options);
 [[nodiscard]] core::Status check_fault_nodes(const ConverterOptions& converters,
                                              const std::vector<run::RunItem>& items);
 
-/// The faults that are switched on must change a conversion or an execution of one of the cases: else every verdict is
-/// that of the right converter. For a run in which nothing is red. Errors   usage, naming the faults.
-[[nodiscard]] core::Status check_faults_apply(const ConverterOptions& converters,
-                                              const std::vector<run::RunItem>& items);
-
 /// The results database, which must be there: commands that only read history don't make one.
 /// Errors   io, saying what makes one.
 [[nodiscard]] core::Result<results::Store> open_existing(const std::filesystem::path& database);

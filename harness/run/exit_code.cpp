@@ -9,9 +9,11 @@ namespace {
 using judge::Gate;
 using judge::Verdict;
 
-bool is_one_case(const RunReport& report) {
-  return std::ranges::all_of(report.rows,
-                             [&](const auto& row) { return row.key.case_name == report.rows.front().key.case_name; });
+bool is_one_unsupported_case(const RunReport& report) {
+  return std::ranges::all_of(report.rows, [&](const auto& row) {
+    return row.key.case_name == report.rows.front().key.case_name &&
+           judge::parse_verdict(row.verdict) == Verdict::unsupported;
+  });
 }
 
 ExitCode code_of(const RunReport& report) {
@@ -27,7 +29,7 @@ ExitCode code_of(const RunReport& report) {
   if (std::ranges::any_of(report.rows, [](const auto& row) { return gate_of(row) == Gate::red; })) return ExitCode::red;
   if (!report.unused_expectations.empty()) return ExitCode::unused_expectation;
   if (report.drift.any()) return ExitCode::drift;
-  if (is_one_case(report) && nothing_supported(report)) return ExitCode::skip;
+  if (is_one_unsupported_case(report)) return ExitCode::skip;
   return ExitCode::ok;
 }
 
@@ -37,12 +39,6 @@ std::optional<Gate> gate_of(const results::ResultRow& row) {
   constexpr std::array kGates{Gate::green, Gate::amber, Gate::red, Gate::neutral};
   const auto* gate = std::ranges::find(kGates, row.gate, judge::gate_name);
   return gate == kGates.end() ? std::nullopt : std::optional(*gate);
-}
-
-bool nothing_supported(const RunReport& report) {
-  return !report.rows.empty() && std::ranges::all_of(report.rows, [](const auto& row) {
-    return judge::parse_verdict(row.verdict) == Verdict::unsupported;
-  });
 }
 
 int exit_code(const RunReport& report) { return static_cast<int>(code_of(report)); }

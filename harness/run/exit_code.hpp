@@ -16,14 +16,11 @@ enum class ExitCode : int {
   drift = 4,
   incomplete = 5,          ///< verdicts are missing
   unused_expectation = 6,  ///< an expected failure that no verdict met
-  skip = 77,               ///< one case, and all its verdicts are `unsupported`; CTest counts it as skipped
+  skip = 77,               ///< one case, all verdicts `unsupported`; CTest counts it as skipped
 };
 
 /// The gate of a recorded verdict; nothing where the text names none.
 [[nodiscard]] std::optional<judge::Gate> gate_of(const results::ResultRow& row);
-
-/// Whether every verdict is `unsupported`, and there is one.
-[[nodiscard]] bool nothing_supported(const RunReport& report);
 
 /// Of a finished run: the first that fits of own_fault, usage, incomplete, red, unused_expectation, drift and skip.
 [[nodiscard]] int exit_code(const RunReport& report);

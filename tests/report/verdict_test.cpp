@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "harness/report/follows.hpp"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
 #include "harness/data/data_origin.hpp"

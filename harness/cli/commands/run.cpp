@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/text.hpp"
@@ -277,7 +278,10 @@ int run_command(const Arguments& arguments) {
       return report_error(apply.error());
     }
   }
-  if (code != kExitOk || !run::nothing_supported(*report)) return code;
+  const bool nothing_ran = std::ranges::all_of(report->rows, [](const results::ResultRow& row) {
+    return row.verdict == judge::verdict_name(judge::Verdict::unsupported);
+  });
+  if (code != kExitOk || !nothing_ran) return code;
   if (arguments.skip_unavailable) return static_cast<int>(run::ExitCode::skip);
   fmt::print(stderr,
              "assay: every verdict is unsupported, so nothing was judged; with --skip-unavailable the exit code "
