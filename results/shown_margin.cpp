@@ -5,12 +5,16 @@
 namespace assay::results {
 
 std::optional<double> shown_margin(const ResultRow& row) {
-  if (std::ranges::all_of(row.findings, &FindingRow::amber)) return row.margin;
-  double largest = 0;
-  for (const FindingRow& finding : row.findings) {
-    if (!finding.amber) largest = std::max(largest, finding.margin);
+  const auto red = [](const FindingRow& finding) { return !finding.amber; };
+  if (std::ranges::none_of(row.findings, red)) return row.margin;
+  double largest = row.margin.value_or(0);
+  for (const MetricRow& metric : row.metrics) {
+    if (metric.name == "local_margin") largest = std::max(largest, metric.value);
   }
-  return largest > 0 ? std::optional(largest) : std::nullopt;
+  if (largest > 1) return largest;
+  const auto measured =
+      std::ranges::find_if(row.findings, [&](const FindingRow& finding) { return red(finding) && finding.margin > 1; });
+  return measured == row.findings.end() ? std::nullopt : std::optional(measured->margin);
 }
 
 }  // namespace assay::results

@@ -89,7 +89,7 @@ std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge
     NodeRow& row = rows[named != by_name.end() ? named->second : made->second];
     const bool at_fault = finding.facet != judge::Facet::numerics || !explained;
     row.found = row.found || at_fault;
-    if (at_fault && finding.margin > 0) take_most(row.margin, finding.margin);
+    if (at_fault && row.margin.value_or(0) <= 1 && finding.margin > 1) row.margin = finding.margin;
   }
   note_fused(graph, rows, inputs);
   std::erase_if(rows,

@@ -19,8 +19,8 @@ constexpr std::string_view kGraphInput = "graph input";
 struct NodeRow {
   std::string node, op;
   std::string precision;  ///< obtained, by the converter's own map; "" where it doesn't say
-  /// |e| ÷ limit on the values that the artifact's own tensors hold before it, or what a finding that names it says,
-  /// where that is more.
+  /// |e| ÷ limit on the values that the artifact's own tensors hold before it; where that is within the limit, of the
+  /// first finding that names it.
   std::optional<double> margin;
   std::optional<double> local_db;  ///< SQNR on those values
   std::optional<double> sqnr_db;   ///< SQNR of what is read of it, after all that came before: over all data sets

@@ -66,7 +66,8 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
   description.supports.reports = {"cache"};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt);
   description.supports.method = {{"entropy"}};
-  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "method minmax");
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "method minmax, the converter supports entropy");
 }
 
 }  // namespace

@@ -58,13 +58,19 @@ TEST(FailureText, SaysWhatMayFollowAndHowManyTimesAScaleIs) {
   EXPECT_THAT(failure_text(row, "./assay run mine"), Not(HasSubstr("follow")));
 }
 
-TEST(VerdictLine, ShowsTheLargestMarginOfWhatIsRed) {
+TEST(VerdictLine, ShowsAMarginThatAgreesWithTheVerdict) {
   results::ResultRow row = made_row("mine", "fail");
   row.margin = 0.3477;
   EXPECT_THAT(verdict_line(row), HasSubstr("margin 0.3477"));
   row.findings = {finding("scale", "a", "s", "", 368), finding("scale", "b", "y", "", 900, true)};
   EXPECT_THAT(verdict_line(row), HasSubstr("margin 368"));
   EXPECT_EQ(result_json(row)["margin"], 368);
+  row.metrics = {{"y", "typical", "local_margin", 1.5}, {"s", "typical", "local_margin", 0.9}};
+  EXPECT_THAT(verdict_line(row), HasSubstr("margin 1.5")) << "values come before parameters";
+  row.margin = 81.44;
+  EXPECT_THAT(verdict_line(row), HasSubstr("margin 81.44"));
+  row.margin = 0.3477;
+  row.metrics.clear();
   row.findings = {finding("precision", "a", "s")};
   EXPECT_THAT(verdict_line(row), Not(HasSubstr("margin"))) << "none of what is red has one";
   EXPECT_THAT(verdict_line(row, "the case sets per_axis true"), HasSubstr("  default (the case sets per_axis true)"));
