@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -74,6 +75,16 @@ std::string complaint(const CLI::App& root, const CLI::ParseError& error) {
   }
   if (word != left.end()) {
     return fmt::format("{} does not know what to do with \"{}\"; {}", whole_name(*app), *word, help);
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    // The first that is missing, with what it is.
+    for (const CLI::Option* option : app->get_options([](const CLI::Option*) { return true; })) {
+      if (!option->get_required() || option->count() > 0) continue;
+      const bool by_place = option->get_lnames().empty() && option->get_snames().empty();
+      std::string name = option->get_name();
+      if (by_place) std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+      return fmt::format("{} needs {}: {}; {}", whole_name(*app), name, option->get_description(), help);
+    }
   }
   return fmt::format("{}: {}; {}", whole_name(*app), error.what(), help);
 }

@@ -92,7 +92,7 @@ bool RunOutput::shows(const ResultRow& row) const {
 
 void RunOutput::print_verdict(const ResultRow& row) const {
   const std::string program = is_shared(programs_, row.key) ? "  program " + programs::short_hash(row.key.hash) : "";
-  const std::string line = out_.cut(report::verdict_line(row) + program);
+  const std::string line = out_.cut(report::verdict_line(row, words_.set_by_case(row)) + program);
   // The verdict is the line's first word.
   const std::size_t word = std::min(row.verdict.size(), line.size());
   fmt::print("{}{}\n", out_.painted(line.substr(0, word), run::gate_of(row)), line.substr(word));
@@ -138,7 +138,8 @@ void RunOutput::print_causes(const run::RunReport& report) const {
     } else {
       fmt::print("\n");
     }
-    fmt::print("{}", here(report::failure_text(*cause.smallest, words_.repeat(report, *cause.smallest))));
+    fmt::print("{}", here(report::failure_text(*cause.smallest, words_.repeat(report, *cause.smallest),
+                                               words_.graph(*cause.smallest))));
   }
 }
 

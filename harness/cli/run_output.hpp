@@ -25,6 +25,10 @@ class RunOutput {
     std::string data;        ///< "data drawn from each case's seed"
     std::string database;    ///< " --db FILE" for the commands that are printed, or ""
     std::function<std::string(const run::RunReport&, const results::ResultRow&)> repeat;
+    /// The graph that a verdict's case has; null where it has none.
+    std::function<const model::Graph*(const results::ResultRow&)> graph;
+    /// "the case sets per_axis true" of what a case's own options change in an option set; or "".
+    std::function<std::string(const results::ResultRow&)> set_by_case;
   };
   RunOutput(Words words, Terminal out, Terminal progress) : words_(std::move(words)), out_(out), progress_(progress) {}
 

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "converters/options_label.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/json_files.hpp"
@@ -21,12 +23,6 @@ namespace {
 constexpr std::string_view kDefaultSuite = "default";
 // The reference has no options.
 const std::vector<corpus::OptionSet> kOnlyOptionSet{{"default", "{}"}};
-
-/// Whether a word names an existing file or folder of cases that the user has.
-bool is_own_file(const std::string& word) {
-  std::error_code code;
-  return report::is_case_file(word) && std::filesystem::exists(word, code);
-}
 
 std::string unmatched_text(const std::string& word, const std::vector<corpus::Case>& cases) {
   if (report::is_case_file(word)) {
@@ -48,6 +44,20 @@ std::string unmatched_text(const std::string& word, const std::vector<corpus::Ca
                      core::join(core::nearest(word, all), ", "));
 }
 
+/// The option set that another suite calls `label`, or the options that a run calls so: every label that was printed
+/// can be given.
+std::optional<corpus::OptionSet> named_elsewhere(const std::string& label) {
+  for (const std::string& name : corpus::suite_names()) {
+    const core::Result<corpus::Suite> suite = corpus::load_suite(name);
+    if (!suite) continue;
+    const auto named = std::ranges::find(suite->option_sets, label, &corpus::OptionSet::label);
+    if (named != suite->option_sets.end()) return *named;
+  }
+  const std::optional<converters::Options> options = converters::options_of_label(label);
+  if (!options) return std::nullopt;
+  return corpus::OptionSet{label, converters::options_to_json(*options)};
+}
+
 core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::OptionSet>& sets,
                                                       const std::string& options) {
   if (options.empty()) {
@@ -66,6 +76,9 @@ core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::
       return std::vector{set};
     }
     labels.push_back(set.label);
+  }
+  if (std::optional<corpus::OptionSet> named = named_elsewhere(options)) {
+    return std::vector{*std::move(named)};
   }
   return core::Error{core::ErrorKind::usage,
                      fmt::format("there is no option set \"{}\"; there are: {} (or give JSON)", options,
@@ -156,6 +169,21 @@ std::vector<corpus::Case> with_own(std::vector<corpus::Case> own, std::vector<co
 }
 
 }  // namespace
+
+bool is_own_file(const std::string& word) {
+  std::error_code code;
+  return report::is_case_file(word) && std::filesystem::exists(word, code);
+}
+
+core::Result<std::vector<corpus::Case>> cases_at(const std::string& path) {
+  core::Result<std::vector<corpus::Case>> cases = load_own(path);
+  if (!cases) return cases.error();
+  for (corpus::Case& each : *cases) {
+    if (core::Status status = corpus::load_deferred(each); !status) return status.error();
+    if (core::Status status = check_declarations(each); !status) return status.error();
+  }
+  return cases;
+}
 
 core::Result<Selection> select(const std::vector<std::string>& named, const std::string& options) {
   std::vector<std::string> words = named;

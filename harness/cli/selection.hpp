@@ -29,6 +29,13 @@ struct Selection {
 /// Whether a word names a float model of the user's, and not a case or a file of cases.
 [[nodiscard]] bool is_model_file(const std::string& word);
 
+/// The cases of a file, or of all files below a folder, that a word of a command line names, with their models.
+/// Errors   usage, where it holds none; invalid_case.
+[[nodiscard]] core::Result<std::vector<corpus::Case>> cases_at(const std::string& path);
+
+/// Whether a word names an existing file or folder of cases that the user has.
+[[nodiscard]] bool is_own_file(const std::string& word);
+
 /// Prints why nothing is selected; returns that failure's exit code.
 int report_unmatched(const std::string& complaint);
 

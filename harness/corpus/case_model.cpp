@@ -31,6 +31,19 @@ void collect_used(const model::Graph& graph, std::set<std::string>& used) {
   }
 }
 
+/// "node "y" (Conv) reads "bb", which nothing makes; ": the first such input, which may be a misspelt initializer.
+std::string unmade_text(const model::Graph& graph, std::set<std::string> made) {
+  made.merge(tensor_names(graph));
+  for (const model::Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) {
+      if (input.empty() || made.contains(input)) continue;
+      const std::string name = node.name.empty() ? "" : "\"" + node.name + "\" ";
+      return "node " + name + "(" + node.op_type + ") reads \"" + input + "\", which nothing makes; ";
+    }
+  }
+  return "";
+}
+
 void add_initializers(const Fields& fields, std::uint64_t seed, model::Graph& graph) {
   if (!fields.has("initializers")) return;
   std::set<std::string> used;
@@ -42,7 +55,9 @@ void add_initializers(const Fields& fields, std::uint64_t seed, model::Graph& gr
     const TensorSpec spec = read_tensor_spec(all.object(name));
     if (fields.problem()) return;
     if (!used.contains(name) && !unused.contains(name)) {
-      all.complain(name, "no node reads it; list it in \"unused\" if that is meant");
+      const std::vector<std::string> keys = all.keys();
+      all.complain(name, unmade_text(graph, {keys.begin(), keys.end()}) +
+                             "no node reads it; list it in \"unused\" if that is meant");
     }
     if (graph.initializers.contains(name))
       all.complain(name, "the graph's text defines an initializer of this name too");

@@ -140,8 +140,9 @@ core::Status check_first_axis(const core::TensorMap& arrays, const model::Model&
         declared_text(info));
     const std::string next = !lacks_batch_axis(shape, info) ? ""
                              : shape_fits(shape, info)
-                                 ? ". Where the array is one batch, save it with an axis in front: array[None]"
-                                 : ". Where the array is one sample, save it with two axes in front: array[None, None]";
+                                 ? ". numpy.stack([batch, …]) makes that axis of a list of batches, array[None] of one"
+                                 : ". numpy.stack([sample[None], …]) makes both axes of a list of samples, "
+                                   "array[None, None] of one";
     return invalid(is + next, info.name);
   }
   return core::success();

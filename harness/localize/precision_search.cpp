@@ -74,8 +74,10 @@ class Search {
 
   /// The groups from the largest local margin to the smallest, then from the largest loss.
   [[nodiscard]] std::vector<std::size_t> by_trouble(const std::vector<converters::NodePrecision>& precision) const {
-    const std::vector<NodeRow> rows =
+    std::vector<NodeRow> rows =
         node_table(whole_.model.graph, found_.before.metrics, precision, found_.before.findings);
+    std::erase_if(rows,
+                  [](const NodeRow& row) { return row.op == kGraphInput; });  // the others are the nodes, in order
     const auto trouble = [&](std::size_t group) {
       std::pair<double, double> worst{0, 0};
       for (const std::size_t node : groups_[group]) {

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "harness/programs/subject.hpp"
 #include "harness/run/evaluate.hpp"
+#include "harness/run/made_by.hpp"
 
 namespace assay::new_cases {
 namespace {
@@ -14,27 +17,40 @@ using judge::Facet;
 using judge::Gate;
 using judge::Verdict;
 
-/// The verdict on a ready artifact, which the reference runs.
-core::Result<run::ExplainedVerdict> explain_artifact(const corpus::Case& test_case, const Accusation& accusation) {
+/// A ready artifact that the reference has run, beside the bench that it was run on.
+struct RunArtifact {
+  std::unique_ptr<run::CaseBench> bench;
+  run::Trial trial;
+};
+
+core::Result<RunArtifact> run_artifact(const corpus::Case& test_case, const Accusation& accusation) {
   const core::Result<programs::Subject> subject = programs::artifact_subject();
   if (!subject) return subject.error();
-  const core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(test_case);
+  core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(test_case);
   if (!bench) return bench.error();
+  core::Result<run::MadeBy> anybody = run::made_by("");
+  if (!anybody) return anybody.error();
+  run::Trial trial = (*bench)->attempt_artifact(*subject->executor, subject->description, accusation.wrong_artifact,
+                                                accusation.options.options_json, *anybody);
+  return RunArtifact{*std::move(bench), std::move(trial)};
+}
+
+/// The verdict on a ready artifact, and whose rules it was judged by.
+core::Result<std::pair<run::ExplainedVerdict, std::string>> explain_artifact(const corpus::Case& test_case,
+                                                                             const Accusation& accusation) {
+  core::Result<RunArtifact> made = run_artifact(test_case, accusation);
+  if (!made) return made.error();
   run::ExplainedVerdict out;
   out.case_name = test_case.name;
   out.options = accusation.options.label;
   out.converter = accusation.wrong_artifact.filename().string();
   out.version = "stored";
-  const core::Result<converters::Options> options = converters::options_from_json(accusation.options.options_json);
-  if (!options) return options.error();
-  // The case says under which options this artifact is wrong: all of them hold.
-  run::Trial trial = (*bench)->attempt_artifact(*subject->executor, subject->description, accusation.wrong_artifact,
-                                                converters::options_to_json(*options));
-  out.artifact_kind = trial.artifact_kind;
-  judge::Explained explained = (*bench)->explain(std::move(trial), 1);
+  out.artifact_kind = made->trial.artifact_kind;
+  const std::string judged_as = made->trial.judged_as;
+  judge::Explained explained = made->bench->explain(std::move(made->trial), 1);
   out.judgement = std::move(explained.judgement);
   out.explanation = std::move(explained.explanation);
-  return out;
+  return std::pair(std::move(out), judged_as);
 }
 
 /// Verdicts that speak of the case or of us, and not of the converter.
@@ -52,16 +68,64 @@ std::string Proof::missing() const {
   return red + (red.empty() || green.empty() ? "" : ", and ") + green;
 }
 
+core::Result<std::string> shown_options(const corpus::Case& test_case, const Accusation& accusation) {
+  core::Result<RunArtifact> made = run_artifact(test_case, accusation);
+  if (!made) return made.error();
+  if (made->trial.settled) {
+    return core::Error{core::ErrorKind::usage, made->trial.settled->reason, {}, {}, {}}.within(
+        accusation.wrong_artifact.string());
+  }
+  const auto shown = nlohmann::ordered_json::parse(converters::options_to_json(made->trial.evidence.options));
+  const auto usual = nlohmann::ordered_json::parse(converters::options_to_json({}));
+  auto needed = nlohmann::ordered_json::parse(accusation.options.options_json);
+  for (const char* key : {"activation", "weight", "symmetric", "per_axis"}) {
+    if (!needed.contains(key) && shown[key] != usual[key]) needed[key] = shown[key];
+  }
+  return needed.dump();
+}
+
+std::filesystem::path kept_artifact(const corpus::Case& test_case) {
+  std::filesystem::path file = test_case.file;
+  file.replace_extension(".wrong.onnx");
+  std::error_code code;
+  return !test_case.file.empty() && std::filesystem::is_regular_file(file, code) ? file : std::filesystem::path();
+}
+
+core::Status check_kept_artifact(const corpus::Case& test_case) {
+  Accusation accusation;
+  accusation.wrong_artifact = kept_artifact(test_case);
+  accusation.options = {"", test_case.options_json};
+  const auto explained = explain_artifact(test_case, accusation);
+  if (!explained) return explained.error().within(accusation.wrong_artifact.string());
+  const judge::Judgement& judgement = explained->first.judgement;
+  if (accuses(judgement)) return core::success();
+  return core::Error{
+      core::ErrorKind::invalid_case,
+      fmt::format("{} is kept as wrong, and its verdict is {}{}", accusation.wrong_artifact.string(),
+                  judge::verdict_name(judgement.verdict), judgement.reason.empty() ? "" : ": " + judgement.reason),
+      {},
+      {},
+      {}};
+}
+
 core::Result<Proof> prove(const corpus::Case& test_case, const Accusation& accusation) {
   const run::RunItem item{test_case, {accusation.options}, std::nullopt};
-  core::Result<run::ExplainedVerdict> with =
-      accusation.with ? run::explain(item, accusation.options, *accusation.with, accusation.timeout_s)
-                      : explain_artifact(test_case, accusation);
-  if (!with) return with.error().within("with the defect");
+  Proof proof;
+  if (accusation.with) {
+    core::Result<run::ExplainedVerdict> with =
+        run::explain(item, accusation.options, *accusation.with, accusation.timeout_s);
+    if (!with) return with.error().within("with the defect");
+    proof.with = *std::move(with);
+  } else {
+    auto with = explain_artifact(test_case, accusation);
+    if (!with) return with.error().within("with the defect");
+    std::tie(proof.with, proof.judged_as) = *std::move(with);
+  }
   core::Result<run::ExplainedVerdict> without =
       run::explain(item, accusation.options, accusation.without, accusation.timeout_s);
   if (!without) return without.error().within("without the defect");
-  return Proof{*std::move(with), *std::move(without)};
+  proof.without = *std::move(without);
+  return proof;
 }
 
 nlohmann::ordered_json expected_facet(const Proof& proof, const model::Model& model) {

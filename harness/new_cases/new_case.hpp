@@ -23,13 +23,27 @@ struct Accusation {
 /// Both verdicts on a case.
 struct Proof {
   run::ExplainedVerdict with, without;
+  std::string judged_as = {};  ///< of a wrong artifact: whose rules it was judged by, in words
   /// What is missing: the case is red with the defect and green without it where this is empty.
   [[nodiscard]] std::string missing() const;
 };
 
-/// Runs `test_case` with the defect and without it.
+/// The options that a wrong artifact was evidently made with, as `assay check --artifact` finds them, less the usual
+/// ones; what `accusation.options` states holds. JSON, "{}" where it needs none.
+/// Errors   the artifact can't be read or judged.
+[[nodiscard]] core::Result<std::string> shown_options(const corpus::Case& test_case, const Accusation& accusation);
+
+/// Runs `test_case` with the defect and without it. A wrong artifact is judged as `assay check --artifact` judges it:
+/// by the rules of the known converter that explains it best.
 /// Errors   as run::explain, naming which of the two could not be asked.
 [[nodiscard]] core::Result<Proof> prove(const corpus::Case& test_case, const Accusation& accusation);
+
+/// The wrong artifact that lies beside a case of a file; empty where none does.
+[[nodiscard]] std::filesystem::path kept_artifact(const corpus::Case& test_case);
+
+/// Judges it again, under the options that the case requires.
+/// Errors   invalid_case, where it is not red; as prove().
+[[nodiscard]] core::Status check_kept_artifact(const corpus::Case& test_case);
 
 /// What the case can demand by name of the place where the defect shows: the facet's entry of `expect`, from the
 /// verdict that is right. Null where the general rules are all there is.

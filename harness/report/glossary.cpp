@@ -68,6 +68,15 @@ core::Result<Glossary> Glossary::read() {
   return Glossary(*page);
 }
 
+std::optional<GlossaryEntry> Glossary::explained(const std::string& word) const {
+  if (const GlossaryEntry* entry = find(word)) return *entry;
+  const std::size_t slash = word.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const GlossaryEntry *stage = find(word.substr(0, slash)), *facet = find(word.substr(slash + 1));
+  if (stage == nullptr || facet == nullptr) return std::nullopt;
+  return GlossaryEntry{word, stage->word + "\n" + stage->text + "\n\n" + facet->word + "\n" + facet->text};
+}
+
 const GlossaryEntry* Glossary::find(const std::string& word) const {
   const std::string wanted = folded(word);
   const auto is_it = [&](const GlossaryEntry& entry) {

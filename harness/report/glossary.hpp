@@ -23,6 +23,8 @@ class Glossary {
   /// Whatever the case of its letters, and with blanks, "-" and "_" taken for each other; of "SQNR (dB)" the part
   /// before the bracket will do. A heading of several words with commas between is an entry for each.
   [[nodiscard]] const GlossaryEntry* find(const std::string& word) const;
+  /// The entry of a word, or both of a place that a verdict prints, "artifact/weight", as one.
+  [[nodiscard]] std::optional<GlossaryEntry> explained(const std::string& word) const;
   [[nodiscard]] std::vector<std::string> words() const;
 
  private:

@@ -22,6 +22,7 @@ RunWords run_words(const std::string& command) {
     if (word == "--execute-with") known.executors.push_back(value);
     if (word == "--fault") known.faults.push_back(value);
     if (word == "--variant") known.variant = value;
+    if (word == "--options") known.options = value;
     if (word == "--metamorphic") known.metamorphic = true;
   }
   return known;
@@ -36,7 +37,11 @@ std::string repeat_command(const results::ResultRow& row, const RunWords& words)
   std::string command = "./assay run ";
   for (const std::string& file : words.files) command += shell_quoted(file) + " ";
   command += shell_quoted(key.case_name);
-  if (key.options != "default") command += " --options " + shell_quoted(key.options);
+  // A label that options were given is not always that of an option set: an option set may have it for others.
+  const bool as_json = words.options.starts_with("{");
+  if (as_json || key.options != "default") {
+    command += " --options " + shell_quoted(as_json ? words.options : key.options);
+  }
   for (const std::string& program : words.programs) command += " --converter-cmd " + shell_quoted(program);
   std::string converter = key.converter, version = key.version, executor;
   if (const std::size_t name = converter.rfind('+'), number = version.rfind('+');

@@ -15,6 +15,7 @@ struct RunWords {
   std::vector<std::string> faults;     ///< each --fault
   std::string variant;
   bool metamorphic = false;
+  std::string options;  ///< --options, where the command has it
 };
 
 /// Whether a word of a selection is meant as the path of a file or folder of cases: nothing else ends or begins so.

@@ -63,11 +63,11 @@ std::string run_json(const run::RunReport& report) {
   return json_line(json);
 }
 
-std::string judged_model_text(const run::RunReport& report, const std::string& repeat) {
+std::string judged_model_text(const run::RunReport& report, const std::string& repeat, const model::Graph* graph) {
   std::string text;
   for (const results::ResultRow& row : report.rows) {
     text += fmt::format("{}\n{}{}", verdict_line(row), headline_text(row), losses_text(row));
-    if (run::gate_of(row) != judge::Gate::green) text += "\n" + failure_text(row, repeat);
+    if (run::gate_of(row) != judge::Gate::green) text += "\n" + failure_text(row, repeat, graph);
   }
   return text;
 }
@@ -75,7 +75,7 @@ std::string judged_model_text(const run::RunReport& report, const std::string& r
 std::string unsupported_text(const run::RunReport& report) {
   std::string text;
   for (const auto& [reason, count] : unsupported_reasons(report)) {
-    text += fmt::format("unsupported, {}: {}\n", reason, count);
+    text += fmt::format("unsupported: {} ({} {})\n", reason, count, count == 1 ? "verdict" : "verdicts");
   }
   return text;
 }

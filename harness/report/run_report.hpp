@@ -9,8 +9,10 @@ namespace assay::report {
 /// What `--json` prints of a run, as one line.
 [[nodiscard]] std::string run_json(const run::RunReport& report);
 
-/// What `check` and `audit` say of their one model, with `repeat` as the command that shows it again.
-[[nodiscard]] std::string judged_model_text(const run::RunReport& report, const std::string& repeat);
+/// What `check` and `audit` say of their one model, with `repeat` as the command that shows it again, and the `graph`
+/// where findings may follow from one another.
+[[nodiscard]] std::string judged_model_text(const run::RunReport& report, const std::string& repeat,
+                                            const model::Graph* graph = nullptr);
 
 /// What is `unsupported` and why, a line for each reason up to its first colon with its count; empty where nothing is.
 [[nodiscard]] std::string unsupported_text(const run::RunReport& report);

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "harness/core/text.hpp"
 #include "harness/report/figures.hpp"
+#include "harness/report/follows.hpp"
+#include "results/shown_margin.hpp"
 
 namespace assay::report {
 namespace {
@@ -39,6 +43,24 @@ std::string indented(const std::string& text) {
     result += "    " + line + "\n";
   }
   return result;
+}
+
+/// A message of `facet` for people. Of a scale that is wrong it says how many times the expected one it is.
+std::string message_text(const std::string& facet, const std::string& message) {
+  if (facet != "scale") return with_short_figures(message);
+  static const std::regex kPair(R"(expected (?:scale )?([0-9][0-9.e+-]*), actual ([0-9][0-9.e+-]*)$)");
+  std::string text;
+  std::istringstream stream(message);
+  for (std::string line; std::getline(stream, line);) {
+    std::smatch pair;
+    double ratio = 0;
+    if (std::regex_search(line, pair, kPair))
+      ratio = std::strtod(pair.str(2).c_str(), nullptr) / std::strtod(pair.str(1).c_str(), nullptr);
+    line = with_short_figures(line);
+    if (std::isfinite(ratio) && ratio > 0) line += fmt::format(" ({} times)", figure(ratio));
+    text += line + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -101,7 +123,7 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
   result["facet"] = row.facet.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.facet);
   result["node"] = row.node.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.node);
   result["reason"] = row.reason;
-  result["margin"] = number(row.margin);
+  result["margin"] = number(results::shown_margin(row));
   result["sqnr_db"] = number(row.sqnr_db);
   const Headline headline = headline_of(row);
   result["whole_sqnr_db"] = number(headline.whole_db);
@@ -148,8 +170,11 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
   return result;
 }
 
-std::string verdict_line(const results::ResultRow& row) {
+std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case) {
   std::string line = fmt::format("{:<13} {}  {}", row.verdict, row.key.case_name, row.key.options);
+  if (!set_by_case.empty()) {
+    line += " (" + set_by_case + ")";
+  }
   if (row.key.converter != "embedded") {
     line += fmt::format("  {}@{}", row.key.converter, row.key.version);
   }
@@ -166,8 +191,8 @@ std::string verdict_line(const results::ResultRow& row) {
   if (row.sqnr_db) {
     line += "  " + decibels(*row.sqnr_db);
   }
-  if (row.margin) {
-    line += "  margin " + figure(*row.margin);
+  if (const std::optional<double> margin = results::shown_margin(row)) {
+    line += "  margin " + figure(*margin);
   }
   if (!row.judged_as.empty()) {
     line += "  " + row.judged_as;
@@ -175,10 +200,14 @@ std::string verdict_line(const results::ResultRow& row) {
   return line;
 }
 
-std::string failure_text(const results::ResultRow& row, const std::string& repeat_command) {
+std::string failure_text(const results::ResultRow& row, const std::string& repeat_command, const model::Graph* graph) {
   const std::string where = row.facet.empty() ? row.stage : row.stage + "/" + row.facet;
   std::string text = fmt::format("{}: {} ({})\n", row.key.case_name, row.verdict, where);
-  text += indented(with_short_figures(row.reason));
+  text += indented(message_text(row.facet, row.reason));
+  const auto first = std::ranges::find(row.findings, row.reason, &results::FindingRow::message);
+  const auto follows = [&](const results::FindingRow& finding) {
+    return graph != nullptr && first != row.findings.end() && !finding.amber && may_follow(*graph, *first, finding);
+  };
   constexpr std::size_t kShown = 10;
   std::size_t shown = 0;
   for (const results::FindingRow& finding : row.findings) {
@@ -190,7 +219,10 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
       break;
     }
     text += fmt::format("  also {}{}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
-                        finding.amber ? ", only a note" : "", indented(with_short_figures(finding.message)));
+                        finding.amber      ? ", only a note"
+                        : follows(finding) ? ", which may follow from it"
+                                           : "",
+                        indented(message_text(finding.facet, finding.message)));
   }
   text += "  reproduce: " + repeat_command + "\n";
   return text;

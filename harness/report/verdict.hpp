@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/model/graph.hpp"
 #include "results/store.hpp"
 
 namespace assay::report {
@@ -27,11 +28,14 @@ struct Headline {
 /// `json` in one line. Messages may quote a converter's bytes, which need not be UTF-8.
 [[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
 
-/// One verdict in one line: verdict, case, options, converter, layers, SQNR, margin.
-[[nodiscard]] std::string verdict_line(const results::ResultRow& row);
+/// One verdict in one line: verdict, case, options, converter, layers, SQNR, margin. `set_by_case`: what the case's own
+/// options change in the option set, in words.
+[[nodiscard]] std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case = "");
 
-/// A verdict that is not green, in full, with the command that repeats it.
-[[nodiscard]] std::string failure_text(const results::ResultRow& row, const std::string& repeat_command);
+/// A verdict that is not green, in full, with the command that repeats it. With the `graph` that was converted it says
+/// which of its findings may follow from the first.
+[[nodiscard]] std::string failure_text(const results::ResultRow& row, const std::string& repeat_command,
+                                       const model::Graph* graph = nullptr);
 
 /// The nodes' outputs where most accuracy is lost, a line each; empty where nothing is known.
 [[nodiscard]] std::string losses_text(const results::ResultRow& row);

@@ -9,6 +9,13 @@ namespace {
 using judge::Gate;
 using judge::Verdict;
 
+bool is_one_unsupported_case(const RunReport& report) {
+  return std::ranges::all_of(report.rows, [&](const auto& row) {
+    return row.key.case_name == report.rows.front().key.case_name &&
+           judge::parse_verdict(row.verdict) == Verdict::unsupported;
+  });
+}
+
 ExitCode code_of(const RunReport& report) {
   const auto any = [&](Verdict verdict) {
     return std::ranges::any_of(report.rows,
@@ -22,7 +29,7 @@ ExitCode code_of(const RunReport& report) {
   if (std::ranges::any_of(report.rows, [](const auto& row) { return gate_of(row) == Gate::red; })) return ExitCode::red;
   if (!report.unused_expectations.empty()) return ExitCode::unused_expectation;
   if (report.drift.any()) return ExitCode::drift;
-  if (report.rows.size() == 1 && any(Verdict::unsupported)) return ExitCode::skip;
+  if (is_one_unsupported_case(report)) return ExitCode::skip;
   return ExitCode::ok;
 }
 

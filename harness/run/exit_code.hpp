@@ -16,7 +16,7 @@ enum class ExitCode : int {
   drift = 4,
   incomplete = 5,          ///< verdicts are missing
   unused_expectation = 6,  ///< an expected failure that no verdict met
-  skip = 77,               ///< the only verdict is `unsupported`; CTest counts it as skipped
+  skip = 77,               ///< one case, all verdicts `unsupported`; CTest counts it as skipped
 };
 
 /// The gate of a recorded verdict; nothing where the text names none.

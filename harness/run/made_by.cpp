@@ -338,12 +338,14 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
     if (!each.red.empty()) continue;
     if (const Candidate* narrower = refutes(all, each, evidence, cache)) {
       take(*narrower);
-      return fmt::format("judged as {}, which all but {} values are of, although {} would explain those",
-                         narrower->label, narrower->red.size(), each.label);
+      const std::size_t others = narrower->red.size();
+      return fmt::format("judged as {}: all but {} are as it makes them; {} could make {} too", narrower->label,
+                         others == 1 ? "1 value" : fmt::format("{} values", others), each.label,
+                         others == 1 ? "that one" : "those");
     }
     take(each);
     if (each.general) {
-      return "judged by the general rules: no known converter's policy explains it";
+      return "no known converter makes such a model; judged by the rules that hold for all";
     }
     std::vector<std::string> names;
     for (const Candidate& other : all) {
@@ -370,12 +372,15 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
   const Candidate& nearest = narrower == nullptr ? least : *narrower;
   take(nearest);
   if (made_by.stated) {
-    return fmt::format("judged as {}, which doesn't explain it", nearest.label);
+    return fmt::format("judged as {}, which doesn't make such a model", nearest.label);
   }
   evidence.granted = grants(nearest, all, evidence.artifact->graph, evidence.model->graph);
-  return fmt::format("no known converter's policy explains it; judged as {}, the nearest, {}", nearest.label,
-                     evidence.granted.empty() ? "with nothing granted"
-                                              : fmt::format("{} findings granted to others", evidence.granted.size()));
+  const std::size_t granted = evidence.granted.size();
+  return fmt::format("no known converter makes such a model; compared with the rules of {}, the nearest{}",
+                     nearest.label,
+                     granted == 0 ? ""
+                                  : fmt::format(", except for {} {} that another converter does alike", granted,
+                                                granted == 1 ? "value" : "values"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST_F(Gate, HoldsNoExpectationAgainstAConverterThatCannotRunHere) {
         "read line\n");
   const Call call = run({"run", "expecting", "--converter-cmd", "sh " + path("nogpu.sh").string()});
   EXPECT_EQ(call.code, 0) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("unsupported, no GPU: 2"));
+  EXPECT_THAT(call.out, HasSubstr("unsupported: no GPU (2 verdicts)"));
 }
 
 TEST_F(Gate, IsRedForAnExpectedFailureThatPasses) {
@@ -94,6 +94,50 @@ TEST_F(Gate, IsRedForAnExpectedFailureThatPasses) {
   const Call call = run({"run", "expecting", "--json"});
   EXPECT_EQ(call.code, 1) << call.out << call.err;
   EXPECT_EQ(call.json()["verdicts"]["xpass"], 1);
+}
+
+TEST_F(Gate, SaysWhatTheCaseSetsAndPrintsACommandThatWorks) {
+  write("cases/fixed.json", R"json({
+    "family": "fixed", "title": "per channel only", "tags": ["Conv"], "options": { "per_axis": true },
+    "graph": ["agraph (float[2,3,9,7] x) => (float[N,5,H,W] y) { y = Conv <kernel_shape=[3,2]> (x, w, b) }"],
+    "opset": 13,
+    "initializers": { "w": { "shape": [5, 3, 3, 2], "data": "normal" }, "b": { "shape": [5], "data": "normal" } },
+    "inputs": { "x": { "data": ["typical"], "range": [-3, 2] } }, "kills": ["bias_dropped"] })json");
+  const std::string json = R"({"per_axis":false})";
+  const Call call = run({"run", "fixed", "--options", json, "--fault", "bias_dropped"});
+  EXPECT_EQ(call.code, 1) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("per_tensor (the case sets per_axis true)"));
+  EXPECT_THAT(call.out, HasSubstr("run fixed --options '" + json + "' --fault bias_dropped\n"));
+  EXPECT_THAT(run({"run", "mini/stride=1", "--options", json, "-v"}).out, testing::Not(HasSubstr("the case sets")));
+  const Call labelled = run({"run", "fixed", "--options", "uint8,per_tensor", "--fault", "bias_dropped"});
+  EXPECT_EQ(labelled.code, 1) << labelled.err;
+  EXPECT_THAT(labelled.out, HasSubstr("run fixed --options uint8,per_tensor"));
+  const Call unknown = run({"run", "fixed", "--options", "per_tenso"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no option set \"per_tenso\""));
+  write("per_tensor.sh",
+        "#!/bin/sh\nread line\n"
+        "echo '{\"id\":1,\"status\":\"ok\",\"name\":\"p\",\"version\":\"1\",\"supports\":{\"per_axis\":false}}'\n"
+        "read line\n");
+  const Call refused = run({"run", "fixed", "--converter-cmd", "sh " + path("per_tensor.sh").string()});
+  EXPECT_THAT(refused.out, HasSubstr("the case requires per_axis true, the converter supports false"));
+}
+
+TEST_F(Gate, RefusesAFaultThatChangesNothing) {
+  const Call call = run({"run", "mini/stride=1", "--fault", "deconv_axis_zero"});
+  EXPECT_EQ(call.code, 2) << call.out;
+  EXPECT_THAT(call.err, HasSubstr("--fault deconv_axis_zero changes nothing here"));
+  EXPECT_EQ(run({"bundle", "mini/stride=1", "made"}).code, 0);
+  EXPECT_EQ(run({"check", "made/model.onnx", "--fault", "deconv_axis_zero"}).code, 2);
+  EXPECT_EQ(run({"check", "made/model.onnx", "--fault", "bias_dropped"}).code, 1);
+}
+
+TEST_F(Gate, TakesTheLabelOfAnotherSuitesOptionSet) {
+  write("suites/strict.json", R"json({"title": "t", "select": ["mini/stride=1"], "converters": ["embedded"],
+        "option_sets": [{"label": "strict", "options": {"precision": {"Conv": "int8"}}}]})json");
+  const Call call = run({"run", "strict", "--fault", "bias_dropped"});
+  EXPECT_THAT(call.out, HasSubstr("run mini/stride=1 --options strict --fault bias_dropped"));
+  EXPECT_EQ(run({"run", "mini/stride=1", "--options", "strict", "--fault", "bias_dropped"}).code, 1);
 }
 
 TEST_F(Gate, SkipsOneUnsupportedCase) {
@@ -109,6 +153,15 @@ TEST_F(Gate, SkipsOneUnsupportedCase) {
   const Call call = run({"run", "mini16", "--converter-cmd", "sh " + path("only_minmax.sh").string(), "--json"});
   EXPECT_EQ(call.code, 77) << call.out << call.err;
   EXPECT_EQ(call.json()["results"][0]["gate"], "neutral");
+  write("nothing.sh",
+        "#!/bin/sh\nread line\n"
+        "echo '{\"id\":1,\"status\":\"ok\",\"name\":\"m\",\"version\":\"1\",\"supports\":{\"method\":[]}}'\n"
+        "read line\n");
+  const std::string nothing = "sh " + path("nothing.sh").string();
+  const Call several = run({"run", "--converter-cmd", nothing});
+  EXPECT_EQ(several.code, 0) << several.out << several.err;
+  EXPECT_THAT(several.err, HasSubstr("nothing was judged"));
+  EXPECT_EQ(run({"run", "--converter-cmd", nothing, "--skip-unavailable"}).code, 77);
 }
 
 TEST_F(Gate, ReportsAsManyVerdictsAsPlanned) {

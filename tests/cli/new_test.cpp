@@ -51,7 +51,58 @@ TEST_F(New, KeepsAWrongArtifactBesideTheCase) {
   ASSERT_EQ(call.code, 0) << call.out << call.err;
   EXPECT_TRUE(std::filesystem::exists(path("mine/stored.wrong.onnx")));
   const Call right = run({"new", "no_defect", "--model", "net.onnx", "--wrong-artifact", "right/artifact/model.onnx"});
-  EXPECT_EQ(right.code, 1);
+  EXPECT_EQ(right.code, 2);
+  EXPECT_THAT(right.err, HasSubstr("shows no defect"));
+  EXPECT_FALSE(std::filesystem::exists(path("cases/no_defect.json")));
+}
+
+TEST_F(New, JudgesAWrongArtifactUnderTheOptionsThatItShows) {
+  const std::string per_tensor = R"({"per_axis":false})";
+  ASSERT_EQ(run({"bundle", "mini/stride=1", "right_tensor", "--options", per_tensor}).code, 0);
+  ASSERT_EQ(run({"bundle", "mini/stride=1", "wrong_tensor", "--options", per_tensor, "--fault", "bias_dropped"}).code,
+            0);
+  const std::vector<std::string> right{"new",      "nothing_wrong",    "--model",
+                                       "net.onnx", "--wrong-artifact", "right_tensor/artifact/model.onnx"};
+  const Call refused = run(right);
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr(R"(Under the options {"per_axis":false} the verdict is unjudged)"));
+  std::vector<std::string> stated = right;
+  stated.insert(stated.end(), {"--options", R"({"per_axis":true})"});
+  const Call by_options = run(stated);
+  EXPECT_EQ(by_options.code, 2) << by_options.out;
+  EXPECT_THAT(by_options.err, HasSubstr("nothing but --options"));
+  EXPECT_FALSE(std::filesystem::exists(path("cases/nothing_wrong.json")));
+
+  const Call call = run({"new", "lost", "--model", "net.onnx", "--wrong-artifact", "wrong_tensor/artifact/model.onnx"});
+  ASSERT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("artifact/bias"));
+  const nlohmann::json json = written("cases/lost.json");
+  EXPECT_EQ(json["options"], nlohmann::json({{"per_axis", false}}));
+  EXPECT_FALSE(json.contains("expect")) << json.dump();
+}
+
+TEST_F(New, LintJudgesTheKeptArtifactAgain) {
+  ASSERT_EQ(
+      run({"new", "stored", "--model", "net.onnx", "--wrong-artifact", "wrong/artifact/model.onnx", "--into", "mine"})
+          .code,
+      0);
+  const Call good = run({"lint", "mine/stored.json"});
+  EXPECT_EQ(good.code, 0) << good.out << good.err;
+  EXPECT_THAT(good.out, HasSubstr("1 case read, 1 wrong artifact judged again: 0 findings"));
+  std::filesystem::copy(path("right/artifact/model.onnx"), path("mine/stored.wrong.onnx"),
+                        std::filesystem::copy_options::overwrite_existing);
+  const Call bad = run({"lint", "./mine"});
+  EXPECT_EQ(bad.code, 2) << bad.out;
+  EXPECT_THAT(bad.out, HasSubstr("is kept as wrong, and its verdict is"));
+  write("mine/broken.json", R"({"family": "broken"})");
+  EXPECT_EQ(run({"lint", "mine/broken.json"}).code, 2);
+}
+
+TEST_F(New, SaysHowToRunACaseInAFolderOfTheUsers) {
+  const Call call = run({"new", "elsewhere", "--model", "net.onnx", "--fault", "bias_dropped", "--into", "mine"});
+  ASSERT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("run mine/elsewhere.json"));
+  EXPECT_EQ(run({"run", "mine/elsewhere.json"}).code, 0);
 }
 
 TEST_F(New, KeepsTheUsersDataAndALargeModelAsFiles) {
@@ -66,6 +117,8 @@ TEST_F(New, KeepsTheUsersDataAndALargeModelAsFiles) {
 }
 
 TEST_F(New, SaysWhatIsMissing) {
+  EXPECT_THAT(run({"new"}).err, HasSubstr("needs WHAT: URL of the report"));
+  EXPECT_THAT(run({"new", "x"}).err, HasSubstr("needs --model: Float ONNX model"));
   EXPECT_EQ(run({"new", "x", "--model", "net.onnx"}).code, 2);
   EXPECT_EQ(run({"new", "x", "--model", "absent.onnx", "--fault", "bias_dropped"}).code, 2);
   EXPECT_EQ(run({"new", "a/b", "--model", "net.onnx", "--fault", "bias_dropped"}).code, 2);

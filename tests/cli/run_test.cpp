@@ -143,7 +143,7 @@ TEST_F(Run, CannotTakeOutOfACacheWhatIsNotInIt) {
     "expect": { "status": "either", "refused": { "reason": "tensor \"$lost\"" } } })json");
   const Call call = run({"run", "gap", "--options", "default"});
   EXPECT_EQ(call.code, 0) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("no entry named \"w\" that could be taken out: 1"));
+  EXPECT_THAT(call.out, HasSubstr("no entry named \"w\" that could be taken out (1 verdict)"));
   EXPECT_THAT(call.out, HasSubstr("1 pass"));
 }
 

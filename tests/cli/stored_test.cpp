@@ -56,7 +56,7 @@ TEST_F(Stored, AreRunByTheReferenceAndRecorded) {
 TEST_F(Stored, AreSaidToBeMissingWithWhatToDo) {
   const Call call = run({"run", "kept/group=away"});
   EXPECT_EQ(call.code, 77) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("unsupported, no cases in data/away: 1"));
+  EXPECT_THAT(call.out, HasSubstr("unsupported: no cases in data/away (1 verdict)"));
   const Call json = run({"run", "kept/group=away", "--json"});
   EXPECT_EQ(json.json()["results"][0]["reason"], "no cases in data/away: fetch it");
 }

@@ -358,11 +358,8 @@ def checked_model(folder):
     assay("check", onnx, "--html", file, codes=(0, 1))
     with Page() as page:
         page.open(file)
-        page.click("#models a, a.tile")
-        page.run("document.querySelector('.long-view').focus()")
-        before = page.turn()
-        page.browser.find_element(By.CSS_SELECTOR, ".long-view").send_keys(Keys.ENTER)
-        page.wait(lambda: page.turn() != before, "the model's page")
+        page.wait(lambda: "#/case" in page.run("return location.hash"), "the model's page, which is the only one")
+        need(" from :" not in page.run("return document.getElementById('foot').textContent"), "no name where there is none")
         need("Original" in page.run("return document.querySelector('main').textContent"), "a passing model's graph is there too")
         need("./assay check" in page.text(), "and the command")
         page.check("check")

@@ -16,7 +16,14 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt)
       << "left out: try it";
   description.supports.activation = {{"uint8"}};
-  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "activation int8");
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "activation int8, the converter supports uint8");
+  bench.test_case.options_json = R"({"per_axis":true})";
+  description.supports.activation.reset();
+  description.supports.per_axis = {{false}};
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "the case requires per_axis true, the converter supports false");
+  description.supports.per_axis.reset();
   description.supports.activation = {{"int8"}};
   description.supports.operators = {{"Conv"}};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "operator Gemm (node \"y\")");
@@ -59,7 +66,8 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
   description.supports.reports = {"cache"};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt);
   description.supports.method = {{"entropy"}};
-  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "method minmax");
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options),
+            "method minmax, the converter supports entropy");
 }
 
 }  // namespace

@@ -48,6 +48,14 @@ TEST(Glossary, FindsAWordHoweverItIsWritten) {
   EXPECT_EQ(kGlossary.find(""), nullptr);
 }
 
+TEST(Glossary, ExplainsBothWordsOfAPlaceThatAVerdictPrints) {
+  const auto both = kGlossary.explained("gate/zero_point");
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->text, "gate, red, amber\nWhat decides the exit code.\n\nzero_point\nThe quantized value of 0.");
+  EXPECT_EQ(kGlossary.explained("zero_point")->text, "The quantized value of 0.");
+  EXPECT_FALSE(kGlossary.explained("gate/nothing"));
+}
+
 TEST(Glossary, ListsItsWords) {
   EXPECT_THAT(kGlossary.words(), ElementsAre("margin", "zero_point", "SQNR (dB)", "gate, red, amber"));
 }

@@ -46,12 +46,15 @@ TEST(ExitCode, IsTheFirstThatFits) {
   EXPECT_EQ(exit_code(report), code(ExitCode::own_fault));
 }
 
-TEST(ExitCode, SkipsOnlyAnUnsupportedVerdictThatStandsAlone) {
+TEST(ExitCode, SkipsOneCaseThatIsUnsupportedUnderEveryOptionSet) {
   using judge::Gate;
   using judge::Verdict;
-  const results::ResultRow unsupported = row_of(Verdict::unsupported, Gate::neutral);
+  results::ResultRow unsupported = row_of(Verdict::unsupported, Gate::neutral), other = unsupported;
+  other.key.case_name = "another";
   EXPECT_EQ(exit_code(report_of({unsupported})), code(ExitCode::skip));
-  EXPECT_EQ(exit_code(report_of({unsupported, unsupported})), code(ExitCode::ok));
+  EXPECT_EQ(exit_code(report_of({unsupported, unsupported, unsupported})), code(ExitCode::skip));
+  EXPECT_EQ(exit_code(report_of({unsupported, other})), code(ExitCode::ok));
+  EXPECT_EQ(exit_code(report_of({unsupported, row_of(Verdict::pass, Gate::green)})), code(ExitCode::ok));
   EXPECT_EQ(exit_code(report_of({})), code(ExitCode::incomplete));
 }
 

@@ -6,6 +6,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
 #include "harness/data/data_origin.hpp"
@@ -80,6 +81,7 @@ std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
     finding.node = each.node;
     finding.tensor = each.tensor;
     finding.facet = judge::parse_facet(each.facet).value_or(judge::Facet::status);
+    finding.margin = each.margin;
     finding.amber = each.amber || run::gate_of(row) != judge::Gate::red;
   }
   return localize::node_table(checked.model->graph, metrics, precision, findings);
@@ -165,12 +167,27 @@ core::Result<Checked> check(const Arguments& arguments) {
   return checked;
 }
 
+/// After a verdict that isn't red: does a fault that is switched on change anything of the model?
+core::Status check_faults(const Arguments& arguments, int code) {
+  if (code != kExitOk || arguments.converters.faults.empty()) return core::success();
+  core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
+  if (!user) return user.error();
+  const std::string options = arguments.options.value_or("{}");
+  return check_faults_apply(arguments.converters,
+                            {{std::move(user->test_case), {{"", options}}, std::move(user->data)}});
+}
+
 int check_command(const Arguments& arguments) {
   const core::Result<Checked> checked = check(arguments);
   if (!checked) {
     return report_error(checked.error());
   }
   const std::vector<localize::NodeRow> nodes = nodes_of(*checked);
+  const auto finish = [&] {
+    const int code = run::exit_code(checked->report);
+    const core::Status faults = check_faults(arguments, code);
+    return faults ? code : report_error(faults.error());
+  };
   if (arguments.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::parse(report::run_json(checked->report));
     json["data"] = checked->data;
@@ -179,10 +196,10 @@ int check_command(const Arguments& arguments) {
       json["nodes"].push_back(report::node_json(row));
     }
     fmt::print("{}\n", json.dump());
-    return run::exit_code(checked->report);
+    return finish();
   }
   fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
-  fmt::print("{}", here(report::judged_model_text(checked->report, repeat_command(arguments))));
+  fmt::print("{}", here(report::judged_model_text(checked->report, repeat_command(arguments), &checked->model->graph)));
   fmt::print("\n{}", report::node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
   if (wrong != nodes.end()) {
@@ -191,7 +208,7 @@ int check_command(const Arguments& arguments) {
   for (const results::ResultRow& row : checked->report.rows) {
     fmt::print("{}", here(next_steps(arguments, row)));
   }
-  return run::exit_code(checked->report);
+  return finish();
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ core::Error usage(std::string message) { return {core::ErrorKind::usage, std::mo
 
 /// The glossary's entry of a word that is no case's name; nothing where it has none.
 std::optional<report::GlossaryEntry> entry_of(const report::Glossary& glossary, const std::string& word) {
-  const report::GlossaryEntry* entry = glossary.find(word);
-  return entry == nullptr ? std::nullopt : std::optional(*entry);
+  return glossary.explained(word);
 }
 
 int print_entry(const report::GlossaryEntry& entry, bool as_json) {

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/selection.hpp"
+#include "harness/new_cases/new_case.hpp"
 
 namespace assay::cli {
 namespace {
@@ -26,21 +31,69 @@ std::vector<std::string> findings(const std::string& name, const std::vector<cor
   return suites::lint(*suite, *selected);
 }
 
+/// What is wrong with cases, a line each. A file that can't be read is an error before.
+std::vector<std::string> findings(const std::vector<corpus::Case>& cases, std::size_t& artifacts) {
+  std::vector<std::string> lines;
+  std::set<std::filesystem::path> seen;
+  for (const corpus::Case& each : cases) {
+    const std::filesystem::path kept = new_cases::kept_artifact(each);
+    if (kept.empty() || !seen.insert(kept).second) continue;
+    ++artifacts;
+    corpus::Case whole = each;
+    core::Status wrong = corpus::load_deferred(whole);
+    if (wrong) wrong = new_cases::check_kept_artifact(whole);
+    if (!wrong) lines.push_back(fmt::format("case {}: {}", each.name, wrong.error().message));
+  }
+  return lines;
+}
+
+std::string artifacts_text(std::size_t artifacts) {
+  if (artifacts == 0) return "";
+  return fmt::format(", {} wrong {} judged again", artifacts, artifacts == 1 ? "artifact" : "artifacts");
+}
+
+/// Files and folders of cases outside the corpus.
+int lint_files(const std::vector<std::string>& paths) {
+  std::size_t cases = 0, count = 0, artifacts = 0;
+  for (const std::string& path : paths) {
+    const core::Result<std::vector<corpus::Case>> own = cases_at(path);
+    if (!own) return report_error(own.error());
+    cases += own->size();
+    for (const std::string& line : findings(*own, artifacts)) {
+      fmt::print("{}\n", line);
+      ++count;
+    }
+  }
+  fmt::print("{} {} read{}: {} findings\n", cases, cases == 1 ? "case" : "cases", artifacts_text(artifacts), count);
+  return count == 0 ? kExitOk : kExitUsage;
+}
+
 int lint_command(const Arguments& arguments) {
+  const bool files = std::ranges::any_of(arguments.suites, is_own_file);
+  if (files && std::ranges::all_of(arguments.suites, is_own_file)) return lint_files(arguments.suites);
+  if (files) {
+    return report_error({core::ErrorKind::usage, "give suites, or files and folders of cases, not both", {}, {}, {}});
+  }
   const core::Result<std::vector<corpus::Case>> corpus = corpus::load_corpus();
   if (!corpus) {
     return report_error(corpus.error());
   }
   const std::vector<std::string> suites = arguments.suites.empty() ? corpus::suite_names() : arguments.suites;
-  std::size_t count = 0;
+  std::size_t count = 0, artifacts = 0;
+  if (arguments.suites.empty()) {
+    for (const std::string& line : findings(*corpus, artifacts)) {
+      fmt::print("{}\n", line);
+      ++count;
+    }
+  }
   for (const std::string& name : suites) {
     for (const std::string& line : findings(name, *corpus)) {
       fmt::print("{}: {}\n", name, line);
       ++count;
     }
   }
-  fmt::print("{} cases and {} of {} suites read: {} findings\n", corpus->size(), suites.size(),
-             corpus::suite_names().size(), count);
+  fmt::print("{} cases and {} of {} suites read{}: {} findings\n", corpus->size(), suites.size(),
+             corpus::suite_names().size(), artifacts_text(artifacts), count);
   return count == 0 ? kExitOk : kExitUsage;
 }
 
@@ -50,7 +103,7 @@ void register_lint(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   const Command command =
       app.add_subcommand("lint", "Check cases and suites: expected failures that can't be met or say too little");
-  command.add_option("suites", arguments->suites, "Suites (default: all)");
+  command.add_option("suites", arguments->suites, "Suites, or files and folders of cases (default: all of the corpus)");
   command.callback([arguments, &action] { action = [arguments] { return lint_command(*arguments); }; });
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
@@ -11,6 +12,7 @@
 #include "harness/data/user_case.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/new_cases/new_case.hpp"
+#include "harness/report/figures.hpp"
 #include "harness/run/known_names.hpp"
 
 namespace assay::cli {
@@ -110,14 +112,18 @@ core::Result<new_cases::CaseDraft> draft_of(const Arguments& arguments) {
   return draft;
 }
 
-std::string verdict_text(std::string_view side, const run::ExplainedVerdict& verdict) {
+std::string verdict_text(std::string_view side, const run::ExplainedVerdict& verdict, const std::string& judged_as) {
   const judge::Judgement& judgement = verdict.judgement;
   std::string text = fmt::format("{} {}@{}: {} ({})", side, verdict.converter, verdict.version,
                                  judge::verdict_name(judgement.verdict), judge::gate_name(judgement.gate));
   if (judgement.facet) {
     text += fmt::format(" at {}/{}", judge::stage_name(judgement.stage), judge::facet_name(*judgement.facet));
   }
-  return text + (judgement.reason.empty() ? "" : "\n    " + judgement.reason) + "\n";
+  if (!judged_as.empty()) text += ", " + judged_as;
+  text += "\n";
+  std::istringstream reason(report::with_short_figures(judgement.reason));
+  for (std::string line; std::getline(reason, line);) text += "    " + line + "\n";
+  return text;
 }
 
 std::string next_steps(const Arguments& arguments, const new_cases::Proof& proof) {
@@ -153,19 +159,72 @@ std::optional<new_cases::StagedCase> with_facet(new_cases::CaseDraft draft, cons
   return *std::move(staged);
 }
 
+/// The case requires the options that its wrong artifact shows: under others a right artifact would be red.
+core::Status require_shown_options(new_cases::CaseDraft& draft, new_cases::Accusation& accusation) {
+  if (accusation.wrong_artifact.empty()) return core::success();
+  const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(draft);
+  if (!staged) return staged.error();
+  const core::Result<std::string> needed = new_cases::shown_options(staged->test_case(), accusation);
+  if (!needed) return needed.error();
+  const core::Result<converters::Options> options = converters::options_from_json(*needed);
+  if (!options) return options.error();
+  accusation.options = {converters::options_label(*options), *needed};
+  if (*needed != "{}") draft.words["options"] = ordered_json::parse(*needed);
+  return core::success();
+}
+
+/// A wrong artifact that is none: it is judged as right, or is right under the options that it shows itself and only
+/// those that the user states make it red.
+core::Status check_accused(const Arguments& arguments, const new_cases::CaseDraft& draft,
+                           const new_cases::Accusation& accusation, const new_cases::Proof& proof) {
+  if (accusation.wrong_artifact.empty()) return core::success();
+  if (proof.with.judgement.gate != judge::Gate::red) {
+    return usage(fmt::format(
+        "not registered: \"{}\" shows no defect. Under the options {} the verdict is {}{}{}; see `{} {} --artifact "
+        "{}{}`",
+        arguments.wrong_artifact, accusation.options.options_json, judge::verdict_name(proof.with.judgement.verdict),
+        proof.judged_as.empty() ? "" : " (" + proof.judged_as + ")",
+        arguments.calibration.empty() ? ". Ranges of activations weren't judged: that takes --calibration" : "",
+        here("./assay check"), shell_quoted(arguments.model), shell_quoted(arguments.wrong_artifact),
+        arguments.calibration.empty() ? "" : " --calibration " + shell_quoted(arguments.calibration)));
+  }
+  if (arguments.options == "{}") return core::success();
+  new_cases::CaseDraft plain = draft;
+  plain.words.erase("options");
+  new_cases::Accusation nothing_stated = accusation;
+  nothing_stated.options = {"default", "{}"};
+  if (const core::Status shown = require_shown_options(plain, nothing_stated); !shown) return shown;
+  const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(plain);
+  if (!staged) return staged.error();
+  const core::Result<new_cases::Proof> without_them = new_cases::prove(staged->test_case(), nothing_stated);
+  if (!without_them || without_them->with.judgement.gate == judge::Gate::red) return core::success();
+  return usage(
+      fmt::format("not registered: nothing but --options {} makes \"{}\" red. The options that it shows are {}, and "
+                  "under these its "
+                  "verdict is {}; leave --options out",
+                  arguments.options, arguments.wrong_artifact, nothing_stated.options.options_json,
+                  judge::verdict_name(without_them->with.judgement.verdict)));
+}
+
 int new_command(const Arguments& arguments) {
-  const core::Result<new_cases::Accusation> accusation = accusation_of(arguments);
+  core::Result<new_cases::Accusation> accusation = accusation_of(arguments);
   if (!accusation) return report_error(accusation.error());
-  const core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
+  core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
   if (!draft) return report_error(draft.error());
+  if (const core::Status shown = require_shown_options(*draft, *accusation); !shown) return report_error(shown.error());
   const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(*draft);
   if (!staged) return report_error(staged.error());
   core::Result<new_cases::Proof> proof = new_cases::prove(staged->test_case(), *accusation);
   if (!proof) return report_error(proof.error());
+  if (const core::Status accused = check_accused(arguments, *draft, *accusation, *proof); !accused) {
+    return report_error(accused.error());
+  }
   const bool proven = proof->missing().empty();
   const std::optional<new_cases::StagedCase> more = proven ? with_facet(*draft, *accusation, *proof) : std::nullopt;
-  fmt::print("tried {} under options {}\n{}{}", draft->name, accusation->options.label,
-             verdict_text("with the defect,", proof->with), verdict_text("without it,", proof->without));
+  fmt::print("tried {} under options {}{}\n{}{}", draft->name, accusation->options.label,
+             accusation->wrong_artifact.empty() ? "" : ", as the artifact shows them",
+             verdict_text("with the defect,", proof->with, proof->judged_as),
+             verdict_text("without it,", proof->without, ""));
   if (!proven) {
     fmt::print("{}", here(next_steps(arguments, *proof)));
     return kExitRed;
@@ -175,7 +234,8 @@ int new_command(const Arguments& arguments) {
   const core::Result<std::filesystem::path> file = (more ? *more : *staged).commit(folder);
   if (!file) return report_error(file.error());
   fmt::print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
-  if (arguments.into.empty()) fmt::print("run it: {} {}\n", here("./assay run"), shell_quoted(draft->name));
+  fmt::print("run it: {} {}\n", here("./assay run"),
+             shell_quoted(arguments.into.empty() ? draft->name : file->string()));
   return kExitOk;
 }
 
@@ -185,7 +245,7 @@ void register_new(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   const Command command =
       app.add_subcommand("new", "Turn a model into a case, if it is red with the defect and green without it");
-  command.add_option("what", arguments->what, "URL of the report, or the case's name").required();
+  command.add_option("what", arguments->what, "URL of the report, or a name for the case").required();
   command.add_option("--model", arguments->model, "Float ONNX model that shows the defect").required();
   command.add_option("--name", arguments->name, "Name of the case (left out beside a URL: the model file's)");
   command.add_option("--title", arguments->title, "Why the case exists (left out: the defect)");

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/text.hpp"
@@ -81,7 +84,7 @@ std::string repeat_command(const Arguments& arguments, const run::RunReport& rep
   std::ranges::copy_if(arguments.words, std::back_inserter(files), report::is_case_file);
   return report::repeat_command(
       row, {files, commands_of(arguments, report, row.key), arguments.executors, arguments.converters.faults,
-            arguments.converters.variant, arguments.metamorphic});
+            arguments.converters.variant, arguments.metamorphic, arguments.options});
 }
 
 /// The embedded converter's faults and variant, in words.
@@ -102,6 +105,31 @@ std::string data_words(const std::vector<run::RunItem>& items) {
                                               : "data drawn from each case's seed, or stored with it";
 }
 
+std::vector<std::string> keys_of(const nlohmann::ordered_json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+/// What the case's own options change in those of an option set, in words: its label doesn't say it. "" where nothing.
+std::string set_by_case(const corpus::Case& test_case, const std::string& options_json) {
+  const core::Result<converters::Options> asked = converters::options_from_json(options_json);
+  if (!asked || test_case.steps.empty()) return "";
+  core::Result<converters::Options> used = converters::options_from_json(test_case.options_json, *asked);
+  if (used) used = converters::options_from_json(test_case.steps.back().options_json, converters::Options(*used));
+  if (!used) return "";
+  const auto before = nlohmann::ordered_json::parse(converters::options_to_json(*asked));
+  const auto after = nlohmann::ordered_json::parse(converters::options_to_json(*used));
+  std::vector<std::string> changed;
+  for (const auto& [key, value] : after.items()) {
+    if (before.contains(key) && before[key] == value) continue;
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    changed.push_back(key == "precision" ? fmt::format("the precision of {}", core::join(keys_of(value), ", "))
+                                         : key + " " + text);
+  }
+  return changed.empty() ? "" : "the case sets " + core::join(changed, ", ");
+}
+
 RunOutput::Words output_words(const Arguments& arguments, const run::RunConfig& config) {
   const Arguments defaults;
   RunOutput::Words words;
@@ -116,6 +144,20 @@ RunOutput::Words output_words(const Arguments& arguments, const run::RunConfig& 
   words.database = elsewhere ? " --db " + shell_quoted(arguments.database) : "";
   words.repeat = [&arguments](const run::RunReport& report, const results::ResultRow& row) {
     return repeat_command(arguments, report, row);
+  };
+  words.graph = [&items = config.items](const results::ResultRow& row) -> const model::Graph* {
+    const auto item = std::ranges::find(items, row.key.case_name, [](const auto& each) { return each.test_case.name; });
+    return item == items.end() || item->test_case.model == nullptr ? nullptr : &item->test_case.model->graph;
+  };
+  std::map<std::pair<std::string, std::string>, std::string> set;
+  for (const run::RunItem& item : config.items) {
+    for (const corpus::OptionSet& options : item.option_sets) {
+      set[{item.test_case.name, options.label}] = set_by_case(item.test_case, options.options_json);
+    }
+  }
+  words.set_by_case = [set = std::move(set)](const results::ResultRow& row) {
+    const auto found = set.find({row.key.case_name, row.key.options});
+    return found == set.end() ? std::string() : found->second;
   };
   return words;
 }
@@ -231,10 +273,20 @@ int run_command(const Arguments& arguments) {
         report->rows.size(), report->planned);
   }
   const int code = run::exit_code(*report);
+  if (code == kExitOk) {
+    if (const core::Status apply = check_faults_apply(arguments.converters, config.items); !apply) {
+      return report_error(apply.error());
+    }
+  }
   const bool nothing_ran = std::ranges::all_of(report->rows, [](const results::ResultRow& row) {
     return row.verdict == judge::verdict_name(judge::Verdict::unsupported);
   });
-  return arguments.skip_unavailable && code == kExitOk && nothing_ran ? static_cast<int>(run::ExitCode::skip) : code;
+  if (code != kExitOk || !nothing_ran) return code;
+  if (arguments.skip_unavailable) return static_cast<int>(run::ExitCode::skip);
+  fmt::print(stderr,
+             "assay: every verdict is unsupported, so nothing was judged; with --skip-unavailable the exit code "
+             "is 77 then\n");
+  return code;
 }
 
 }  // namespace
@@ -266,8 +318,8 @@ void register_run(Command app, Action& action) {
                    "A verdict that could not be judged is red, whoever converted");
   command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
   command.add_flag("--skip-unavailable", arguments->skip_unavailable,
-                   "Exit code 77, which a test runner counts as skipped, where every verdict is unsupported: no "
-                   "converter of the run is installed, or can work here");
+                   "Exit code 77, which a test runner counts as skipped, where every verdict is unsupported; of one "
+                   "case it is 77 without this flag too");
   command.add_flag("--json", arguments->json, "Print one JSON object");
   command.add_flag("-v,--verbose", arguments->verbose, "A line for every verdict, not only for what is red");
   command.add_flag("-q,--quiet", arguments->quiet, "Only the last line").excludes({"--verbose", "--json"});

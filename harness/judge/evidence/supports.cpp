@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
+#include "harness/core/text.hpp"
 #include "harness/judge/evidence/precision.hpp"
 
 namespace assay::judge {
@@ -49,6 +52,27 @@ bool is_plumbing(const std::string& op) {
   return op == "Constant" || op == "Identity" || op == "QuantizeLinear" || op == "DequantizeLinear";
 }
 
+/// Whether the case itself sets an option, whatever option set it is run under.
+bool case_sets(const corpus::Case& test_case, std::string_view key) {
+  const auto sets = [&](const std::string& json) {
+    const nlohmann::json options = nlohmann::json::parse(json, nullptr, false);
+    return options.is_object() && options.contains(std::string(key));
+  };
+  return sets(test_case.options_json) ||
+         std::ranges::any_of(test_case.steps, [&](const corpus::Step& step) { return sets(step.options_json); });
+}
+
+/// Who asks for an option's value that the converter doesn't list, and what it lists. Nothing where it does.
+template <typename T>
+std::optional<std::string> option_trouble(const corpus::Case& test_case, std::string_view key,
+                                          const std::optional<std::vector<T>>& listed, const T& value) {
+  if (!lacks(listed, value)) return std::nullopt;
+  std::vector<std::string> words;
+  for (const T& each : *listed) words.push_back(fmt::format("{}", each));
+  return fmt::format("{}{} {}, the converter supports {}", case_sets(test_case, key) ? "the case requires " : "", key,
+                     value, words.empty() ? "none" : core::join(words, " or "));
+}
+
 }  // namespace
 
 std::optional<std::string> unsupported_reason(const converters::Description& converter, const corpus::Case& test_case,
@@ -56,13 +80,13 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   if (!converter.unavailable.empty()) return converter.unavailable;
   const converters::Supports& supports = converter.supports;
   const std::string activation(core::dtype_name(options.activation));
-  if (lacks(supports.activation, activation)) return fmt::format("activation {}", activation);
-  if (lacks(supports.symmetric, options.symmetric)) return fmt::format("symmetric: {}", options.symmetric);
-  if (lacks(supports.per_axis, options.per_axis)) return fmt::format("per_axis: {}", options.per_axis);
+  if (auto trouble = option_trouble(test_case, "activation", supports.activation, activation)) return trouble;
+  if (auto trouble = option_trouble(test_case, "symmetric", supports.symmetric, options.symmetric)) return trouble;
+  if (auto trouble = option_trouble(test_case, "per_axis", supports.per_axis, options.per_axis)) return trouble;
   if (options.method == converters::Method::given)
     return "method given, which is of ready artifacts (check --artifact)";
   const std::string method(converters::method_name(options.method));
-  if (lacks(supports.method, method)) return fmt::format("method {}", method);
+  if (auto trouble = option_trouble(test_case, "method", supports.method, method)) return trouble;
   // Who reports no cache calibrates anew where one is to be reused, and can't be given a spoilt one.
   const auto spoilt = [](const corpus::Step& step) { return step.feed.cache == "stale" || !step.feed.forget.empty(); };
   if (!supports.says("cache") && std::ranges::any_of(test_case.steps, spoilt)) return "a calibration cache";

@@ -8,6 +8,7 @@
 #include "harness/judge/evidence/precision.hpp"
 #include "harness/judge/facets/diagnosis.hpp"
 #include "harness/judge/facets/facets.hpp"
+#include "harness/judge/facets/pattern_words.hpp"
 
 namespace assay::judge {
 namespace {
@@ -92,7 +93,7 @@ std::vector<std::string> refusal_faults(const Evidence& evidence) {
     faults.push_back(fmt::format("expected operator {}, actual \"{}\"", *expect.refused_op, reply.op));
   }
   if (expect.refused_reason && !matches(*expect.refused_reason, reply.reason).value_or(false)) {
-    faults.push_back(fmt::format("reason doesn't match /{}/", *expect.refused_reason));
+    faults.push_back("the reason doesn't match: it has to name " + pattern_words(*expect.refused_reason));
   }
   return faults;
 }

@@ -13,6 +13,7 @@
 #include "harness/report/html/columns.hpp"
 #include "harness/report/html/encoded.hpp"
 #include "results/drift.hpp"
+#include "results/shown_margin.hpp"
 #include "results/signature.hpp"
 
 namespace assay::report {
@@ -264,7 +265,7 @@ class Builder {
     columns_.text("judged_as", row.judged_as);
     columns_.text("coverage", coverage_text(row));
     columns_.whole("expectation", expectation_number(row));
-    columns_.real("margin", row.margin);
+    columns_.real("margin", results::shown_margin(row));
     columns_.real("sqnr", row.sqnr_db);
     columns_.real("judged_outputs", row.judged_outputs);
     columns_.real("seconds", row.seconds);

@@ -12,9 +12,10 @@ function caseRow(parameters) {
 }
 
 const TYPE_ENDS = {int8: [-128, 127], uint8: [0, 255], int4: [-8, 7], uint4: [0, 15], int16: [-32768, 32767],
-  uint16: [0, 65535], int32: [-2147483648, 2147483647]};
+  uint16: [0, 65535]};
 /// Least and largest real value under parameters [type, axis, scales, zero points].
 function rangeOf(params) {
+  // An int32 bias is a sum's addend, and has no range.
   const ends = params && TYPE_ENDS[params.type];
   if (!ends || !params.scale.length) return null;
   let low = Infinity, high = -Infinity;

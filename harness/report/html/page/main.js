@@ -90,9 +90,14 @@ function setTheme(theme) {
   });
   append(document.getElementById("foot"), [
     "Made ", D.made_at.slice(0, 16).replace("T", " "), " UTC by Assay ",
-    [...new Set(D.runs.map((run) => run.assay_version))].slice(-1)[0] || "", " from ", el("code", null, D.database),
-    ": ", plural(ROWS, "verdict"), " of ", plural(D.runs.length, "run"), ". Press ", el("kbd", null, "/"),
+    [...new Set(D.runs.map((run) => run.assay_version))].slice(-1)[0] || "",
+    D.database ? [" from ", el("code", null, D.database)] : null, ": ", plural(ROWS, "verdict"), " of ",
+    plural(D.runs.length, "run"), ". Press ", el("kbd", null, "/"),
     " to search. ", "Charts: uPlot (MIT licence, © Leon Sorokin)."]);
   window.addEventListener("hashchange", showPage);
+  // Of one verdict there is nothing to look over.
+  if (!location.hash && ROWS === 1) {
+    keepAddress("case", {case: textOf("case", 0), options: textOf("options", 0), of: versionName(0)});
+  }
   showPage();
 })();

@@ -41,8 +41,8 @@ const LEGENDS = {
   verdict: "Verdict: what Assay concluded about this case.",
   sqnr: "SQNR, in dB: strength of the right output over strength of the error, against float64. More is better; one bit " +
     "more of precision is about 6 dB. Of the worst output.",
-  margin: "Margin: largest error ÷ its limit. Up to 1 is within the limit. 1.00 is no near miss: of many rounded values " +
-    "some lie right at the limit.",
+  margin: "Margin: largest error of outputs and judged nodes ÷ its limit; of a red verdict in which these are within their " +
+    "limits, that of the first red finding. Up to 1 is within the limit. 1.00 is no near miss: of many rounded values some lie right at the limit.",
   judged: "Judged: nodes of the float model whose results a limit checks, of all its nodes.",
   seconds: "Seconds that this case took, conversion and judging together.",
   version: "Converter and version.",

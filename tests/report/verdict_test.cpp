@@ -1,0 +1,80 @@
+#include "harness/report/verdict.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "harness/report/follows.hpp"
+#include "tests/report/made_row.hpp"
+
+namespace assay::report {
+namespace {
+
+using results::FindingRow;
+using testing::HasSubstr;
+using testing::Not;
+
+/// x → a → b → y, and x → c → z beside it.
+model::Graph two_paths() {
+  model::Graph graph;
+  for (const auto& [name, input, output] :
+       {std::tuple("a", "x", "s"), std::tuple("b", "s", "y"), std::tuple("c", "x", "z")}) {
+    model::Node& node = graph.nodes.emplace_back();
+    node.name = name;
+    node.op_type = "Conv";
+    node.inputs = {input};
+    node.outputs = {output};
+  }
+  return graph;
+}
+
+FindingRow finding(const std::string& facet, const std::string& node, const std::string& tensor,
+                   const std::string& message = "", double margin = 0, bool amber = false) {
+  return {"artifact", facet, node, "Conv", tensor, "", "L0", message, margin, amber};
+}
+
+TEST(MayFollow, WhatIsComputedBehindTheSameNode) {
+  const model::Graph graph = two_paths();
+  const FindingRow scale = finding("scale", "a", "s");
+  EXPECT_TRUE(may_follow(graph, scale, finding("numerics", "b", "y")));
+  EXPECT_TRUE(may_follow(graph, scale, finding("bias", "a", "")));
+  EXPECT_FALSE(may_follow(graph, scale, finding("numerics", "c", "z"))) << "another path";
+  EXPECT_FALSE(may_follow(graph, scale, finding("scale", "b", "y"))) << "a scale of its own";
+  EXPECT_FALSE(may_follow(graph, finding("scale", "b", "y"), finding("numerics", "a", "s"))) << "before it";
+  EXPECT_FALSE(may_follow(graph, finding("numerics", "a", "s"), finding("bias", "a", "")));
+  EXPECT_TRUE(may_follow(graph, finding("scale", "", "x"), finding("numerics", "c", "z"))) << "a graph input's";
+}
+
+TEST(FailureText, SaysWhatMayFollowAndHowManyTimesAScaleIs) {
+  results::ResultRow row = made_row("mine", "fail", "tensor \"s\": expected scale 0.02, actual 0.03\n  why");
+  row.findings = {finding("scale", "a", "s", row.reason, 368), finding("numerics", "b", "y", "off", 1.5),
+                  finding("numerics", "c", "z", "off too", 2)};
+  const model::Graph graph = two_paths();
+  const std::string text = failure_text(row, "./assay run mine", &graph);
+  EXPECT_THAT(text, HasSubstr("expected scale 0.02, actual 0.03 (1.5 times)\n"));
+  EXPECT_THAT(text, HasSubstr("also numerics (L0), which may follow from it:\n    off\n"));
+  EXPECT_THAT(text, HasSubstr("also numerics (L0):\n    off too\n"));
+  EXPECT_THAT(failure_text(row, "./assay run mine"), Not(HasSubstr("follow")));
+}
+
+TEST(VerdictLine, ShowsAMarginThatAgreesWithTheVerdict) {
+  results::ResultRow row = made_row("mine", "fail");
+  row.margin = 0.3477;
+  EXPECT_THAT(verdict_line(row), HasSubstr("margin 0.3477"));
+  row.findings = {finding("scale", "a", "s", "", 368), finding("scale", "b", "y", "", 900, true)};
+  EXPECT_THAT(verdict_line(row), HasSubstr("margin 368"));
+  EXPECT_EQ(result_json(row)["margin"], 368);
+  row.metrics = {{"y", "typical", "local_margin", 1.5}, {"s", "typical", "local_margin", 0.9}};
+  EXPECT_THAT(verdict_line(row), HasSubstr("margin 1.5")) << "values come before parameters";
+  row.margin = 81.44;
+  EXPECT_THAT(verdict_line(row), HasSubstr("margin 81.44"));
+  row.margin = 0.3477;
+  row.metrics.clear();
+  row.findings = {finding("precision", "a", "s")};
+  EXPECT_THAT(verdict_line(row), Not(HasSubstr("margin"))) << "none of what is red has one";
+  EXPECT_THAT(verdict_line(row, "the case sets per_axis true"), HasSubstr("  default (the case sets per_axis true)"));
+}
+
+}  // namespace
+}  // namespace assay::report
