@@ -23,7 +23,10 @@ core::Status check_faults_apply(const ConverterOptions& converters, const std::v
     if (item.test_case.model == nullptr) continue;
     const core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(item.test_case, item.data);
     if (!bench) return bench.error();
-    for (const corpus::OptionSet& options : item.option_sets) {
+    // Options may keep in float what the fault is about, which is worth a run.
+    std::vector<corpus::OptionSet> sets = item.option_sets;
+    sets.push_back({"default", "{}"});
+    for (const corpus::OptionSet& options : sets) {
       const run::Trial with = (*bench)->attempt(**wrong, *description, options.options_json);
       const run::Trial without = (*bench)->attempt(**right, *description, options.options_json);
       if (!run::same_trial(with, without)) return core::success();

@@ -33,6 +33,10 @@ void note_fused(const model::Graph& graph, std::vector<NodeRow>& rows, std::size
 
 }  // namespace
 
+std::optional<double> shown_margin(const NodeRow& row) {
+  return row.margin.value_or(0) > 1 || !row.found_margin ? row.margin : row.found_margin;
+}
+
 bool is_wrong(const NodeRow& row) { return row.found || row.margin.value_or(0) > 1; }
 
 std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge::Metric> metrics,
@@ -43,7 +47,7 @@ std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge
   for (const model::ValueInfo& input : graph.inputs) {
     if (graph.initializer(input.name) != nullptr) continue;
     by_output.emplace(input.name, rows.size());
-    rows.push_back({input.name, std::string(kGraphInput), "", {}, {}, {}, {}, false, ""});
+    rows.push_back({input.name, std::string(kGraphInput), "", {}, {}, {}, {}, {}, false, ""});
   }
   const std::size_t inputs = rows.size();
   for (const model::Node& node : graph.nodes) {
@@ -51,7 +55,7 @@ std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge
     for (const std::string& output : node.outputs) {
       by_output.emplace(output, rows.size());
     }
-    rows.push_back({node.name, node.op_type, "", {}, {}, {}, {}, false, ""});
+    rows.push_back({node.name, node.op_type, "", {}, {}, {}, {}, {}, false, ""});
   }
   std::vector<std::optional<double>> whole(rows.size());  // over all data sets, where that is known
   for (const judge::Metric& metric : metrics) {
@@ -89,7 +93,7 @@ std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge
     NodeRow& row = rows[named != by_name.end() ? named->second : made->second];
     const bool at_fault = finding.facet != judge::Facet::numerics || !explained;
     row.found = row.found || at_fault;
-    if (at_fault && row.margin.value_or(0) <= 1 && finding.margin > 1) row.margin = finding.margin;
+    if (at_fault && !row.found_margin && finding.margin > 1) row.found_margin = finding.margin;
   }
   note_fused(graph, rows, inputs);
   std::erase_if(rows,

@@ -18,10 +18,10 @@ constexpr std::string_view kGraphInput = "graph input";
 /// against the float64 reference.
 struct NodeRow {
   std::string node, op;
-  std::string precision;  ///< obtained, by the converter's own map; "" where it doesn't say
-  /// |e| ÷ limit on the values that the artifact's own tensors hold before it; where that is within the limit, of the
-  /// first finding that names it.
-  std::optional<double> margin;
+  std::string precision;         ///< obtained, by the converter's own map; "" where it doesn't say
+  std::optional<double> margin;  ///< |e| ÷ limit on the values that the artifact's own tensors hold before it
+  /// Of the first finding that names it and is beyond its limit.
+  std::optional<double> found_margin;
   std::optional<double> local_db;  ///< SQNR on those values
   std::optional<double> sqnr_db;   ///< SQNR of what is read of it, after all that came before: over all data sets
   std::optional<double> loss_db;   ///< what of it was lost here
@@ -34,6 +34,9 @@ struct NodeRow {
 [[nodiscard]] std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge::Metric> metrics,
                                               std::span<const converters::NodePrecision> precision,
                                               std::span<const judge::Finding> findings);
+
+/// Of the node's own values; where these are within their limit, of a finding that names it.
+[[nodiscard]] std::optional<double> shown_margin(const NodeRow& row);
 
 /// Outside its own limit, or named by a finding.
 [[nodiscard]] bool is_wrong(const NodeRow& row);

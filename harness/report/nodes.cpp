@@ -31,12 +31,12 @@ std::string table(const std::vector<const NodeRow*>& rows) {
   std::string text = fmt::format("  {:<{}}  {:<18} {:>6} {:>9} {:>9} {:>8} {:>8}\n", "node", width, "operator", "in",
                                  "local dB", "so far", "lost", "margin");
   for (const NodeRow* row : rows) {
-    text +=
-        fmt::format("  {:<{}}  {:<18} {:>6} {:>9} {:>9} {:>8} {:>8}{}\n", row->node, width, row->op, row->precision,
-                    number(row->local_db, 1), number(row->sqnr_db, 1), number(row->loss_db, 1), number(row->margin, 2),
-                    localize::is_wrong(*row)  ? "  <- wrong"
-                    : row->fused_into.empty() ? ""
-                                              : fmt::format("  fused into \"{}\"", row->fused_into));
+    text += fmt::format("  {:<{}}  {:<18} {:>6} {:>9} {:>9} {:>8} {:>8}{}\n", row->node, width, row->op, row->precision,
+                        number(row->local_db, 1), number(row->sqnr_db, 1), number(row->loss_db, 1),
+                        number(localize::shown_margin(*row), 2),
+                        localize::is_wrong(*row)  ? "  <- wrong"
+                        : row->fused_into.empty() ? ""
+                                                  : fmt::format("  fused into \"{}\"", row->fused_into));
   }
   return text;
 }
@@ -51,7 +51,7 @@ nlohmann::ordered_json node_json(const NodeRow& row) {
       {"local_sqnr_db", json_number(row.local_db)},
       {"sqnr_db", json_number(row.sqnr_db)},
       {"loss_db", json_number(row.loss_db)},
-      {"margin", json_number(row.margin)},
+      {"margin", json_number(localize::shown_margin(row))},
       {"wrong", localize::is_wrong(row)},
       {"fused_into",
        row.fused_into.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.fused_into)}};
