@@ -1,11 +1,7 @@
 """A converter for Assay: int8, min-max calibration, Q/DQ, executed by ONNX Runtime. docs/converter.md goes through it."""
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "converters" / "adapters" / "common"))
-from assay_protocol import calibration_batches, read_tensors, serve, write_tensors  # before your own imports
 import numpy, onnx, onnxruntime
 from onnx import helper, numpy_helper
+from onnx_assay.adapter import Adapter
 
 
 def run(model, inputs):
@@ -13,19 +9,17 @@ def run(model, inputs):
     return dict(zip([output.name for output in session.get_outputs()], session.run(None, inputs)))
 
 
-class MyConverter:
-    def describe(self):
-        return {"name": "my_converter", "version": "1", "policy": {"bias": "float"},
-                "supports": {"activation": ["int8"], "symmetric": [False], "per_axis": [True], "method": ["minmax"],
-                             "operators": ["Conv", "Relu"], "models": ["float"]}}
+class MyConverter(Adapter):
+    name, version, policy = "my_converter", "1", {"bias": "float"}
+    supports = {"activation": ["int8"], "symmetric": [False], "per_axis": [True], "method": ["minmax"],
+                "operators": ["Conv", "Relu"], "models": ["float"]}
 
     def convert(self, model, calibration, options, output):
-        model = onnx.load(model)
         graph, old = model.graph, list(model.graph.node)
         constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
         watched = onnx.ModelProto.FromString(model.SerializeToString())
         watched.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in old[:-1])
-        seen = [{**batch, **run(watched, batch)} for batch in calibration_batches(calibration)]
+        seen = [{**batch, **run(watched, batch)} for batch in calibration]
         del graph.node[:]
 
         def add(op, inputs, output, **attributes):
@@ -59,11 +53,7 @@ class MyConverter:
             name, node.input[:], node.output[:] = node.output[0], inputs, [node.output[0] + "_float"]
             graph.node.append(node)
             activation(name, name + "_float", name)
-        onnx.save(model, output + "/model.onnx")
-        return {"artifact": output + "/model.onnx"}
+        return model
 
-    def execute(self, artifact, inputs, output):
-        write_tensors(run(onnx.load(artifact), read_tensors(inputs)), output)
-
-
-serve(MyConverter())
+    def execute(self, artifact, inputs):
+        return run(onnx.load(artifact), inputs)

@@ -151,6 +151,8 @@ std::filesystem::path own_program() {
 namespace {
 
 std::string command_here() {
+  const char* command = std::getenv("ASSAY_COMMAND");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
+  if (command != nullptr && *command != '\0') return command;
   const char* program = std::getenv("ASSAY_PROGRAM");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
   if (program != nullptr && *program != '\0') return shell_quoted(program);
   std::error_code code;

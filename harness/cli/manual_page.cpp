@@ -73,13 +73,16 @@ The only verdict is \fIunsupported\fR.
 .SH ENVIRONMENT
 .TP
 ASSAY_HOME
-The folder that holds \fIcases\fR, \fIsuites\fR and \fIconverters\fR; left out: the source tree that the program was built from.
+The folder that holds \fIcases\fR, \fIsuites\fR and \fIconverters\fR; left out: \fIshare/assay\fR of an installed program, else the source tree that it was built from.
 .TP
 ASSAY_CACHE
-The folder of fetched models.
+The folder of fetched models; left out: \fI.assay/models\fR below ASSAY_HOME or the source tree, of an installed program below the working folder.
 .TP
 ASSAY_VENVS
-The folder of installed converters.
+The folder of installed converters; left out: \fI.assay/venvs\fR, found like \fI.assay/models\fR.
+.TP
+ASSAY_COMMAND
+How the commands that are shown begin, where that isn't the path of the program.
 .TP
 NO_COLOR
 Set to anything: no colours.

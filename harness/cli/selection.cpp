@@ -185,7 +185,8 @@ core::Result<std::vector<corpus::Case>> cases_at(const std::string& path) {
   return cases;
 }
 
-core::Result<Selection> select(const std::vector<std::string>& named, const std::string& options) {
+core::Result<Selection> select(const std::vector<std::string>& named, const std::string& options,
+                               const std::vector<std::string>& only) {
   std::vector<std::string> words = named;
   core::Result<std::vector<corpus::Case>> own = take_own(words);
   if (!own) {
@@ -201,6 +202,7 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
 
   Selection selection;
   selection.text = core::join(named.empty() ? wanted : named, " ");
+  for (const std::string& pattern : only) selection.text += " --only " + shell_quoted(pattern);
   std::map<std::string, std::size_t> index;
   const auto add = [&](const corpus::Case& test_case, const std::vector<corpus::OptionSet>& sets) {
     const auto [entry, added] = index.emplace(test_case.name, selection.items.size());
@@ -252,6 +254,16 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
     }
     if (is_suite && selection.items.size() == before) {
       selection.unmatched = fmt::format("suite \"{}\" selects no case", word);
+      return selection;
+    }
+  }
+  if (!only.empty()) {
+    std::erase_if(selection.items, [&](const run::RunItem& item) {
+      return std::ranges::none_of(only, [&](const std::string& pattern) { return matches(item.test_case, pattern); });
+    });
+    if (selection.items.empty()) {
+      selection.unmatched = fmt::format("{} has no case that matches \"{}\"; `assay list` shows its cases",
+                                        core::join(wanted, " "), core::join(only, "\", \""));
       return selection;
     }
   }

@@ -22,9 +22,11 @@ struct Selection {
 /// suite `default`. Cases that patterns select run under the option sets of `default`; `options`, when given, keeps
 /// only the option set of that label, or stands for itself when it is JSON. A word that ends in ".json" or begins with
 /// "./", "../" or "/" and exists is a file or folder of cases outside the corpus: it adds them, and selects them where
-/// no other word does. A word that selects nothing is reported in `unmatched`, with the nearest names.
+/// no other word does. A word that selects nothing is reported in `unmatched`, with the nearest names. `only`, when not
+/// empty, keeps of all these the cases that one of its patterns matches.
 /// Errors   usage, for an unknown option set; invalid_case.
-[[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options);
+[[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options,
+                                             const std::vector<std::string>& only = {});
 
 /// Whether a word names a float model of the user's, and not a case or a file of cases.
 [[nodiscard]] bool is_model_file(const std::string& word);

@@ -4,14 +4,14 @@
 
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
-#include "harness/corpus/suite.hpp"
+#include "harness/corpus/state_folder.hpp"
 #include "harness/model/onnx_io.hpp"
 
 namespace assay::corpus {
 
 std::filesystem::path model_cache() {
   const char* cache = std::getenv("ASSAY_CACHE");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
-  return cache != nullptr && *cache != '\0' ? std::filesystem::path(cache) : home() / ".assay" / "models";
+  return cache != nullptr && *cache != '\0' ? std::filesystem::path(cache) : state_folder() / "models";
 }
 
 core::Result<RemoteModel> parse_remote(const std::string& text, const std::string& sha256) {

@@ -12,6 +12,7 @@
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/fields.hpp"
 #include "harness/corpus/json_files.hpp"
+#include "harness/corpus/state_folder.hpp"
 
 namespace assay::corpus {
 namespace {
@@ -94,11 +95,33 @@ bool has_any_tag(const std::vector<std::string>& tags, const Case& test_case) {
   });
 }
 
+/// ASSAY_HOME, or an empty path.
+std::filesystem::path given_home() {
+  const char* home = std::getenv("ASSAY_HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
+  return home != nullptr ? home : "";
+}
+
+/// The data of an installed program, or an empty path.
+std::filesystem::path installed_home() {
+  std::error_code code;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", code);
+  if (code) return {};
+  const std::filesystem::path folder = program.parent_path().parent_path() / "share" / "assay";
+  return std::filesystem::is_directory(folder / "cases", code) ? folder : std::filesystem::path();
+}
+
 }  // namespace
 
 std::filesystem::path home() {
-  const char* home = std::getenv("ASSAY_HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
-  return home != nullptr && *home != '\0' ? std::filesystem::path(home) : std::filesystem::path(ASSAY_SOURCE_DIR);
+  if (auto given = given_home(); !given.empty()) return given;
+  if (auto installed = installed_home(); !installed.empty()) return installed;
+  return ASSAY_SOURCE_DIR;
+}
+
+std::filesystem::path state_folder() {
+  std::error_code code;
+  const bool installed = given_home().empty() && !installed_home().empty();
+  return (installed ? std::filesystem::current_path(code) : home()) / ".assay";
 }
 
 std::vector<std::string> suite_names() {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "harness/core/files.hpp"
-#include "harness/corpus/suite.hpp"
+#include "harness/corpus/state_folder.hpp"
 
 namespace assay::programs {
 namespace {
@@ -24,7 +24,7 @@ std::vector<std::string> words_in(const fs::path& file) {
 
 fs::path environments_folder() {
   const char* folder = std::getenv("ASSAY_VENVS");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
-  return folder != nullptr && *folder != '\0' ? fs::path(folder) : corpus::home() / ".assay" / "venvs";
+  return folder != nullptr && *folder != '\0' ? fs::path(folder) : corpus::state_folder() / "venvs";
 }
 
 std::vector<Environment> list_environments() {

@@ -73,6 +73,32 @@ TEST_F(Gate, IsSixForAnExpectationThatNothingMet) {
   EXPECT_EQ(call.code, 6) << call.out << call.err;
 }
 
+TEST_F(Gate, OneCaseOfASuiteIsHeldToTheSuitesExpectationsOfIt) {
+  write("suites/expecting.json", R"json({"title": "t", "select": ["*"], "converters": ["embedded"],
+        "option_sets": [{"label": "plain", "options": {}}, {"label": "even", "options": {"symmetric": true}}],
+        "expected_failures": [
+          {"case": "mini/stride=2", "converter": "embedded", "stage": "artifact", "facet": "bias", "reason": ".",
+           "url": "https://example.org/1"},
+          {"case": "mini/stride=1", "converter": "embedded", "stage": "artifact", "facet": "scale", "reason": ".",
+           "url": "https://example.org/1"}]})json");
+  const Call met = run({"run", "expecting", "--only", "mini/stride=2", "--fault", "bias_dropped", "--json"});
+  EXPECT_EQ(met.code, 0) << met.out << met.err;
+  EXPECT_EQ(met.json()["verdicts"], (nlohmann::json{{"xfail", 2}})) << met.out;
+  const Call other =
+      run({"run", "expecting", "--only", "mini/stride=1", "--options", "even", "--fault", "bias_dropped", "--json"});
+  EXPECT_EQ(other.code, 1) << other.out << other.err;
+  EXPECT_EQ(other.json()["verdicts"], (nlohmann::json{{"xfail-changed", 1}})) << other.out;
+  const Call none = run({"run", "expecting", "--only", "mini/stride=3"});
+  EXPECT_EQ(none.code, 5) << none.out << none.err;
+  EXPECT_THAT(none.err, HasSubstr("expecting has no case that matches \"mini/stride=3\""));
+}
+
+TEST_F(Gate, ListNamesTheOptionSetsOfEachCase) {
+  EXPECT_EQ(run({"list", "default", "--only", "*=2"}).out, "mini/stride=2\n");
+  const Call call = run({"list", "--json"});
+  EXPECT_EQ(call.json()["cases"][0]["options"], nlohmann::json{"default"}) << call.out;
+}
+
 TEST_F(Gate, HoldsNoExpectationAgainstAConverterThatCannotRunHere) {
   write("suites/expecting.json", R"json({"title": "t", "select": ["*"],
         "option_sets": [{"label": "default", "options": {}}],

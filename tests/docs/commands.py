@@ -10,8 +10,9 @@ and in order, standard error included, with these exceptions:
 - the folder of ./assay stands for any;
 - times, dates, hashes, temporary paths and run numbers are only compared as such;
 - blanks at the end of lines say nothing, nor do empty lines at either end.
-A block whose first line is "# needs WHAT" is run where WHAT is there, and that can only be onnxruntime: a Python with the
-packages onnx and onnxruntime. Blocks that need a GPU, a network, an installed converter or minutes are not run.
+A block whose first line is "# needs WHAT" is run where WHAT is there, and that can be onnxruntime, a Python with the
+packages onnx and onnxruntime, or pytest, one with pytest, numpy and onnx. The package onnx_assay of the source tree is in
+PYTHONPATH, and pytest knows its plugin. Blocks that need a GPU, a network, an installed converter or minutes are not run.
 A page's commands run one after another in one empty folder that sees the repository. A python block that the text before
 it tells to save as `NAME.py` is saved there. Where sqlite3 isn't installed, Python's stands in.
 """
@@ -95,20 +96,23 @@ def blocks(page):
         yield "run", needs[1] if needs else None, commands
 
 
-def python_with_onnxruntime(root):
-    """The folder of a python3 that has onnx and onnxruntime, or None."""
+NEEDS = {"onnxruntime": "import onnx, onnxruntime", "pytest": "import pytest, numpy, onnx"}
+
+
+def python_for(need, root):
+    """The folder of a python3 that has what NEEDS says, or None."""
     folders = os.environ.get("PATH", "").split(":")
     for venvs in filter(None, [os.environ.get("ASSAY_VENVS"), os.path.join(root, ".assay", "venvs")]):
         folders += sorted((str(path) for path in pathlib.Path(venvs).glob("onnxruntime-*/bin")), reverse=True)
     for folder in folders:
         python = pathlib.Path(folder, "python3")
-        if python.is_file() and subprocess.run([python, "-c", "import onnx, onnxruntime"], capture_output=True,
+        if python.is_file() and subprocess.run([python, "-c", NEEDS[need]], capture_output=True,
                                                check=False).returncode == 0:
             return folder
     return None
 
 
-def check(page, assay, root, onnxruntime, show):
+def check(page, assay, root, pythons, show):
     """(wrong lines, commands run, commands left out) of one page."""
     wrong, ran, left_out = [], 0, 0
     with tempfile.TemporaryDirectory() as folder:
@@ -123,18 +127,20 @@ def check(page, assay, root, onnxruntime, show):
             pathlib.Path(tools, "sqlite3").write_text(SQLITE3, encoding="utf-8")
             pathlib.Path(tools, "sqlite3").chmod(0o755)
         environment = {**os.environ, "ASSAY_HOME": str(root), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "120",
-                       "NO_COLOR": "1"}
-        environment["PATH"] = ":".join(filter(None, [str(tools), onnxruntime, environment["PATH"]]))
+                       "NO_COLOR": "1", "PYTHONPATH": os.path.join(root, "python"), "PYTEST_PLUGINS": "onnx_assay.pytest_plugin"}
+        paths = {need: ":".join(filter(None, [folder, str(tools), pythons.get(need or "onnxruntime"), environment["PATH"]]))
+                 for need in (None, *pythons)}
         status = 0
         for kind, what, content in blocks(page.read_text(encoding="utf-8")):
             if kind == "save":
                 pathlib.Path(folder, what).write_text(content, encoding="utf-8")
                 continue
-            if what and (what != "onnxruntime" or not onnxruntime):
+            if what and not pythons.get(what):
                 left_out += len(content)
                 continue
             for command, shown in content:
-                done = subprocess.run(["bash", "-c", f"(exit {status}); {command}"], cwd=folder, env=environment,
+                done = subprocess.run(["bash", "-c", f"(exit {status}); {command}"], cwd=folder,
+                                      env={**environment, "PATH": paths[what]},
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                       text=True, check=False)
                 status = done.returncode
@@ -210,16 +216,16 @@ def main(assay, root, *words):
     show = "--show" in words
     given = [pathlib.Path(root, word) for word in words if not word.startswith("--")]
     pages = [page for path in given for page in (sorted(path.rglob("*.md")) if path.is_dir() else [path])]
-    onnxruntime = python_with_onnxruntime(root)
+    pythons = {need: python_for(need, root) for need in NEEDS}
     wrong, ran, left_out = [], 0, 0
     for page in pages:
-        more = check(page, assay, root, onnxruntime, show)
+        more = check(page, assay, root, pythons, show)
         wrong, ran, left_out = wrong + more[0], ran + more[1], left_out + more[2]
     if any(path.is_dir() for path in given):
         wrong += figures(root, assay, pages) + dead_links(pages)
     if not ran:
         wrong.append("no command was run")
-    print("\n".join(wrong) or f"{ran} commands as shown, {left_out} not run" + ("" if onnxruntime else ", no onnxruntime"))
+    print("\n".join(wrong) or f"{ran} commands as shown, {left_out} not run" + "".join(f", no {need}" for need, python in pythons.items() if not python))
     return 1 if wrong else 0
 
 

@@ -12,6 +12,7 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> words;
+  std::vector<std::string> only;
   bool json = false;
 };
 
@@ -27,13 +28,15 @@ std::string list_json(const Selection& selection) {
     entry["tags"] = test_case.tags;
     entry["origin"] = corpus::origins_json(test_case);
     entry["kills"] = test_case.kills;
+    entry["options"] = nlohmann::ordered_json::array();
+    for (const corpus::OptionSet& set : item.option_sets) entry["options"].push_back(set.label);
     json["cases"].push_back(std::move(entry));
   }
   return json.dump();
 }
 
 int list_command(const Arguments& arguments) {
-  const core::Result<Selection> selection = select(arguments.words, "");
+  const core::Result<Selection> selection = select(arguments.words, "", arguments.only);
   if (!selection) {
     return report_error(selection.error());
   }
@@ -56,7 +59,9 @@ void register_list(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   const Command command = app.add_subcommand("list", "List the cases of suites or patterns");
   command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  command.add_flag("--json", arguments->json, "Print one JSON object with families, tags and origins");
+  command.add_option("--only", arguments->only, "Of these, only the cases that this pattern matches; may be repeated")
+      .allow_extra_args(false);
+  command.add_flag("--json", arguments->json, "Print one JSON object with families, tags, origins and option sets");
   command.callback([arguments, &action] { action = [arguments] { return list_command(*arguments); }; });
 }
 

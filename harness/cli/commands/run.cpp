@@ -30,6 +30,7 @@ struct Arguments {
   std::vector<std::string> executors;
   std::string database = ".assay/history.db";
   std::string options;
+  std::vector<std::string> only;
   int jobs = 0;
   double timeout_s = 60;
   double memory_gib = 0;
@@ -193,7 +194,7 @@ void stop_on_signal() {
 }
 
 int run_command(const Arguments& arguments) {
-  core::Result<Selection> selection = select(arguments.words, arguments.options);
+  core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.only);
   if (!selection) {
     return report_error(selection.error());
   }
@@ -216,7 +217,7 @@ int run_command(const Arguments& arguments) {
   config.command = whole_command(arguments, selection->text);
   config.items = std::move(selection->items);
   config.expected_failures = std::move(selection->expected_failures);
-  config.partial = !arguments.options.empty();
+  config.partial = !arguments.options.empty() || !arguments.only.empty();
   if (arguments.metamorphic) {
     ask_all_relations(config.items);
   }
@@ -303,6 +304,11 @@ void register_run(Command app, Action& action) {
                   "repeated")
       .allow_extra_args(false);
   command.add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
+  command
+      .add_option("--only", arguments->only,
+                  "Of all that, only the cases that this pattern matches; a suite's expected failures hold. May be "
+                  "repeated")
+      .allow_extra_args(false);
   command.add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")
       .check(Check::non_negative);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);

@@ -1,0 +1,61 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import onnx
+import onnx_assay
+import pytest
+from onnx import helper
+
+CONVERTER = [sys.executable, "-m", "onnx_assay.adapter", Path(__file__).with_name("relu_converter.py")]
+
+
+@pytest.fixture
+def relu():
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], name="relu")], "g",
+                              [value("x", onnx.TensorProto.FLOAT, [4, 50])], [value("y", onnx.TensorProto.FLOAT, [4, 50])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    data = {"x": numpy.random.default_rng(5).normal(size=(6, 4, 50)).astype(numpy.float32)}
+    return model, data
+
+
+def test_two_methods_are_a_converter(relu):
+    model, data = relu
+    result = onnx_assay.check(model, converter_cmd=CONVERTER, calibration=data)
+    assert result.verdict == "pass", str(result)
+    assert (result.converter, result.version, result.layers) == ("relu_converter", "3", ("L0", "L1", "L2"))
+
+
+def test_its_defect_is_red(relu, monkeypatch):
+    model, data = relu
+    monkeypatch.setenv("DEFECT", "wide")
+    result = onnx_assay.check(model, converter_cmd=CONVERTER, calibration=data)
+    assert (result.verdict, result.facet) == ("fail", "scale"), str(result)
+
+
+def test_it_may_decline(relu, monkeypatch):
+    model, data = relu
+    monkeypatch.setenv("DEFECT", "refuses")
+    result = onnx_assay.check(model, converter_cmd=CONVERTER, calibration=data)
+    assert result.verdict == "refused" and "no room" in result.reason, str(result)
+
+
+@pytest.mark.parametrize("text, said", [
+    ("", "has no class"),
+    ("class A(Adapter): pass\nclass B(Adapter): pass\n", "has A, B"),
+])
+def test_a_file_without_one_adapter_is_named(tmp_path, text, said):
+    file = tmp_path / "c.py"
+    file.write_text("from onnx_assay.adapter import Adapter\n" + text)
+    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", file], capture_output=True, text=True, input="")
+    assert done.returncode == 2 and said in done.stderr and not done.stdout
+
+
+def test_one_of_several_can_be_named(tmp_path):
+    file = tmp_path / "c.py"
+    file.write_text("from onnx_assay.adapter import Adapter\nclass A(Adapter): pass\nclass B(Adapter): name = 'b'\n")
+    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", f"{file}:B"], capture_output=True, text=True,
+                          input='{"protocol":1,"id":1,"do":"describe"}\n')
+    assert '"name": "b"' in done.stdout, done.stderr
