@@ -121,7 +121,7 @@ class Page:
     def open(self, file, route="overview"):
         self.browser.get("about:blank")
         start = time.time()
-        self.browser.get("file://" + file + "#/" + route)
+        self.browser.get("file://" + file + ("#/" + route if route else ""))
         self.wait(lambda: self.turn() > 0, "the page is shown", 60)
         self.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return time.time() - start
@@ -357,7 +357,7 @@ def checked_model(folder):
     file = os.path.join(folder, "check.html")
     assay("check", onnx, "--html", file, codes=(0, 1))
     with Page() as page:
-        page.open(file)
+        page.open(file, "")
         page.wait(lambda: "#/case" in page.run("return location.hash"), "the model's page, which is the only one")
         need(" from :" not in page.run("return document.getElementById('foot').textContent"), "no name where there is none")
         need("Original" in page.run("return document.querySelector('main').textContent"), "a passing model's graph is there too")
