@@ -59,7 +59,7 @@ class Peer {
     request["protocol"] = protocol::kVersion;
     request["id"] = ++id_;
     if (process_->has_buffered_output()) return fell("it had written a line to standard output that nobody asked for");
-    if (!process_->write(request.dump() + "\n", after(seconds))) return fell("it took no request");
+    if (!process_->write(request.dump() + "\n", after(seconds))) return ended("it took no request");
     const Process::Line line = process_->read_line(after(seconds), protocol::kLineLimitBytes);
     switch (line.end) {
       case Process::ReadEnd::line:
@@ -71,8 +71,7 @@ class Peer {
       case Process::ReadEnd::end_of_file:
         break;
     }
-    const std::optional<core::ExitState> state = process_->wait(after(kQuitSeconds));
-    return fell(state ? "the process ended: " + core::exit_text(*state) : "it closed standard output");
+    return ended("it closed standard output");
   }
 
   [[nodiscard]] std::int64_t id() const { return id_; }
@@ -88,6 +87,12 @@ class Peer {
   }
 
  private:
+  /// It ended; else `otherwise`.
+  core::Error ended(const std::string& otherwise) {
+    const std::optional<core::ExitState> state = process_->wait(after(kQuitSeconds));
+    return fell(state ? "the process ended: " + core::exit_text(*state) : otherwise);
+  }
+
   core::Status start() {
     core::SpawnOptions options;
     options.arguments = converter_.command;
