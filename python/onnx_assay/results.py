@@ -89,6 +89,7 @@ class Node:
     loss_db: Optional[float]
     margin: Optional[float]
     wrong: bool
+    fused_into: Optional[str]  #: the node with which it is judged as one
 
 
 @dataclass(frozen=True)

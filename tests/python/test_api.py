@@ -20,7 +20,7 @@ def test_paths_and_objects_give_the_same_verdict(network):
     assert [result.verdict for result in results] == ["pass"] * 4
     assert len({(result.sqnr_db, result.margin, result.whole_sqnr_db) for result in results}) == 1
     assert results[0].judged == onnx_assay.Judged(nodes=6, of=6, outputs=1.0)
-    assert [node.node for node in results[1].nodes] == ["ca", "cb", "ra", "sb", "cat", "cc"]
+    assert [node.node for node in results[1].nodes] == ["x", "ca", "cb", "ra", "sb", "cat", "cc"]
     assert results[0].raise_if_red() is results[0]
 
 
