@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -115,10 +116,8 @@ class Equalization {
     for (const std::size_t index : factor.readers) {
       Node& product = model_.graph.nodes[index];
       Tensor weight = *model_.graph.initializer(product.inputs[1]);
-      std::size_t inner = 1;
-      for (std::size_t i = *summed_axis(product, *factor.values) + 1; i < weight.shape().size(); ++i) {
-        inner *= static_cast<std::size_t>(weight.shape()[i]);
-      }
+      const auto inner = static_cast<std::size_t>(
+          core::element_count(std::span(weight.shape()).subspan(*summed_axis(product, *factor.values) + 1)));
       // Not rounded to float32: that is the converter's doing, within what the audit of codes allows.
       const std::span<double> values = weight.reals();
       for (std::size_t i = 0; i < values.size(); ++i) values[i] /= divisors[i / inner % divisors.size()];

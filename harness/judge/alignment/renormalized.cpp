@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -33,6 +34,20 @@ bool are_alike(const Numbers& numbers) {
 
 double epsilon_of(const Node& node) { return node.float_or("epsilon", kDefaultEpsilon); }
 
+/// What each channel is multiplied by, and what is added then: with a mean of 0, a variance of 1 and no epsilon these
+/// are gamma and beta.
+struct Affine {
+  std::vector<double> slope, offset;
+};
+Affine affine_of(const Numbers& numbers, double epsilon) {
+  Affine out;
+  for (std::size_t i = 0; i < numbers[0]->reals().size(); ++i) {
+    out.slope.push_back(numbers[0]->reals()[i] / std::sqrt(numbers[3]->reals()[i] + epsilon));
+    out.offset.push_back(numbers[1]->reals()[i] - numbers[2]->reals()[i] * out.slope.back());
+  }
+  return out;
+}
+
 /// In how many channels gamma and beta are those of `made`, as far as quantized values of 8 bits can tell.
 std::size_t alike(const Numbers& made, std::span<const double> gamma, std::span<const double> beta) {
   constexpr double kAlike = 0.02;  // of the largest
@@ -54,15 +69,13 @@ std::size_t alike(const Numbers& made, std::span<const double> gamma, std::span<
 /// The original's numbers with the artifact's mean and variance; nothing where the artifact's gamma and beta aren't
 /// what these ask for in most channels.
 std::optional<Numbers> in_its_form(const Numbers& own, double epsilon, const Numbers& made, double made_epsilon) {
-  const auto count = static_cast<std::size_t>(own.front()->size());
-  std::vector<double> gamma(count), beta(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double slope = own[0]->reals()[i] / std::sqrt(own[3]->reals()[i] + epsilon);
-    gamma[i] = slope * std::sqrt(made[3]->reals()[i] + made_epsilon);
-    beta[i] = own[1]->reals()[i] + slope * (made[2]->reals()[i] - own[2]->reals()[i]);
+  auto [gamma, beta] = affine_of(own, epsilon);
+  for (std::size_t i = 0; i < gamma.size(); ++i) {
+    beta[i] += gamma[i] * made[2]->reals()[i];
+    gamma[i] *= std::sqrt(made[3]->reals()[i] + made_epsilon);
   }
   const std::size_t asked = alike(made, gamma, beta);
-  if (2 * asked <= count || asked < alike(made, own[0]->reals(), own[1]->reals())) return std::nullopt;
+  if (2 * asked <= gamma.size() || asked < alike(made, own[0]->reals(), own[1]->reals())) return std::nullopt;
   const auto tensor = [&](std::vector<double> values) {
     return std::make_shared<const Tensor>(own.front()->type(), own.front()->shape(), std::move(values));
   };
@@ -117,10 +130,7 @@ class Renormalization {
   }
 
   void set(Node& node, std::size_t input, TensorPtr values) {
-    std::string& name = node.inputs[input];
-    const bool shared = wiring_.consumers(name).size() > 1 || graph().initializer(name) == nullptr;
-    if (shared) name = model::fresh_name(graph(), name + "_moved");
-    graph().initializers[name] = std::move(values);
+    replace_constant(graph(), wiring_, node, input, std::move(values), "_moved");
   }
 
   void take_numbers(std::size_t index, const ArtifactNode& made, const Numbers& own) {
@@ -144,17 +154,14 @@ class Renormalization {
     const std::int64_t channels = own.front()->size();
     if (weight == nullptr || weight->size() != channels || theirs.int_or("group", 1) != channels || channels < 2)
       return;
-    std::vector<double> slopes, biases;
-    for (std::int64_t c = 0; c < channels; ++c) {
-      slopes.push_back(own[0]->as_real(c) / std::sqrt(own[3]->as_real(c) + epsilon_of(node)));
-      biases.push_back(own[1]->as_real(c) - own[2]->as_real(c) * slopes.back());
-    }
+    Affine affine = affine_of(own, epsilon_of(node));
     Node& changed = graph().nodes[index];
     changed.op_type = "Conv";
     changed.attributes = {{"group", channels}};
     changed.inputs.resize(3);
-    set(changed, 1, std::make_shared<const Tensor>(own.front()->type(), weight->shape(), std::move(slopes)));
-    set(changed, kBias, std::make_shared<const Tensor>(own.front()->type(), core::Shape{channels}, std::move(biases)));
+    set(changed, 1, std::make_shared<const Tensor>(own.front()->type(), weight->shape(), std::move(affine.slope)));
+    set(changed, kBias,
+        std::make_shared<const Tensor>(own.front()->type(), core::Shape{channels}, std::move(affine.offset)));
   }
 
   const model::Model& original_;
@@ -168,7 +175,7 @@ class Renormalization {
 
 std::shared_ptr<const OriginalForm> renormalized(const model::Model& model,
                                                  const std::shared_ptr<const model::Model>& artifact) {
-  const auto any = std::ranges::any_of(model.graph.nodes, [](const Node& node) {
+  const bool any = std::ranges::any_of(model.graph.nodes, [](const Node& node) {
     return traits_of(node).normalization == Normalization::given_moments;
   });
   if (!any) return nullptr;

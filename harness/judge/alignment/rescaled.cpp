@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "harness/judge/alignment/effective_linear.hpp"
+#include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -248,12 +250,11 @@ class Rescaling {
   template <typename Factor>
   void set_scaled(std::size_t node, std::size_t input, const Factor& factor) {
     model::Graph& graph = form_.model.graph;
-    std::string& name = graph.nodes[node].inputs[input];
-    Tensor values = *graph.initializer(name);
+    Tensor values = *graph.initializer(graph.nodes[node].inputs[input]);
     const std::span<double> reals = values.reals();
     for (std::size_t i = 0; i < reals.size(); ++i) reals[i] *= factor(i);
-    if (wiring_.consumers(name).size() > 1) name = model::fresh_name(graph, name + "_scaled");
-    graph.initializers[name] = std::make_shared<const Tensor>(std::move(values));
+    replace_constant(graph, wiring_, graph.nodes[node], input, std::make_shared<const Tensor>(std::move(values)),
+                     "_scaled");
   }
 
   /// Can input `input` of `node` be multiplied, one element for each of `channels`?
@@ -299,8 +300,8 @@ class Rescaling {
   void divide(std::size_t next, const InputChannels& channels, const std::vector<ChannelFactor>& factors) {
     const Tensor& weight = *graph().initializer(graph().nodes[next].input(1));
     const core::Shape shape = weight.shape();
-    std::size_t inner = static_cast<std::size_t>(channels.length);
-    for (std::size_t i = channels.axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+    const auto inner =
+        static_cast<std::size_t>(channels.length * core::element_count(std::span(shape).subspan(channels.axis + 1)));
     const auto factor = [&](std::size_t i) { return factors[i / inner % factors.size()].value; };
     set_scaled(next, 1, [&](std::size_t i) { return 1 / factor(i); });
   }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -36,16 +36,14 @@ std::string axis_words(const WeightLayout& layout, std::size_t axis) {
 /// Element `flat` of `shape` with its index along `axis` changed by `change`.
 template <typename Change>
 std::size_t moved(const Shape& shape, std::size_t flat, std::size_t axis, const Change& change) {
-  std::size_t inner = 1;
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  const auto inner = static_cast<std::size_t>(core::element_count(std::span(shape).subspan(axis + 1)));
   const auto extent = static_cast<std::size_t>(shape[axis]);
   const std::size_t index = flat / inner % extent;
   return flat + (change(index, extent) * inner) - index * inner;
 }
 
 std::vector<Rearranged> rearrangements(const Shape& shape, const WeightLayout& layout) {
-  const auto size = static_cast<std::size_t>(
-      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, [](auto a, auto b) { return a * b; }));
+  const auto size = static_cast<std::size_t>(core::element_count(shape));
   std::vector<Rearranged> all;
   const auto add = [&](std::string words, const auto& source_of) {
     Rearranged each{std::move(words), std::vector<std::size_t>(size)};
@@ -100,6 +98,11 @@ bool nearly_all(std::size_t count, const Fits& fits) {
 }
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-5 * std::max(std::abs(a), std::abs(b)); }
+
+bool are_near(const std::vector<double>& actual, const std::vector<double>& wanted) {
+  return wanted.size() == actual.size() &&
+         nearly_all(actual.size(), [&](std::size_t i) { return near(actual[i], wanted[i]); });
+}
 
 class Hints {
  public:
@@ -181,10 +184,7 @@ class Hints {
       for (double& each : all) each /= divisor;
       return all;
     };
-    const auto are = [&](const std::vector<double>& wanted) {
-      return wanted.size() == actual.size() &&
-             nearly_all(actual.size(), [&](std::size_t i) { return near(actual[i], wanted[i]); });
-    };
+    const auto are = [&](const std::vector<double>& wanted) { return are_near(actual, wanted); };
     if (actual.size() < 2) return whose_scale(made, actual, scales);
     const std::vector<double> wanted = scales(linear->weight, layout);
     const Shape shape{static_cast<std::int64_t>(wanted.size())};
@@ -212,8 +212,7 @@ class Hints {
       if (&node == &original_.nodes[*made.original]) continue;
       std::vector<double> wanted = scales(*weight, weight_layout(node, weight->rank()));
       if (actual.size() == 1) wanted = {*std::ranges::max_element(wanted)};
-      if (wanted.size() != actual.size()) continue;
-      if (nearly_all(actual.size(), [&](std::size_t i) { return near(actual[i], wanted[i]); })) {
+      if (are_near(actual, wanted)) {
         return fmt::format("{} of \"{}\"", actual.size() == 1 ? "this is the scale" : "these are the scales",
                            node.input(1));
       }

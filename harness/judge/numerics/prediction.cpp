@@ -344,15 +344,17 @@ class PredictionCheck {
     return result;
   }
 
-  /// Elements of a tensor that float32 may round to either side, and how far they are from there at most.
-  [[nodiscard]] std::vector<std::pair<std::size_t, double>> ties_of(const std::string& tensor,
-                                                                    const Tensor& value) const {
+  /// Elements of a tensor that float32 may round to either side, and the nudge that turns each to the other one.
+  [[nodiscard]] std::vector<std::pair<std::size_t, double>> ties_of(const FakeQuantization& prediction,
+                                                                    const std::string& tensor) const {
     std::vector<std::pair<std::size_t, double>> ties;
+    const TensorPtr exact = prediction.carried(tensor), rounded = exact ? prediction.value(tensor) : nullptr;
     const double step = step_of(tensor);
-    if (!(step > 0) || !value.is_real()) return ties;
-    for (std::size_t i = 0; i < value.reals().size(); ++i) {
-      const double steps = value.reals()[i] / step, error = float32_error(value.reals()[i], step);
-      if (std::fabs(std::fabs(steps - std::trunc(steps)) - 0.5) * step <= error) ties.emplace_back(i, error);
+    if (rounded == nullptr || !(step > 0) || !exact->is_real()) return ties;
+    for (std::size_t i = 0; i < exact->reals().size(); ++i) {
+      const double value = exact->reals()[i], steps = value / step, error = float32_error(value, step);
+      if (std::fabs(std::fabs(steps - std::trunc(steps)) - 0.5) * step > error) continue;
+      ties.emplace_back(i, (rounded->reals()[i] > value ? -2 : 2) * error);
     }
     return ties;
   }
@@ -385,12 +387,9 @@ class PredictionCheck {
     for (bool nearer = true; nearer && computed <= kMostElements;) {
       nearer = false;
       for (const std::string& tensor : tensors) {
-        const TensorPtr exact = other.run(inputs) ? other.carried(tensor) : nullptr;
-        const TensorPtr rounded = exact == nullptr ? nullptr : other.value(tensor);
-        if (rounded == nullptr) continue;
-        for (const auto& [element, error] : ties_of(tensor, *exact)) {
+        if (!other.run(inputs)) continue;
+        for (const auto& [element, to_the_other] : ties_of(other, tensor)) {
           if (computed > kMostElements) break;
-          const double to_the_other = (rounded->reals()[element] > exact->reals()[element] ? -2 : 2) * error;
           other.nudge(tensor, element, to_the_other);
           if (const double moved = distance(); moved < nearest) {
             nearest = moved;
@@ -415,14 +414,11 @@ class PredictionCheck {
     for (std::size_t draw = 0; draw < kDraws && computed <= kMostElements; ++draw) {
       FakeQuantization other(context_, plan_);
       for (const std::string& tensor : all_tensors()) {
-        const TensorPtr exact = other.run(inputs) ? other.carried(tensor) : nullptr;
-        const TensorPtr rounded = exact == nullptr ? nullptr : other.value(tensor);
-        if (rounded == nullptr) continue;
-        computed += static_cast<std::size_t>(exact->size());
-        for (const auto& [element, error] : ties_of(tensor, *exact)) {
+        if (!other.run(inputs)) continue;
+        if (const TensorPtr value = other.carried(tensor)) computed += static_cast<std::size_t>(value->size());
+        for (const auto& [element, to_the_other] : ties_of(other, tensor)) {
           ++ties;
-          if ((random() & 1U) == 0) continue;
-          other.nudge(tensor, element, (rounded->reals()[element] > exact->reals()[element] ? -2 : 2) * error);
+          if ((random() & 1U) != 0) other.nudge(tensor, element, to_the_other);
         }
       }
       if (ties == 0) return false;
