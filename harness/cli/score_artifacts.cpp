@@ -12,6 +12,7 @@
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/words.hpp"
 #include "harness/mutants/artifact_score.hpp"
 #include "harness/programs/subject.hpp"
 #include "harness/report/artifact_score_report.hpp"
@@ -135,6 +136,9 @@ std::string repeat_command(const ArtifactArguments& arguments, const Escape& esc
   } else {
     command += " --folder " + shell_quoted(escape.case_name);
   }
+  if (arguments.kind != converters::ArtifactKind::qdq) {
+    command += fmt::format(" --artifact-kind {}", core::word_of(arguments.kind));
+  }
   if (arguments.falsify) command += " --falsify";
   if (!arguments.falsify && arguments.seed != 1) command += fmt::format(" --seed {}", arguments.seed);
   return command + fmt::format(" --mutant {}", escape.index);
@@ -165,6 +169,7 @@ core::Result<mutants::ArtifactScoreConfig> config_of(const ArtifactArguments& ar
     config.items = std::move(selection->items);
     std::erase_if(config.items, [](const run::RunItem& item) { return item.test_case.stored_case.has_value(); });
   }
+  config.kind = arguments.kind;
   config.falsify = arguments.falsify;
   config.mutants = arguments.mutants;
   config.seed = arguments.seed;

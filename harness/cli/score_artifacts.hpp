@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "converters/converter.hpp"
+
 namespace assay::cli {
 
 /// `assay score --artifacts …`: what the command line says.
@@ -14,6 +16,7 @@ struct ArtifactArguments {
   std::vector<std::string> folders;     ///< --folder
   std::vector<std::string> words;       ///< suites and patterns
   std::string options;
+  converters::ArtifactKind kind = converters::ArtifactKind::qdq;  ///< --artifact-kind
   bool falsify = false;
   std::size_t mutants = 26;
   std::uint64_t seed = 1;

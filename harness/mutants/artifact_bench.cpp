@@ -56,19 +56,20 @@ core::Status save_batches(const std::vector<core::TensorMap>& batches, const fs:
 }  // namespace
 
 ArtifactBench::ArtifactBench(ReadyArtifact ready, std::vector<ArtifactExecutor> executors, run::MadeBy made_by,
-                             core::TemporaryFolder folder)
+                             converters::ArtifactKind kind, core::TemporaryFolder folder)
     : ready_(std::move(ready)),
       executors_(std::move(executors)),
       made_by_(std::move(made_by)),
+      kind_(kind),
       folder_(std::move(folder)) {}
 
 core::Result<std::unique_ptr<ArtifactBench>> ArtifactBench::create(ReadyArtifact ready,
                                                                    std::vector<ArtifactExecutor> executors,
-                                                                   run::MadeBy made_by) {
+                                                                   run::MadeBy made_by, converters::ArtifactKind kind) {
   core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
   if (!folder) return folder.error();
   std::unique_ptr<ArtifactBench> made(
-      new ArtifactBench(std::move(ready), std::move(executors), std::move(made_by), *std::move(folder)));
+      new ArtifactBench(std::move(ready), std::move(executors), std::move(made_by), kind, *std::move(folder)));
   const data::UserCase& user = made->ready_.user;
   core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(user.test_case, user.data);
   if (!bench) return bench.error();
@@ -94,6 +95,13 @@ std::optional<run::Trial> ArtifactBench::attempt(const model::Model& model, std:
   return trial;
 }
 
+judge::Judgement ArtifactBench::judged(run::Trial trial, judge::Depth depth) const {
+  trial.evidence.conversion.tensors = ready_.tensors;
+  trial.evidence.conversion.precision = ready_.precision;
+  if (kind_ == converters::ArtifactKind::qdq) return bench_->judge(std::move(trial), kOneVerdict, depth);
+  return bench_->judge(run::seen_as(trial, kind_), kOneVerdict, depth);
+}
+
 const Baseline* ArtifactBench::baseline(std::size_t executor) {
   const auto [entry, added] = baselines_.try_emplace(executor);
   std::optional<Baseline>& slot = entry->second;
@@ -102,7 +110,7 @@ const Baseline* ArtifactBench::baseline(std::size_t executor) {
   if (!trial) return nullptr;
   slot.emplace(Baseline{executors_[executor].name, {}, outputs_of(*trial), {}});
   for (const judge::Execution& execution : trial->evidence.executions) slot->data_sets.push_back(execution.data_set);
-  slot->judgement = bench_->judge(*std::move(trial), kOneVerdict, judge::Depth::full);
+  slot->judgement = judged(*std::move(trial), judge::Depth::full);
   return &*slot;
 }
 
@@ -126,7 +134,7 @@ std::optional<ArtifactBench::Executed> ArtifactBench::execute(const model::Model
 }
 
 judge::Judgement ArtifactBench::judge(Executed executed) {
-  judge::Judgement judgement = bench_->judge(executed.trial, kOneVerdict, judge::Depth::gate);
+  judge::Judgement judgement = judged(executed.trial, judge::Depth::gate);
   discard(executed);
   return judgement;
 }
@@ -166,7 +174,8 @@ core::Result<std::optional<ReadyArtifact>> ready_artifact(run::CaseBench& bench,
   converters::Options options = evidence.options;
   options.cache.clear();
   ReadyArtifact ready{data::user_case_of(test_case.model, test_case.name), *evidence.artifact,
-                      converters::options_to_json(options)};
+                      converters::options_to_json(options), evidence.conversion.tensors,
+                      evidence.conversion.precision};
   ready.user.give(std::move(data));
   return std::optional(std::move(ready));
 }

@@ -21,6 +21,8 @@ struct ReadyArtifact {
   data::UserCase user;  ///< the float model with its data
   model::Model artifact;
   std::optional<std::string> options_json;  ///< that it was made with; nothing: what it shows
+  std::vector<converters::TensorScale> tensors = {};      ///< what the converter reported of it
+  std::vector<converters::NodePrecision> precision = {};  ///< likewise
 };
 
 /// Who runs an artifact, and the policy that it is judged under where no other is looked for.
@@ -43,9 +45,10 @@ class ArtifactBench {
  public:
   /// `executors` in the order of preference.
   /// `made_by`: whose policy every artifact is judged by, as in run::settle_maker(); without candidates the executors'.
-  [[nodiscard]] static core::Result<std::unique_ptr<ArtifactBench>> create(ReadyArtifact ready,
-                                                                           std::vector<ArtifactExecutor> executors,
-                                                                           run::MadeBy made_by = {});
+  /// `kind`: what the judge sees of each artifact; to `scales`, the plain conversion's reports.
+  [[nodiscard]] static core::Result<std::unique_ptr<ArtifactBench>> create(
+      ReadyArtifact ready, std::vector<ArtifactExecutor> executors, run::MadeBy made_by = {},
+      converters::ArtifactKind kind = converters::ArtifactKind::qdq);
   ArtifactBench(const ArtifactBench&) = delete;
   ArtifactBench& operator=(const ArtifactBench&) = delete;
 
@@ -73,13 +76,15 @@ class ArtifactBench {
 
  private:
   ArtifactBench(ReadyArtifact ready, std::vector<ArtifactExecutor> executors, run::MadeBy made_by,
-                core::TemporaryFolder folder);
+                converters::ArtifactKind kind, core::TemporaryFolder folder);
   [[nodiscard]] const Baseline* baseline(std::size_t executor);
   [[nodiscard]] std::optional<run::Trial> attempt(const model::Model& model, std::size_t executor);
+  [[nodiscard]] judge::Judgement judged(run::Trial trial, judge::Depth depth) const;
 
   ReadyArtifact ready_;
   std::vector<ArtifactExecutor> executors_;
   run::MadeBy made_by_;
+  converters::ArtifactKind kind_;
   core::TemporaryFolder folder_;
   std::unique_ptr<run::CaseBench> bench_;
   std::vector<core::TensorMap> expected_;

@@ -337,11 +337,11 @@ class ArtifactTrials {
   std::vector<ArtifactGraph> graphs_;
 };
 
-core::Result<std::vector<ArtifactExecutor>> executors_of(const ArtifactSource& source,
+core::Result<std::vector<ArtifactExecutor>> executors_of(const ArtifactSource& source, ArtifactKind kind,
                                                          const std::shared_ptr<converters::Converter>& converter) {
   // Whoever has no more than the file has none of what its converter said about it.
   converters::Description description = source.description;
-  description.supports.reports.clear();
+  if (kind == ArtifactKind::opaque) description.supports.reports.clear();
   std::vector<ArtifactExecutor> executors;
   if (description.supports.execute) executors.push_back({converter, description, source.name});
   core::Result<ArtifactExecutor> reference = reference_in_place_of(description);
@@ -355,7 +355,7 @@ core::Status score_item(const ArtifactScoreConfig& config, const ArtifactSource&
   if (item.test_case.model == nullptr) return core::success();
   core::Result<std::shared_ptr<converters::Converter>> converter = source.borrow();
   if (!converter) return converter.error();
-  core::Result<std::vector<ArtifactExecutor>> executors = executors_of(source, *converter);
+  core::Result<std::vector<ArtifactExecutor>> executors = executors_of(source, config.kind, *converter);
   if (!executors) return executors.error();
   core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(item.test_case, item.data);
   if (!bench) return bench.error();
@@ -367,7 +367,7 @@ core::Status score_item(const ArtifactScoreConfig& config, const ArtifactSource&
     if (!ready) return ready.error();
     std::size_t places = 0;
     if (*ready) {
-      core::Result<std::unique_ptr<ArtifactBench>> artifact = ArtifactBench::create(**std::move(ready), *executors);
+      core::Result<std::unique_ptr<ArtifactBench>> artifact = ArtifactBench::create(**std::move(ready), *executors, {}, config.kind);
       if (!artifact) return artifact.error();
       places = trials.run(**artifact);
     }
@@ -389,7 +389,7 @@ core::Status score_folder(const ArtifactScoreConfig& config, const ArtifactSourc
   if (source != nullptr) {
     core::Result<std::shared_ptr<converters::Converter>> converter = source->borrow();
     if (!converter) return converter.error();
-    executors = executors_of(*source, *converter);
+    executors = executors_of(*source, config.kind, *converter);
   } else {
     converters::Description nobody;
     nobody.name = "artifact";
@@ -399,7 +399,7 @@ core::Status score_folder(const ArtifactScoreConfig& config, const ArtifactSourc
   }
   if (!executors) return executors.error();
   core::Result<std::unique_ptr<ArtifactBench>> bench = ArtifactBench::create(
-      *std::move(ready), *std::move(executors), source == nullptr ? config.made_by : source->made_by);
+      *std::move(ready), *std::move(executors), source == nullptr ? config.made_by : source->made_by, config.kind);
   if (!bench) return bench.error();
   ArtifactTrials(config, named, report).run(**bench);
   return core::success();

@@ -36,6 +36,7 @@ struct ArtifactScoreConfig {
   std::vector<std::filesystem::path> folders;  ///< ready artifacts (load_ready_artifact), instead of `items`
   std::vector<ArtifactSource> sources;         ///< none, with folders: the reference executes
   run::MadeBy made_by;                         ///< of folders without a source
+  converters::ArtifactKind kind = converters::ArtifactKind::qdq;  ///< what the judge sees of each
   bool falsify = false;                        ///< every place in turn, instead of random defects
   std::size_t mutants = 26;                    ///< random defects in each artifact
   std::uint64_t seed = 1;

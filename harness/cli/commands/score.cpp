@@ -133,7 +133,7 @@ void add_artifact_options(Command command, ArtifactArguments& arguments) {
 
 /// Options that only one of the two ways to measure takes.
 constexpr std::array kOfArtifacts{"--falsify", "--mutants", "--seed", "--mutant", "--options", "--keep", "--timeout"};
-constexpr std::array kOfFaults{"--fault", "--variant", "--faults", "--variants", "--artifact-kind"};
+constexpr std::array kOfFaults{"--fault", "--variant", "--faults", "--variants"};
 
 bool is_of_artifacts(const Arguments& arguments) {
   return !arguments.artifacts.converters.empty() || !arguments.artifacts.folders.empty();
@@ -154,9 +154,17 @@ std::optional<core::Error> misplaced_option(Command command, const Arguments& ar
              : find(kOfArtifacts, "changes artifacts: say whose with --artifacts or --folder");
 }
 
-int dispatch(Arguments& arguments) {
+int dispatch(Arguments& arguments, bool kind_named) {
   if (!is_of_artifacts(arguments)) return score_command(arguments);
   ArtifactArguments& artifacts = arguments.artifacts;
+  if (kind_named) {
+    if (arguments.kinds.size() != 1) {
+      return report_error({core::ErrorKind::usage, "--artifacts and --folder take one --artifact-kind", {}, {}, {}});
+    }
+    const core::Result<converters::ArtifactKind> kind = converters::artifact_kind(arguments.kinds.front());
+    if (!kind) return report_error(kind.error());
+    artifacts.kind = *kind;
+  }
   // Ready artifacts are selected by their folders alone: "--folder A B" names two.
   std::vector<std::string>& names = artifacts.folders.empty() ? artifacts.words : artifacts.folders;
   names.insert(names.end(), arguments.words.begin(), arguments.words.end());
@@ -173,7 +181,7 @@ void register_score(Command app, Action& action) {
   const Command command =
       app.add_subcommand("score", "Measure Assay: the embedded converter's faults against the cases they concern");
   command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  command.add_option("--artifact-kind", arguments->kinds, "What the judge may see: qdq, scales, opaque")
+  command.add_option("--artifact-kind", arguments->kinds, "What the judge may see: qdq, scales, opaque (artifacts: one; qdq where left out)")
       .allow_extra_args(false);
   command.add_option("--fault", arguments->faults, "Only these faults; may be repeated").allow_extra_args(false);
   command.add_option("--variant", arguments->variants, "Only these correct variants; may be repeated")
@@ -185,8 +193,8 @@ void register_score(Command app, Action& action) {
   command.add_option("--db", arguments->database, "Keep what was measured in this database, for `assay report --html`");
   add_artifact_options(command, arguments->artifacts);
   command.callback([arguments, command, &action] {
-    action = [arguments, wrong = misplaced_option(command, *arguments)] {
-      return wrong ? report_error(*wrong) : dispatch(*arguments);
+    action = [arguments, wrong = misplaced_option(command, *arguments), kind = command.count("--artifact-kind") > 0] {
+      return wrong ? report_error(*wrong) : dispatch(*arguments, kind);
     };
   });
 }

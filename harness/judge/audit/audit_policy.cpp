@@ -6,6 +6,7 @@
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/evidence/precision.hpp"
 
 namespace assay::judge {
 namespace {
@@ -94,13 +95,31 @@ class PolicyAudit {
     return std::ranges::find(operators, op) != operators.end();
   }
 
-  /// An operator that by the policy reads quantized values, with a quantizer left out before it.
+  /// The precision map calls this very node INT8, which isn't part of the one before it. Of several nodes of one name nobody knows which is meant.
+  [[nodiscard]] bool is_reported_int8(const ArtifactNode& node) const {
+    if (!node.original || node.fused) return false;
+    const std::string& name = original_.nodes[*node.original].name;
+    const converters::NodePrecision* reported = reported_precision(context_.evidence, name);
+    return reported != nullptr && ran_in_int8(*reported) &&
+           std::ranges::count(original_.nodes, name, &model::Node::name) == 1;
+  }
+
+  /// The converter reports a scale for this tensor.
+  [[nodiscard]] bool has_reported_scale(const std::string& tensor) const {
+    return lists_scales(context_.evidence) &&
+           std::ranges::find(context_.evidence.conversion.tensors, tensor, &converters::TensorScale::name) !=
+               context_.evidence.conversion.tensors.end();
+  }
+
+  /// An operator that reads quantized values, by the policy or by what is reported, with a quantizer left out before it.
   void check_read(const ArtifactNode& node) {
     const bool listed = lists(policy_.quantizes, node.op) || lists(policy_.reads_quantized, node.op);
     const bool whole = policy_.whole_products && has_quantized_weight(node);
-    if (!(listed || whole) || asked_in_float(node)) return;
-    const std::string why = listed ? fmt::format("{} always reads quantized values", node.op)
-                                   : fmt::format("{} with a quantized weight reads quantized data", node.op);
+    if (!(listed || whole || is_reported_int8(node)) || asked_in_float(node)) return;
+    const std::string why =
+        listed  ? fmt::format("the policy says that {} always reads quantized values", node.op)
+        : whole ? fmt::format("the policy says that {} with a quantized weight reads quantized data", node.op)
+                : "the precision map says int8";
     for (std::size_t i = 0; i < data_input_count(node.op, node.inputs.size()); ++i) {
       const Operand& input = node.inputs[i];
       if (input.name.empty() || input.quantized() || !is_real(input) || is_made_of_quantized(input.name)) continue;
@@ -146,13 +165,19 @@ class PolicyAudit {
     return true;
   }
 
-  /// An operator that by the policy runs between quantizers, with one left out behind it.
+  /// An operator that runs between quantizers, by the policy or by the scale that is reported of its result, with one
+  /// left out behind it.
   void check_written(const ArtifactNode& node) {
-    if (!lists(policy_.quantizes, node.op) || asked_in_float(node)) return;
+    const bool listed = lists(policy_.quantizes, node.op);
+    if (!(listed || is_reported_int8(node)) || asked_in_float(node)) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
+      const std::string tensor = view_.original_tensor(output);
+      if (!listed && !has_reported_scale(tensor)) continue;
       const std::string reader = reader_of_reals(output);
       if (reader.empty()) continue;
-      add_unquantized(node, fmt::format("{} always runs between quantizers", node.op),
+      add_unquantized(node,
+                      listed ? fmt::format("the policy says that {} always runs between quantizers", node.op)
+                             : fmt::format("a scale of \"{}\" is reported", tensor),
                       fmt::format("{} takes its result as it is", reader));
       return;
     }
@@ -197,7 +222,7 @@ class PolicyAudit {
 
   void add_unquantized(const ArtifactNode& node, const std::string& stated, const std::string& what) {
     const model::Node& made = artifact_.nodes[node.index];
-    add("", node.original, fmt::format("the policy says that {}, but {}", stated, what),
+    add("", node.original, fmt::format("{}, but {}", stated, what),
         fmt::format("node \"{}\" ({})", made.name, node.op), Facet::precision);
   }
 
