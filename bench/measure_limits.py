@@ -22,7 +22,7 @@ from pathlib import Path
 KINDS = ["embedded", "embedded:scales", "embedded:opaque"]
 VARIANTS = ["", "round_half_away", "multiplier_31", "reciprocal_scale", "float_multiply", "double_rounding"]
 ALPHA = 1e-6  # kFalseAlarmRate
-SHARE = 0.25 / 5  # kMeasuredShare, divided among the five gates below
+SHARE = 0.25 / 6  # kMeasuredShare, divided among the six gates below
 TAIL = 50  # losses that the tail is fitted to
 
 MEASURES = [  # constant, metric, what it is
@@ -30,8 +30,11 @@ MEASURES = [  # constant, metric, what it is
     ("kChannelLossDb", "channel_deviation_db", "The same of an output channel."),
     ("kWeightLossDb", "weight_deviation_db", "The same of a weight's channel, the layer's own output left in float."),
     ("kDrawnLossDb", "drawn_deviation_db", "Largest loss beyond what draws of an output's roundings may leave, in dB."),
+    ("kGivenLossDb", "given_deviation_db",
+     "Noise of a model that holds all its quantizers beside what these, drawn at random, may make: dB that it adds."),
 ]
-GATES = {"drawn_deviation_db": "prediction_limit_db"}  # the metric beside it that says that it gates; else the usual
+# The metric beside it that says that it gates; else the usual.
+GATES = {"drawn_deviation_db": "prediction_limit_db", "given_deviation_db": "given_deviation_db"}
 
 
 def run(program: Path, home: Path, converter: str, variant: str, database: Path) -> int:

@@ -21,6 +21,7 @@
 #include "harness/judge/facets/coverage.hpp"
 #include "harness/judge/facets/facets.hpp"
 #include "harness/judge/facets/hints.hpp"
+#include "harness/judge/facets/output_grid.hpp"
 #include "harness/judge/integers/integer_check.hpp"
 #include "harness/judge/integers/integer_memo.hpp"
 #include "harness/judge/integers/overflow.hpp"
@@ -109,6 +110,7 @@ class Judge {
       }
     }
     append(out_.findings, std::move(precision.findings));
+    if (comparable && !settled()) append(out_.findings, check_output_grid(context_));
     if (precision.noise_ratio) out_.metrics.push_back({"", "typical", "noise_ratio", *precision.noise_ratio});
     if (!settled()) append(out_.findings, audit_parameters(context_, *calibration_, out_));
     grant();

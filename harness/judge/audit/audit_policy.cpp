@@ -104,6 +104,10 @@ class PolicyAudit {
            std::ranges::count(original_.nodes, name, &model::Node::name) == 1;
   }
 
+  [[nodiscard]] bool is_reported_in_float(const ArtifactNode& node) const {
+    return node.original && reported_in_float(context_.evidence, original_.nodes[*node.original].name);
+  }
+
   /// The converter reports a scale for this tensor.
   [[nodiscard]] bool has_reported_scale(const std::string& tensor) const {
     return lists_scales(context_.evidence) &&
@@ -257,7 +261,7 @@ class PolicyAudit {
       const auto producer = maker_of(output.name);
       const ArtifactNode* node = producer ? view_.find(*producer) : nullptr;
       // An output that a quantizer makes has no node in the view; what is only moved was quantized before.
-      if (node == nullptr || asked_in_float(*node) || !has_range(output.name)) continue;
+      if (node == nullptr || asked_in_float(*node) || is_reported_in_float(*node) || !has_range(output.name)) continue;
       // What goes on inside the graph may be taken in there; what reads nothing quantized isn't meant.
       if (!wiring_.consumers(output.name).empty() || !node->quantized_inputs) continue;
       if (is_made_of_quantized(artifact_.nodes[*producer].outputs.front())) continue;

@@ -14,6 +14,7 @@
 #include "harness/judge/evidence/deviation.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/numerics/given_ties.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 #include "harness/judge/quantization/noise_draws.hpp"
 
@@ -25,6 +26,8 @@ using core::TensorPtr;
 using model::Node;
 
 constexpr std::size_t kMaxFindings = 10;
+/// The power of noise relative to the signal's; no 8 bits leave as little as 16.
+constexpr double kSixteenBits = 0x1p-32;
 
 double decibel(double ratio) {
   constexpr double kDecibel = 10;
@@ -126,6 +129,9 @@ class PredictionCheck {
                         guess->shape() == expected->second.shape();
       if (real && compare(output.name, expected->second, actual->second, *guess, execution)) continue;
       if (!draws) draws = draw(execution, reference);
+      if (real && *draws && draws->value().contains(output.name) &&
+          compare_given(output.name, reference, actual->second, draws->value().at(output.name).mean(), execution))
+        continue;
       compare_with_draws(output.name, expected->second, actual->second, *draws, execution.data_set);
     }
     if (predicted != nullptr && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
@@ -219,8 +225,7 @@ class PredictionCheck {
     }
     const double signal = signal_power(expected), noise = noise_power(expected, actual);
     const double drawn = found->second.limit(alarm_exponent(context_, kMeasuredShare)) * ratio(kDrawnLossDb);
-    // What a long sum in float32 is off is for the bounds to say; no 8 bits leave as little as 16.
-    constexpr double kSixteenBits = 0x1p-32;  // as a power
+    // What a long sum in float32 is off is for the bounds to say.
     const double limit = expected.is_real() ? std::max(drawn, signal * kSixteenBits) : drawn;
     // Zeros for an output must not pass. Where rounding turns decisions over, how many is no matter of chance, and less
     // than an output that is a quarter too large is not told from it.
@@ -242,6 +247,33 @@ class PredictionCheck {
                     about(tensor, "", data_set), decibel(signal / noise), decibel(signal / found->second.mean()),
                     decibel(signal / limit)));
     if (std::ranges::find(out_.layers, "L2") == out_.layers.end()) out_.layers.emplace_back("L2");
+  }
+
+  /// Where the model holds all its quantizers, the prediction is the reference itself, and an engine that is known is
+  /// off by what float32 turns over: little beside what these quantizers make of the output when they are `drawn` at
+  /// random. True where it is more, which is reported.
+  bool compare_given(const std::string& tensor, const core::TensorMap& reference, const Tensor& actual, double drawn,
+                     const Execution& execution) {
+    constexpr double kMostTies = 1e-3;  // with more of them the rule of rounding decides
+    const Tensor& expected = reference.at(tensor);
+    const double signal = signal_power(expected);
+    const bool given = modelled() && noise_power(expected, *predicted_.value(tensor)) == 0;
+    if (!given || !std::isfinite(drawn) || !(drawn > signal * kSixteenBits)) return false;
+    if (share_of_ties(context_.evidence.model->graph, reference) > kMostTies) return false;
+    const double limit = kGivenLossDb * among_few(distinct_values(expected.reals(), kDistinctOutputs));
+    const auto loss = [&](const Tensor& guess) { return decibel((drawn + noise_power(guess, actual)) / drawn); };
+    const auto fits = [&](const Tensor& guess) { return loss(guess) <= limit; };
+    const double lost = loss(expected);
+    out_.metrics.push_back({tensor, execution.data_set, "given_deviation_db", -lost / limit * kGivenLossDb});
+    if (lost <= limit || fits(with_sides_of(predicted_, tensor, actual)) ||
+        fits(with_sides_inside(tensor, actual, execution.inputs)) || any_draw_of_sides(tensor, execution.inputs, fits))
+      return false;
+    add(tensor, execution.data_set, lost / limit,
+        fmt::format("{}: SQNR {:.2f} dB, where the model's own quantizers leave no choice\n  roundings at ties explain "
+                    "{:.2f} dB: a scale, zero point, axis, weight or bias differs, or there is a rounding too many",
+                    about(tensor, "", execution.data_set), decibel(signal / noise_power(expected, actual)),
+                    decibel(signal / (drawn * (ratio(limit) - 1)))));
+    return true;
   }
 
   static double ratio(double db) { return std::pow(10, db / 10); }
@@ -277,10 +309,11 @@ class PredictionCheck {
   }
 
   /// A value that an engine's error turns over to the next one counts for more among few values.
-  static double loss_limit(std::size_t distinct) {
+  static double among_few(std::size_t distinct) {
     const auto share = static_cast<double>(kDistinctOutputs) / static_cast<double>(std::max<std::size_t>(distinct, 1));
-    return kPredictionLossDb * std::max(share, 1.0);
+    return std::max(share, 1.0);
   }
+  static double loss_limit(std::size_t distinct) { return kPredictionLossDb * among_few(distinct); }
 
   /// The whole and each channel against the prediction. True where nothing else need be asked.
   bool compare(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor& predicted,
