@@ -30,11 +30,11 @@ MEASURES = [  # constant, metric, what it is
     ("kChannelLossDb", "channel_deviation_db", "The same of an output channel."),
     ("kWeightLossDb", "weight_deviation_db", "The same of a weight's channel, the layer's own output left in float."),
     ("kDrawnLossDb", "drawn_deviation_db", "Largest loss beyond what draws of an output's roundings may leave, in dB."),
-    ("kGivenLossDb", "given_deviation_db",
+    ("kSettledLossDb", "settled_deviation_db",
      "Noise of a model that holds all its quantizers beside what these, drawn at random, may make: dB that it adds."),
 ]
 # The metric beside it that says that it gates; else the usual.
-GATES = {"drawn_deviation_db": "prediction_limit_db", "given_deviation_db": "given_deviation_db"}
+GATES = {"drawn_deviation_db": "prediction_limit_db", "settled_deviation_db": "settled_deviation_db"}
 
 
 def run(program: Path, home: Path, converter: str, variant: str, database: Path) -> int:

@@ -21,7 +21,7 @@ inline constexpr double kWeightLossDb = 0.1;
 inline constexpr double kDrawnLossDb = 3;
 /// Noise of a model that holds all its quantizers beside what these, drawn at random, may make: dB that it adds. 0.0346
 /// by the same way (1,800 judgements, worst 0.0057); the rest is for ties that no draw meets.
-inline constexpr double kGivenLossDb = 0.25;
+inline constexpr double kSettledLossDb = 0.25;
 /// Below this share of the noise that INT8 must leave, outputs were computed in float.
 inline constexpr double kFloatNoiseRatio = 0.16;
 

@@ -77,6 +77,21 @@ FakeQuantization::FakeQuantization(const LayerContext& context, const Quantizati
   }
 }
 
+bool FakeQuantization::is_settled() const {
+  if (!unmodelled_.empty() || context_.artifact != nullptr) return false;
+  if (given_) return true;
+  if (!lists_scales(context_.evidence)) return false;
+  // Whether a node in float reads a reported value before or behind its quantizer is not said.
+  const auto& operations = plan_.alignment().operations;
+  for (std::size_t entry = 0; entry < operations.size(); ++entry) {
+    if (!runs_in_float(entry)) continue;
+    for (std::size_t i = 0; i < operations[entry].node.inputs.size(); ++i) {
+      if (!roundings(plan_.rounded_source(entry, i)).empty()) return false;
+    }
+  }
+  return true;
+}
+
 TensorPtr FakeQuantization::weight(std::size_t entry) const {
   const auto found = weights_.find(entry);
   return found == weights_.end() ? nullptr : found->second;

@@ -29,6 +29,9 @@ class FakeQuantization {
   /// Why the converter's choices aren't all known, so that a prediction may be recorded but gates nothing; empty where
   /// they are.
   [[nodiscard]] const std::string& unmodelled() const { return unmodelled_; }
+  /// Every rounding is known, by the model's own quantizers or the reported scales, and so is who reads it: an engine
+  /// that computes as the policy says gives this very tensor, but for ties and what its last places turn over.
+  [[nodiscard]] bool is_settled() const;
   /// From the next run on, an element of `tensor` is moved by `offset` before it is rounded; 0: as computed.
   void nudge(const std::string& tensor, std::size_t element, double offset) { nudges_[tensor][element] = offset; }
   /// Runs one data set. Errors   those of the reference, by node.
