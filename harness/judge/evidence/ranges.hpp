@@ -29,6 +29,9 @@ struct TensorRange {
 };
 using RangeTable = std::map<std::string, TensorRange>;
 
+/// Some range's scale would lie below float32's least normal number, where it may be any: no noise is certain.
+[[nodiscard]] bool any_free_scale(const RangeTable& ranges);
+
 /// How many batches go into the means of channels: those that NNCF corrects biases with.
 inline constexpr std::size_t kMeanBatches = 60;
 

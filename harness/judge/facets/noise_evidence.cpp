@@ -8,23 +8,8 @@
 #include "harness/judge/evidence/measured_limits.hpp"
 
 namespace assay::judge {
-namespace {
-
-/// A range whose scale would lie below float32's least normal number takes any positive scale: no noise is certain.
-bool any_free_scale(const LayerContext& context) {
-  static const RangeTable kNone;
-  const RangeTable& ranges = context.ranges == nullptr ? kNone : *context.ranges;
-  constexpr double kLeast = 255 * 0x1p-126;
-  return std::any_of(ranges.begin(), ranges.end(), [](const auto& entry) {
-    const double span = std::max(entry.second.high, 0.0) - std::min(entry.second.low, 0.0);
-    return span > 0 && span < kLeast;
-  });
-}
-
-}  // namespace
-
 std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& grounds) {
-  if (any_free_scale(context)) {
+  if (context.ranges != nullptr && any_free_scale(*context.ranges)) {
     return std::nullopt;
   }
   double error = 0, predicted = 0, signal = 0;

@@ -343,9 +343,13 @@ class PredictionCheck {
     };
     record("predicted_sqnr_db", decibel(whole.signal / whole.predicted));
     const std::size_t distinct = distinct_values(expected.reals(), kDistinctOutputs);
-    const bool gates =
-        modelled() && with_float32(whole.predicted, whole.signal) * ratio(loss_limit(distinct)) < whole.signal;
-    const bool decides = gates && distinct >= kDistinctOutputs;  // else the draws are asked too
+    constexpr std::size_t kFewest = 64;  // below, the rounding of a single bias is the noise of the output
+    const bool many = distinct >= kDistinctOutputs;
+    const bool certain =
+        many || (distinct >= kFewest && (context_.ranges == nullptr || !any_free_scale(*context_.ranges)));
+    const bool gates = modelled() && certain &&
+                       with_float32(whole.predicted, whole.signal) * ratio(loss_limit(distinct)) < whole.signal;
+    const bool decides = gates && many;  // else the draws are asked too
     if (gates) out_.coverage.reach(tensor, 1);
     if (!whole.comparable()) return decides;
     const std::optional<std::size_t> worst = worst_channel(channels);
