@@ -44,8 +44,9 @@ def main(build, example):
                    "concat_first_scale", code=1)
         assert f"reproduce: {assay} run " in said, said
         found = {"PATH": f"{assay.parent}:{environment['PATH']}"}
-        run(assay, "report", "--junit", "junit.xml", **found)
+        run(assay, "report", "--junit", "junit.xml", "--html", "page.html", **found)
         assert "reproduce: assay run " in (empty / "junit.xml").read_text(encoding="utf-8"), "the program isn't named as PATH has it"
+        assert '"assay":"assay"' in (empty / "page.html").read_text(encoding="utf-8"), "nor in the page"
         said = run(assay, "run", "concat/form=graph_input,place=before", "--converter", "onnxruntime@0.0", "--json", code=77, **found)
         assert "; run assay converters install onnxruntime==0.0" in said, said
         assert str(prefix / "share" / "assay") in run(assay, "doctor"), "doctor names another home"
