@@ -1,4 +1,6 @@
 # find_package(Assay): the imported program Assay::assay, and assay_add_suite().
+# find_package(Assay COMPONENTS development): also Assay::protocol, Assay::model and Assay::reference, which a converter in
+# C++ links.
 get_filename_component(assay_prefix ${CMAKE_CURRENT_LIST_DIR}/../../.. ABSOLUTE)
 set(Assay_PROGRAM ${assay_prefix}/bin/assay)
 if(NOT EXISTS ${Assay_PROGRAM})
@@ -9,6 +11,19 @@ endif()
 if(NOT TARGET Assay::assay)
   add_executable(Assay::assay IMPORTED)
   set_target_properties(Assay::assay PROPERTIES IMPORTED_LOCATION ${Assay_PROGRAM})
+endif()
+if("development" IN_LIST Assay_FIND_COMPONENTS)
+  if(NOT EXISTS ${CMAKE_CURRENT_LIST_DIR}/AssayDevelopment.cmake)
+    set(Assay_FOUND FALSE)
+    set(Assay_NOT_FOUND_MESSAGE "its component development isn't installed")
+    return()
+  endif()
+  include(CMakeFindDependencyMacro)
+  find_dependency(fmt)
+  find_dependency(OpenSSL COMPONENTS Crypto)
+  find_dependency(Threads)
+  find_dependency(Protobuf)
+  include(${CMAKE_CURRENT_LIST_DIR}/AssayDevelopment.cmake)
 endif()
 
 # assay_add_suite(NAME SUITE s (CONVERTER name[@version] | CONVERTER_CMD command) [OPTIONS label] [LABELS l…] [TIMEOUT s])

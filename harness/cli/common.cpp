@@ -8,6 +8,7 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/core/build_info.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/metamorphic/twins.hpp"
 #include "harness/run/known_names.hpp"
 #include "results/store.hpp"
@@ -53,7 +54,7 @@ core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const Conv
   const std::vector<std::string>& names = options.names.empty() && options.commands.empty() ? fallback : options.names;
   for (const std::string& name : names) {
     core::Result<std::vector<programs::ConverterSpec>> parsed =
-        programs::parse_converter(name, own_program(), options.faults, options.variant);
+        programs::parse_converter(name, corpus::own_program(), options.faults, options.variant);
     if (!parsed) {
       return parsed.error();
     }
@@ -140,35 +141,14 @@ core::Result<results::Store> open_existing(const std::filesystem::path& database
   return results::Store::open(database);
 }
 
-std::filesystem::path own_program() {
-  const char* program = std::getenv("ASSAY_PROGRAM");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
-  if (program != nullptr && *program != '\0') return program;
-  std::error_code code;
-  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", code);
-  return code ? std::filesystem::path("assay") : path;
-}
-
-namespace {
-
-std::string command_here() {
-  const char* command = std::getenv("ASSAY_COMMAND");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
-  if (command != nullptr && *command != '\0') return command;
-  const char* program = std::getenv("ASSAY_PROGRAM");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
-  if (program != nullptr && *program != '\0') return shell_quoted(program);
-  std::error_code code;
-  const std::filesystem::path script = corpus::home() / "assay";
-  if (!std::filesystem::is_regular_file(script, code)) return shell_quoted(own_program().string());
-  const std::filesystem::path folder = std::filesystem::current_path(code);
-  return std::filesystem::equivalent(folder, corpus::home(), code)
-             ? "./assay"
-             : shell_quoted(std::filesystem::absolute(script, code).lexically_normal().string());
-}
-
-}  // namespace
-
 std::string here(std::string text) {
   constexpr std::string_view kWritten = "./assay ";
-  const std::string command = command_here() + " ";
+  std::error_code code;
+  std::string command = corpus::command_word();
+  if (command == "./assay" && !std::filesystem::equivalent(std::filesystem::current_path(code), corpus::home(), code)) {
+    command = shell_quoted(std::filesystem::absolute(corpus::home() / "assay", code).lexically_normal().string());
+  }
+  command += " ";
   for (std::size_t at = text.find(kWritten); at != std::string::npos; at = text.find(kWritten, at + command.size())) {
     text.replace(at, kWritten.size(), command);
   }

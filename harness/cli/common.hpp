@@ -74,12 +74,8 @@ void add_converter_options(Command command, ConverterOptions& options);
 /// Every metamorphic relation for every item (`--metamorphic`).
 void ask_all_relations(std::vector<run::RunItem>& items);
 
-/// How this program is started again: ASSAY_PROGRAM where it is set, since a program that was started through a loader
-/// of its own (a pack's) is not the file that the system names; else its own file.
-[[nodiscard]] std::filesystem::path own_program();
-
-/// `text` with each "./assay " in it as a command that works in the folder that this program runs in: unchanged in the
-/// repository's root, else the script there by its full path, or this program where there is no script.
+/// `text` with each "./assay " in it as a command that works in the folder that this program runs in: what
+/// command_word() says, and the repository's script by its full path outside the repository's root.
 [[nodiscard]] std::string here(std::string text);
 
 using core::shell_quoted;

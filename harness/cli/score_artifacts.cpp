@@ -13,6 +13,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/words.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/mutants/artifact_score.hpp"
 #include "harness/programs/subject.hpp"
 #include "harness/report/artifact_score_report.hpp"
@@ -89,7 +90,8 @@ core::Result<mutants::ArtifactSource> source_of(const programs::ConverterSpec& s
 core::Result<std::vector<mutants::ArtifactSource>> sources_of(const ArtifactArguments& arguments) {
   std::vector<mutants::ArtifactSource> sources;
   for (const std::string& name : arguments.converters) {
-    core::Result<std::vector<programs::ConverterSpec>> specs = programs::parse_converter(name, own_program(), {}, "");
+    core::Result<std::vector<programs::ConverterSpec>> specs =
+        programs::parse_converter(name, corpus::own_program(), {}, "");
     if (!specs) return specs.error();
     for (const programs::ConverterSpec& spec : *specs) {
       core::Result<mutants::ArtifactSource> source = source_of(spec, arguments.timeout_s);
@@ -128,7 +130,7 @@ core::Result<std::vector<fs::path>> artifact_folders(const std::vector<std::stri
 
 /// The command that tries this one again.
 std::string repeat_command(const ArtifactArguments& arguments, const Escape& escape) {
-  std::string command = "./assay score";
+  std::string command = corpus::command_word() + " score";
   // A folder's artifacts may be tried without a converter.
   if (!escape.source.empty()) command += " --artifacts " + shell_quoted(escape.source);
   if (arguments.folders.empty()) {
@@ -146,8 +148,8 @@ std::string repeat_command(const ArtifactArguments& arguments, const Escape& esc
 
 std::string check_command(const Escape& escape) {
   const auto in = [&](const char* name) { return shell_quoted((escape.kept / name).string()); };
-  return fmt::format("./assay check {} --artifact {} --calibration {} --inputs {}", in("float.onnx"), in("q.onnx"),
-                     in("calibration"), in("inputs"));
+  return fmt::format("{} check {} --artifact {} --calibration {} --inputs {}", corpus::command_word(), in("float.onnx"),
+                     in("q.onnx"), in("calibration"), in("inputs"));
 }
 
 core::Result<mutants::ArtifactScoreConfig> config_of(const ArtifactArguments& arguments) {

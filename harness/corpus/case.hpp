@@ -100,7 +100,7 @@ struct Case {
   std::vector<std::string> tags;
   std::shared_ptr<const model::Model> model;  ///< null for a remote model, until load_deferred(), and a stored case
   std::optional<RemoteModel> remote;
-  std::string unavailable;  ///< why there is no model ("run ./assay fetch real"); running the case is `unsupported`
+  std::string unavailable;  ///< why there is no model ("run assay fetch real"); running the case is `unsupported`
   std::uint64_t seed = 1;   ///< of the weights and the data sets
   std::map<std::string, InputSpec> inputs;
   std::optional<std::filesystem::path> stored_data;  ///< folder of test_data_set_N for real models

@@ -4,6 +4,7 @@
 
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/corpus/state_folder.hpp"
 #include "harness/model/onnx_io.hpp"
 
@@ -35,7 +36,7 @@ core::Result<RemoteModel> parse_remote(const std::string& text, const std::strin
 core::Status load_remote(Case& test_case) {
   if (!test_case.remote || test_case.model) return core::success();
   const RemoteModel& remote = *test_case.remote;
-  const std::string next = "; run ./assay fetch real";
+  const std::string next = "; run " + command_word() + " fetch real";
   std::error_code ignored;
   if (!std::filesystem::exists(remote.file, ignored)) {
     test_case.unavailable = remote.path + " of " + remote.package + " " + remote.version + " is not fetched" + next;

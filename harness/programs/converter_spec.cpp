@@ -10,6 +10,7 @@
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/environments.hpp"
 
@@ -163,7 +164,8 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
       spec.command = adapter_command(*adapter, version);
     } else {
       const std::string pinned = version.empty() ? name : name + "==" + version;
-      spec.unavailable = fmt::format("{} is not installed; run ./assay converters install {}", pinned, pinned);
+      spec.unavailable =
+          fmt::format("{} is not installed; run {} converters install {}", pinned, corpus::command_word(), pinned);
     }
     specs.push_back(std::move(spec));
   }

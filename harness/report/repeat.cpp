@@ -3,6 +3,7 @@
 #include "converters/protocol/client.hpp"
 #include "harness/core/shell.hpp"
 #include "harness/corpus/case.hpp"
+#include "harness/corpus/command_word.hpp"
 
 namespace assay::report {
 
@@ -34,7 +35,7 @@ bool is_case_file(const std::string& word) {
 
 std::string repeat_command(const results::ResultRow& row, const RunWords& words) {
   const results::JobKey& key = row.key;
-  std::string command = "./assay run ";
+  std::string command = corpus::command_word() + " run ";
   for (const std::string& file : words.files) command += shell_quoted(file) + " ";
   command += shell_quoted(key.case_name);
   // A label that options were given is not always that of an option set: an option set may have it for others.

@@ -24,7 +24,7 @@ struct RunWords {
 /// Of a run's recorded command line. What it does not know it leaves out.
 [[nodiscard]] RunWords run_words(const std::string& command);
 
-/// "./assay run CASE …": the shortest command that gives this verdict again.
+/// "assay run CASE …": the shortest command that gives this verdict again.
 [[nodiscard]] std::string repeat_command(const results::ResultRow& row, const RunWords& words);
 
 }  // namespace assay::report

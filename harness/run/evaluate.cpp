@@ -12,6 +12,7 @@
 #include "harness/core/files.hpp"
 #include "harness/core/room.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
@@ -64,8 +65,8 @@ void note_own_limit(judge::Evidence& evidence) {
   evidence.own_limit =
       core::Error{core::ErrorKind::unsupported,
                   fmt::format("the reference can't run the artifact: {}; an executor that can judges it with "
-                              "./assay check MODEL --converter NAME",
-                              reply.reason),
+                              "{} check MODEL --converter NAME",
+                              reply.reason, corpus::command_word()),
                   reply.node, reply.op, ""};
   evidence.executions.clear();
 }

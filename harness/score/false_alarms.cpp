@@ -16,6 +16,7 @@
 #include "converters/protocol/client.hpp"
 #include "converters/veiled.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/programs/converter_spec.hpp"
 #include "harness/programs/executed_elsewhere.hpp"
 #include "harness/run/evaluate.hpp"
@@ -69,7 +70,8 @@ std::vector<Variant> all_variants(const converters::Switchable& converter) {
       variant.executor.insert(variant.executor.end(), command.begin(), command.end());
       variant.version = specs->front().version;
     } else {
-      variant.skipped = "onnxruntime is not installed; run ./assay converters install onnxruntime";
+      variant.skipped =
+          "onnxruntime is not installed; run " + corpus::command_word() + " converters install onnxruntime";
     }
     if (name == "onnxruntime_optimized" && variant.skipped.empty() && !adds_products_in_32_bits()) {
       variant.skipped = "this processor has no VNNI, and ONNX Runtime's optimized kernels saturate there";

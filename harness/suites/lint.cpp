@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/text.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/judge/evidence/verdict.hpp"
 #include "harness/programs/converter_spec.hpp"
 #include "harness/suites/expected.hpp"
@@ -43,7 +44,8 @@ std::vector<std::string> faults_of(const corpus::Suite& suite, const ExpectedFai
     faults.push_back(fmt::format("until: {} is over; look again whether it still fails", entry.until));
   }
   if (!known_converter(suite, entry.converter)) {
-    faults.push_back(fmt::format("converter: none is called \"{}\"; see ./assay converters list", entry.converter));
+    faults.push_back(fmt::format("converter: none is called \"{}\"; see {} converters list", entry.converter,
+                                 corpus::command_word()));
   }
   const auto named = [&](const corpus::OptionSet& set) { return core::glob_match(entry.options, set.label); };
   if (!entry.options.empty() && std::ranges::none_of(suite.option_sets, named)) {

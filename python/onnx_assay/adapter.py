@@ -16,13 +16,15 @@
 
 `python -m onnx_assay.adapter FILE.py[:CLASS]` answers the messages of protocol 1 (docs/protocol.md) with the Adapter of
 that file; where the file has several, CLASS names one. What your code or a library prints goes to standard error, since
-standard output belongs to the protocol.
+standard output belongs to the protocol. `python -m onnx_assay.adapter NAME` is an adapter that Assay brings, for instance
+onnxruntime, with the converter of this Python environment, whichever build that is.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -127,11 +129,23 @@ def load(spec: str) -> Adapter:
     return classes[names[0]]()
 
 
+def brought(name: str) -> list[str]:
+    """The command of the adapter NAME that Assay brings, with this interpreter; empty where it brings none."""
+    folder = shared_folder() / "converters" / "adapters" / name
+    if not (folder / "adapter.json").is_file():
+        return []
+    words = json.loads((folder / "adapter.json").read_text(encoding="utf-8"))["command"]
+    return [sys.executable if word == "{python}" else os.fspath(folder / word) if (folder / word).is_file() else word
+            for word in words]
+
+
 def main(arguments: Optional[list[str]] = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if len(words) != 1 or words[0].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 0 if words in (["-h"], ["--help"]) else 2
+    if command := brought(words[0]):
+        os.execvp(command[0], command)
     import assay_protocol  # takes standard output for the protocol, so it comes before the converter's own imports
 
     from onnx_assay import adapter  # not this module: it is called __main__, and its Adapter isn't what a file subclasses

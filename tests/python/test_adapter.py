@@ -7,6 +7,7 @@ import onnx
 import onnx_assay
 import pytest
 from onnx import helper
+from onnx_assay.adapter import brought
 
 CONVERTER = [sys.executable, "-m", "onnx_assay.adapter", Path(__file__).with_name("relu_converter.py")]
 
@@ -59,3 +60,17 @@ def test_one_of_several_can_be_named(tmp_path):
     done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", f"{file}:B"], capture_output=True, text=True,
                           input='{"protocol":1,"id":1,"do":"describe"}\n')
     assert '"name": "b"' in done.stdout, done.stderr
+
+
+def test_an_adapter_that_assay_brings_takes_this_python():
+    *words, file = brought("onnxruntime")
+    assert words == [sys.executable] and Path(file).is_file()
+    assert brought("aimet")[-1].endswith("adapter.py")
+    assert brought("relu_converter.py") == []
+
+
+def test_it_answers_by_its_name():
+    pytest.importorskip("onnxruntime.quantization")
+    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", "onnxruntime"], capture_output=True, text=True,
+                          input='{"protocol":1,"id":1,"do":"describe"}\n')
+    assert done.returncode == 0 and '"name": "onnxruntime"' in done.stdout, done

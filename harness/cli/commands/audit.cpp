@@ -7,6 +7,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -145,7 +146,7 @@ core::Result<Audited> audit(const Arguments& arguments) {
 }
 
 std::string repeat_command(const Arguments& arguments) {
-  std::string command = "./assay audit " + shell_quoted(arguments.model);
+  std::string command = corpus::command_word() + " audit " + shell_quoted(arguments.model);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) {
       command += fmt::format(" {} {}", option, shell_quoted(value));

@@ -9,6 +9,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/data/user_case.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/explain.hpp"
@@ -123,7 +124,7 @@ int bundle_command(const Arguments& arguments) {
   for (const std::string& word : arguments.words) request->command += " " + shell_quoted(word);
   const core::Result<results::ResultRow> row = bundles::make_bundle(*request, folder);
   if (!row) return report_error(row.error());
-  const std::string replay = fmt::format("./assay replay {}", shell_quoted(folder));
+  const std::string replay = fmt::format("{} replay {}", corpus::command_word(), shell_quoted(folder));
   if (arguments.json) {
     fmt::print("{}\n", report::json_line(report::result_json(*row)));
     return kExitOk;

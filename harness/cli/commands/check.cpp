@@ -9,6 +9,7 @@
 #include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
 #include "harness/report/detail.hpp"
@@ -33,8 +34,9 @@ struct Arguments {
   bool json = false;
 };
 
-std::string repeat_command(const Arguments& arguments) {
-  std::string command = "./assay check " + shell_quoted(arguments.model);
+/// Behind the program's name.
+std::string repeat_words(const Arguments& arguments) {
+  std::string command = "check " + shell_quoted(arguments.model);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) {
       command += fmt::format(" {} {}", option, shell_quoted(value));
@@ -92,7 +94,7 @@ std::string next_steps(const Arguments& arguments, const results::ResultRow& row
   if (run::gate_of(row) != judge::Gate::red) {
     return "";
   }
-  const std::string rest = repeat_command(arguments).substr(std::string("./assay check").size());
+  const std::string rest = repeat_words(arguments).substr(std::string_view("check").size());
   std::string text = "  next:\n    ./assay reduce" + rest + "  # the smallest model that fails alike\n";
   if (row.stage != "convert" || row.facet != "status") {
     text += "    ./assay bisect" + rest + "  # every node that goes wrong\n";
@@ -108,7 +110,8 @@ core::Status write_page(const Arguments& arguments, const run::RunConfig& config
   if (!store) {
     return store.error();
   }
-  const core::Result<std::string> page = report::html_report(*store, {{}, arguments.database, run});
+  const core::Result<std::string> page =
+      report::html_report(*store, {{}, arguments.database, run, corpus::command_word()});
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 
@@ -126,7 +129,7 @@ core::Result<Checked> check(const Arguments& arguments) {
   run::RunConfig config;
   config.every_node = true;
   config.suite = "check " + user.test_case.name;
-  config.command = repeat_command(arguments).substr(std::string_view("./assay ").size());
+  config.command = repeat_words(arguments);
   // The page of one model is to show all that there is.
   config.detail = report::kept_detail(arguments.keep_detail || !arguments.html.empty());
   config.items.push_back({std::move(user.test_case), {loaded->options}, std::move(user.data)});
@@ -199,7 +202,9 @@ int check_command(const Arguments& arguments) {
     return finish();
   }
   fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
-  fmt::print("{}", here(report::judged_model_text(checked->report, repeat_command(arguments), &checked->model->graph)));
+  fmt::print("{}",
+             here(report::judged_model_text(checked->report, corpus::command_word() + " " + repeat_words(arguments),
+                                            &checked->model->graph)));
   fmt::print("\n{}", report::node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
   if (wrong != nodes.end()) {

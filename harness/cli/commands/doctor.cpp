@@ -9,6 +9,7 @@
 #include "converters/protocol/client.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/environments.hpp"
 #include "harness/report/operators_page.hpp"
@@ -68,7 +69,7 @@ std::vector<Finding> examine() {
     }
   }
   for (const std::string& name : names) {
-    const auto specs = programs::parse_converter(name, own_program(), {}, "");
+    const auto specs = programs::parse_converter(name, corpus::own_program(), {}, "");
     if (specs) {
       findings.push_back(describe_converter(specs->front()));
     }

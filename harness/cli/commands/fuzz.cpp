@@ -9,6 +9,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/localize/candidate.hpp"
 #include "harness/run/known_names.hpp"
 
@@ -44,15 +45,15 @@ std::string facet_of(const Find& find) {
 std::string check_command(const Arguments& arguments, const Find& find, const fs::path& folder) {
   const std::string left = run::options_for_part(find.sample.options_json, find.sample.candidate.model.graph);
   const std::string options = left == "{}" ? "" : " --options " + shell_quoted(left);
-  return fmt::format("./assay check {} --calibration {} --inputs {}{}{}", shell_quoted(folder / "model.onnx"),
-                     shell_quoted(folder / "calibration"), shell_quoted(folder / "inputs"), options,
-                     converter_words(arguments.converters));
+  return fmt::format("{} check {} --calibration {} --inputs {}{}{}", corpus::command_word(),
+                     shell_quoted(folder / "model.onnx"), shell_quoted(folder / "calibration"),
+                     shell_quoted(folder / "inputs"), options, converter_words(arguments.converters));
 }
 
 std::string fuzz_command(const Arguments& arguments, std::uint64_t index) {
   const std::string options = arguments.options.empty() ? "" : " --options " + shell_quoted(arguments.options);
-  return fmt::format("./assay fuzz --seed {} --first {} --graphs 1{}{}", arguments.hunt.seed, index, options,
-                     converter_words(arguments.converters));
+  return fmt::format("{} fuzz --seed {} --first {} --graphs 1{}{}", corpus::command_word(), arguments.hunt.seed, index,
+                     options, converter_words(arguments.converters));
 }
 
 nlohmann::ordered_json find_json(const Arguments& arguments, const Saved& saved) {

@@ -11,6 +11,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/run/known_names.hpp"
 #include "harness/run/parallel.hpp"
@@ -67,7 +68,7 @@ core::Result<Kept> kept_finding(const Arguments& arguments, const run::MadeBy& m
             localize::signature_of(judgement),
             localize::suspects_of(judgement),
             fmt::format("artifact made by \"{}\" {} judged by {}", arguments.artifact.made_by, arguments.options,
-                        digest_of(own_program()))};
+                        digest_of(corpus::own_program()))};
   for (const auto& judge : judges) kept.workers.push_back(localize::same_finding(judge, judgement));
   return kept;
 }
@@ -92,7 +93,7 @@ core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& can
             signature,
             localize::suspects_of(judgement),
             fmt::format("{} {}{}{} judged by {}", converter.name, converter.version,
-                        converter_words(arguments.converters), arguments.options, digest_of(own_program()))};
+                        converter_words(arguments.converters), arguments.options, digest_of(corpus::own_program()))};
   for (const auto& judge : judges) kept.workers.push_back(localize::same_signature(judge, signature));
   return kept;
 }
@@ -114,7 +115,7 @@ std::string repeat_command(const Arguments& arguments, const Candidate& reduced,
   ArtifactOptions artifact = arguments.artifact;
   if (artifact.given()) artifact.file = folder / "artifact.onnx";
   const std::string calibration = reduced.calibrated ? " --calibration " + shell_quoted(folder / "calibration") : "";
-  return fmt::format("./assay check {}{}{} --inputs {}{}{}", shell_quoted(folder / "model.onnx"),
+  return fmt::format("{} check {}{}{} --inputs {}{}{}", corpus::command_word(), shell_quoted(folder / "model.onnx"),
                      artifact_words(artifact), calibration, shell_quoted(folder / "inputs"), options,
                      converter_words(arguments.converters));
 }

@@ -6,6 +6,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/run_files.hpp"
 #include "harness/core/files.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/report/converter_page.hpp"
 #include "harness/report/found_table.hpp"
@@ -98,7 +99,8 @@ core::Status write_html(const Arguments& arguments) {
   if (!store) {
     return store.error();
   }
-  const core::Result<std::string> page = report::html_report(*store, {arguments.converters, arguments.database, {}});
+  const core::Result<std::string> page =
+      report::html_report(*store, {arguments.converters, arguments.database, {}, corpus::command_word()});
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 

@@ -166,6 +166,7 @@ class Builder {
     for (std::size_t i = 0; i < rows_.size(); ++i) add_columns(i);
     ordered_json head;
     head["made_at"] = results::utc_now();
+    head["assay"] = scope_.assay;
     head["database"] = scope_.database;
     head["part_rows"] = kPartRows;
     head["runs"] = runs_;

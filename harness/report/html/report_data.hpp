@@ -12,8 +12,9 @@ namespace assay::report {
 /// Of which converters a report is; all where none is named.
 struct HtmlScope {
   std::vector<std::string> converters;
-  std::string database;  ///< as the reader named it, for the commands that the page shows
-  std::string run;       ///< of this run alone; empty: of all
+  std::string database;         ///< as the reader named it, for the commands that the page shows
+  std::string run;              ///< of this run alone; empty: of all
+  std::string assay = "assay";  ///< how the commands that the page shows begin
 };
 
 /// What a report's page reads. `table` is JSON with every verdict as numbers in columns (page/data.js says which).

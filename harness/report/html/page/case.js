@@ -160,12 +160,12 @@ function askedText(row) {
 /// The commands that make this verdict again, by how it was made.
 function repeatCommands(row) {
   const run = D.runs[C.run[row]];
-  if (/^(check|audit) /.test(run.command)) return [el("p", null, "Made by"), command(["./assay"], " " + run.command)];
+  if (/^(check|audit) /.test(run.command)) return [el("p", null, "Made by"), command([D.assay], " " + run.command)];
   const common = [textOf("case", row)], rest = " --options " + shellWord(textOf("options", row)) + askedText(row);
-  return [el("p", null, "In numbers, why the verdict is what it is:"), command(["./assay", "explain", ...common], rest),
-    el("p", null, "The verdict again:"), command(["./assay", "run", ...common], rest),
+  return [el("p", null, "In numbers, why the verdict is what it is:"), command([D.assay, "explain", ...common], rest),
+    el("p", null, "The verdict again:"), command([D.assay, "run", ...common], rest),
     el("p", null, "As a folder that can be sent, with the model and the data:"),
-    command(["./assay", "bundle", ...common, "bundle"], rest)];
+    command([D.assay, "bundle", ...common, "bundle"], rest)];
 }
 
 async function showCase(content, parameters, current) {

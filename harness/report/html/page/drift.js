@@ -270,7 +270,7 @@ function showDrift(content, parameters) {
   if (versions.length < 2) {
     append(content, el("p", null, "One version of ", name, " is recorded, so that nothing can be compared. ",
       "A run of another version into the same database makes this page."),
-    command(["./assay", "run", "default", "--converter", name + "@VERSION,VERSION"]));
+    command([D.assay, "run", "default", "--converter", name + "@VERSION,VERSION"]));
   } else {
     const failing = ([number]) => (by.get(number) || []).filter(failed).length;
     const turns = D.changes.filter(([, to]) => numbers.has(C.version[to])).map(changeTurn);

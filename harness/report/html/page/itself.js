@@ -46,7 +46,7 @@ function showItself(content) {
     append(content, [el("p", null, "You don't need this page to judge a converter: it answers how far a verdict can be trusted. Assay's ",
       "docs/score.md has the figures of its last release. This database holds no measurement; this command, which takes ",
       "an hour or more, makes one and keeps it here:"),
-      command(["./assay", "score", "--db", D.database])]);
+      command([D.assay, "score", "--db", D.database])]);
   }
   if (faults) {
     const measured = faults.measured, kinds = Object.keys(measured.by_artifact);

@@ -1,0 +1,63 @@
+"""Builds the sdist and the wheel from it, and runs the wheel where nothing else is: wheel.py ROOT BUILD [--keep FOLDER]
+
+The build takes scikit-build-core and `build` from this interpreter's packages; exit code 77 without them. What the
+program needs of glibc and of libstdc++ must not be newer than the tag in docs/install.md says. All is made below the folder
+BUILD, where a compiler cache that knows this tree knows it again.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+
+def printed(*command, **more):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **more)
+    assert done.returncode == 0, f"{command}: {done.stdout[-4000:]}"
+    return done.stdout
+
+
+def newest_needed(file):
+    """{"GLIBC": (2, 34), …} of a program or library."""
+    needed = {}
+    for name, version in re.findall(r"\b(GLIBC|GLIBCXX)_([\d.]+)", printed("readelf", "--version-info", file).split("Version needs")[-1]):
+        numbers = tuple(map(int, version.split(".")))
+        needed[name] = max(needed.get(name, ()), numbers)
+    return needed
+
+
+def main(root, build, *words):
+    found = subprocess.run([sys.executable, "-c", "import build, scikit_build_core"], capture_output=True, check=False)
+    if found.returncode != 0:
+        print("this Python has no build and scikit-build-core")
+        return 77
+    with tempfile.TemporaryDirectory(dir=build) as name:
+        folder = Path(name)
+        printed(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", root,
+                env={**os.environ, "TMPDIR": name})
+        sdist, = (folder / "dist").glob("*.tar.gz")
+        wheel, = (folder / "dist").glob("*-py3-none-*.whl")
+        venv.create(folder / "venv", with_pip=True)
+        python = folder / "venv" / "bin" / "python"
+        printed(python, "-m", "pip", "install", "--no-index", "--find-links", folder / "dist", "onnx-assay")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("ASSAY_", "PYTHON"))}
+        (folder / "empty").mkdir()
+        said = printed(folder / "venv" / "bin" / "assay", "run", "concat/form=graph_input,*", "--quiet",
+                       cwd=folder / "empty", env=environment)
+        assert said == "6 planned: 6 pass\n", said
+        program, = (folder / "venv").glob("lib/python*/site-packages/onnx_assay/bin/assay")
+        tag = re.search(r"manylinux_(\d+)_(\d+)", Path(root, "docs", "install.md").read_text(encoding="utf-8"))
+        needed = newest_needed(program)
+        assert needed["GLIBC"] <= (int(tag[1]), int(tag[2])) and needed["GLIBCXX"] <= (3, 4, 29), needed
+        print(f"{sdist.name}: {sdist.stat().st_size / 1e6:.1f} MB, {wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
+        if "--keep" in words:
+            shutil.copytree(folder / "dist", words[words.index("--keep") + 1], dirs_exist_ok=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(os.path.abspath, sys.argv[1:3]), *sys.argv[3:]))
