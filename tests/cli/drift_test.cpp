@@ -268,6 +268,7 @@ TEST_F(Drift, OneCaseIsPlottedByVersion) {
   EXPECT_THAT(call.out,
               HasSubstr("  1.9              30.00 dB *                                       |  pass\n"
                         "  1.10             34.00 dB |                                       *  fail at judge, scale\n"
+                        "                 tensor \"x\": expected scale 1, actual 2\n"
                         "  1.11             32.00 dB |                   *                   |  fail at judge, scale\n"
                         "  fail at judge, scale since 1.10\n"));
   EXPECT_THAT(call.out,
