@@ -1,4 +1,4 @@
-"""A converter for Assay: int8, min-max calibration, Q/DQ, executed by ONNX Runtime. docs/converter.md goes through it."""
+"""A converter for Assay: int8, min-max calibration, Q/DQ. Needs onnx and onnxruntime; docs/converter.md goes through it."""
 import numpy, onnx, onnxruntime
 from onnx import helper, numpy_helper
 from onnx_assay.adapter import Adapter

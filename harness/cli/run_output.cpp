@@ -76,7 +76,8 @@ void RunOutput::begin(const std::vector<run::RunProgram>& programs, std::size_t 
   planned_ = planned;
   if (words_.detail == Detail::last_line) return;
   const std::string changed = words_.changed_by.empty() ? "" : " with " + words_.changed_by;
-  fmt::print("{}{}: {}; {}\n", out_.bold(judged_programs(programs)), changed, words_.selection, words_.data);
+  const std::string judged = words_.judged.empty() ? judged_programs(programs) : words_.judged;
+  fmt::print("{}{}: {}; {}\n", out_.bold(judged), changed, words_.selection, words_.data);
   std::fflush(stdout);
   for (const run::RunProgram& program : programs) {
     for (const std::string& note : program.notes) {

@@ -20,10 +20,11 @@ class RunOutput {
   enum class Detail { last_line, usual, everything };
   struct Words {
     Detail detail = Detail::usual;
-    std::string changed_by;  ///< "fault bias_dropped", "variant tflite", or ""
-    std::string selection;   ///< "suite default"
-    std::string data;        ///< "data drawn from each case's seed"
-    std::string database;    ///< " --db FILE" for the commands that are printed, or ""
+    std::string judged = {};  ///< who is judged, where it isn't the converters that take part: "artifact q.onnx"
+    std::string changed_by;   ///< "fault bias_dropped", "variant tflite", or ""
+    std::string selection;    ///< "suite default"
+    std::string data;         ///< "data drawn from each case's seed"
+    std::string database;     ///< " --db FILE" for the commands that are printed, or ""
     std::function<std::string(const run::RunReport&, const results::ResultRow&)> repeat;
     /// The graph that a verdict's case has; null where it has none.
     std::function<const model::Graph*(const results::ResultRow&)> graph;

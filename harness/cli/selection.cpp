@@ -10,10 +10,12 @@
 #include <optional>
 #include <set>
 
+#include "converters/embedded/embedded.hpp"
 #include "converters/options_label.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/json_files.hpp"
+#include "harness/corpus/suite_file.hpp"
 #include "harness/report/repeat.hpp"
 #include "reference/infer.hpp"
 
@@ -88,15 +90,13 @@ core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::
                      {}};
 }
 
-/// A case whose model declares a type or shape that the operators' rules contradict proves nothing.
-core::Status check_declarations(const corpus::Case& test_case) {
-  if (test_case.model == nullptr) {
-    return core::success();
-  }
-  core::Status status = reference::check_declarations(*test_case.model);
-  if (status) {
-    return status;
-  }
+/// Loads the case's model. One that declares a type or shape that the operators' rules contradict proves nothing, and
+/// neither does a claim to catch a fault that doesn't exist.
+core::Status complete(corpus::Case& test_case) {
+  if (core::Status status = corpus::load_deferred(test_case); !status) return status;
+  core::Status status = check_kills(test_case);
+  if (status && test_case.model != nullptr) status = reference::check_declarations(*test_case.model);
+  if (status) return status;
   core::Error error = status.error().within(fmt::format("{}: case \"{}\"", test_case.file.string(), test_case.name));
   error.kind = core::ErrorKind::invalid_case;
   return error;
@@ -120,8 +120,11 @@ core::Result<std::vector<corpus::Case>> load_cases(const std::vector<std::string
 core::Result<std::vector<corpus::Case>> load_own(const std::string& word) {
   std::error_code code;
   const std::filesystem::path path = word;
-  const std::vector<std::filesystem::path> files =
-      std::filesystem::is_directory(path, code) ? corpus::json_files(path) : std::vector{path};
+  std::vector<std::filesystem::path> files{path};
+  if (std::filesystem::is_directory(path, code)) {
+    files = corpus::json_files(path);
+    std::erase_if(files, corpus::is_suite_file);
+  }
   std::vector<corpus::Case> cases;
   for (const std::filesystem::path& file : files) {
     core::Result<std::vector<corpus::Case>> family = corpus::load_family(std::filesystem::absolute(file, code));
@@ -172,15 +175,21 @@ std::vector<corpus::Case> with_own(std::vector<corpus::Case> own, std::vector<co
 
 bool is_own_file(const std::string& word) {
   std::error_code code;
-  return report::is_case_file(word) && std::filesystem::exists(word, code);
+  return report::is_case_file(word) && std::filesystem::exists(word, code) && !corpus::is_suite_file(word);
+}
+
+core::Status check_kills(const corpus::Case& test_case) {
+  for (const std::string& fault : test_case.kills) {
+    if (const auto known = embedded::make_embedded({fault}); !known) return known.error().within("kills");
+  }
+  return core::success();
 }
 
 core::Result<std::vector<corpus::Case>> cases_at(const std::string& path) {
   core::Result<std::vector<corpus::Case>> cases = load_own(path);
   if (!cases) return cases.error();
   for (corpus::Case& each : *cases) {
-    if (core::Status status = corpus::load_deferred(each); !status) return status.error();
-    if (core::Status status = check_declarations(each); !status) return status.error();
+    if (const core::Status status = complete(each); !status) return status.error();
   }
   return cases;
 }
@@ -218,7 +227,7 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
   };
 
   for (const std::string& word : wanted) {
-    const bool is_suite = std::find(suites.begin(), suites.end(), word) != suites.end();
+    const bool is_suite = std::find(suites.begin(), suites.end(), word) != suites.end() || corpus::is_suite_file(word);
     core::Result<corpus::Suite> suite = corpus::load_suite(is_suite ? word : std::string(kDefaultSuite));
     if (!suite) {
       return suite.error();
@@ -275,12 +284,7 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
   }
   selection.converters = std::move(once);
   for (run::RunItem& item : selection.items) {
-    if (core::Status status = corpus::load_deferred(item.test_case); !status) {
-      return status.error();
-    }
-    if (core::Status status = check_declarations(item.test_case); !status) {
-      return status.error();
-    }
+    if (const core::Status status = complete(item.test_case); !status) return status.error();
   }
   for (const run::RunItem& item : selection.items) {
     const std::string wanted_converter = item.test_case.stored_case ? corpus::kReference : "embedded";

@@ -21,10 +21,10 @@ struct Selection {
 /// Each word is a suite's name or a pattern on case names (`*`, `?`; a family's name stands for all of it). No word:
 /// suite `default`. Cases that patterns select run under the option sets of `default`; `options`, when given, keeps
 /// only the option set of that label, or stands for itself when it is JSON. A word that ends in ".json" or begins with
-/// "./", "../" or "/" and exists is a file or folder of cases outside the corpus: it adds them, and selects them where
-/// no other word does. A word that selects nothing is reported in `unmatched`, with the nearest names. `only`, when not
-/// empty, keeps of all these the cases that one of its patterns matches.
-/// Errors   usage, for an unknown option set; invalid_case.
+/// "./", "../" or "/" and exists is a suite's file, which means that suite; or a file or folder of cases outside the
+/// corpus: it adds them, and selects them where no other word does. A word that selects nothing is reported in
+/// `unmatched`, with the nearest names. `only`, when not empty, keeps of all these the cases that one of its patterns
+/// matches. Errors   usage, for an unknown option set; invalid_case.
 [[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options,
                                              const std::vector<std::string>& only = {});
 
@@ -35,7 +35,10 @@ struct Selection {
 /// Errors   usage, where it holds none; invalid_case.
 [[nodiscard]] core::Result<std::vector<corpus::Case>> cases_at(const std::string& path);
 
-/// Whether a word names an existing file or folder of cases that the user has.
+/// The faults that the case is to catch are faults of the embedded converter. Errors   usage, naming the nearest.
+[[nodiscard]] core::Status check_kills(const corpus::Case& test_case);
+
+/// Whether a word names an existing file or folder of cases that the user has; a suite's file is none.
 [[nodiscard]] bool is_own_file(const std::string& word);
 
 /// Prints why nothing is selected; returns that failure's exit code.

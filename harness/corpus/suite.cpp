@@ -13,6 +13,7 @@
 #include "harness/corpus/fields.hpp"
 #include "harness/corpus/json_files.hpp"
 #include "harness/corpus/state_folder.hpp"
+#include "harness/corpus/suite_file.hpp"
 
 namespace assay::corpus {
 namespace {
@@ -20,6 +21,8 @@ namespace {
 using core::Error;
 using core::ErrorKind;
 using nlohmann::ordered_json;
+
+constexpr std::uintmax_t kLargestFile = std::uintmax_t{16} << 20U;
 
 OptionSet read_option_set(const Fields& fields) {
   fields.allow({"label", "options"});
@@ -95,6 +98,14 @@ bool has_any_tag(const std::vector<std::string>& tags, const Case& test_case) {
   });
 }
 
+Error no_suite(const std::string& name, const std::vector<std::string>& names) {
+  const std::string known =
+      names.empty()
+          ? "\"" + (home() / "suites").string() + "\" holds none (ASSAY_HOME names the folder above it)"
+          : "the nearest of " + std::to_string(names.size()) + " are: " + core::join(core::nearest(name, names), ", ");
+  return {ErrorKind::usage, "there is no suite \"" + name + "\"; " + known, "", "", ""};
+}
+
 /// ASSAY_HOME, or an empty path.
 std::filesystem::path given_home() {
   const char* home = std::getenv("ASSAY_HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it in this process
@@ -130,18 +141,27 @@ std::vector<std::string> suite_names() {
   return names;
 }
 
-core::Result<Suite> load_suite(const std::string& name) {
+bool is_suite_file(const std::filesystem::path& file) {
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(file, code)) return false;
+  const auto text = core::read_file(file, kLargestFile);
+  const auto json = ordered_json::parse(text ? *text : "", nullptr, false);
+  const auto has_any = [&](std::initializer_list<const char*> keys) {
+    return std::ranges::any_of(keys, [&](const char* key) { return json.contains(key); });
+  };
+  return has_any({"select", "tags"}) && !has_any({"family", "graph", "model", "stored_case"});
+}
+
+core::Result<Suite> load_suite(const std::string& name_or_file) {
   const auto names = suite_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return Error{ErrorKind::usage,
-                 "there is no suite \"" + name + "\"; the nearest of " + std::to_string(names.size()) +
-                     " are: " + core::join(core::nearest(name, names), ", "),
-                 "", "", ""};
+  std::filesystem::path file = home() / "suites" / (name_or_file + ".json");
+  if (std::find(names.begin(), names.end(), name_or_file) == names.end()) {
+    if (!is_suite_file(name_or_file)) return no_suite(name_or_file, names);
+    file = name_or_file;
   }
-  const auto file = home() / "suites" / (name + ".json");
-  const auto text = core::read_file(file, std::uintmax_t{16} << 20U);
+  const auto text = core::read_file(file, kLargestFile);
   if (!text) return case_error(text.error().message);
-  auto suite = read_suite(name, *text);
+  auto suite = read_suite(name_or_file, *text);
   if (!suite) return suite.error().within(file.string());
   return suite;
 }

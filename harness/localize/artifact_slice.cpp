@@ -55,7 +55,7 @@ core::Result<ArtifactSlicer> ArtifactSlicer::make(std::shared_ptr<const model::M
 std::string ArtifactSlicer::stand_in(std::string tensor) const {
   for (;;) {
     const auto producer = original_wiring_.producer(tensor);
-    if (!producer || view_.find_original(*producer) != nullptr) return tensor;
+    if (!producer || view_.find_original(*producer) != nullptr || !view_.quantizers_of(tensor).empty()) return tensor;
     const Node& node = original_->graph.nodes[*producer];
     const bool clamps = is(node, "Relu") || is(node, "Clip");
     if (!clamps || original_wiring_.consumers(node.inputs.front()).size() != 1) return tensor;
@@ -100,7 +100,7 @@ std::optional<model::Model> ArtifactSlicer::slice(const model::Graph& part) cons
     renamed[tensor] = output.name;
     wanted.push_back(tensor);
   }
-  std::set<std::string> seen;
+  std::set<std::string> seen, fed;
   std::set<std::size_t> nodes;
   while (!wanted.empty()) {
     const std::string tensor = std::move(wanted.back());
@@ -116,6 +116,7 @@ std::optional<model::Model> ArtifactSlicer::slice(const model::Graph& part) cons
     const std::string name = view_.original_tensor(tensor);
     const auto input = view_.constant(tensor) == nullptr ? inputs.find(name) : inputs.end();
     if (input != inputs.end() && !dequantized && !quantized) {
+      fed.insert(input->second);
       const auto codes = std::ranges::find(view_.quantizers(), tensor, &judge::Quantizer::codes);
       if (codes != view_.quantizers().end()) {
         add_quantizer(made.graph, input->second, tensor, codes->params);
@@ -135,6 +136,7 @@ std::optional<model::Model> ArtifactSlicer::slice(const model::Graph& part) cons
     nodes.insert(*producer);
     wanted.insert(wanted.end(), node.inputs.begin(), node.inputs.end());
   }
+  if (fed.size() != part.inputs.size()) return std::nullopt;  // it computes the same from something else
   for (const std::size_t index : nodes) made.graph.nodes.push_back(whole.nodes[index]);
   // A tensor inside may have the name that the dequantized one gets: the one in front of its quantizer.
   std::set<std::string> taken;

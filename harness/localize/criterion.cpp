@@ -1,17 +1,23 @@
 #include "harness/localize/criterion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "harness/core/files.hpp"
 #include "harness/core/process.hpp"
+#include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/programs/subject.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/known_names.hpp"
+#include "harness/run/settled_maker.hpp"
 #include "results/signature.hpp"
 
 namespace assay::localize {
@@ -28,6 +34,19 @@ std::string with_file(std::string command, const std::filesystem::path& file) {
     command.replace(at, 2, word);
   }
   return command;
+}
+
+/// The first line of a message, without numbers.
+std::string headline(const std::string& message) {
+  return results::without_numbers_and_paths(message.substr(0, message.find('\n')));
+}
+
+/// `options_json` with the method `method`, where it doesn't state one.
+std::string with_method(const std::string& options_json, converters::Method method) {
+  nlohmann::ordered_json options = nlohmann::ordered_json::parse(options_json, nullptr, false);
+  if (!options.is_object() || options.contains("method")) return options_json;
+  options["method"] = converters::method_name(method);
+  return options.dump();
 }
 
 }  // namespace
@@ -82,6 +101,8 @@ Judged Judge::ask(const Candidate& candidate, judge::Depth depth, const std::str
     }
     folder.emplace(*std::move(made));
     trial = (*bench)->attempt_artifact(*converter_, description_, folder->path() / "artifact.onnx", options, made_by_);
+    out.made_by = run::settled_maker(trial.evidence, made_by_);
+    out.options_json = with_method(options_json, trial.evidence.options.method);
   }
   const converters::ConvertReply& reply = trial.evidence.conversion;
   out.precision = reply.precision;
@@ -114,15 +135,43 @@ Criterion same_signature(std::shared_ptr<const Judge> judge, std::string signatu
   };
 }
 
-Criterion same_finding(std::shared_ptr<const Judge> judge, const judge::Judgement& whole) {
+void Refusals::add(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  ++counts_[why];
+}
+
+void Refusals::forget() {
+  const std::lock_guard lock(mutex_);
+  counts_.clear();
+}
+
+std::string Refusals::text() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::string, std::size_t>> sorted(counts_.begin(), counts_.end());
+  std::ranges::stable_sort(sorted, std::greater(), [](const auto& each) { return each.second; });
+  std::vector<std::string> texts;
+  for (const auto& [why, count] : sorted) texts.push_back(fmt::format("{} {}", count, why));
+  return core::join(texts, "; ");
+}
+
+Criterion same_finding(std::shared_ptr<const Judge> judge, const judge::Judgement& whole,
+                       std::shared_ptr<Refusals> refusals) {
   std::set<std::string> named;
   for (const judge::Finding& finding : whole.findings) named.insert({finding.node, finding.tensor});
-  return [judge = std::move(judge), signature = signature_of(whole),
-          named = std::move(named)](const Candidate& candidate) {
+  return [judge = std::move(judge), signature = signature_of(whole), named = std::move(named),
+          refusals = std::move(refusals)](const Candidate& candidate) {
     const judge::Judgement part = judge->judge(candidate, judge::Depth::full);
-    return signature_of(part) == signature && std::ranges::all_of(part.findings, [&](const judge::Finding& finding) {
-             return finding.amber || named.contains(finding.node) || named.contains(finding.tensor);
-           });
+    const auto elsewhere = std::ranges::find_if(part.findings, [&](const judge::Finding& finding) {
+      return !finding.amber && !named.contains(finding.node) && !named.contains(finding.tensor);
+    });
+    if (elsewhere != part.findings.end()) {
+      refusals->add(fmt::format("would be wrong where the whole is right ({})", headline(elsewhere->message)));
+      return false;
+    }
+    if (signature_of(part) == signature) return true;
+    refusals->add(part.facet ? fmt::format("are {} ({})", judge::verdict_name(part.verdict), headline(part.reason))
+                             : fmt::format("are {}", judge::verdict_name(part.verdict)));
+    return false;
   };
 }
 

@@ -2,7 +2,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,21 @@ struct Judged {
   std::vector<converters::NodePrecision> precision;
   std::optional<converters::ArtifactKind> artifact_kind;  ///< nothing when nothing was converted
   std::string cache;                                      ///< text of its calibration cache, where it wrote one
+  std::string made_by;       ///< of a ready artifact: NAME@VERSION by whose rules it was judged; "" for nobody's
+  std::string options_json;  ///< likewise: what was stated, with the method that it was judged by
+};
+
+/// Why parts of a model weren't taken, in words, and how often. For several threads.
+class Refusals {
+ public:
+  void add(const std::string& why);
+  void forget();
+  /// "12 have no artifact of their own; 3 are pass", most frequent first; "" for none.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::size_t> counts_;
 };
 
 /// One converter under one set of options, asked for verdicts on candidates. For one thread.
@@ -74,8 +91,9 @@ using Criterion = std::function<bool(const Candidate&)>;
 [[nodiscard]] Criterion same_signature(std::shared_ptr<const Judge> judge, std::string signature);
 
 /// The same of a ready artifact's parts: the verdict's signature is that of `whole`, and it finds nothing in a node or
-/// tensor that `whole` finds nothing in.
-[[nodiscard]] Criterion same_finding(std::shared_ptr<const Judge> judge, const judge::Judgement& whole);
+/// tensor that `whole` finds nothing in. What doesn't hold goes to `refusals`.
+[[nodiscard]] Criterion same_finding(std::shared_ptr<const Judge> judge, const judge::Judgement& whole,
+                                     std::shared_ptr<Refusals> refusals);
 
 /// What `inner` asks, of candidates whose outputs hold something: see holds_values().
 [[nodiscard]] Criterion with_values(Criterion inner);

@@ -25,8 +25,10 @@ Nodes nodes_of(const Cutter& cutter, const std::string& name) {
   return nodes;
 }
 
-/// `nodes` and those that stand next to them.
-Nodes grown(const Cutter& cutter, const Nodes& nodes) {
+enum class Towards { inputs, both };
+
+/// `nodes` and those that stand next to them, in front or on both sides.
+Nodes grown(const Cutter& cutter, const Nodes& nodes, Towards towards) {
   Nodes wider = nodes;
   for (const std::size_t index : nodes) {
     const model::Node& node = cutter.graph().nodes[index];
@@ -35,6 +37,7 @@ Nodes grown(const Cutter& cutter, const Nodes& nodes) {
         wider.insert(*producer);
       }
     }
+    if (towards == Towards::inputs) continue;
     for (const std::string& name : node.outputs) {
       const auto& readers = cutter.wiring().consumers(name);
       wider.insert(readers.begin(), readers.end());
@@ -51,7 +54,8 @@ class NodeReduction {
     }
   }
 
-  /// Neighbourhoods of the suspects, from small to large.
+  /// Neighbourhoods of the suspects, from small to large; of each size those in front of a suspect first, since that is
+  /// where what is computed with it as one stands.
   void guess(const std::vector<std::string>& suspects) {
     constexpr std::size_t kSuspects = 4;
     constexpr int kSteps = 6;
@@ -63,12 +67,13 @@ class NodeReduction {
         areas.push_back(std::move(area));
       }
     }
+    std::vector<Nodes> in_front = areas;
     for (int step = 0; step < kSteps; ++step) {
-      for (Nodes& area : areas) {
-        if (area.size() < kept_.size()) {
-          sets.push_back(area);
+      for (const auto& [grow, towards] : {std::pair(&in_front, Towards::inputs), std::pair(&areas, Towards::both)}) {
+        for (Nodes& area : *grow) {
+          if (area.size() < kept_.size() && std::ranges::find(sets, area) == sets.end()) sets.push_back(area);
+          area = grown(cutter_, area, towards);
         }
-        area = grown(cutter_, area);
       }
     }
     if (const auto taken = take_first(sets)) {
@@ -90,7 +95,10 @@ class NodeReduction {
       proposals.emplace_back([this, &nodes]() -> std::optional<Candidate> {
         core::Result<Candidate> part = cutter_.cut(nodes);
         std::optional<Candidate> tidy = part ? tidied(*std::move(part)) : std::nullopt;
-        return tidy ? cutter_.with_slice(*std::move(tidy)) : std::nullopt;
+        if (!tidy) return std::nullopt;
+        std::optional<Candidate> sliced = cutter_.with_slice(*std::move(tidy));
+        if (!sliced) trials_.refusals().add("have no artifact of their own (it computes what lies at an end as one)");
+        return sliced;
       });
     }
     std::optional<Found> part = trials_.first(proposals);

@@ -12,8 +12,8 @@
 
 namespace assay::localize {
 
-Trials::Trials(std::vector<Criterion> workers, std::filesystem::path ledger)
-    : workers_(std::move(workers)), ledger_(std::move(ledger)) {
+Trials::Trials(std::vector<Criterion> workers, std::filesystem::path ledger, std::shared_ptr<Refusals> refusals)
+    : workers_(std::move(workers)), ledger_(std::move(ledger)), refusals_(std::move(refusals)) {
   std::ifstream file(ledger_);
   std::string hash;
   int holds = 0;

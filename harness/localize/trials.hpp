@@ -27,11 +27,15 @@ struct Found {
 class Trials {
  public:
   /// One criterion for each thread. `ledger` is read where it is there, and appended to; empty: nothing is kept.
-  Trials(std::vector<Criterion> workers, std::filesystem::path ledger);
+  Trials(std::vector<Criterion> workers, std::filesystem::path ledger,
+         std::shared_ptr<Refusals> refusals = std::make_shared<Refusals>());
 
   /// The first of `proposals`, in their order, that holds: whatever the number of threads, the same one.
   [[nodiscard]] std::optional<Found> first(const std::vector<Proposal>& proposals);
   [[nodiscard]] bool holds(const Candidate& candidate);
+
+  /// Why candidates weren't taken, or couldn't be made.
+  [[nodiscard]] Refusals& refusals() { return *refusals_; }
 
   /// How often a criterion was asked, and how often the ledger knew.
   [[nodiscard]] std::size_t checks() const { return checks_; }
@@ -42,6 +46,7 @@ class Trials {
 
   std::vector<Criterion> workers_;
   std::filesystem::path ledger_;
+  std::shared_ptr<Refusals> refusals_;
   std::mutex mutex_;  ///< of the members below
   std::map<std::string, bool> answers_;
   std::size_t checks_ = 0, known_ = 0;

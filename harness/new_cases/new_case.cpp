@@ -76,12 +76,11 @@ core::Result<std::string> shown_options(const corpus::Case& test_case, const Acc
         accusation.wrong_artifact.string());
   }
   const auto shown = nlohmann::ordered_json::parse(converters::options_to_json(made->trial.evidence.options));
-  const auto usual = nlohmann::ordered_json::parse(converters::options_to_json({}));
-  auto needed = nlohmann::ordered_json::parse(accusation.options.options_json);
+  auto stated = nlohmann::ordered_json::parse(accusation.options.options_json);
   for (const char* key : {"activation", "weight", "symmetric", "per_axis"}) {
-    if (!needed.contains(key) && shown[key] != usual[key]) needed[key] = shown[key];
+    if (!stated.contains(key)) stated[key] = shown[key];
   }
-  return needed.dump();
+  return stated.dump();
 }
 
 std::filesystem::path kept_artifact(const corpus::Case& test_case) {

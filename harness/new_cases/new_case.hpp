@@ -28,9 +28,9 @@ struct Proof {
   [[nodiscard]] std::string missing() const;
 };
 
-/// The options that a wrong artifact was evidently made with, as `assay check --artifact` finds them, less the usual
-/// ones; what `accusation.options` states holds. JSON, "{}" where it needs none.
-/// Errors   the artifact can't be read or judged.
+/// The options that a wrong artifact was evidently made with, as `assay check --artifact` finds them: types, symmetry
+/// and granularity, with what `accusation.options` states, which holds. JSON. Errors   the artifact can't be read or
+/// judged.
 [[nodiscard]] core::Result<std::string> shown_options(const corpus::Case& test_case, const Accusation& accusation);
 
 /// Runs `test_case` with the defect and without it. A wrong artifact is judged as `assay check --artifact` judges it:

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/report/figures.hpp"
+#include "harness/report/history.hpp"
 
 namespace assay::report {
 namespace {
@@ -61,6 +62,8 @@ nlohmann::ordered_json change_json(const Drifted& each) {
   json["verdict"] = each.now.verdict;
   json["stage"] = each.now.stage;
   json["facet"] = each.now.facet.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(each.now.facet);
+  json["message"] = each.now.reason;
+  json["anchor_message"] = each.anchor.result.reason;
   json["wobble_db"] = each.anchor.wobble.sqnr_db;
   json["changes"] = nlohmann::ordered_json::array();
   for (const results::Change& change : each.changes) {
@@ -98,6 +101,12 @@ std::string drifted_text(const DriftReport& report) {
                         anchor_text(each.anchor), each.since.empty() ? "" : ", since " + each.since);
     for (const results::Change& change : each.changes) {
       text += fmt::format("    {:<10} {}\n", results::change_name(change.kind), with_short_figures(change.detail));
+      if (change.kind != results::ChangeKind::verdict) continue;
+      for (const results::ResultRow* row : {&each.anchor.result, &each.now}) {
+        if (const std::string message = recorded_message(*row); !message.empty()) {
+          text += fmt::format("               {}: {}\n", row == &each.now ? "now" : "before", message);
+        }
+      }
     }
   }
   return text;

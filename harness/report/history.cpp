@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "harness/core/version.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/figures.hpp"
+#include "results/drift.hpp"
 
 namespace assay::report {
 namespace {
@@ -80,17 +83,43 @@ std::string plot(const Points& points) {
     low = middle - 0.5;
     high = middle + 0.5;
   }
-  std::string text;
+  std::string text, before;
   for (const auto& [version, row] : points) {
     text += fmt::format("  {:<14} ", version);
     text += row->sqnr_db ? fmt::format("{:>7} dB {}", fixed(*row->sqnr_db, 2), mark(*row->sqnr_db, low, high))
                          : fmt::format("{:>10} {:41}", "-", "");
     text += fmt::format("  {}\n", state_of(*row));
+    const std::string message = recorded_message(*row);
+    if (!message.empty() && state_of(*row) != before) text += fmt::format("                 {}\n", message);
+    before = state_of(*row);
   }
   return text + fmt::format("  {}\n", since_text(points));
 }
 
 }  // namespace
+
+std::string recorded_message(const ResultRow& row) {
+  return row.verdict == "pass" ? "" : with_short_figures(row.reason.substr(0, row.reason.find('\n')));
+}
+
+std::vector<results::Store::HistoryRow> changed_versions(std::span<const results::Store::HistoryRow> rows) {
+  std::set<std::pair<SeriesName, std::string>> kept;
+  for (const auto& [name, points] : all_series(rows)) {
+    std::set<std::string> versions;
+    for (auto next = std::next(points.begin()); next != points.end(); ++next) {
+      results::AnchorRow before;
+      before.result = *std::prev(next)->second;
+      if (!results::changes_since(before, *next->second).empty()) versions.insert(next->first);
+    }
+    if (!versions.empty()) versions.insert(points.begin()->first);
+    for (const std::string& version : versions) kept.emplace(name, version);
+  }
+  std::vector<results::Store::HistoryRow> changed;
+  std::ranges::copy_if(rows, std::back_inserter(changed), [&](const results::Store::HistoryRow& row) {
+    return kept.contains({series_of(row.result), row.result.key.version});
+  });
+  return changed;
+}
 
 nlohmann::ordered_json history_json(const results::Store::HistoryRow& row) {
   nlohmann::ordered_json json;
@@ -103,7 +132,9 @@ nlohmann::ordered_json history_json(const results::Store::HistoryRow& row) {
   json["version"] = row.result.key.version;
   json["converter_hash"] = row.result.key.hash;
   json["verdict"] = row.result.verdict;
+  json["stage"] = row.result.stage;
   json["facet"] = row.result.facet;
+  json["message"] = row.result.reason;
   json["sqnr_db"] = row.result.sqnr_db ? nlohmann::ordered_json(*row.result.sqnr_db) : nullptr;
   json["margin"] = row.result.margin ? nlohmann::ordered_json(*row.result.margin) : nullptr;
   return json;
@@ -124,6 +155,8 @@ std::string history_line(const results::Store::HistoryRow& row, bool with_progra
   }
   return text;
 }
+
+std::size_t series_count(std::span<const results::Store::HistoryRow> rows) { return all_series(rows).size(); }
 
 std::string history_plots(std::span<const results::Store::HistoryRow> rows) {
   std::string text;

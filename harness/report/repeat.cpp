@@ -1,9 +1,12 @@
 #include "harness/report/repeat.hpp"
 
+#include <algorithm>
+
 #include "converters/protocol/client.hpp"
 #include "harness/core/shell.hpp"
 #include "harness/corpus/case.hpp"
 #include "harness/corpus/command_word.hpp"
+#include "harness/corpus/suite_file.hpp"
 
 namespace assay::report {
 
@@ -24,6 +27,8 @@ RunWords run_words(const std::string& command) {
     if (word == "--fault") known.faults.push_back(value);
     if (word == "--variant") known.variant = value;
     if (word == "--options") known.options = value;
+    if (word == "--artifact") known.artifact = value;
+    if (word == "--made-by") known.made_by = value;
     if (word == "--metamorphic") known.metamorphic = true;
   }
   return known;
@@ -37,9 +42,16 @@ std::string repeat_command(const results::ResultRow& row, const RunWords& words)
   const results::JobKey& key = row.key;
   std::string command = corpus::command_word() + " run ";
   for (const std::string& file : words.files) command += shell_quoted(file) + " ";
+  // A suite's file selects by itself, other than a file of cases.
+  if (std::ranges::any_of(words.files, corpus::is_suite_file)) command += "--only ";
   command += shell_quoted(key.case_name);
   // A label that options were given is not always that of an option set: an option set may have it for others.
   const bool as_json = words.options.starts_with("{");
+  if (!words.artifact.empty()) {
+    command += " --artifact " + shell_quoted(words.artifact);
+    if (!words.made_by.empty()) command += " --made-by " + shell_quoted(words.made_by);
+    return command + (words.options.empty() ? "" : " --options " + shell_quoted(words.options));
+  }
   if (as_json || key.options != "default") {
     command += " --options " + shell_quoted(as_json ? words.options : key.options);
   }

@@ -9,16 +9,19 @@ namespace assay::report {
 
 /// What a command that shows a verdict again needs beside the verdict.
 struct RunWords {
-  std::vector<std::string> files;      ///< of cases outside the corpus
+  std::vector<std::string> files;      ///< of cases outside the corpus, or of suites
   std::vector<std::string> programs;   ///< each --converter-cmd
   std::vector<std::string> executors;  ///< each --execute-with
   std::vector<std::string> faults;     ///< each --fault
   std::string variant;
   bool metamorphic = false;
-  std::string options;  ///< --options, where the command has it
+  std::string options;   ///< --options, where the command has it
+  std::string artifact;  ///< --artifact, likewise
+  std::string made_by;   ///< --made-by, likewise
 };
 
-/// Whether a word of a selection is meant as the path of a file or folder of cases: nothing else ends or begins so.
+/// Whether a word of a selection is meant as the path of a file or folder of cases, or of a suite: nothing else ends or
+/// begins so.
 [[nodiscard]] bool is_case_file(const std::string& word);
 
 /// Of a run's recorded command line. What it does not know it leaves out.

@@ -498,17 +498,31 @@ core::Result<judge::Evidence> CaseBench::ready_evidence(const converters::Descri
   return evidence;
 }
 
+namespace {
+
+/// Options as JSON with those that the case requires, which go first.
+std::string with_case_options(const corpus::Case& test_case, const std::string& options_json) {
+  auto options = nlohmann::ordered_json::parse(options_json, nullptr, false);
+  const auto required = nlohmann::ordered_json::parse(test_case.options_json, nullptr, false);
+  if (!options.is_object() || !required.is_object()) return options_json;
+  options.update(required);
+  return options.dump();
+}
+
+}  // namespace
+
 Trial CaseBench::attempt_artifact(converters::Converter& executor, const converters::Description& description,
                                   const fs::path& artifact, const std::string& options_json, const MadeBy& made_by) {
   Trial trial;
-  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, options_json);
+  const std::string stated = with_case_options(case_, options_json);
+  core::Result<judge::Evidence> evidence = ready_evidence(description, {}, stated);
   if (!evidence) {
     trial.settled = own_fault(evidence.error());
     return trial;
   }
   trial.evidence = *std::move(evidence);
   trial.evidence.conversion.artifact = artifact;
-  trial.evidence.stated_options = options_json;
+  trial.evidence.stated_options = stated;
   execute(executor, trial);
   if (trial.evidence.artifact != nullptr) {
     trial.judged_as = settle_maker(trial.evidence, *references_, made_by);

@@ -16,6 +16,7 @@
 #include "harness/judge/artifact/evident_options.hpp"
 #include "harness/judge/audit/audited_params.hpp"
 #include "harness/judge/reference_cache.hpp"
+#include "harness/run/settled_maker.hpp"
 
 namespace assay::run {
 namespace {
@@ -383,12 +384,39 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
                                                 granted == 1 ? "value" : "values"));
 }
 
+/// What is to be said where the user states a method that searches for a range, and the artifact shows no search: ""
+/// where it may have been one.
+std::string method_note(const judge::Evidence& evidence, judge::ReferenceCache& cache) {
+  const auto stated = nlohmann::json::parse(evidence.stated_options.value_or("{}"), nullptr, false);
+  const bool whole_range = evidence.options.method == Method::percentile && evidence.options.percentile >= 100;
+  if (!stated.contains("method") || evidence.options.method == Method::minmax || whole_range) return "";
+  if (evidence.calibration == nullptr || evidence.options.method == Method::given) return "";
+  Candidate minmax{"", evidence.converter.policy, evidence.options};
+  minmax.options.method = Method::minmax;
+  const std::vector<Finding> red = red_findings(evidence, cache, minmax);
+  const model::Graph& original = evidence.model->graph;
+  const bool differs =
+      std::ranges::any_of(red, [&](const Finding& finding) { return kind_of(finding, original) == Kind::range; });
+  return differs ? ""
+                 : fmt::format("method {} is stated, and every range is exactly as minmax gives it",
+                               converters::method_name(evidence.options.method));
+}
+
 }  // namespace
 
 std::string settle_maker(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by) {
-  std::string words = settle(evidence, cache, made_by);
-  if (evidence.options.method != Method::given) return words;
-  return words + (words.empty() ? "" : "; ") + "ranges as given, judged by what they cost";
+  const std::string words = settle(evidence, cache, made_by);
+  const std::string note = evidence.options.method == Method::given ? "ranges as given, judged by what they cost"
+                                                                    : method_note(evidence, cache);
+  return words + (words.empty() || note.empty() ? "" : "; ") + note;
+}
+
+std::string settled_maker(const judge::Evidence& evidence, const MadeBy& made_by) {
+  const Policy& settled = evidence.converter.policy;
+  const auto its = std::ranges::find_if(made_by.candidates, [&](const programs::StatedPolicy& stated) {
+    return executed_by(stated.policy, settled) == settled;
+  });
+  return its == made_by.candidates.end() ? "" : its->converter + "@" + its->version;
 }
 
 }  // namespace assay::run

@@ -26,6 +26,7 @@ import importlib.util
 import inspect
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,7 +50,8 @@ __all__ = ["Adapter", "Refused"]
 class Adapter:
     """A converter as Assay sees it. A subclass has convert() and execute(), and says who it is.
 
-    Raise Refused("why", node="n7", op="CumSum") for what the converter declines; any other exception is its error.
+    Raise Refused("why", node="n7", op="CumSum") for what the converter declines; any other exception is its error. What
+    convert() makes of a model with an operator that supports["operators"] doesn't list is thrown away and refused.
     """
 
     name = "my_converter"
@@ -78,6 +80,22 @@ class Adapter:
         return {"name": self.name, "version": self.version, "supports": dict(self.supports), "policy": dict(self.policy)}
 
 
+#: Operators that every list of operators counts in (docs/protocol.md, supports).
+_ALWAYS_TAKEN = frozenset({"Constant", "Identity", "QuantizeLinear", "DequantizeLinear"})
+
+
+def _refuse_others(graph: onnx.GraphProto, operators: list[str]) -> None:
+    """Errors   Refused, naming the first node of `graph` or of a body in it whose operator is none of `operators`."""
+    for node in graph.node:
+        if node.op_type not in _ALWAYS_TAKEN and node.op_type not in operators:
+            name = node.name or next(filter(None, node.output), "")
+            raise Refused(f"node \"{name}\" is a {node.op_type}, which has no INT8 form here; this converter takes "
+                          f"{', '.join(operators) or 'no operator'}", node=name, op=node.op_type)
+        for attribute in node.attribute:
+            for body in (attribute.g, *attribute.graphs):
+                _refuse_others(body, operators)
+
+
 class _Files:
     """An Adapter in front of assay_protocol.serve, which speaks of files."""
 
@@ -91,6 +109,14 @@ class _Files:
         import onnx
 
         made = self._adapter.convert(onnx.load(model), calibration_batches(calibration), options, Path(output))
+        operators = self._adapter.describe().get("supports", {}).get("operators")
+        if operators is not None and operators is not True:  # what convert() itself says of the model goes first
+            try:
+                _refuse_others(onnx.load(model).graph, operators or [])
+            except Refused:
+                shutil.rmtree(output)
+                os.mkdir(output)
+                raise
         reply = dict(made) if isinstance(made, Mapping) else {"artifact": made}
         artifact = reply.get("artifact")
         if isinstance(artifact, onnx.ModelProto):

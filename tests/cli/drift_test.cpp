@@ -42,6 +42,7 @@ class Drift : public HomeTest {
       row.verdict = f == 0 ? verdict : "pass";
       row.stage = "judge";
       row.facet = row.verdict == "pass" ? "" : "scale";
+      row.reason = row.verdict == "pass" ? "" : "tensor \"x\": expected scale 1, actual 2\n  its neighbour's";
       row.sqnr_db = 30 + sqnr_db(f);
       row.margin = margin_;
       row.started_at = "2026-01-01T00:00:" + std::to_string(10 + clock_++);
@@ -55,6 +56,28 @@ class Drift : public HomeTest {
  private:
   int clock_ = 0;
 };
+
+TEST_F(Drift, AChangedVerdictSaysWhatWasFound) {
+  const auto as_it_was = [](std::size_t) { return 0.0; };
+  record("1", 2, as_it_was);
+  record("2", 2, as_it_was, "fail");
+  record("3", 2, as_it_was, "fail");
+  const Call drift = run({"drift", "--db", "h.db", "--converter", "c", "--from", "1", "--to", "3"});
+  EXPECT_THAT(drift.out,
+              HasSubstr("pass → fail (judge/scale)\n               now: tensor \"x\": expected scale 1, actual 2\n"));
+  const Call back = run({"drift", "--db", "h.db", "--converter", "c", "--from", "3", "--to", "1"});
+  EXPECT_THAT(back.out, HasSubstr("before: tensor \"x\""));
+  const nlohmann::json changed = run({"history", "--changed", "--json", "--db", "h.db"}).json()["history"];
+  ASSERT_EQ(changed.size(), 2U) << changed;
+  EXPECT_EQ(changed[0]["version"], "1");
+  EXPECT_EQ(changed[1]["version"], "2");
+  EXPECT_THAT(changed[1]["message"].get<std::string>(), HasSubstr("its neighbour's"));
+  const Call plots = run({"history", "--changed", "--db", "h.db"});
+  EXPECT_THAT(plots.out,
+              HasSubstr("fail at judge, scale\n                 tensor \"x\": expected scale 1, actual 2\n"));
+  EXPECT_THAT(plots.out, HasSubstr("1 of 2 series changed\n"));
+  EXPECT_THAT(plots.out, Not(HasSubstr("f1/a")));
+}
 
 TEST_F(Drift, WithoutAnchorsARunIsAsItWas) {
   ASSERT_EQ(run({"run", "--db", "h.db"}).code, 0);
@@ -245,6 +268,7 @@ TEST_F(Drift, OneCaseIsPlottedByVersion) {
   EXPECT_THAT(call.out,
               HasSubstr("  1.9              30.00 dB *                                       |  pass\n"
                         "  1.10             34.00 dB |                                       *  fail at judge, scale\n"
+                        "                 tensor \"x\": expected scale 1, actual 2\n"
                         "  1.11             32.00 dB |                   *                   |  fail at judge, scale\n"
                         "  fail at judge, scale since 1.10\n"));
   EXPECT_THAT(call.out,

@@ -108,7 +108,7 @@ TEST_F(Errors, AValueOutOfItsRangeSaysTheRange) {
 TEST_F(Errors, AMisspeltCaseSuiteFaultVariantOrOptionGetsTheNearest) {
   EXPECT_THAT(said({"run", "mini/stride=11"}, 5), HasSubstr("near it: mini/stride=1, mini/stride=2"));
   EXPECT_THAT(said({"run", "defualt"}, 5), HasSubstr("near it: default"));
-  EXPECT_THAT(said({"lint", "defualt"}, 2), testing::_);
+  EXPECT_THAT(run({"lint", "defualt"}).out, HasSubstr("there is no suite \"defualt\"; the nearest of 1 are: default"));
   for (const Words& command :
        {Words{"run", "mini"}, Words{"explain", "mini/stride=1"}, Words{"bundle", "mini/stride=1", "b"}}) {
     Words words = command;
@@ -143,6 +143,59 @@ TEST_F(Errors, CasesAreTakenFromAFileOrFolder) {
   EXPECT_THAT(said({"run", "./nosuch.json"}, 5), HasSubstr("there is no file or folder \"./nosuch.json\" of cases"));
   std::filesystem::create_directories(path("mine/empty"));
   EXPECT_THAT(said({"run", "./mine/empty"}), HasSubstr("holds no case"));
+}
+
+TEST_F(Errors, AFolderWithoutSuitesIsNamed) {
+  std::filesystem::remove_all(path("suites"));
+  const std::string said = run({"lint", "mini"}).out + this->said({"run", "mini"});
+  EXPECT_THAT(said, AllOf(HasSubstr("suites\" holds none (ASSAY_HOME names"), Not(HasSubstr("nearest of 0"))));
+}
+
+TEST_F(Errors, AFaultThatACaseClaimsMustExist) {
+  std::string family = kMiniFamily;
+  family.replace(family.find("bias_dropped"), 12, "bias_droped");
+  std::filesystem::create_directories(path("mine"));
+  write("mine/own.json", family);
+  const auto nearest = AllOf(HasSubstr("mini/stride=1"), HasSubstr("no fault \"bias_droped\"; nearest: bias_dropped"));
+  for (const char* command : {"run", "lint", "list"}) EXPECT_THAT(said({command, "./mine/own.json"}), nearest);
+  write("cases/mini.json", family);
+  const Call corpus = run({"lint"});
+  EXPECT_EQ(corpus.code, 2);
+  EXPECT_THAT(corpus.out, nearest);
+}
+
+TEST_F(Errors, TheFaultsAreListed) {
+  const Call all = run({"list", "--faults"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.out, AllOf(HasSubstr("\nbias_dropped "), HasSubstr("\nconcat_first_scale "),
+                             HasSubstr("Concat's output gets its first operand's range\n")));
+  const nlohmann::json some = run({"list", "--faults", "bias_*", "--json"}).json()["faults"];
+  ASSERT_FALSE(some.empty());
+  for (const auto& fault : some) EXPECT_THAT(fault["fault"].get<std::string>(), testing::StartsWith("bias_"));
+  EXPECT_THAT(said({"list", "--faults", "bias_droped"}, 5), HasSubstr("nearest: bias_dropped"));
+}
+
+TEST_F(Errors, ASuiteIsTakenFromAFile) {
+  std::filesystem::create_directories(path("mine"));
+  write("mine/gate.json", R"({"title": "t", "select": ["mini/stride=2"],
+      "option_sets": [{"label": "symmetric", "options": {"symmetric": true}}],
+      "expected_failures": [{"case": "mini/*", "converter": "embedded", "reason": "bias", "url": "https://example.org"}]})");
+  for (const char* named : {"./mine/gate.json", "mine/gate.json"}) {
+    const nlohmann::json verdicts = run({"run", named, "--json", "--fault", "bias_dropped"}).json()["results"];
+    ASSERT_EQ(verdicts.size(), 1U);
+    EXPECT_EQ(verdicts[0]["case"], "mini/stride=2");
+    EXPECT_EQ(verdicts[0]["options"], "symmetric");
+    EXPECT_EQ(verdicts[0]["verdict"], "xfail");
+    EXPECT_EQ(run({"lint", named}).code, 0);
+  }
+  // What it prints selects the one case under the suite's own words.
+  const Call red = run({"run", "mine/gate.json", "--fault", "zero_point_ignored"});
+  EXPECT_THAT(red.out, HasSubstr("run mine/gate.json --only mini/stride=2 --options symmetric"));
+  // A folder of cases may hold suites too.
+  std::string family = kMiniFamily;
+  family.replace(family.find("\"mini\""), 6, "\"own\"");
+  write("mine/own.json", family);
+  EXPECT_EQ(run({"run", "./mine", "--json"}).json()["planned"], 2);
 }
 
 TEST_F(Errors, AReadOnlyHistoryIsRead) {

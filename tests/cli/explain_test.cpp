@@ -142,7 +142,7 @@ TEST_F(Explain, TellsARefusalAndAnUnknownCase) {
       "opset": 13, "options": { "precision": { "CumSum": "int8" } },
       "initializers": { "axis": { "type": "int32", "shape": [], "values": [1] } },
       "inputs": { "x": { "data": ["typical"] } }, "expect": { "status": "refused", "refused": { "node": "y", "operator": "CumSum", "reason": "INT8" } },
-      "kills": ["partial_output"] })json");
+      "kills": ["partial_output_written"] })json");
   const json refused = explained({"refused"});
   EXPECT_TRUE(refused["L1"].is_null());
   EXPECT_THAT(refused["L0"], testing::IsEmpty());

@@ -173,6 +173,77 @@ TEST_F(ReadyArtifact, ReduceCutsItWithTheModel) {
   EXPECT_THAT(judged("reduce").err, HasSubstr("nothing is wrong with \"made/model.onnx\""));
 }
 
+TEST_F(ReadyArtifact, ReduceJudgesPartsByTheRulesOfTheWhole) {
+  const auto parsed = model::parse_graph_text(
+      "agraph (float[1,3,12,12] x) => (float[1,6] y) {"
+      "  c = Conv <kernel_shape=[3,3], pads=[1,1,1,1]> (x, w)\n"
+      "  n = BatchNormalization (c, gain, shift, mean, variance)\n"
+      "  r = Relu (n)\n"
+      "  k = Clip (r, low, high)\n"
+      "  d = Conv <kernel_shape=[1,1]> (k, v)\n"
+      "  a = Add (d, k)\n"
+      "  s = Sigmoid (a)\n"
+      "  p = GlobalAveragePool (s)\n"
+      "  y = Flatten (p)\n}",
+      {{"", 13}});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  model::Model net = *parsed;
+  const auto constant = [&](const std::string& name, const core::Shape& shape, double size, double offset) {
+    core::Tensor values = core::Tensor::zeros(core::DType::float32, shape);
+    for (std::size_t i = 0; i < values.reals().size(); ++i) {
+      values.reals()[i] = static_cast<float>(offset + size * std::sin(3.7 * static_cast<double>(i) + size));
+    }
+    net.graph.initializers[name] = std::make_shared<const core::Tensor>(std::move(values));
+  };
+  constant("w", {6, 3, 3, 3}, 0.9, 0);
+  constant("v", {6, 6, 1, 1}, 0.4, 0);
+  constant("gain", {6}, 0.2, 1);
+  constant("shift", {6}, 0.5, 1);
+  constant("mean", {6}, 0.3, 0);
+  constant("variance", {6}, 0.3, 1);
+  constant("low", {}, 0, 0);
+  constant("high", {}, 0, 6);
+  ASSERT_TRUE(model::save_model(net, path("net.onnx")).ok());
+  model_ = path("net.onnx").string();
+  ASSERT_EQ(run({"bundle", model_, "kept"}).code, 0);
+  calibration_ = path("kept/calibration").string();
+  ASSERT_EQ(run({"convert", model_, "--calibration", calibration_, "--output", "made"}).code, 0);
+  ASSERT_EQ(judged("check").code, 0) << judged("check").out;
+  auto artifact = model::load_model(path("made/model.onnx"));
+  ASSERT_TRUE(artifact.ok());
+  std::string scale;
+  for (const model::Node& node : artifact->graph.nodes) {
+    if (node.op_type == "QuantizeLinear" && node.input(0) == "k") scale = node.input(1);
+  }
+  ASSERT_FALSE(scale.empty());
+  core::Tensor wrong = *artifact->graph.initializers.at(scale);
+  wrong.reals().front() = static_cast<float>(1.7 * wrong.reals().front());
+  artifact->graph.initializers[scale] = std::make_shared<const core::Tensor>(std::move(wrong));
+  ASSERT_TRUE(model::save_model(*artifact, path("made/model.onnx")).ok());
+
+  const nlohmann::json whole = judged("check", {"--json"}).json()["results"][0];
+  ASSERT_EQ(whole["verdict"], "fail");
+  const Call call = judged("reduce", {"--output", "small", "--json"});
+  ASSERT_EQ(call.code, 0) << call.out << call.err;
+  const nlohmann::json json = call.json();
+  EXPECT_EQ(json["before"]["nodes"], 9);
+  EXPECT_EQ(json["after"]["nodes"], 1) << json["stopped_by"];
+  EXPECT_EQ(json["stopped_by"], "");
+  // By the rules that the whole was judged by, which a part can't tell by itself.
+  const std::string again = json["reproduce"].get<std::string>();
+  EXPECT_THAT(again, HasSubstr("--made-by"));
+  EXPECT_THAT(again, HasSubstr("method"));
+  core::SpawnOptions options;
+  options.arguments = {"sh", "-c",
+                       "cd '" + path("").string() + "' && ASSAY_HOME='" + source_tree().string() + "' " +
+                           ASSAY_PROGRAM + again.substr(again.find(" check ")) + " --json"};
+  const Call red = finished(options);
+  EXPECT_EQ(red.code, 1) << red.out << red.err;
+  for (const char* same : {"verdict", "stage", "facet", "node"}) {
+    EXPECT_EQ(red.json()["results"][0][same], whole[same]);
+  }
+}
+
 TEST_F(Localize, ReducedModelsKeepOutputsThatHoldSomething) {
   // Whatever fails here fails on any data: only what the data must hold keeps Relu's input from all zeros.
   const Call call = run({"reduce", data("concat_ranges.onnx"), "--calibration", data("concat_ranges.calibration.npz"),

@@ -65,7 +65,7 @@ TEST_F(New, JudgesAWrongArtifactUnderTheOptionsThatItShows) {
                                        "net.onnx", "--wrong-artifact", "right_tensor/artifact/model.onnx"};
   const Call refused = run(right);
   EXPECT_EQ(refused.code, 2) << refused.out;
-  EXPECT_THAT(refused.err, HasSubstr(R"(Under the options {"per_axis":false} the verdict is unjudged)"));
+  EXPECT_THAT(refused.err, testing::ContainsRegex(R"(Under the options .*"per_axis":false.* the verdict is unjudged)"));
   std::vector<std::string> stated = right;
   stated.insert(stated.end(), {"--options", R"({"per_axis":true})"});
   const Call by_options = run(stated);
@@ -77,8 +77,51 @@ TEST_F(New, JudgesAWrongArtifactUnderTheOptionsThatItShows) {
   ASSERT_EQ(call.code, 0) << call.out << call.err;
   EXPECT_THAT(call.out, HasSubstr("artifact/bias"));
   const nlohmann::json json = written("cases/lost.json");
-  EXPECT_EQ(json["options"], nlohmann::json({{"per_axis", false}}));
+  // All that it shows, so that no option set of a run asks for something else.
+  EXPECT_EQ(json["options"],
+            nlohmann::json::parse(R"({"activation":"int8","weight":"int8","symmetric":false,"per_axis":false})"));
   EXPECT_FALSE(json.contains("expect")) << json.dump();
+}
+
+TEST_F(New, AnArtifactIsJudgedAsTheCasesConversion) {
+  const Call made = run({"new", "stored", "--model", "net.onnx", "--wrong-artifact", "wrong/artifact/model.onnx",
+                         "--calibration", "right/calibration", "--into", "mine"});
+  ASSERT_EQ(made.code, 0) << made.out << made.err;
+  // The command that it prints repeats the verdict.
+  EXPECT_THAT(made.out, HasSubstr("red:   "));
+  EXPECT_THAT(made.out, HasSubstr("assay run mine/stored.json --artifact mine/stored.wrong.onnx\n"));
+  EXPECT_THAT(made.out, HasSubstr("assay run mine/stored.json --options default\n"));
+  const std::vector<std::string> command{"run", "mine/stored.json", "--artifact"};
+  const auto judged = [&](const std::string& artifact, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = command;
+    words.push_back(artifact);
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  const Call red = judged("mine/stored.wrong.onnx");
+  EXPECT_EQ(red.code, 1) << red.out << red.err;
+  EXPECT_THAT(red.out, HasSubstr("artifact mine/stored.wrong.onnx: 1 case (mine/stored.json); data stored with"));
+  EXPECT_THAT(red.out, HasSubstr("(artifact/bias)"));
+  EXPECT_THAT(red.out, HasSubstr("assay run mine/stored.json stored --artifact mine/stored.wrong.onnx\n"));
+  EXPECT_THAT(red.out, HasSubstr("1 planned: 1 fail"));
+  const Call green = judged("right/artifact/model.onnx", {"--json"});
+  EXPECT_EQ(green.code, 0) << green.out << green.err;
+  EXPECT_EQ(green.json()["results"][0]["verdict"], "pass");
+  // One artifact is one case's, and no converter takes part.
+  EXPECT_THAT(run({"run", "mini", "--artifact", "mine/stored.wrong.onnx"}).err, HasSubstr("2 cases are selected"));
+  EXPECT_EQ(judged("mine/stored.wrong.onnx", {"--converter", "embedded"}).code, 2);
+  EXPECT_THAT(judged("absent.onnx").err, HasSubstr("artifact \"absent.onnx\" is not a readable file"));
+  // Made under other options than the case requires: what it should be doesn't hold.
+  ASSERT_EQ(run({"bundle", "mini/stride=1", "tensor", "--options", R"({"per_axis":false})"}).code, 0);
+  EXPECT_EQ(judged("tensor/artifact/model.onnx").code, 1);
+}
+
+TEST_F(New, AFaultAtANodeIsClaimedWithoutIt) {
+  const Call call = run({"new", "at", "--model", "net.onnx", "--fault", "bias_dropped@y"});
+  ASSERT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_EQ(written("cases/at.json")["kills"], nlohmann::json({"bias_dropped"}));
+  EXPECT_THAT(call.out, HasSubstr("assay run at --fault bias_dropped@y --options default\n"));
+  EXPECT_EQ(run({"lint", "default"}).code, 0);
 }
 
 TEST_F(New, LintJudgesTheKeptArtifactAgain) {
@@ -101,7 +144,7 @@ TEST_F(New, LintJudgesTheKeptArtifactAgain) {
 TEST_F(New, SaysHowToRunACaseInAFolderOfTheUsers) {
   const Call call = run({"new", "elsewhere", "--model", "net.onnx", "--fault", "bias_dropped", "--into", "mine"});
   ASSERT_EQ(call.code, 0) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("run mine/elsewhere.json"));
+  EXPECT_THAT(call.out, HasSubstr("run mine/elsewhere.json --options default\n"));
   EXPECT_EQ(run({"run", "mine/elsewhere.json"}).code, 0);
 }
 

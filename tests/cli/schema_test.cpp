@@ -76,6 +76,7 @@ TEST_F(Schema, HoldsWhatRunsPrint) {
 
 TEST_F(Schema, HoldsWhatIsSaidOfCases) {
   expect_fits("list", {"list"});
+  expect_fits("list", {"list", "--faults"});
   expect_fits("explain", {"explain", "mini/stride=1"});
   expect_fits("explain", {"explain", "mini/stride=1", "--fault", "bias_dropped"});
   expect_fits("explain", {"explain", "mini/stride=1", "--metamorphic"});

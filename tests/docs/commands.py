@@ -16,6 +16,7 @@ PYTHONPATH, and pytest knows its plugin. Blocks that need a GPU, a network, an i
 A page's commands run one after another in one empty folder that sees the repository. A python block that the text before
 it tells to save as `NAME.py` is saved there. Where sqlite3 isn't installed, Python's stands in.
 """
+import json
 import os
 import pathlib
 import re
@@ -180,6 +181,16 @@ def figures(root, assay, pages):
     shown = re.findall(r"\(`(\w+)`\) \| (\d+ of \d+) \|", readme)
     wrong += [f"README.md: {kind} {figure} is not in score.md" for kind, figure in shown
               if not re.search(rf"\| `{kind}` \| {figure}\b", score)]
+    def listed_json(*words):
+        return json.loads(subprocess.run([assay, "list", *words, "--json"], capture_output=True, text=True, check=False,
+                                         env={**os.environ, "ASSAY_HOME": str(root)}).stdout)
+
+    claims = (len({fault for case in listed_json("default")["cases"] for fault in case["kills"]}),
+              len(listed_json("--faults")["faults"]))
+    for name, text in ("README.md", readme), ("score.md", score):
+        for claimed in re.findall(r"(\d+) of the (\d+) faults", text) or [("none", "none")]:
+            if claimed != tuple(map(str, claims)):
+                wrong.append(f"{name}: suite default claims {claims[0]} of the {claims[1]} faults, not {claimed[0]} of {claimed[1]}")
     judgements = re.search(r"correct variants gave ([\d,]+) judgements", readme)
     lines = len(re.findall(r"\S.*\n", pathlib.Path(root, "docs", "examples", "converter.py").read_text(encoding="utf-8")))
     if f"in {lines} lines" not in pathlib.Path(root, "docs", "converter.md").read_text(encoding="utf-8"):

@@ -130,6 +130,48 @@ TEST(Cutter, TakesShapesForConstants) {
   EXPECT_FALSE(cutter->cut({}));
 }
 
+TEST(ArtifactSlicer, TakesNoSliceThatReadsSomethingElse) {
+  // The artifact clips by the quantizer of "k": it has nothing that stands for "r" alone.
+  auto original = model::parse_graph_text(R"(agraph (float[1,2,5] x) => (float[1,2,5] y) {
+      n = BatchNormalization (x, one, one, one, one)
+      r = Relu (n)
+      k = Clip (r, low, high)
+      y = Mul (k, x)
+  })",
+                                          {{"", 13}});
+  auto artifact = model::parse_graph_text(R"(agraph (float[1,2,5] x) => (float[1,2,5] y) {
+      xq = QuantizeLinear (x, xs, zp)
+      xd = DequantizeLinear (xq, xs, zp)
+      k = BatchNormalization (xd, one, one, one, one)
+      kq = QuantizeLinear (k, ks, zp)
+      kd = DequantizeLinear (kq, ks, zp)
+      y = Mul (kd, xd)
+  })",
+                                          {{"", 13}});
+  ASSERT_TRUE(original.ok() && artifact.ok());
+  const auto real = [](const core::Shape& shape, std::vector<double> values) {
+    return std::make_shared<const core::Tensor>(core::DType::float32, shape, std::move(values));
+  };
+  const auto zero_point =
+      std::make_shared<const core::Tensor>(core::DType::int8, core::Shape{}, std::vector<std::int64_t>{-128});
+  original->graph.initializers = {{"one", real({2}, {1, 1})}, {"low", real({}, {0})}, {"high", real({}, {6})}};
+  artifact->graph.initializers = {
+      {"one", real({2}, {1, 1})}, {"xs", real({}, {0.03125})}, {"ks", real({}, {0.0234375})}, {"zp", zero_point}};
+  Candidate whole{*original, {}, {}};
+  whole.artifact = std::make_shared<const model::Model>(*artifact);
+  whole.inputs = {{{"x", *drawn({1, 2, 5}, 3)}}};
+  const core::Result<Cutter> cutter = Cutter::make(whole);
+  ASSERT_TRUE(cutter) << cutter.error().message;
+  const auto sliced = [&](const Nodes& nodes) {
+    const core::Result<Candidate> part = cutter->cut(nodes);
+    auto tidy = part ? tidied(*part) : std::nullopt;
+    return tidy && cutter->with_slice(*std::move(tidy)).has_value();
+  };
+  EXPECT_TRUE(sliced({0, 1, 2}));  // from quantizer to quantizer
+  EXPECT_FALSE(sliced({2, 3}));    // "k" would come from "x", which the part has too, and not from "r"
+  EXPECT_TRUE(sliced({0, 1, 2, 3}));
+}
+
 TEST(Reduce, ComesDownToTheNodeThatFails) {
   std::string kept;
   for (const std::size_t jobs : {1U, 2U}) {

@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,34 @@ def test_it_may_decline(relu, monkeypatch):
     monkeypatch.setenv("DEFECT", "refuses")
     result = onnx_assay.check(model, converter_cmd=CONVERTER, calibration=data)
     assert result.verdict == "refused" and "no room" in result.reason, str(result)
+
+
+@pytest.mark.parametrize("domain, body", [("", False), ("my.domain", False), ("", True)])
+def test_an_operator_that_it_does_not_list_is_refused_for_it(tmp_path, domain, body):
+    file = tmp_path / "c.py"
+    file.write_text("from onnx_assay.adapter import Adapter\nclass A(Adapter):\n    supports = {'operators': ['Relu', 'If']}\n"
+                    "    def convert(self, model, calibration, options, output):\n"
+                    "        (output / 'q.bin').write_text('made')\n        return output / 'q.bin'\n")
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("Identity", ["x"], ["same"]), helper.make_node("Relu", ["same"], ["r"]),
+             helper.make_node("Swirl", ["r"], ["y"], domain=domain)]
+    outputs = [value("y", onnx.TensorProto.FLOAT, [4])]
+    if body:
+        inner = [helper.make_graph([helper.make_node("Swirl", ["x"], ["y"], domain=domain)], name, [], outputs)
+                 for name in ("then", "else")]
+        nodes = [helper.make_node("If", ["c"], ["y"], then_branch=inner[0], else_branch=inner[1])]
+    inputs = [value("x", onnx.TensorProto.FLOAT, [4]), value("c", onnx.TensorProto.BOOL, [])]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", inputs, outputs)), tmp_path / "m.onnx")
+    (tmp_path / "calibration").mkdir()
+    (tmp_path / "out").mkdir()
+    request = {"protocol": 1, "id": 1, "do": "convert", "model": str(tmp_path / "m.onnx"), "options": {},
+               "calibration": str(tmp_path / "calibration"), "output": str(tmp_path / "out")}
+    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", file], capture_output=True, text=True,
+                          input=json.dumps(request) + "\n")
+    answer = json.loads(done.stdout)
+    assert (answer["status"], answer["node"], answer["op"]) == ("refused", "y", "Swirl"), done.stderr
+    assert "\"y\" is a Swirl, which has no INT8 form here; this converter takes Relu, If" in answer["reason"]
+    assert not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("text, said", [

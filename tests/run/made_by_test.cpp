@@ -1,5 +1,6 @@
 #include "harness/run/made_by.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +55,21 @@ TEST(MadeBy, AnArtifactIsExplainedByTheConverterThatMakesSuch) {
   EXPECT_EQ(nncf.evidence.converter.policy.averaging, converters::Averaging::batch_mean);
   EXPECT_TRUE(nncf.evidence.options.symmetric);
   EXPECT_THAT(nncf.evidence.granted, IsEmpty());
+}
+
+TEST(MadeBy, AMethodThatIsStatedAndShowsNowhereIsNoted) {
+  for (const char* searched : {"entropy", "percentile"}) {
+    Ready plain;
+    const std::string stated = fmt::format(R"({{"method":"{}"}})", searched);
+    EXPECT_THAT(plain.settle("", stated),
+                HasSubstr(fmt::format("method {} is stated, and every range is exactly as minmax gives it", searched)));
+    Ready narrower;
+    narrower.constants["xs"] = Tensor::scalar(DType::float32, narrower.constants["xs"].reals().front() * 0.75);
+    EXPECT_THAT(narrower.settle("", stated), Not(HasSubstr("is stated")));
+  }
+  for (const char* whole : {"{}", R"({"method":"minmax"})", R"({"method":"percentile","percentile":100})"}) {
+    EXPECT_THAT(Ready().settle("", whole), Not(HasSubstr("is stated"))) << whole;
+  }
 }
 
 TEST(MadeBy, ANamedConverterIsBelievedAndHeldToItsPolicy) {

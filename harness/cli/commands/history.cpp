@@ -16,7 +16,7 @@ namespace {
 struct Arguments {
   std::string pattern = "*";
   std::string database = ".assay/history.db";
-  bool json = false, everything = false;
+  bool json = false, everything = false, changed = false;
 };
 
 using results::JobKey;
@@ -39,13 +39,15 @@ int history_command(const Arguments& arguments) {
   if (!store) {
     return report_error(store.error());
   }
-  const core::Result<std::vector<results::Store::HistoryRow>> rows = store->history(arguments.pattern);
+  core::Result<std::vector<results::Store::HistoryRow>> rows = store->history(arguments.pattern);
   if (!rows) {
     return report_error(rows.error());
   }
   if (rows->empty()) {
     return report_unmatched(fmt::format("no recorded case matches \"{}\"", arguments.pattern));
   }
+  const std::size_t series = report::series_count(*rows);
+  if (arguments.changed) rows = report::changed_versions(*rows);
   const auto programs = programs_of(*rows);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const results::Store::HistoryRow& row : *rows) {
@@ -56,21 +58,22 @@ int history_command(const Arguments& arguments) {
       fmt::print("{}\n", report::history_line(row, programs.contains(key.converter + "@" + key.version)));
     }
   }
-  std::set<std::string> cases;
-  for (const results::Store::HistoryRow& row : *rows) cases.insert(row.result.key.case_name);
-  if (!arguments.json && !arguments.everything) fmt::print("{}", report::history_summary(*rows));
   if (arguments.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
-  } else {
-    for (const auto& [name, hashes] : programs) {
-      fmt::print("{} was {} different programs, or had other arguments\n", name, hashes.size());
-    }
-    if (arguments.everything || cases.size() == 1) {
-      fmt::print("{}", report::history_plots(*rows));
-    } else {
-      fmt::print("{} verdicts of {} cases; -v lists every verdict and plots each series\n", rows->size(), cases.size());
-    }
+    return kExitOk;
   }
+  std::set<std::string> cases;
+  for (const results::Store::HistoryRow& row : *rows) cases.insert(row.result.key.case_name);
+  if (!arguments.everything && !arguments.changed) fmt::print("{}", report::history_summary(*rows));
+  for (const auto& [name, hashes] : programs) {
+    fmt::print("{} was {} different programs, or had other arguments\n", name, hashes.size());
+  }
+  if (arguments.everything || arguments.changed || cases.size() == 1) {
+    fmt::print("{}", report::history_plots(*rows));
+  } else {
+    fmt::print("{} verdicts of {} cases; -v lists every verdict and plots each series\n", rows->size(), cases.size());
+  }
+  if (arguments.changed) fmt::print("{} of {} series changed\n", report::series_count(*rows), series);
   return kExitOk;
 }
 
@@ -83,6 +86,8 @@ void register_history(Command app, Action& action) {
   command.add_option("pattern", arguments->pattern, "Pattern on case names");
   command.add_option("--db", arguments->database, "Results database");
   command.add_flag("-v,--verbose", arguments->everything, "Every recorded verdict, oldest first, and every plot");
+  command.add_flag("--changed", arguments->changed,
+                   "Only the series that changed, and of these only the versions at which they did");
   command.add_flag("--json", arguments->json, "Print one JSON object");
   command.callback([arguments, &action] { action = [arguments] { return history_command(*arguments); }; });
 }

@@ -3,8 +3,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/text.hpp"
 #include "harness/corpus/write_case.hpp"
 
 namespace assay::cli {
@@ -13,6 +15,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> words;
   std::vector<std::string> only;
+  bool faults = false;
   bool json = false;
 };
 
@@ -35,7 +38,30 @@ std::string list_json(const Selection& selection) {
   return json.dump();
 }
 
+/// The faults of the embedded converter that a pattern matches; all of them without one.
+int list_faults(const Arguments& arguments) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::string text;
+  std::vector<std::string> patterns = arguments.words;
+  if (patterns.empty()) patterns.emplace_back("*");
+  for (const std::string& pattern : patterns) {
+    bool any = false;
+    for (const embedded::FaultInfo& fault : embedded::fault_table()) {
+      if (!core::glob_match(pattern, fault.name)) continue;
+      any = true;
+      json.push_back({{"fault", fault.name}, {"stage", fault.stage}, {"title", fault.title}, {"url", fault.url}});
+      text += fmt::format("{:<32} {:<10} {}\n", fault.name, fault.stage, fault.title);
+    }
+    if (const auto known = embedded::make_embedded({pattern}); !any && !known) {
+      return report_unmatched(known.error().message);
+    }
+  }
+  fmt::print("{}", arguments.json ? nlohmann::ordered_json{{"faults", json}}.dump() + "\n" : text);
+  return kExitOk;
+}
+
 int list_command(const Arguments& arguments) {
+  if (arguments.faults) return list_faults(arguments);
   const core::Result<Selection> selection = select(arguments.words, "", arguments.only);
   if (!selection) {
     return report_error(selection.error());
@@ -57,11 +83,16 @@ int list_command(const Arguments& arguments) {
 
 void register_list(Command app, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  const Command command = app.add_subcommand("list", "List the cases of suites or patterns");
-  command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
+  const Command command =
+      app.add_subcommand("list", "List the cases of suites or patterns, or the faults that --fault takes");
+  command.add_option(
+      "selection", arguments->words,
+      "Suites and patterns on case names (default: suite default); with --faults, patterns on their names");
   command.add_option("--only", arguments->only, "Of these, only the cases that this pattern matches; may be repeated")
       .allow_extra_args(false);
-  command.add_flag("--json", arguments->json, "Print one JSON object with families, tags, origins and option sets");
+  command.add_flag("--faults", arguments->faults, "The faults of the embedded converter, instead of cases");
+  command.add_flag("--json", arguments->json,
+                   "Print one JSON object: families, tags, origins and option sets; or the faults with their reports");
   command.callback([arguments, &action] { action = [arguments] { return list_command(*arguments); }; });
 }
 

@@ -82,7 +82,7 @@ ordered_json words_of(const Arguments& arguments, const model::Model& model) {
     if (!arguments.range.empty()) spec["range"] = arguments.range;
   }
   if (arguments.options != "{}") words["options"] = ordered_json::parse(arguments.options, nullptr, false);
-  if (!arguments.faults.empty()) words["kills"] = arguments.faults;
+  for (const std::string& fault : arguments.faults) words["kills"].push_back(fault.substr(0, fault.find('@')));
   return words;
 }
 
@@ -164,12 +164,12 @@ core::Status require_shown_options(new_cases::CaseDraft& draft, new_cases::Accus
   if (accusation.wrong_artifact.empty()) return core::success();
   const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(draft);
   if (!staged) return staged.error();
-  const core::Result<std::string> needed = new_cases::shown_options(staged->test_case(), accusation);
-  if (!needed) return needed.error();
-  const core::Result<converters::Options> options = converters::options_from_json(*needed);
+  const core::Result<std::string> shown = new_cases::shown_options(staged->test_case(), accusation);
+  if (!shown) return shown.error();
+  const core::Result<converters::Options> options = converters::options_from_json(*shown);
   if (!options) return options.error();
-  accusation.options = {converters::options_label(*options), *needed};
-  if (*needed != "{}") draft.words["options"] = ordered_json::parse(*needed);
+  accusation.options = {converters::options_label(*options), *shown};
+  draft.words["options"] = ordered_json::parse(*shown);
   return core::success();
 }
 
@@ -206,6 +206,23 @@ core::Status check_accused(const Arguments& arguments, const new_cases::CaseDraf
                   judge::verdict_name(without_them->with.judgement.verdict)));
 }
 
+/// The commands that show both verdicts again, as they were.
+std::string run_commands(const Arguments& arguments, const new_cases::Accusation& accusation, const std::string& name,
+                         const std::filesystem::path& file) {
+  const std::string run = "./assay run " + shell_quoted(arguments.into.empty() ? name : file.string());
+  const std::string options = " --options default";  // what else it was tried with is in the case
+  const auto by = [](const std::string& converter) {
+    return converter.empty() || converter == "embedded" ? "" : " --converter " + shell_quoted(converter);
+  };
+  std::string with = run;
+  if (accusation.wrong_artifact.empty()) {
+    with += by(arguments.with) + converter_words({{}, {}, arguments.faults, ""}) + options;
+  } else {
+    with += " --artifact " + shell_quoted(std::filesystem::path(file).replace_extension(".wrong.onnx").string());
+  }
+  return fmt::format("red:   {}\ngreen: {}{}{}\n", with, run, by(arguments.without), options);
+}
+
 int new_command(const Arguments& arguments) {
   core::Result<new_cases::Accusation> accusation = accusation_of(arguments);
   if (!accusation) return report_error(accusation.error());
@@ -234,8 +251,7 @@ int new_command(const Arguments& arguments) {
   const core::Result<std::filesystem::path> file = (more ? *more : *staged).commit(folder);
   if (!file) return report_error(file.error());
   fmt::print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
-  fmt::print("run it: {} {}\n", here("./assay run"),
-             shell_quoted(arguments.into.empty() ? draft->name : file->string()));
+  fmt::print("{}", here(run_commands(arguments, *accusation, draft->name, *file)));
   return kExitOk;
 }
 

@@ -39,6 +39,8 @@ struct Kept {
   std::string what;                   ///< it is, for people
   std::vector<std::string> suspects;  ///< nodes and tensors that the verdict names
   std::string asked;                  ///< who answers: another one's answers are none of this criterion's
+  std::string made_by, options;       ///< by which rules parts of a ready artifact are judged
+  std::shared_ptr<localize::Refusals> refusals = std::make_shared<localize::Refusals>();
 };
 
 /// Of a program, which judges and, as "embedded", converts; "" for a file that can't be read.
@@ -54,22 +56,51 @@ core::Error nothing_wrong(const Arguments& arguments, const judge::Judgement& ju
       arguments.artifact.given() ? arguments.artifact.file : arguments.model, judge::verdict_name(judgement.verdict)));
 }
 
+/// The rules that a ready artifact and its parts are judged by.
+struct Rules {
+  run::MadeBy made_by;
+  std::string name, options;  ///< as --made-by and --options state them
+};
+
+/// Those that the user states, else those that the whole was judged by: a part holds too little to tell who made it.
+/// `judgement` gets the whole's verdict under them.
+core::Result<Rules> rules_of(const Arguments& arguments, const run::MadeBy& made_by, const Candidate& candidate,
+                             judge::Judgement& judgement) {
+  const auto judge = localize::Judge::of_artifacts(made_by, arguments.options);
+  if (!judge) return judge.error();
+  localize::Judged whole = (*judge)->ask(candidate, judge::Depth::full, arguments.options);
+  judgement = std::move(whole.judgement);
+  Rules rules{made_by, arguments.artifact.made_by, arguments.options};
+  if (made_by.stated || whole.made_by.empty() || judgement.gate != judge::Gate::red) return rules;
+  core::Result<run::MadeBy> stated = run::made_by(whole.made_by);
+  if (!stated) return stated.error();
+  const auto fixed = localize::Judge::of_artifacts(*stated, whole.options_json);
+  if (!fixed) return fixed.error();
+  judge::Judgement again = (*fixed)->judge(candidate, judge::Depth::full);
+  if (localize::signature_of(again) != localize::signature_of(judgement)) return rules;
+  judgement = std::move(again);
+  return Rules{*std::move(stated), whole.made_by, whole.options_json};
+}
+
 core::Result<Kept> kept_finding(const Arguments& arguments, const run::MadeBy& made_by, const Candidate& candidate,
                                 std::size_t jobs) {
-  std::vector<std::shared_ptr<const localize::Judge>> judges;
-  for (std::size_t i = 0; i < jobs; ++i) {
-    core::Result<std::unique_ptr<localize::Judge>> judge = localize::Judge::of_artifacts(made_by, arguments.options);
-    if (!judge) return judge.error();
-    judges.push_back(*std::move(judge));
-  }
-  const judge::Judgement judgement = judges.front()->judge(candidate, judge::Depth::full);
+  judge::Judgement judgement;
+  const core::Result<Rules> rules = rules_of(arguments, made_by, candidate, judgement);
+  if (!rules) return rules.error();
   if (judgement.gate != judge::Gate::red) return nothing_wrong(arguments, judgement);
-  Kept kept{{},
-            localize::signature_of(judgement),
-            localize::suspects_of(judgement),
-            fmt::format("artifact made by \"{}\" {} judged by {}", arguments.artifact.made_by, arguments.options,
-                        digest_of(corpus::own_program()))};
-  for (const auto& judge : judges) kept.workers.push_back(localize::same_finding(judge, judgement));
+  Kept kept{
+      {},
+      localize::signature_of(judgement),
+      localize::suspects_of(judgement),
+      fmt::format("artifact made by \"{}\" {} judged by {}", rules->name, rules->options, digest_of(corpus::own_program())),
+      rules->name,
+      rules->options};
+  for (std::size_t i = 0; i < jobs; ++i) {
+    core::Result<std::unique_ptr<localize::Judge>> judge =
+        localize::Judge::of_artifacts(rules->made_by, rules->options);
+    if (!judge) return judge.error();
+    kept.workers.push_back(localize::same_finding(*std::move(judge), judgement, kept.refusals));
+  }
   return kept;
 }
 
@@ -93,7 +124,9 @@ core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& can
             signature,
             localize::suspects_of(judgement),
             fmt::format("{} {}{}{} judged by {}", converter.name, converter.version,
-                        converter_words(arguments.converters), arguments.options, digest_of(corpus::own_program()))};
+                        converter_words(arguments.converters), arguments.options, digest_of(corpus::own_program())),
+            "",
+            arguments.options};
   for (const auto& judge : judges) kept.workers.push_back(localize::same_signature(judge, signature));
   return kept;
 }
@@ -105,28 +138,31 @@ core::Result<Kept> kept_check(const Arguments& arguments, const Candidate& candi
         fmt::format("the check `{}` doesn't succeed on \"{}\" itself: it must exit with 0 on what is to be kept",
                     arguments.check, arguments.model));
   }
-  return Kept{std::vector<localize::Criterion>(jobs, holds), "check: " + arguments.check, {}, {}};
+  return Kept{std::vector<localize::Criterion>(jobs, holds), "check: " + arguments.check, {}, {}, {}, {}};
 }
 
-std::string repeat_command(const Arguments& arguments, const Candidate& reduced, const fs::path& folder) {
+struct Outcome {
+  Candidate before, after;
+  std::string kept, made_by, options;
+  std::string stopped;  ///< why smaller parts weren't taken; "" where a single node is left
+  std::size_t checks = 0, known = 0;
+  double seconds = 0;
+  fs::path folder;
+};
+
+std::string repeat_command(const Arguments& arguments, const Outcome& outcome) {
   if (!arguments.check.empty()) return "";
-  const std::string left = run::options_for_part(arguments.options, reduced.model.graph);
+  const Candidate& reduced = outcome.after;
+  const fs::path& folder = outcome.folder;
+  const std::string left = run::options_for_part(outcome.options, reduced.model.graph);
   const std::string options = left == "{}" ? "" : " --options " + shell_quoted(left);
   ArtifactOptions artifact = arguments.artifact;
-  if (artifact.given()) artifact.file = folder / "artifact.onnx";
+  if (artifact.given()) artifact = {folder / "artifact.onnx", outcome.made_by};
   const std::string calibration = reduced.calibrated ? " --calibration " + shell_quoted(folder / "calibration") : "";
   return fmt::format("{} check {}{}{} --inputs {}{}{}", corpus::command_word(), shell_quoted(folder / "model.onnx"),
                      artifact_words(artifact), calibration, shell_quoted(folder / "inputs"), options,
                      converter_words(arguments.converters));
 }
-
-struct Outcome {
-  Candidate before, after;
-  std::string kept;
-  std::size_t checks = 0, known = 0;
-  double seconds = 0;
-  fs::path folder;
-};
 
 core::Result<Outcome> reduce(const Arguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
@@ -147,20 +183,24 @@ core::Result<Outcome> reduce(const Arguments& arguments) {
   if (localize::holds_values(*start)) {
     for (localize::Criterion& worker : kept->workers) worker = localize::with_values(std::move(worker));
   }
-  Outcome outcome{*start, {}, kept->what, 0, 0, 0, arguments.output};
+  Outcome outcome{*start, {}, kept->what, kept->made_by, kept->options, {}, 0, 0, 0, arguments.output};
   if (arguments.output.empty()) outcome.folder = fs::path(arguments.model).stem().string() + ".reduced";
   if (const core::Status made = core::make_folder(outcome.folder); !made) return made.error();
   // What is known of a candidate is known of this criterion alone.
   const std::string criterion = core::sha256_hex(kept->what + kept->asked).substr(0, 12);
-  localize::Trials trials(std::move(kept->workers), outcome.folder / fmt::format("checks-{}.txt", criterion));
+  localize::Trials trials(std::move(kept->workers), outcome.folder / fmt::format("checks-{}.txt", criterion),
+                          kept->refusals);
   const core::Result<Candidate> smallest =
       localize::reduce(*std::move(start), kept->suspects, trials, [&](const localize::Progress& now) {
+        if (now.stage == "data") kept->refusals->forget();  // what follows is about parts
+        if (now.stage == "nodes") outcome.stopped = kept->refusals->text();
         fmt::print(stderr, "{:<22} {:>4} nodes {:>10} bytes {:>5} checks\n", now.stage, now.nodes, now.bytes,
                    now.checks);
       });
   if (!smallest) return smallest.error();
   if (const core::Status saved = localize::save(*smallest, outcome.folder); !saved) return saved.error();
   outcome.after = *smallest;
+  if (!ready || smallest->nodes() == 1) outcome.stopped.clear();
   outcome.checks = trials.checks();
   outcome.known = trials.known();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -182,7 +222,7 @@ std::string size_text(const Candidate& candidate) {
 int reduce_command(const Arguments& arguments) {
   const core::Result<Outcome> outcome = reduce(arguments);
   if (!outcome) return report_error(outcome.error());
-  const std::string repeat = repeat_command(arguments, outcome->after, outcome->folder);
+  const std::string repeat = repeat_command(arguments, *outcome);
   if (arguments.json) {
     const nlohmann::ordered_json json{{"kept", outcome->kept},
                                       {"before", size_json(outcome->before)},
@@ -191,6 +231,7 @@ int reduce_command(const Arguments& arguments) {
                                       {"known", outcome->known},
                                       {"seconds", outcome->seconds},
                                       {"folder", outcome->folder.string()},
+                                      {"stopped_by", outcome->stopped},
                                       {"reproduce", repeat}};
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return kExitOk;
@@ -199,6 +240,7 @@ int reduce_command(const Arguments& arguments) {
              size_text(outcome->after), outcome->checks);
   if (outcome->known > 0) fmt::print(" ({} more were known)", outcome->known);
   fmt::print(", {:.1f} s; {}\n", outcome->seconds, (outcome->folder / "model.onnx").string());
+  if (!outcome->stopped.empty()) fmt::print("no smaller part shows it: of those tried, {}\n", outcome->stopped);
   if (!repeat.empty()) fmt::print("reproduce: {}\n", here(repeat));
   return kExitOk;
 }

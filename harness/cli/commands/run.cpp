@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
@@ -27,6 +28,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> words;
   ConverterOptions converters;
+  ArtifactOptions artifact;
   std::vector<std::string> executors;
   std::string database = ".assay/history.db";
   std::string options;
@@ -55,7 +57,7 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
 /// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
 std::string whole_command(const Arguments& arguments, const std::string& selection) {
   const Arguments defaults;
-  std::string command = "run " + selection + converter_words(arguments.converters);
+  std::string command = "run " + selection + artifact_words(arguments.artifact) + converter_words(arguments.converters);
   for (const std::string& executor : arguments.executors) command += " --execute-with " + shell_quoted(executor);
   if (!arguments.options.empty()) command += " --options " + shell_quoted(arguments.options);
   if (arguments.metamorphic) command += " --metamorphic";
@@ -83,9 +85,9 @@ std::vector<std::string> commands_of(const Arguments& arguments, const run::RunR
 std::string repeat_command(const Arguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
   std::vector<std::string> files;
   std::ranges::copy_if(arguments.words, std::back_inserter(files), report::is_case_file);
-  return report::repeat_command(
-      row, {files, commands_of(arguments, report, row.key), arguments.executors, arguments.converters.faults,
-            arguments.converters.variant, arguments.metamorphic, arguments.options});
+  return report::repeat_command(row, {files, commands_of(arguments, report, row.key), arguments.executors,
+                                      arguments.converters.faults, arguments.converters.variant, arguments.metamorphic,
+                                      arguments.options, arguments.artifact.file, arguments.artifact.made_by});
 }
 
 /// The embedded converter's faults and variant, in words.
@@ -137,6 +139,7 @@ RunOutput::Words output_words(const Arguments& arguments, const run::RunConfig& 
   words.detail = arguments.quiet     ? RunOutput::Detail::last_line
                  : arguments.verbose ? RunOutput::Detail::everything
                                      : RunOutput::Detail::usual;
+  if (arguments.artifact.given()) words.judged = "artifact " + arguments.artifact.file;
   words.changed_by = changed_by(arguments.converters);
   words.selection =
       fmt::format("{} {} ({})", config.items.size(), config.items.size() == 1 ? "case" : "cases", config.suite);
@@ -177,6 +180,36 @@ core::Status add_executors(const std::vector<std::string>& names, std::vector<pr
       converters.push_back(programs::executed_by(converter, executor));
     }
   }
+  return core::success();
+}
+
+core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+
+/// The ready artifact instead of a conversion of the one case that is selected, under the options that it requires.
+core::Status take_artifact(const Arguments& arguments, run::RunConfig& config) {
+  if (config.items.size() != 1) {
+    return usage(
+        fmt::format("--artifact is what a converter made of one case's model, and {} cases are selected; name "
+                    "one",
+                    config.items.size()));
+  }
+  run::RunItem& item = config.items.front();
+  if (item.test_case.model == nullptr) {
+    return usage(fmt::format("\"{}\" has no model here that an artifact could be made of", item.test_case.name));
+  }
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(arguments.artifact.file, code)) {
+    return usage(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact.file));
+  }
+  core::Result<run::MadeBy> made_by = run::made_by(arguments.artifact.made_by);
+  if (!made_by) return made_by.error();
+  const core::Result<converters::Options> required = converters::options_from_json(item.test_case.options_json);
+  if (!required) return required.error();
+  if (arguments.options.empty()) item.option_sets = {{converters::options_label(*required), "{}"}};
+  item.test_case.metamorphic.clear();  // nothing is converted
+  config.artifact = arguments.artifact.file;
+  config.made_by = *std::move(made_by);
+  config.converters.clear();
   return core::success();
 }
 
@@ -226,17 +259,16 @@ int run_command(const Arguments& arguments) {
   config.jobs = arguments.jobs;
   config.timeout_s = arguments.timeout_s;
   config.own_corpus = true;
+  if (arguments.artifact.given()) {
+    if (const core::Status taken = take_artifact(arguments, config); !taken) return report_error(taken.error());
+  }
   config.require_judged = arguments.require_judged;
   config.detail = report::kept_detail(arguments.keep_detail);
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
   config.resume = arguments.resume;
   if (!parse_shard(arguments.shard, config)) {
-    return report_error({core::ErrorKind::usage,
-                         fmt::format("--shard takes i/n with 1 <= i <= n, not \"{}\"", arguments.shard),
-                         {},
-                         {},
-                         {}});
+    return report_error(usage(fmt::format("--shard takes i/n with 1 <= i <= n, not \"{}\"", arguments.shard)));
   }
   RunOutput output(output_words(arguments, config), Terminal::of(stdout), Terminal::of(stderr));
   if (arguments.json) {
@@ -297,12 +329,14 @@ void register_run(Command app, Action& action) {
   const Command command = app.add_subcommand("run", "Run cases through converters, judge and record every verdict");
   command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
   add_converter_options(command, arguments->converters);
+  add_artifact_options(command, arguments->artifact);
   command.add_option("--db", arguments->database, "Results database");
   command
       .add_option("--execute-with", arguments->executors,
                   "Run each converter's artifacts by this one too, NAME[@VERSION,…], and judge both; may be "
                   "repeated")
-      .allow_extra_args(false);
+      .allow_extra_args(false)
+      .excludes({"--artifact"});
   command.add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
   command
       .add_option("--only", arguments->only,
@@ -315,7 +349,8 @@ void register_run(Command app, Action& action) {
   command.add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
       .check(Check::non_negative);
   command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
-  command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case");
+  command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case")
+      .excludes({"--artifact"});
   command.add_flag(
       "--keep-detail", arguments->keep_detail,
       "Keep what a report draws (graphs, weights, the derivation) of every verdict, not only of those that "
