@@ -11,6 +11,7 @@
 #include "harness/report/drift.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/exit_code.hpp"
+#include "results/cause.hpp"
 
 namespace assay::report {
 namespace {
@@ -19,7 +20,7 @@ std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& rep
   std::map<std::string, std::size_t> reasons;
   for (const results::ResultRow& row : report.rows) {
     if (row.verdict == judge::verdict_name(judge::Verdict::unsupported)) {
-      ++reasons[row.reason.substr(0, row.reason.find(": "))];
+      ++reasons[results::without_names(row.reason.substr(0, row.reason.find(": ")))];
     }
   }
   return reasons;
@@ -104,7 +105,7 @@ std::string counts_line(const run::RunReport& report) {
     parts.push_back(fmt::format("{} {}", count, verdict));
   }
   std::string line = fmt::format("{} planned: {}", report.planned, core::join(parts, ", "));
-  const std::vector<Cause> causes = red_causes(report.rows);
+  const std::vector<Cause> causes = causes_of(report.rows, judge::Gate::red);
   std::size_t red = 0;
   for (const Cause& cause : causes) red += cause.rows.size();
   if (red > 1) {
