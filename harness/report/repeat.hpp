@@ -18,6 +18,13 @@ struct RunWords {
   std::string options;  ///< --options, where the command has it
 };
 
+/// Who made a verdict, as a command's options name them.
+struct Makers {
+  std::string converter;  ///< "NAME@VERSION"; empty for the embedded converter, and where the run named programs
+  std::string executor;   ///< "NAME@VERSION" of --execute-with, or empty
+};
+[[nodiscard]] Makers makers_of(const results::JobKey& key, const RunWords& words);
+
 /// Whether a word of a selection is meant as the path of a file or folder of cases: nothing else ends or begins so.
 [[nodiscard]] bool is_case_file(const std::string& word);
 
