@@ -16,12 +16,18 @@
 namespace assay::report {
 namespace {
 
+/// How many verdicts are unsupported for each reason. Reasons that differ in names are one, whose names are left open.
 std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& report) {
-  std::map<std::string, std::size_t> reasons;
+  std::map<std::string, std::map<std::string, std::size_t>> alike;
   for (const results::ResultRow& row : report.rows) {
-    if (row.verdict == judge::verdict_name(judge::Verdict::unsupported)) {
-      ++reasons[results::without_names(row.reason.substr(0, row.reason.find(": ")))];
-    }
+    if (row.verdict != judge::verdict_name(judge::Verdict::unsupported)) continue;
+    const std::string reason = row.reason.substr(0, row.reason.find(": "));
+    ++alike[results::without_names(reason)][reason];
+  }
+  std::map<std::string, std::size_t> reasons;
+  for (const auto& [open, texts] : alike) {
+    std::size_t& count = reasons[texts.size() == 1 ? texts.begin()->first : open];
+    for (const auto& [text, own] : texts) count += own;
   }
   return reasons;
 }
