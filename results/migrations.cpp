@@ -24,6 +24,20 @@ constexpr const char* kMarkLossesByName = R"sql(
 UPDATE metric SET name = 'sqnr_loss_db_by_name' WHERE name = 'sqnr_loss_db';
 )sql";
 
+// 12: a verdict's margin was that of its outputs alone, also where something else was wrong; it is
+// judge::verdict_margin(). Which findings were notes is unknown before step 11, so that the verdict says whether any
+// was red.
+constexpr const char* kMarginOfTheVerdict = R"sql(
+UPDATE result SET margin = worst FROM (
+  SELECT id AS own, max(coalesce(margin, 0), coalesce((SELECT max(value) FROM metric WHERE result_id = result.id
+    AND name = 'local_margin' AND typeof(value) = 'real'), 0)) AS worst FROM result)
+  WHERE own = id AND worst > 1 AND verdict NOT IN ('pass', 'unjudged', 'mistrusted');
+UPDATE result SET margin = (SELECT margin FROM finding WHERE result_id = result.id AND amber = 0
+    AND typeof(margin) = 'real' AND margin > 1 ORDER BY position LIMIT 1)
+  WHERE coalesce(margin, 0) <= 1 AND verdict NOT IN ('pass', 'unjudged', 'mistrusted')
+    AND EXISTS (SELECT 1 FROM finding WHERE result_id = result.id AND amber = 0);
+)sql";
+
 // A step is never edited once released: a change of the schema is a new step at the end.
 constexpr std::array kSteps{
     // 1: runs, their planned jobs, verdicts with what belongs to each, and what drift is judged against.
@@ -169,6 +183,7 @@ CREATE TABLE score (
 ALTER TABLE finding ADD COLUMN amber INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE result DROP COLUMN attempt;
 )sql",
+    kMarginOfTheVerdict,
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {

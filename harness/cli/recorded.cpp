@@ -52,6 +52,28 @@ core::Result<results::RunInfo> find_run(results::Store& store, const std::filesy
                               : fmt::format("\"{}\" has no run {} with verdicts{}", database.string(), wanted, of));
 }
 
+core::Result<std::optional<LastVerdict>> last_verdict(const std::filesystem::path& database,
+                                                      const std::string& case_name, const std::string& options) {
+  std::error_code code;
+  if (!std::filesystem::exists(database, code)) return std::optional<LastVerdict>();
+  core::Result<results::Store> store = results::Store::open(database);
+  if (!store) return store.error();
+  core::Result<std::vector<results::Store::HistoryRow>> rows = store->history(case_name);
+  if (!rows) return rows.error();
+  std::erase_if(*rows, [&](const auto& row) {
+    return row.result.key.case_name != case_name || (!options.empty() && row.result.key.options != options);
+  });
+  if (rows->empty()) return std::optional<LastVerdict>();
+  const std::string run = rows->back().run.id;
+  const auto red =
+      std::ranges::find_if(*rows, [&](const auto& row) { return row.run.id == run && row.result.gate == "red"; });
+  LastVerdict found{red == rows->end() ? rows->back() : *red, {}};
+  const auto named = [](const JobKey& key) { return key.converter + "@" + key.version; };
+  for (const results::Store::HistoryRow& row : *rows) found.others[named(row.result.key)] = row.result.verdict;
+  found.others.erase(named(found.last.result.key));
+  return std::optional(std::move(found));
+}
+
 core::Status check_version(const std::string& version, const std::filesystem::path& database,
                            const std::string& converter, const std::vector<std::string>& known) {
   if (std::ranges::find(known, version) != known.end()) {

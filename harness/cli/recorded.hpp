@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,18 @@ namespace assay::cli {
                                                                      const std::filesystem::path& database,
                                                                      const std::string& converter,
                                                                      const std::string& version);
+
+/// The verdict of a case that the last run recorded: of several its first red one.
+struct LastVerdict {
+  results::Store::HistoryRow last;
+  /// The newest one of each other converter and version, as `--converter` names it, with its verdict.
+  std::map<std::string, std::string> others;
+};
+/// Of the option set `options`, where one is named. Nothing where none is recorded, or where the file isn't there.
+[[nodiscard]] core::Result<std::optional<LastVerdict>> last_verdict(const std::filesystem::path& database,
+                                                                    const std::string& case_name,
+                                                                    const std::string& options);
+
 /// Errors   usage, for a version without verdicts, naming those that there are.
 [[nodiscard]] core::Status check_version(const std::string& version, const std::filesystem::path& database,
                                          const std::string& converter, const std::vector<std::string>& known);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "harness/cli/common.hpp"
@@ -10,6 +11,7 @@
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/causes.hpp"
 #include "harness/report/drift.hpp"
+#include "harness/report/figures.hpp"
 #include "harness/report/run_report.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/exit_code.hpp"
@@ -37,13 +39,14 @@ std::string listed(const std::set<std::string>& names) {
 
 /// "96× fail, artifact/count, in 32 cases of deconv_output, dynamic_shape".
 std::string cause_line(const Cause& cause) {
-  std::set<std::string> cases, families;
+  std::set<std::string> verdicts, cases, families;
   for (const ResultRow* row : cause.rows) {
+    verdicts.insert(row->verdict);
     cases.insert(row->key.case_name);
     families.insert(row->family);
   }
   const std::string in_cases = cases.size() == 1 ? "in 1 case" : fmt::format("in {} cases", cases.size());
-  return fmt::format("{}× {}, {}, {} of {}", cause.rows.size(), cause.smallest->verdict, cause.what, in_cases,
+  return fmt::format("{}× {}, {}, {} of {}", cause.rows.size(), listed(verdicts), cause.what, in_cases,
                      listed(families));
 }
 
@@ -93,7 +96,12 @@ bool RunOutput::shows(const ResultRow& row) const {
 
 void RunOutput::print_verdict(const ResultRow& row) const {
   const std::string program = is_shared(programs_, row.key) ? "  program " + programs::short_hash(row.key.hash) : "";
-  const std::string line = out_.cut(report::verdict_line(row, words_.set_by_case(row)) + program);
+  std::string line = report::verdict_line(row, words_.set_by_case(row)) + program;
+  // Of few verdicts each is shown in full below.
+  if (planned_ > kFewVerdicts && row.verdict != judge::verdict_name(judge::Verdict::pass) && !row.reason.empty()) {
+    line += "  " + report::with_short_figures(row.reason.substr(0, row.reason.find('\n')));
+  }
+  line = out_.cut(line);
   // The verdict is the line's first word.
   const std::size_t word = std::min(row.verdict.size(), line.size());
   fmt::print("{}{}\n", out_.painted(line.substr(0, word), run::gate_of(row)), line.substr(word));
@@ -115,19 +123,11 @@ void RunOutput::verdict(const ResultRow& row, std::size_t done, std::size_t plan
 }
 
 void RunOutput::print_causes(const run::RunReport& report) const {
-  const std::vector<Cause> causes = report::causes_of(report.rows, [](const ResultRow& row) {
-    const auto gate = run::gate_of(row);
-    return gate == Gate::red || gate == Gate::amber;
-  });
   // What is red comes first, whatever is more.
-  std::vector<const Cause*> order;
-  for (const Gate gate : {Gate::red, Gate::amber}) {
-    for (const Cause& cause : causes) {
-      if (run::gate_of(*cause.smallest) == gate) order.push_back(&cause);
-    }
-  }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Cause& cause = *order[i];
+  std::vector<Cause> causes = report::causes_of(report.rows, Gate::red);
+  std::ranges::move(report::causes_of(report.rows, Gate::amber), std::back_inserter(causes));
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    const Cause& cause = causes[i];
     const auto gate = run::gate_of(*cause.smallest);
     if (i >= kCausesInFull) {
       fmt::print("{}{}, for example {}\n", i == kCausesInFull ? "\n" : "", out_.painted(cause_line(cause), gate),

@@ -27,7 +27,13 @@ std::string calibration_text(const DataOrigin& origin, std::uint64_t seed) {
 }
 
 std::string inputs_text(const DataOrigin& origin, std::uint64_t seed) {
-  const std::string sets = count_text(origin.data_sets, "data set", "data sets");
+  // Their names are those that messages use.
+  const std::string named =
+      origin.data_sets < 2 ? " \"typical\""
+      : origin.data_sets == 2
+          ? ": \"typical\", the first, and \"inputs_1\""
+          : fmt::format(": \"typical\", the first, and \"inputs_1\" to \"inputs_{}\"", origin.data_sets - 1);
+  const std::string sets = count_text(origin.data_sets, "data set", "data sets") + named;
   switch (origin.inputs) {
     case DataSource::given:
       return fmt::format("inputs given ({})", sets);

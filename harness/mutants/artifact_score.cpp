@@ -11,6 +11,7 @@
 #include "converters/veiled.hpp"
 #include "harness/judge/evidence/deviation.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
+#include "harness/judge/evidence/verdict_margin.hpp"
 #include "harness/mutants/artifact_bench.hpp"
 #include "harness/mutants/artifact_graphs.hpp"
 #include "harness/mutants/artifact_mutations.hpp"
@@ -186,7 +187,7 @@ class ArtifactTrials {
     out.changed_db = quality.changed_db;
     out.predicted_db = quality.predicted_db;
     out.prediction_gates = quality.prediction_gates;
-    out.margin = judgement.margin;
+    out.margin = judge::verdict_margin(judgement);
   }
 
   void count(const Escape& out, const std::string& kind) {
@@ -367,7 +368,8 @@ core::Status score_item(const ArtifactScoreConfig& config, const ArtifactSource&
     if (!ready) return ready.error();
     std::size_t places = 0;
     if (*ready) {
-      core::Result<std::unique_ptr<ArtifactBench>> artifact = ArtifactBench::create(**std::move(ready), *executors, {}, config.kind);
+      core::Result<std::unique_ptr<ArtifactBench>> artifact =
+          ArtifactBench::create(**std::move(ready), *executors, {}, config.kind);
       if (!artifact) return artifact.error();
       places = trials.run(**artifact);
     }

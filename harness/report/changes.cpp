@@ -50,7 +50,7 @@ std::string fenced(const std::string& text) {
 
 std::string causes_section(const std::vector<ResultRow>& rows, const std::string& command) {
   std::string text;
-  const std::vector<Cause> causes = red_causes(rows);
+  const std::vector<Cause> causes = causes_of(rows, judge::Gate::red);
   for (std::size_t i = 0; i < causes.size() && i < kShownCauses; ++i) {
     const Cause& cause = causes[i];
     const ResultRow& smallest = *cause.smallest;

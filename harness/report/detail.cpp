@@ -12,6 +12,8 @@
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/report/explanation.hpp"
+#include "harness/report/follows.hpp"
+#include "harness/run/result_row.hpp"
 
 namespace assay::report {
 namespace {
@@ -148,6 +150,37 @@ ordered_json weights_json(const judge::ArtifactView& view, const model::Model& o
   return json;
 }
 
+bool alike(const core::QuantParams& a, const core::QuantParams& b) {
+  constexpr double kFloat32 = 1e-6;
+  return a.zero_point == b.zero_point && std::ranges::equal(a.scale, b.scale, [](double x, double y) {
+           return std::fabs(x - y) <= kFloat32 * std::max(std::fabs(x), std::fabs(y));
+         });
+}
+
+/// Where a tensor has other parameters than its own data give: the tensor whose data give them, as where both share a
+/// range. Empty where there is none.
+std::string same_as(const judge::TensorParameters& tensor, const std::vector<judge::TensorParameters>& all) {
+  if (!tensor.expected || tensor.declared.empty() || alike(tensor.declared.front(), *tensor.expected)) return {};
+  const auto owner = std::ranges::find_if(all, [&](const judge::TensorParameters& other) {
+    return other.expected && alike(tensor.declared.front(), *other.expected);
+  });
+  return owner == all.end() ? "" : owner->tensor;
+}
+
+/// Which findings may follow from the one that is the headline, by their numbers.
+ordered_json followers(const model::Graph& graph, const judge::Judgement& judgement) {
+  ordered_json numbers = ordered_json::array();
+  const auto& findings = judgement.findings;
+  const auto headline = std::ranges::find(findings, judgement.reason, &judge::Finding::message);
+  if (headline == findings.end()) return numbers;
+  const results::FindingRow cause = run::finding_row(*headline);
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].amber || &findings[i] == &*headline) continue;
+    if (may_follow(graph, cause, run::finding_row(findings[i]))) numbers.push_back(i);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string detail_json(const run::Trial& trial, const judge::Explained& explained) {
@@ -179,8 +212,10 @@ std::string detail_json(const run::Trial& trial, const judge::Explained& explain
     for (const core::QuantParams& params : tensor.declared) declared.push_back(params_json(params));
     json["tensors"].push_back({{"tensor", tensor.tensor},
                                {"expected", tensor.expected ? params_json(*tensor.expected) : ordered_json(nullptr)},
-                               {"declared", std::move(declared)}});
+                               {"declared", std::move(declared)},
+                               {"same_as", same_as(tensor, explained.explanation.tensors)}});
   }
+  json["follows"] = followers(evidence.model->graph, explained.judgement);
   if (!trial.settled) {
     const run::ExplainedVerdict verdict{evidence.test_case->name, {},
                                         evidence.converter.name,  evidence.converter.version,

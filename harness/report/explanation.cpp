@@ -9,6 +9,8 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
+#include "harness/judge/evidence/verdict_margin.hpp"
+#include "harness/report/figures.hpp"
 
 namespace assay::report {
 namespace {
@@ -138,10 +140,10 @@ std::string integers_text(const IntegerDerivation& d) {
 
 std::string bound_text(const BoundDerivation& d) {
   std::string text =
-      fmt::format("  {}: {}\n    exact {}, actual {}, error {}, limit {} (margin {:.3g}{})\n",
+      fmt::format("  {}: {}\n    exact {}, actual {}, error {}, limit {} (margin {}{})\n",
                   d.end_to_end ? "end to end" : "locally, on the values that the artifact's tensors hold",
                   place(d.node, d.op, d.tensor, d.index, d.data_set), real(d.expected), real(d.actual),
-                  brief(std::fabs(d.actual - d.expected)), brief(d.limit), d.margin,
+                  brief(std::fabs(d.actual - d.expected)), brief(d.limit), figure(d.margin),
                   d.vacuous ? "; vacuous: no less than the tensor's own extent" : "");
   double sum = 0;
   for (const judge::BoundTerm& term : d.terms) {
@@ -309,6 +311,7 @@ std::string explanation_text(const run::ExplainedVerdict& verdict) {
 
 std::string explanation_json(const run::ExplainedVerdict& verdict) {
   const judge::Judgement& j = verdict.judgement;
+  const std::optional<double> margin = judge::verdict_margin(j);
   ordered_json json{{"case", verdict.case_name},
                     {"options", verdict.options},
                     {"converter", verdict.converter},
@@ -321,7 +324,7 @@ std::string explanation_json(const run::ExplainedVerdict& verdict) {
                     {"reason", j.reason},
                     {"layers", j.layers},
                     {"style", core::word_of(j.style)},
-                    {"margin", j.margin ? number(*j.margin) : ordered_json(nullptr)}};
+                    {"margin", margin ? number(*margin) : ordered_json(nullptr)}};
   if (!verdict.judged_as.empty()) json["made_by"] = verdict.judged_as;
   json["findings"] = ordered_json::array();
   for (const judge::Finding& finding : j.findings) {

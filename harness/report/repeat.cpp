@@ -38,6 +38,21 @@ bool is_case_file(const std::string& word) {
   return word.ends_with(".json") || word.starts_with("./") || word.starts_with("../") || word.starts_with("/");
 }
 
+Makers makers_of(const results::JobKey& key, const RunWords& words) {
+  std::string converter = key.converter, version = key.version;
+  Makers makers;
+  if (const std::size_t name = converter.rfind('+'), number = version.rfind('+');
+      !words.executors.empty() && name != std::string::npos && number != std::string::npos) {
+    makers.executor = converter.substr(name + 1) + "@" + version.substr(number + 1);
+    converter.resize(name);
+    version.resize(number);
+  }
+  if (words.programs.empty() && converter != "embedded" && converter != corpus::kReference) {
+    makers.converter = converter + "@" + version;
+  }
+  return makers;
+}
+
 std::string repeat_command(const results::ResultRow& row, const RunWords& words) {
   const results::JobKey& key = row.key;
   std::string command = corpus::command_word() + " run ";
@@ -56,17 +71,9 @@ std::string repeat_command(const results::ResultRow& row, const RunWords& words)
     command += " --options " + shell_quoted(as_json ? words.options : key.options);
   }
   for (const std::string& program : words.programs) command += " --converter-cmd " + shell_quoted(program);
-  std::string converter = key.converter, version = key.version, executor;
-  if (const std::size_t name = converter.rfind('+'), number = version.rfind('+');
-      !words.executors.empty() && name != std::string::npos && number != std::string::npos) {
-    executor = converter.substr(name + 1) + "@" + version.substr(number + 1);
-    converter.resize(name);
-    version.resize(number);
-  }
-  if (words.programs.empty() && converter != "embedded" && converter != corpus::kReference) {
-    command += " --converter " + shell_quoted(converter + "@" + version);
-  }
-  if (!executor.empty()) command += " --execute-with " + shell_quoted(executor);
+  const Makers makers = makers_of(key, words);
+  if (!makers.converter.empty()) command += " --converter " + shell_quoted(makers.converter);
+  if (!makers.executor.empty()) command += " --execute-with " + shell_quoted(makers.executor);
   for (const std::string& fault : words.faults) command += " --fault " + shell_quoted(fault);
   if (!words.variant.empty()) command += " --variant " + shell_quoted(words.variant);
   return command + (words.metamorphic ? " --metamorphic" : "");

@@ -20,6 +20,13 @@ struct RunWords {
   std::string made_by;   ///< --made-by, likewise
 };
 
+/// Who made a verdict, as a command's options name them.
+struct Makers {
+  std::string converter;  ///< "NAME@VERSION"; empty for the embedded converter, and where the run named programs
+  std::string executor;   ///< "NAME@VERSION" of --execute-with, or empty
+};
+[[nodiscard]] Makers makers_of(const results::JobKey& key, const RunWords& words);
+
 /// Whether a word of a selection is meant as the path of a file or folder of cases, or of a suite: nothing else ends or
 /// begins so.
 [[nodiscard]] bool is_case_file(const std::string& word);

@@ -11,16 +11,23 @@
 #include "harness/report/drift.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/exit_code.hpp"
+#include "results/cause.hpp"
 
 namespace assay::report {
 namespace {
 
+/// How many verdicts are unsupported for each reason. Reasons that differ in names are one, whose names are left open.
 std::map<std::string, std::size_t> unsupported_reasons(const run::RunReport& report) {
-  std::map<std::string, std::size_t> reasons;
+  std::map<std::string, std::map<std::string, std::size_t>> alike;
   for (const results::ResultRow& row : report.rows) {
-    if (row.verdict == judge::verdict_name(judge::Verdict::unsupported)) {
-      ++reasons[row.reason.substr(0, row.reason.find(": "))];
-    }
+    if (row.verdict != judge::verdict_name(judge::Verdict::unsupported)) continue;
+    const std::string reason = row.reason.substr(0, row.reason.find(": "));
+    ++alike[results::without_names(reason)][reason];
+  }
+  std::map<std::string, std::size_t> reasons;
+  for (const auto& [open, texts] : alike) {
+    std::size_t& count = reasons[texts.size() == 1 ? texts.begin()->first : open];
+    for (const auto& [text, own] : texts) count += own;
   }
   return reasons;
 }
@@ -104,7 +111,7 @@ std::string counts_line(const run::RunReport& report) {
     parts.push_back(fmt::format("{} {}", count, verdict));
   }
   std::string line = fmt::format("{} planned: {}", report.planned, core::join(parts, ", "));
-  const std::vector<Cause> causes = red_causes(report.rows);
+  const std::vector<Cause> causes = causes_of(report.rows, judge::Gate::red);
   std::size_t red = 0;
   for (const Cause& cause : causes) red += cause.rows.size();
   if (red > 1) {

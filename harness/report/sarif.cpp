@@ -10,10 +10,10 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/verdict.hpp"
-#include "harness/report/causes.hpp"
 #include "harness/report/repeat.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/exit_code.hpp"
+#include "results/cause.hpp"
 
 namespace assay::report {
 namespace {
@@ -97,7 +97,7 @@ ordered_json result_of(const ResultRow& row, std::size_t rule, const RunWords& w
   result["locations"] = ordered_json::array({location_json(row, places)});
   const results::JobKey& key = row.key;
   result["partialFingerprints"]["assayVerdict/v1"] =
-      core::sha256_hex(core::join(std::array{key.case_name, key.options, key.converter, cause_key(row)}, "\n"));
+      core::sha256_hex(core::join(std::array{key.case_name, key.options, key.converter, results::cause_of(row)}, "\n"));
   if (row.expectation) {
     const results::ExpectationRow& expected = *row.expectation;
     const std::string until = expected.until.empty() ? "" : "; until " + expected.until;

@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/evidence/verdict.hpp"
 #include "harness/report/figures.hpp"
 #include "harness/report/follows.hpp"
-#include "results/shown_margin.hpp"
 
 namespace assay::report {
 namespace {
@@ -123,7 +123,7 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
   result["facet"] = row.facet.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.facet);
   result["node"] = row.node.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.node);
   result["reason"] = row.reason;
-  result["margin"] = number(results::shown_margin(row));
+  result["margin"] = number(row.margin);
   result["sqnr_db"] = number(row.sqnr_db);
   const Headline headline = headline_of(row);
   result["whole_sqnr_db"] = number(headline.whole_db);
@@ -170,6 +170,10 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
   return result;
 }
 
+std::string place_of(const results::ResultRow& row) {
+  return row.facet.empty() ? row.stage : row.stage + "/" + row.facet;
+}
+
 std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case) {
   std::string line = fmt::format("{:<13} {}  {}", row.verdict, row.key.case_name, row.key.options);
   if (!set_by_case.empty()) {
@@ -178,11 +182,14 @@ std::string verdict_line(const results::ResultRow& row, const std::string& set_b
   if (row.key.converter != "embedded") {
     line += fmt::format("  {}@{}", row.key.converter, row.key.version);
   }
+  if (!row.facet.empty() && row.verdict != judge::verdict_name(judge::Verdict::pass)) {
+    line += "  " + place_of(row);
+  }
   if (!row.layers.empty()) {
     line += "  " + row.layers;
   }
   if (row.judged_outputs) {
-    line += fmt::format("  judged {}/{}", row.judged_nodes(), row.nodes());
+    line += fmt::format("  nodes judged {}/{}", row.judged_nodes(), row.nodes());
   }
   if (!row.precision.empty()) {
     const auto integer = std::ranges::count(row.precision, "int8", &results::PrecisionRow::got);
@@ -191,8 +198,8 @@ std::string verdict_line(const results::ResultRow& row, const std::string& set_b
   if (row.sqnr_db) {
     line += "  " + decibels(*row.sqnr_db);
   }
-  if (const std::optional<double> margin = results::shown_margin(row)) {
-    line += "  margin " + figure(*margin);
+  if (row.margin) {
+    line += "  margin " + figure(*row.margin);
   }
   if (!row.judged_as.empty()) {
     line += "  " + row.judged_as;
@@ -201,29 +208,27 @@ std::string verdict_line(const results::ResultRow& row, const std::string& set_b
 }
 
 std::string failure_text(const results::ResultRow& row, const std::string& repeat_command, const model::Graph* graph) {
-  const std::string where = row.facet.empty() ? row.stage : row.stage + "/" + row.facet;
-  std::string text = fmt::format("{}: {} ({})\n", row.key.case_name, row.verdict, where);
+  std::string text = fmt::format("{}: {} ({})\n", row.key.case_name, row.verdict, place_of(row));
   text += indented(message_text(row.facet, row.reason));
   const auto first = std::ranges::find(row.findings, row.reason, &results::FindingRow::message);
   const auto follows = [&](const results::FindingRow& finding) {
     return graph != nullptr && first != row.findings.end() && !finding.amber && may_follow(*graph, *first, finding);
   };
   constexpr std::size_t kShown = 10;
-  std::size_t shown = 0;
+  std::size_t others = 0;
   for (const results::FindingRow& finding : row.findings) {
-    if (finding.message == row.reason) {
-      continue;
-    }
-    if (++shown > kShown) {
-      text += fmt::format("    … and {} more findings\n", row.findings.size() - kShown);
-      break;
-    }
+    if (finding.message == row.reason || ++others > kShown) continue;
     text += fmt::format("  also {}{}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
                         finding.amber      ? ", only a note"
                         : follows(finding) ? ", which may follow from it"
                                            : "",
                         indented(message_text(finding.facet, finding.message)));
   }
+  std::size_t more = others > kShown ? others - kShown : 0;
+  for (const results::MetricRow& metric : row.metrics) {
+    if (metric.name == "findings_left_out") more += static_cast<std::size_t>(metric.value);
+  }
+  if (more > 0) text += fmt::format("  … and {} more {}\n", more, more == 1 ? "finding" : "findings");
   text += "  reproduce: " + repeat_command + "\n";
   return text;
 }

@@ -28,8 +28,11 @@ struct Headline {
 /// `json` in one line. Messages may quote a converter's bytes, which need not be UTF-8.
 [[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
 
-/// One verdict in one line: verdict, case, options, converter, layers, SQNR, margin. `set_by_case`: what the case's own
-/// options change in the option set, in words.
+/// Where a verdict went wrong: "artifact/scale", or the stage alone.
+[[nodiscard]] std::string place_of(const results::ResultRow& row);
+
+/// One verdict in one line: verdict, case, options, converter, where it went wrong, layers, SQNR, margin.
+/// `set_by_case`: what the case's own options change in the option set, in words.
 [[nodiscard]] std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case = "");
 
 /// A verdict that is not green, in full, with the command that repeats it. With the `graph` that was converted it says

@@ -373,7 +373,10 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
   const Candidate& nearest = narrower == nullptr ? least : *narrower;
   take(nearest);
   if (made_by.stated) {
-    return fmt::format("judged as {}, which doesn't make such a model", nearest.label);
+    return fmt::format(
+        "judged as {}, and {} as its rules make {}", nearest.label,
+        nearest.red.size() == 1 ? std::string("1 value isn't") : fmt::format("{} values aren't", nearest.red.size()),
+        nearest.red.size() == 1 ? "it" : "them");
   }
   evidence.granted = grants(nearest, all, evidence.artifact->graph, evidence.model->graph);
   const std::size_t granted = evidence.granted.size();

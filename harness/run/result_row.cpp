@@ -3,6 +3,7 @@
 #include <map>
 
 #include "harness/core/text.hpp"
+#include "harness/judge/evidence/verdict_margin.hpp"
 #include "results/signature.hpp"
 
 namespace assay::run {
@@ -66,7 +67,7 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   row.artifact_hash = evaluation.artifact_hash;
   row.artifact_bytes = evaluation.artifact_bytes;
   row.judged_as = evaluation.judged_as;
-  row.margin = judgement.margin;
+  row.margin = judge::verdict_margin(judgement);
   row.sqnr_db = judgement.sqnr_db;
   row.seconds = evaluation.seconds;
   row.detail = evaluation.detail;
@@ -74,9 +75,7 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   add_coverage(judgement.coverage, row);
   row.started_at = results::utc_now();
   for (const judge::Finding& finding : judgement.findings) {
-    row.findings.push_back({std::string(judge::stage_name(finding.stage)),
-                            std::string(judge::facet_name(finding.facet)), finding.node, finding.op, finding.tensor,
-                            finding.data_set, finding.layer, finding.message, finding.margin, finding.amber});
+    row.findings.push_back(finding_row(finding));
   }
   for (const judge::Metric& metric : judgement.metrics) {
     row.metrics.push_back({metric.tensor, metric.data_set, metric.name, metric.value});
@@ -88,6 +87,19 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
     row.precision.push_back({precision.node, precision.op, precision.got});
   }
   return row;
+}
+
+results::FindingRow finding_row(const judge::Finding& finding) {
+  return {std::string(judge::stage_name(finding.stage)),
+          std::string(judge::facet_name(finding.facet)),
+          finding.node,
+          finding.op,
+          finding.tensor,
+          finding.data_set,
+          finding.layer,
+          finding.message,
+          finding.margin,
+          finding.amber};
 }
 
 }  // namespace assay::run

@@ -14,4 +14,6 @@ namespace assay::run {
                                             const Evaluation& evaluation,
                                             const std::vector<protocol::Attempt>& attempts);
 
+[[nodiscard]] results::FindingRow finding_row(const judge::Finding& finding);
+
 }  // namespace assay::run

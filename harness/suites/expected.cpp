@@ -9,6 +9,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
+#include "harness/judge/evidence/verdict_margin.hpp"
 
 namespace assay::suites {
 namespace {
@@ -34,7 +35,8 @@ bool same_failure(const corpus::ExpectedFailure& entry, const judge::Judgement& 
 }
 
 bool is_worse(const corpus::ExpectedFailure& entry, const judge::Judgement& judgement) {
-  return entry.margin && judgement.margin && !(*judgement.margin <= kWorseThanRecorded * *entry.margin);
+  const std::optional<double> margin = judge::verdict_margin(judgement);
+  return entry.margin && margin && !(*margin <= kWorseThanRecorded * *entry.margin);
 }
 
 }  // namespace

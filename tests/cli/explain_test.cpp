@@ -130,6 +130,25 @@ TEST_F(Explain, DerivesTheElementThatAFaultSpoils) {
   EXPECT_EQ(wrong["expected_low"], code);
 }
 
+TEST_F(Explain, IsOfTheVerdictThatWasRecordedLast) {
+  const Call alone = run({"explain", "mini/stride=1"});
+  EXPECT_THAT(alone.err, HasSubstr("no verdict of mini/stride=1 is recorded in .assay/history.db; this is embedded's"));
+  ASSERT_EQ(run({"run", "mini"}).code, 0);
+  ASSERT_EQ(run({"run", "mini", "--fault", "bias_dropped"}).code, 1);
+  const Call faulty = run({"explain", "mini/stride=1"});
+  EXPECT_EQ(faulty.code, 0) << faulty.err;
+  EXPECT_THAT(faulty.err, HasSubstr("recorded fail (artifact/bias), of embedded@"));
+  EXPECT_THAT(faulty.out, HasSubstr("headline: stage artifact, facet bias"));
+  // Who is named is explained, whatever was recorded.
+  EXPECT_THAT(run({"explain", "mini/stride=1", "--converter", "embedded"}).out, HasSubstr("pass (green)"));
+  // Another program is asked again as the run named it.
+  const std::string program = std::string(ASSAY_PROGRAM) + " worker --fault bias_dropped";
+  ASSERT_EQ(run({"run", "mini", "--converter-cmd", program, "--db", "other.db"}).code, 1);
+  const Call theirs = run({"explain", "mini/stride=2", "--db", "other.db"});
+  EXPECT_THAT(theirs.err, HasSubstr("the last run in other.db recorded fail"));
+  EXPECT_THAT(theirs.out, HasSubstr("fail (red)"));
+}
+
 TEST_F(Explain, TellsARefusalAndAnUnknownCase) {
   const Call many = run({"explain", "mini"});
   EXPECT_EQ(many.code, 2);

@@ -80,7 +80,12 @@ TEST_F(Localize, BisectFindsTheConcatInsideAndByParts) {
   ASSERT_EQ(parts.json()["wrong"].size(), 1U);
   EXPECT_EQ(parts.json()["wrong"][0]["nodes"].size(), 1U);
   EXPECT_EQ(parts.json()["wrong"][0]["nodes"][0], inside.json()["wrong"][0]["node"]);
-  EXPECT_EQ(run({"bisect", data("concat_ranges.onnx"), "--json"}).code, 0);
+  EXPECT_THAT(faulted("bisect").out,
+              HasSubstr("\nconclusion: node \"cat\" (Concat) is wrong by itself, and no other\n"));
+  EXPECT_THAT(parts.json()["conclusion"].get<std::string>(), HasSubstr("wrong when converted by itself: \""));
+  const Call right = run({"bisect", data("concat_ranges.onnx"), "--json"});
+  EXPECT_EQ(right.code, 0);
+  EXPECT_THAT(right.json()["conclusion"].get<std::string>(), HasSubstr("nothing is red"));
   EXPECT_EQ(faulted("bisect", {"--over", "versions"}).code, 2);
 }
 
@@ -88,6 +93,7 @@ TEST_F(Localize, BisectFindsTheBatches) {
   const Call call = faulted("bisect", {"--over", "batches", "--json"});
   EXPECT_EQ(call.code, 1) << call.err;
   EXPECT_EQ(call.json()["needed"].size(), 1U);
+  EXPECT_THAT(call.json()["conclusion"].get<std::string>(), HasSubstr("calibration batches 0"));
 }
 
 /// An artifact of the user's, made with a fault, and what judges it.

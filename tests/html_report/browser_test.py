@@ -202,7 +202,7 @@ def pages(folder):
         words(page, database)
         clicks(page, file, case_route)
         keyboard(page)
-        case_page(page, case_route)
+        case_page(page, case_route, database)
     checked_model(folder)
     many_versions(folder, database)
 
@@ -248,9 +248,9 @@ def many_versions(folder, original):
         for number, kind in enumerate(kinds):
             passing = [row[0] for row in db.execute("SELECT min(id) FROM result WHERE verdict = 'pass' GROUP BY converter_version_id")]
             for row in passing:
-                db.execute("UPDATE result SET verdict = 'xfail', stage = 'execute', facet = 'status', op = '', signature = ? WHERE id = ?",
-                           ("xfail|execute|status||data set \"typical\": execution ended with error: RuntimeException: "
-                            "[ONNXRuntimeError] : # : FAIL : Non-zero status code returned " + kind, row))
+                db.execute("UPDATE result SET verdict = 'xfail', stage = 'execute', facet = 'status', op = '', reason = ? WHERE id = ?",
+                           ("data set \"typical\": execution ended with error: RuntimeException: "
+                            "[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned " + kind, row))
     db.close()
     assay("report", "--db", database, "--html", file)
     with Page(400) as page:
@@ -335,7 +335,12 @@ def keyboard(page):
     need(page.run("return document.getElementById('tip').hidden"), "Escape hides that")
 
 
-def case_page(page, route):
+def case_page(page, route, database):
+    with sqlite3.connect(database) as db:
+        recorded, = db.execute("SELECT margin FROM result JOIN case_version ON case_version.id = case_version_id "
+                               "WHERE name = ? AND verdict = 'fail'", (FAULTED,)).fetchone()
+    db.close()
+    margin = f"{recorded:.4g}"
     page.go(route)
     text = page.text()
     for word in ["expected scale", "Derivation", "Repeat it", "./assay bundle", "--fault concat_first_scale", "Original", "Artifact"]:
@@ -346,7 +351,26 @@ def case_page(page, route):
     page.run("document.querySelector('.graph .unit').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     need("reads" in page.text(".node-info"), "a node says what it reads")
     need(page.run("return document.querySelectorAll('#tensors svg rect').length") > 1, "ranges are drawn")
+    need("calibrated range" in page.text("#tensors .keys"), "and have a legend")
+    first = page.text("#tensors tbody tr")
+    need("✗ scale" in first and "expected 0.081" in first and "expected 21" in first,
+         "the wrong tensor comes first, with the scale and zero point that it should have: " + first)
+    need("which may follow from it" in page.run("return document.querySelector('#wrong').textContent"), "what follows is said")
+    tiles = page.text(".tiles")
+    need(margin in tiles and "data set \"typical\"" in tiles and "worst data set" in tiles,
+         f"the margin is {margin}, and each SQNR says of which data it is: {tiles}")
+    shared = page.run("""
+      const params = (scale) => ({type: 'int8', axis: null, scale: [scale], zero_point: [0]});
+      const rows = tensorTable({}, {tensors: [{tensor: 'pooled', expected: params(0.5), declared: [params(0.25)], same_as: 'x'}]},
+        new Map());
+      return rows.flat().map((part) => part?.textContent ?? '').join(' ')""")
+    need("shares the scale of x" in shared and "expected" not in shared and "✗" not in shared,
+         "a scale that is shared with another tensor is not wrong: " + shared)
     page.check("a case")
+    page.resize(390)
+    time.sleep(0.3)
+    need("the artifact stands to the right" in page.text("#graph"), "a graph that is cut off says so")
+    page.resize(1280)
 
 
 def checked_model(folder):

@@ -27,7 +27,14 @@ ResultRow row_of(const JobKey& key, const std::string& verdict) {
   row.case_hash = "hash";
   row.verdict = verdict;
   row.gate = verdict == "pass" ? "green" : "red";
-  row.signature = verdict == "pass" ? "" : verdict + "|artifact|scale|Conv|a # b";
+  if (verdict != "pass") {
+    row.stage = "artifact";
+    row.facet = "scale";
+    row.op = "Conv";
+    row.reason = "tensor \"w1\": a 3 b\n  a detail";
+    row.margin = 1.5;
+    row.findings = {{"artifact", "scale", "", "Conv", "w1", "", "L0", row.reason, 368}};
+  }
   row.sqnr_db = 30;
   return row;
 }
@@ -71,7 +78,8 @@ TEST_F(HtmlReport, HoldsEveryVerdictAndWhatWasPlanned) {
     return data["strings"][data["columns"][column][row].get<std::size_t>()].get<std::string>();
   };
   EXPECT_EQ(text("case", 1), "b");
-  EXPECT_EQ(text("cause", 1), "artifact|scale|Conv|a # b") << "without the verdict";
+  EXPECT_EQ(text("cause", 1), "artifact|scale|Conv|tensor \"…\": a # b");
+  EXPECT_EQ(data["columns"]["margin"][1], 1.5) << "the recorded one";
 }
 
 TEST_F(HtmlReport, NamesCannotBecomeMarkup) {

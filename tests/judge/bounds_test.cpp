@@ -149,7 +149,10 @@ TEST(Bounds, HandWorkedLimitPassesAndJustPastItFails) {
 
 TEST(Bounds, ZeroInputLeavesOnlyTheOutputsRounding) {
   EXPECT_THAT(gate(0, 0), IsEmpty());
-  EXPECT_EQ(gate(0, 1).size(), 1U);  // an exact zero is exact: not even one step is granted
+  const auto findings = gate(0, 1);  // an exact zero is exact: not even one step is granted
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].margin, HUGE_VAL);
+  EXPECT_THAT(findings[0].message, ::testing::HasSubstr("error 1, limit 0: nothing is rounded there"));
 }
 
 TEST(Bounds, NotANumberIsOutsideEveryLimit) {

@@ -64,10 +64,21 @@ TEST(Hints, SayWhatHappenedToAWeight) {
   Square negated;
   negated.set_weights({-32, -64, 127, -127, 64, -32, -127, 42, -25}, scales);
   EXPECT_THAT(said(negated, Facet::weight), HasSubstr("all have the opposite sign"));
+  for (const auto& [codes, words] : std::vector<std::pair<std::vector<std::int64_t>, std::string>>{
+           {{31, 63, -127, 127, -63, 31, 127, -42, 25}, "all are rounded towards zero"},
+           {{31, 63, -126, 126, -63, 31, 127, -42, 25}, "all are rounded towards zero"},  // 126.9999…
+           {{31, 63, -127, 127, -64, 31, 127, -43, 25}, "all are rounded down"},
+           {{32, 64, -127, 127, -63, 32, 127, -42, 26}, "all are rounded up"},
+           {{32, 64, -127, 127, -64, 32, 127, -43, 26}, "all are rounded away from zero"}}) {
+    Square cut;
+    cut.set_weights(codes, scales);
+    EXPECT_THAT(said(cut, Facet::weight), HasSubstr("\n  " + words));
+  }
   Square one_wrong;  // nothing that is told in a word
   one_wrong.set_weights({32, 64, -127, 127, -64, 32, 127, 42, 25}, scales);
   EXPECT_THAT(said(one_wrong, Facet::weight), ::testing::Not(HasSubstr("rolled")));
   EXPECT_THAT(said(one_wrong, Facet::weight), ::testing::Not(HasSubstr("sign")));
+  EXPECT_THAT(said(one_wrong, Facet::weight), ::testing::Not(HasSubstr("all are rounded")));
 }
 
 TEST(Hints, SayWhoseScalesTheseAre) {

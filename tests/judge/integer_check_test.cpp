@@ -65,7 +65,7 @@ TEST(IntegerCheck, RejectsOneStepWhereThereIsNoTie) {
   EXPECT_EQ(findings[0].node, "c");
   EXPECT_EQ(findings[0].margin, 1);
   EXPECT_THAT(findings[0].message, HasSubstr("y[0,0,0,1]: expected 2, actual 3"));
-  EXPECT_THAT(findings[0].message, HasSubstr("1 of 4 elements differ, worst 1 steps"));
+  EXPECT_THAT(findings[0].message, HasSubstr("1 of 4 elements differ, largest difference in steps: 1"));
 }
 
 TEST(IntegerCheck, RejectsValuesBetweenTwoCodes) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/judge/evidence/verdict_margin.hpp"
+
 #include <set>
 
 namespace assay::judge {
@@ -36,6 +38,32 @@ TEST(Verdict, WordsAreThoseOfTheDesign) {
   EXPECT_EQ(facet_name(Facet::zero_point), "zero_point");
   EXPECT_EQ(facet_name(Facet::resources), "resources");
   EXPECT_EQ(gate_name(Gate::amber), "amber");
+}
+
+TEST(VerdictMargin, AgreesWithTheVerdict) {
+  const auto finding = [](Facet facet, double margin, bool amber = false) {
+    Finding made;
+    made.facet = facet;
+    made.margin = margin;
+    made.amber = amber;
+    return made;
+  };
+  Judgement judgement;
+  EXPECT_EQ(verdict_margin(judgement), std::nullopt);
+  judgement.margin = 0.3477;
+  EXPECT_EQ(verdict_margin(judgement), 0.3477);
+  judgement.findings = {finding(Facet::scale, 900, true)};
+  EXPECT_EQ(verdict_margin(judgement), 0.3477) << "a note is not red";
+  judgement.findings = {finding(Facet::scale, 368), finding(Facet::scale, 900)};
+  EXPECT_EQ(verdict_margin(judgement), 368);
+  judgement.metrics = {{"y", "typical", "local_margin", 1.5}, {"s", "typical", "local_margin", 0.9}};
+  EXPECT_EQ(verdict_margin(judgement), 1.5) << "values come before parameters";
+  judgement.margin = 81.44;
+  EXPECT_EQ(verdict_margin(judgement), 81.44);
+  judgement.margin = 0.3477;
+  judgement.metrics.clear();
+  judgement.findings = {finding(Facet::precision, 0)};
+  EXPECT_EQ(verdict_margin(judgement), std::nullopt) << "none of what is red has one";
 }
 
 }  // namespace

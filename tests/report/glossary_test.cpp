@@ -3,6 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "converters/converter.hpp"
+#include "harness/core/files.hpp"
+#include "harness/corpus/data_sets.hpp"
+#include "harness/judge/evidence/style_name.hpp"
+#include "harness/judge/evidence/verdict.hpp"
+#include "tests/support/source_tree.hpp"
+
 namespace assay::report {
 namespace {
 
@@ -58,6 +67,69 @@ TEST(Glossary, ExplainsBothWordsOfAPlaceThatAVerdictPrints) {
 
 TEST(Glossary, ListsItsWords) {
   EXPECT_THAT(kGlossary.words(), ElementsAre("margin", "zero_point", "SQNR (dB)", "gate, red, amber"));
+}
+
+template <typename E, typename Name>
+void add_words(std::vector<std::string>& words, E last, const Name& name) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) words.emplace_back(name(static_cast<E>(i)));
+}
+
+/// Every word that verdicts and options are made of, from the program's own lists.
+std::vector<std::string> words_of_the_program() {
+  std::vector<std::string> words = corpus::known_data_sets();
+  for (const judge::Verdict verdict : judge::all_verdicts()) words.emplace_back(judge::verdict_name(verdict));
+  add_words(words, judge::Gate::neutral, judge::gate_name);
+  add_words(words, judge::Stage::judge, judge::stage_name);
+  add_words(words, judge::Facet::resources, judge::facet_name);
+  add_words(words, converters::Method::given, converters::method_name);
+  for (const auto& style : judge::words(judge::StyleName{})) words.emplace_back(style.text);
+  for (const auto& kind : converters::words(converters::ArtifactKind{})) words.emplace_back(kind.text);
+  converters::Options options;
+  options.method = converters::Method::percentile;
+  options.precision = {{"Conv", "fp32"}};
+  options.cache = "table";
+  const nlohmann::json json = nlohmann::json::parse(converters::options_to_json(options));
+  for (const auto& [key, value] : json.items()) words.push_back(key);
+  return words;
+}
+
+TEST(Glossary, KnowsTheWordsThatTheProgramPrints) {
+  const Glossary glossary(core::read_file(test::source_tree() / "docs" / "glossary.md").value());
+  std::vector<std::string> words = words_of_the_program();
+  // Words of lines and sentences, which stand in no list.
+  for (const char* word : {"L0",
+                           "L1",
+                           "L2",
+                           "L3",
+                           "SQNR",
+                           "margin",
+                           "cause",
+                           "steps",
+                           "worst",
+                           "seed",
+                           "judged (n/N)",
+                           "nodes judged n/N",
+                           "int8 (n/N)",
+                           "asymmetric",
+                           "per_tensor",
+                           "calibration",
+                           "converter",
+                           "reference",
+                           "oracle",
+                           "engine",
+                           "Q/DQ",
+                           "fused",
+                           "range",
+                           "mutant",
+                           "quant_pre_process",
+                           "fp16",
+                           "fp32"}) {
+    words.emplace_back(word);
+  }
+  for (const std::string& word : words) {
+    const auto entry = glossary.explained(word);
+    EXPECT_TRUE(entry && !entry->text.empty()) << word;
+  }
 }
 
 }  // namespace

@@ -457,7 +457,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "11");
+  EXPECT_EQ(answer("PRAGMA user_version"), "12");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
@@ -500,9 +500,38 @@ TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) 
   EXPECT_EQ(answer("SELECT count(*) FROM result WHERE judged_as = ''"), "1") << "nobody wrote it down then";
 }
 
+TEST_F(StoreOpen, AMarginOfTheOutputsBecomesThatOfTheVerdict) {
+  const std::vector<JobKey> keys{job("of/finding"), job("of/node"), job("of/outputs"), job("of/nothing"),
+                                 job("of/pass")};
+  {
+    Store store = open();
+    const std::string run = store.begin_run(run_info(), keys).value();
+    for (const JobKey& key : keys) {
+      ResultRow row = full_row(key);
+      row.margin = key.case_name == "of/outputs" ? 1.5 : 0.25;
+      row.verdict = key.case_name == "of/pass" ? "pass" : "fail";
+      row.metrics.clear();
+      if (key.case_name == "of/node") row.metrics = {{"y", "typical", "local_margin", 99.5}};
+      for (auto& finding : row.findings) finding.margin = key.case_name == "of/nothing" ? 0 : 368;
+      ASSERT_TRUE(store.record(run, row).ok());
+    }
+  }
+  sql("PRAGMA user_version = 11");
+  { const Store store = open(); }
+  const auto margin_of = [&](const std::string& name) {
+    return answer("SELECT margin FROM result JOIN case_version ON case_version.id = case_version_id WHERE name = '" +
+                  name + "'");
+  };
+  EXPECT_EQ(margin_of("of/finding"), "368.0");
+  EXPECT_EQ(margin_of("of/node"), "99.5");
+  EXPECT_EQ(margin_of("of/outputs"), "1.5");
+  EXPECT_EQ(margin_of("of/nothing"), "NULL");
+  EXPECT_EQ(margin_of("of/pass"), "0.25");
+}
+
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "11");
+  EXPECT_EQ(answer("PRAGMA user_version"), "12");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table :
@@ -521,7 +550,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 11"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 12"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

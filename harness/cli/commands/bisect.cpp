@@ -46,6 +46,34 @@ nlohmann::ordered_json judgement_json(const judge::Judgement& judgement) {
           {"reason", judgement.reason}};
 }
 
+/// "a", "b" and "c".
+std::string listed(std::vector<std::string> names) {
+  for (std::string& name : names) name = "\"" + name + "\"";
+  if (names.size() < 2) return core::join(names, "");
+  const std::string last = names.back();
+  names.pop_back();
+  return core::join(names, ", ") + " and " + last;
+}
+
+/// What the table of an artifact's own nodes comes to. Rows stand in the graph's order.
+std::string conclusion_of(const std::vector<localize::NodeRow>& rows) {
+  const auto first = std::ranges::find_if(rows, localize::is_wrong);
+  const auto wrong = std::ranges::count_if(rows, localize::is_wrong);
+  const std::string node = first->op == localize::kGraphInput ? fmt::format("graph input \"{}\"", first->node)
+                                                              : fmt::format("node \"{}\" ({})", first->node, first->op);
+  if (wrong == 1) return fmt::format("{} is wrong by itself, and no other", node);
+  return fmt::format("{} is the first of {} that are wrong by themselves; begin there", node, wrong);
+}
+
+std::string conclusion_of(const std::vector<localize::WrongPart>& parts) {
+  if (parts.empty()) return "no part is wrong when it is converted by itself: it takes the whole model";
+  std::vector<std::string> all;
+  for (const localize::WrongPart& part : parts) all.push_back(listed(part.nodes));
+  return fmt::format("wrong when converted by itself: {}", core::join(all, "; "));
+}
+
+constexpr std::string_view kNothingRed = "nothing is red, so that there is nothing to look for";
+
 /// Where the artifact shows what is inside, the judged build itself says which nodes are wrong; else parts are cut.
 core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const localize::Judge& judge,
                                                 std::size_t part_nodes, bool print) {
@@ -56,12 +84,14 @@ core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const lo
       localize::node_table(whole.model.graph, judged.judgement.metrics, judged.precision, judged.judgement.findings);
   const bool looked_inside = std::ranges::any_of(rows, [](const auto& row) { return row.margin.has_value(); });
   if (print) fmt::print("whole model: {}\n", headline(judged.judgement));
+  json["conclusion"] = kNothingRed;
   if (judged.judgement.gate != judge::Gate::red) return json;
   if (looked_inside && std::ranges::any_of(rows, localize::is_wrong)) {
     for (const localize::NodeRow& row : rows) {
       if (localize::is_wrong(row)) json["wrong"].push_back(report::node_json(row));
     }
     if (print) fmt::print("\nin the judged build itself, nothing cut:\n{}", report::wrong_nodes_text(rows));
+    json["conclusion"] = conclusion_of(rows);
     return json;
   }
   if (whole.artifact != nullptr) {
@@ -83,7 +113,7 @@ core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const lo
     json["wrong"].push_back({{"nodes", part.nodes}, {"verdict", judgement_json(part.judgement)}});
     if (print) fmt::print("  {}: {}\n", core::join(part.nodes, ", "), headline(part.judgement));
   }
-  if (print && parts->empty()) fmt::print("  no part is wrong by itself\n");
+  json["conclusion"] = conclusion_of(*parts);
   return json;
 }
 
@@ -93,14 +123,28 @@ nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judg
       {"over", "batches"}, {"batches", whole.calibration.size()}, {"verdict", judgement_json(judgement)}};
   if (print) fmt::print("all {} batches: {}\n", whole.calibration.size(), headline(judgement));
   json["needed"] = nlohmann::ordered_json::array();
+  json["conclusion"] = kNothingRed;
   if (judgement.gate != judge::Gate::red) return json;
   std::vector<std::string> needed;
   for (const std::size_t batch : localize::needed_batches(whole, judge, localize::signature_of(judgement))) {
     json["needed"].push_back(batch);
     needed.push_back(fmt::format("{:04}", batch));
   }
-  if (print) fmt::print("the same with no more than {}\n", core::join(needed, ", "));
+  json["conclusion"] =
+      fmt::format("of {} calibration batches {} {} enough for the same verdict", whole.calibration.size(),
+                  needed.empty() ? "none" : core::join(needed, ", "), needed.size() == 1 ? "is" : "are");
   return json;
+}
+
+/// `changes`: the versions that differ from the one before.
+std::string conclusion_of(const std::vector<programs::ConverterSpec>& specs, const std::vector<std::size_t>& changes,
+                          const std::string& first) {
+  if (changes.empty()) {
+    return fmt::format("{} and {} say the same: {}", specs.front().version, specs.back().version, first);
+  }
+  std::vector<std::string> versions;
+  for (const std::size_t i : changes) versions.push_back(specs[i].version);
+  return fmt::format("the verdict changed in {}", core::join(versions, ", "));
 }
 
 core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const Arguments& arguments,
@@ -145,10 +189,7 @@ core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const
       fmt::print("{} -> {}:\n  {}\n  {}\n", specs[i - 1].version, specs[i].version, seen[i - 1].second, seen[i].second);
     }
   }
-  if (print && changes.empty()) {
-    fmt::print("{} and {} say the same: {}\n", specs.front().version, specs.back().version,
-               seen.begin()->second.second);
-  }
+  json["conclusion"] = conclusion_of(specs, changes, seen.begin()->second.second);
   return json;
 }
 
@@ -194,6 +235,7 @@ core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
 int bisect_command(const Arguments& arguments) {
   const core::Result<nlohmann::ordered_json> found = bisect(arguments);
   if (!found) return report_error(found.error());
+  if (!arguments.json) fmt::print("\nconclusion: {}\n", found->at("conclusion").get<std::string>());
   if (arguments.json) fmt::print("{}\n", found->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   for (const char* key : {"wrong", "needed", "changes"}) {
     if (found->contains(key) && !found->at(key).empty()) return kExitRed;

@@ -33,7 +33,7 @@ nlohmann::ordered_json entry_json(const corpus::ExpectedFailure& entry) {
   add("facet", entry.facet);
   json["reason"] = entry.reason;
   json["url"] = entry.url;
-  if (entry.margin) {
+  if (entry.margin && std::isfinite(*entry.margin)) {
     constexpr double kHundredths = 100;
     json["margin"] = std::ceil(*entry.margin * kHundredths) / kHundredths;
   }

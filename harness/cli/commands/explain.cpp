@@ -8,11 +8,14 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/text.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/report/explanation.hpp"
 #include "harness/report/glossary.hpp"
+#include "harness/report/repeat.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace assay::cli {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> words;
   std::string options, calibration, inputs;
+  std::string database = ".assay/history.db";
   ConverterOptions converters;
   ArtifactOptions artifact;
   double timeout_s = 60;
@@ -66,6 +70,89 @@ core::Result<run::ExplainedVerdict> explain_item(const Arguments& arguments, con
   return run::explain_first_red(item, converters->front(), arguments.timeout_s);
 }
 
+bool names_a_converter(const ConverterOptions& converters) {
+  return !converters.names.empty() || !converters.commands.empty() || !converters.faults.empty() ||
+         !converters.variant.empty();
+}
+
+/// The options that name the converter of a recorded verdict again.
+core::Result<ConverterOptions> made_by(const results::Store::HistoryRow& row) {
+  const report::RunWords words = report::run_words(row.run.command);
+  const report::Makers makers = report::makers_of(row.result.key, words);
+  const std::string command = "`assay " + row.run.command + "`";
+  if (!makers.executor.empty()) {
+    return usage(
+        fmt::format("it was made by {}, and explain can't ask another program to execute (--execute-with)", command));
+  }
+  if (words.programs.size() > 1) {
+    return usage(fmt::format("it was made by {}; say which of the programs: --converter-cmd CMD", command));
+  }
+  ConverterOptions converters;
+  if (!makers.converter.empty()) converters.names = {makers.converter};
+  converters.commands = words.programs;
+  if (row.result.key.converter == "embedded") {
+    converters.faults = words.faults;
+    converters.variant = words.variant;
+  }
+  return converters;
+}
+
+/// Says whose verdict is explained, and how to see another.
+void tell_whose(const std::string& case_name, const std::string& database, const LastVerdict& recorded) {
+  const results::ResultRow& row = recorded.last.result;
+  std::vector<std::string> others;
+  for (const auto& [name, verdict] : recorded.others) others.push_back(fmt::format("{} ({})", name, verdict));
+  fmt::print(stderr, "{}: the last run in {} recorded {}{}, of {}@{}, options {}, {}; made again here\n", case_name,
+             database, row.verdict, row.facet.empty() ? "" : " (" + report::place_of(row) + ")", row.key.converter,
+             row.key.version, row.key.options, row.started_at.substr(0, std::string("2026-01-01T00:00").size()));
+  if (!others.empty()) {
+    fmt::print(stderr, "--converter NAME explains another: {}\n", core::join(others, ", "));
+  }
+}
+
+/// An expected failure is recorded as such, and is a failure.
+bool are_alike(const results::ResultRow& row, const judge::Judgement& judgement) {
+  const std::string facet = judgement.facet ? std::string(judge::facet_name(*judgement.facet)) : "";
+  return (row.verdict == judge::verdict_name(judgement.verdict) || row.verdict.starts_with("x")) && row.facet == facet;
+}
+
+/// A case, by whoever is named; else as its last verdict was made; else by the suite's converter.
+core::Result<run::ExplainedVerdict> explain_case(Arguments arguments, Selection selection) {
+  const std::string name = selection.items.front().test_case.name;
+  std::optional<LastVerdict> recorded;
+  if (!names_a_converter(arguments.converters)) {
+    core::Result<std::optional<LastVerdict>> found =
+        last_verdict(arguments.database, name, arguments.options.starts_with("{") ? "" : arguments.options);
+    if (!found) return found.error();
+    recorded = *std::move(found);
+    if (recorded) {
+      tell_whose(name, arguments.database, *recorded);
+      core::Result<ConverterOptions> converters = made_by(recorded->last);
+      if (!converters) return converters.error().within(name);
+      arguments.converters = *std::move(converters);
+      if (arguments.options.empty()) {
+        const std::string& stated = report::run_words(recorded->last.run.command).options;
+        arguments.options = stated.starts_with("{") ? stated : recorded->last.result.key.options;
+        core::Result<Selection> narrowed = select(arguments.words, arguments.options);
+        if (!narrowed) return narrowed.error();
+        selection = *std::move(narrowed);
+      }
+    } else {
+      fmt::print(stderr, "no verdict of {} is recorded in {}; this is {}'s, --converter NAME explains another's\n",
+                 name, arguments.database, core::join(selection.converters, ", "));
+    }
+  }
+  if (const core::Status named = check_fault_nodes(arguments.converters, selection.items); !named) {
+    return named.error();
+  }
+  if (arguments.metamorphic) ask_all_relations(selection.items);
+  core::Result<run::ExplainedVerdict> verdict = explain_item(arguments, selection.items.front(), selection.converters);
+  if (verdict && recorded && !are_alike(recorded->last.result, verdict->judgement)) {
+    fmt::print(stderr, "made again, the verdict is another one: {}\n", judge::verdict_name(verdict->judgement.verdict));
+  }
+  return verdict;
+}
+
 /// A float model of the user's, converted or with a ready artifact.
 core::Result<run::ExplainedVerdict> explain_model(const Arguments& arguments) {
   core::Result<UserModel> loaded =
@@ -107,11 +194,7 @@ int explain_command(const Arguments& arguments) {
     return report_error(usage(fmt::format("\"{}\" is {} cases; explain takes one, for example \"{}\"", word,
                                           selection->items.size(), selection->items.front().test_case.name)));
   }
-  if (const core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
-    return report_error(named.error());
-  }
-  if (arguments.metamorphic) ask_all_relations(selection->items);
-  return print_verdict(explain_item(arguments, selection->items.front(), selection->converters), arguments.json);
+  return print_verdict(explain_case(arguments, *std::move(selection)), arguments.json);
 }
 
 }  // namespace
@@ -128,6 +211,8 @@ void register_explain(Command app, Action& action) {
       .required();
   command.add_option("--options", arguments->options,
                      "Option set by its label, or JSON (left out: the first red one, else the first)");
+  command.add_option("--db", arguments->database,
+                     "Results database whose last verdict of the case is explained, where no converter is named");
   add_converter_options(command, arguments->converters);
   add_artifact_options(command, arguments->artifact);
   command.add_option("--calibration", arguments->calibration, "For a model: folder of 0000/input_0.pb …, .npz or .npy");

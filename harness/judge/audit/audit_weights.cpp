@@ -289,8 +289,8 @@ class WeightAudit {
     }
     if (wrong == 0) return;
     add(node, linear, Facet::weight,
-        fmt::format("{} of {} codes aren't the nearest, worst {:.3g} steps{}", wrong, weights.size(), worst,
-                    fmt::join(lines, "")),
+        fmt::format("{} of {} codes aren't the nearest, largest difference in steps: {:.3g}{}", wrong, weights.size(),
+                    worst, fmt::join(lines, "")),
         worst / 0.5);
   }
 

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "harness/core/text.hpp"
@@ -104,6 +106,24 @@ bool are_near(const std::vector<double>& actual, const std::vector<double>& want
          nearly_all(actual.size(), [&](std::size_t i) { return near(actual[i], wanted[i]); });
 }
 
+/// Roundings of a weight other than to the nearest.
+struct Rounding {
+  std::string_view words;
+  double (*rule)(double);
+};
+constexpr std::array kRoundings{
+    Rounding{"all are rounded towards zero: the fraction is cut off", [](double value) { return std::trunc(value); }},
+    Rounding{"all are rounded down", [](double value) { return std::floor(value); }},
+    Rounding{"all are rounded up", [](double value) { return std::ceil(value); }},
+    Rounding{"all are rounded away from zero",
+             [](double value) { return std::copysign(std::ceil(std::abs(value)), value); }}};
+
+/// Whether `rule` makes `code` of `value`: a quotient of float32 numbers may lie a hair to either side of an integer.
+bool makes(double (*rule)(double), double value, double code) {
+  constexpr double kHair = 1e-4;
+  return code == rule(value - kHair) || code == rule(value + kHair);
+}
+
 class Hints {
  public:
   explicit Hints(const LayerContext& context) : context_(context), original_(context.evidence.model->graph) {}
@@ -149,6 +169,12 @@ class Hints {
       return nearly_all(codes.size(),
                         [&](std::size_t i) { return std::abs(code(i) - value_at(i) / scale_at(i)) <= kOneStep; });
     };
+    const auto rounds_by = [&](double (*rule)(double)) {
+      return nearly_all(codes.size(), [&](std::size_t i) { return makes(rule, wanted[i] / scale(i), code(i)); });
+    };
+    for (const auto& [words, rule] : kRoundings) {
+      if (rounds_by(rule)) return std::string(words);
+    }
     for (const Rearranged& each : rearrangements(linear->weight.shape(), layout_of(made, *linear))) {
       const auto value = [&](std::size_t i) { return wanted[each.source[i]]; };
       if (fits(value, scale) || fits(value, [&](std::size_t i) { return scale(each.source[i]); })) return each.words;

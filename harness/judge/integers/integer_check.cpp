@@ -354,7 +354,7 @@ class IntegerCheck {
       return finding;
     }
     finding.message += fmt::format(
-        "{} of {} elements differ, worst {} steps\n"
+        "{} of {} elements differ, largest difference in steps: {}\n"
         "  the artifact's own graph in exact arithmetic, with the rounding errors of style \"{}\" and every narrower "
         "style, admits other values",
         comparison.wrong, comparison.elements, core::exact_text(static_cast<float>(comparison.worst_steps)),

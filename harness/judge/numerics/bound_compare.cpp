@@ -8,6 +8,8 @@ namespace assay::judge {
 
 double storage_error(double value) { return 2 * kFloatUnit * std::fabs(value) + 0x1p-149; }
 
+bool is_zero_limit(double limit) { return limit < 0x1p-126; }
+
 Excess compare_bounds(const Enclosure& enclosure, std::span<const double> actual) {
   // What nothing rounds any more may hold its error as a relative one alone: a product of constants in float32.
   const Enclosure ends = with_explicit_ends(enclosure);
@@ -49,6 +51,7 @@ Excess compare_bounds(const Enclosure& enclosure, std::span<const double> actual
       excess.worst_vacuous = vacuous;
     }
   }
+  if (excess.margin > 1 && is_zero_limit(excess.limit)) excess.margin = std::numeric_limits<double>::infinity();
   return excess;
 }
 

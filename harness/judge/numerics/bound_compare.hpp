@@ -10,6 +10,10 @@ namespace assay::judge {
 /// An output element is stored as float32: what its two roundings may make of it.
 [[nodiscard]] double storage_error(double value);
 
+/// Below the least normal float32 a limit is what storage may make of an exact 0: nothing is rounded there, and an
+/// error is infinitely many times as large.
+[[nodiscard]] bool is_zero_limit(double limit);
+
 /// What the comparison of one tensor with its bound shows.
 struct Excess {
   std::int64_t wrong = 0, elements = 0, vacuous = 0;

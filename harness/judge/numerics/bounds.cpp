@@ -13,6 +13,7 @@
 #include "harness/judge/numerics/bound_compare.hpp"
 #include "harness/judge/numerics/bound_derivation.hpp"
 #include "harness/judge/numerics/bounds.hpp"
+#include "harness/judge/numerics/finding_list.hpp"
 #include "harness/judge/numerics/moment_check.hpp"
 #include "harness/judge/quantization/bound_walk.hpp"
 #include "harness/judge/quantization/grounds.hpp"
@@ -28,7 +29,6 @@ using core::TensorPtr;
 using model::Node;
 using Rounding = QuantizationPlan::Rounding;
 
-constexpr std::size_t kMaxFindings = 10;
 const Style kExact{.name = StyleName::exact, .arithmetic = {}};
 
 std::string number(double value) { return core::exact_text(static_cast<float>(value)); }
@@ -78,7 +78,7 @@ class BoundsCheck {
       out_.metrics.push_back({tensor, local.data_set, "local_margin", local.margin});
       out_.metrics.push_back({tensor, local.data_set, "local_sqnr_db", local.sqnr_db});
     }
-    return std::move(findings_);
+    return findings_.take(out_);
   }
 
  private:
@@ -375,10 +375,7 @@ class BoundsCheck {
 
   void report(const Alignment::Operation* entry, const std::string& tensor, const std::string& data_set,
               const Tensor& expected, const Excess& excess, std::string_view how) {
-    const auto same = [&](const Finding& f) { return f.tensor == tensor; };
-    if (findings_.size() >= kMaxFindings || std::any_of(findings_.begin(), findings_.end(), same)) {
-      return;
-    }
+    if (!reported_.insert(tensor).second) return;
     Finding finding;
     finding.facet = excess.not_a_number ? Facet::nan : Facet::numerics;
     std::string maker = "graph input";
@@ -394,11 +391,12 @@ class BoundsCheck {
     finding.margin = excess.margin;
     finding.message = fmt::format(
         "{}, tensor \"{}\", data set \"{}\": {} of {} elements outside the bound of correct "
-        "quantization, {}\n  worst {}{}: expected {}, actual {}, error {}, limit {} ({} times)",
+        "quantization, {}\n  worst {}{}: expected {}, actual {}, error {}, limit {}",
         maker, tensor, data_set, excess.wrong, excess.elements, how, tensor, index_text(excess.worst, expected.shape()),
         number(excess.expected), number(excess.actual), number(std::fabs(excess.actual - excess.expected)),
-        number(excess.limit), number(excess.margin));
-    findings_.push_back(std::move(finding));
+        is_zero_limit(excess.limit) ? "0: nothing is rounded there"
+                                    : fmt::format("{} ({} times)", number(excess.limit), number(excess.margin)));
+    findings_.add(std::move(finding));
   }
 
   const LayerContext& context_;
@@ -410,7 +408,8 @@ class BoundsCheck {
   std::map<std::string, const Quantizer*> quantizers_;
   std::map<std::string, std::vector<double>> extra_;
   NearestElement nearest_;
-  std::vector<Finding> findings_;
+  FindingList findings_;
+  std::set<std::string> reported_;  ///< tensors
   struct Local {
     std::string data_set;
     double margin, sqnr_db;

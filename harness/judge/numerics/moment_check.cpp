@@ -8,6 +8,7 @@
 
 #include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/numerics/finding_list.hpp"
 #include "harness/judge/numerics/moment_check.hpp"
 #include "harness/judge/quantization/bound_walk.hpp"
 #include "reference/executor.hpp"
@@ -19,8 +20,6 @@ namespace {
 using core::Tensor;
 using core::TensorPtr;
 using model::Node;
-
-constexpr std::size_t kMaxFindings = 10;
 
 TensorPtr transformed(const Tensor& tensor, double (*map)(double)) {
   Tensor result = tensor;
@@ -445,7 +444,7 @@ class MomentCheck {
                                        {"gain_margin", gain_margin_}}) {
       if (margin > 0) out_.metrics.push_back({operator_.node().outputs[0], "typical", name, margin});
     }
-    return std::move(findings_);
+    return findings_.take(out_);
   }
 
  private:
@@ -487,7 +486,6 @@ class MomentCheck {
 
   void report(const std::string& where, const std::string& data_set, std::string_view statistic, double value,
               double limit, std::int64_t draws, std::string_view meaning) {
-    if (findings_.size() >= kMaxFindings) return;
     const Node& node = context_.evidence.model->graph.nodes[0];
     Finding finding;
     finding.facet = Facet::numerics;
@@ -502,14 +500,14 @@ class MomentCheck {
         "threshold {:.6g}\n  {}",
         node.name, node.op_type, finding.tensor, where, data_set, statistic, value, draws,
         operator_.declared() ? "artifact's own" : "original's", limit, meaning);
-    findings_.push_back(std::move(finding));
+    findings_.add(std::move(finding));
   }
 
   const LayerContext& context_;
   Judgement& out_;
   SingleOperator operator_;
   double bias_margin_ = 0, variance_margin_ = 0, gain_margin_ = 0;
-  std::vector<Finding> findings_;
+  FindingList findings_;
 };
 
 }  // namespace

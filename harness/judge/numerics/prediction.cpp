@@ -14,6 +14,7 @@
 #include "harness/judge/evidence/deviation.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/operators.hpp"
+#include "harness/judge/numerics/finding_list.hpp"
 #include "harness/judge/numerics/given_ties.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 #include "harness/judge/quantization/noise_draws.hpp"
@@ -25,7 +26,6 @@ using core::Tensor;
 using core::TensorPtr;
 using model::Node;
 
-constexpr std::size_t kMaxFindings = 10;
 /// The power of noise relative to the signal's; no 8 bits leave as little as 16.
 constexpr double kSixteenBits = 0x1p-32;
 
@@ -103,7 +103,7 @@ class PredictionCheck {
       check_execution(execution, *context_.reference[i]);
       checked_ = true;
     }
-    return std::move(findings_);
+    return findings_.take(out_);
   }
 
  private:
@@ -583,7 +583,6 @@ class PredictionCheck {
   }
 
   void add(const std::string& tensor, const std::string& data_set, double margin, std::string message) {
-    if (findings_.size() >= kMaxFindings) return;
     Finding finding;
     finding.facet = Facet::numerics;
     finding.layer = "L2";
@@ -596,7 +595,7 @@ class PredictionCheck {
       finding.op = maker->op_type;
     }
     finding.message = std::move(message);
-    findings_.push_back(std::move(finding));
+    findings_.add(std::move(finding));
   }
 
   /// Channels of a matrix product lie last, those of everything else come after the batch.
@@ -613,7 +612,7 @@ class PredictionCheck {
   const QuantizationPlan& plan_;
   const FakeQuantization& predicted_;  ///< on the data set run last
   model::Wiring wiring_{context_.evidence.model->graph};
-  std::vector<Finding> findings_;
+  FindingList findings_;
   bool checked_ = false;  ///< some data set
 };
 

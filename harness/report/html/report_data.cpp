@@ -12,8 +12,8 @@
 #include "harness/core/version.hpp"
 #include "harness/report/html/columns.hpp"
 #include "harness/report/html/encoded.hpp"
+#include "results/cause.hpp"
 #include "results/drift.hpp"
-#include "results/shown_margin.hpp"
 #include "results/signature.hpp"
 
 namespace assay::report {
@@ -76,7 +76,7 @@ std::string children_json(const ResultRow& row) {
   };
   list("findings", row.findings, [&](const results::FindingRow& f) {
     words({f.stage, f.facet, f.node, f.op, f.tensor, f.data_set, f.layer, f.message});
-    text += "," + json_number(f.margin);
+    text += fmt::format(",{},{}", json_number(f.margin), f.amber ? 1 : 0);
   });
   list("metrics", row.metrics, [&](const results::MetricRow& m) {
     words({m.tensor, m.data_set, m.name});
@@ -257,16 +257,14 @@ class Builder {
     columns_.text("node", row.node);
     columns_.text("op", row.op);
     columns_.text("reason", row.reason);
-    // The verdict in front would part an expected failure from the same failure that nobody expects.
-    const auto bar = row.signature.find('|');
-    columns_.text("cause", bar == std::string::npos ? "" : row.signature.substr(bar + 1));
+    columns_.text("cause", row.verdict == "pass" ? "" : results::cause_of(row));
     columns_.text("style", row.style);
     columns_.text("layers", row.layers);
     columns_.text("artifact", row.artifact_kind);
     columns_.text("judged_as", row.judged_as);
     columns_.text("coverage", coverage_text(row));
     columns_.whole("expectation", expectation_number(row));
-    columns_.real("margin", results::shown_margin(row));
+    columns_.real("margin", row.margin);
     columns_.real("sqnr", row.sqnr_db);
     columns_.real("judged_outputs", row.judged_outputs);
     columns_.real("seconds", row.seconds);

@@ -44,16 +44,55 @@ function rangesPicture(wanted, declared) {
   bar(declared, 12, "var(--accent)", "declared"), el("line", {x1: x(0), x2: x(0), y1: 0, y2: 22, style: {stroke: "var(--quiet)"}}));
 }
 
+function rangesKeys() {
+  return el("div.keys", null, el("span", null, el("i", {style: {background: "var(--pass-fill)"}}), "calibrated range: what the data require"),
+    el("span", null, el("i", {style: {background: "var(--accent)"}}), "declared range: what scale and zero point hold"),
+    el("span", null, "upright line: 0"));
+}
+
+/// Of each measure and tensor what it is over all data sets, where that was measured; else on the worst one.
 function metricsBy(children) {
   const by = new Map();
   for (const [tensor, dataSet, name, value] of children.metrics || []) {
     if (!by.has(name)) by.set(name, new Map());
     const known = by.get(name).get(tensor);
+    if (known && known.dataSet === "" && dataSet !== "") continue;
+    if (dataSet === "") { by.get(name).set(tensor, {value, dataSet}); continue; }
     const worse = known === undefined || (name.includes("loss") || name.includes("margin") || name === "max_error"
       ? value > known.value : value < known.value);
     if (worse) by.get(name).set(tensor, {value, dataSet});
   }
   return by;
+}
+
+/// Red findings by the tensor that they name: what is wrong with it.
+function faultsByTensor(children) {
+  const by = new Map();
+  for (const [, facet, , , tensor, , , message, , amber] of children.findings || []) {
+    if (amber || tensor === "") continue;
+    if (!by.has(tensor)) by.set(tensor, new Map());
+    if (!by.get(tensor).has(facet)) by.get(tensor).set(facet, message);
+  }
+  return by;
+}
+function differ(a, b) { return Math.abs(a - b) > 1e-6 * Math.max(Math.abs(a), Math.abs(b)); }
+/// What is declared, and below it what was expected in its place.
+function besideExpected(declared, expected, show) {
+  const unlike = declared && expected && declared.length === expected.length && declared.some((each, i) => differ(each, expected[i]));
+  return [declared ? show(declared) : "–", unlike ? el("div.quiet", null, "expected ", show(expected)) : null];
+}
+/// The SQNR of the verdict, and over which data it is.
+function sqnrTile(children, row) {
+  const value = C.sqnr[row];
+  if (value === null) return ["–", "SQNR"];
+  const same = (each) => Math.abs(each - value) < 1e-9;
+  const whole = (children.metrics || []).find(([, , name, each]) => name === "whole_sqnr_db" && same(each));
+  const set = (children.metrics || []).find(([, dataSet, name, each]) => name === "sqnr_db" && dataSet !== "" && same(each));
+  return [decibels(value) + " dB", "SQNR" + (whole ? ", all data sets" : set ? ", data set \"" + set[1] + "\"" : "")];
+}
+function worstSetTile(children) {
+  const worst = (children.metrics || []).find(([, , name]) => name === "worst_sqnr_db");
+  return worst ? [decibels(worst[3]) + " dB", "SQNR, worst data set: \"" + worst[1] + "\""] : null;
 }
 
 function tensorTable(children, detail, metrics) {
@@ -65,21 +104,31 @@ function tensorTable(children, detail, metrics) {
   for (const [tensor, type, axis, scale, zeroPoint] of children.parameters || []) {
     line(tensor).declared = {type, axis, scale, zero_point: zeroPoint};
   }
-  for (const {tensor, expected, declared} of detail?.tensors || []) {
+  for (const {tensor, expected, declared, same_as} of detail?.tensors || []) {
     if (expected) line(tensor).expected = expected;
+    line(tensor).sameAs = same_as;
     if (declared.length) line(tensor).declared = declared[0];
   }
   for (const [name, key] of [["sqnr_db", "left"], ["sqnr_loss_db", "loss"]]) {
     for (const [tensor, {value}] of metrics.get(name) || []) line(tensor)[key] = value;
   }
-  const all = [...lines.values()];
+  const faults = faultsByTensor(children);
+  for (const name of faults.keys()) line(name).faults = faults.get(name);
+  // What is wrong comes first.
+  const all = [...lines.values()].sort((a, b) => (b.faults ? 1 : 0) - (a.faults ? 1 : 0));
   if (!all.length) return el("p.quiet", null, "Nothing was recorded of the tensors.");
   const few = 60;
   const row = (each) => {
     const wanted = rangeOf(each.expected), declared = rangeOf(each.declared);
-    return el("tr", null, el("td.name", null, el("code", null, each.name)), el("td", null, each.declared?.type || "–"),
-      el("td.number", null, each.declared ? listText(each.declared.scale) : "–"),
-      el("td.number", null, each.declared ? listText(each.declared.zero_point) : "–"),
+    const shared = each.sameAs && !each.faults;
+    const expected = (key) => shared ? null : each.expected?.[key];
+    return el("tr", {class: each.faults ? "wrong" : ""}, el("td.name", null, el("code", null, each.name),
+      each.faults ? [" ", el("span.badge.fail", {tip: [...each.faults.values()][0].slice(0, 600), tabindex: 0},
+        "✗ ", [...each.faults.keys()].join(", "))] : null,
+      shared ? el("div.quiet", null, "shares the scale of ", el("code", null, each.sameAs)) : null),
+    el("td", null, each.declared?.type || "–"),
+      el("td.number", null, besideExpected(each.declared?.scale, expected("scale"), listText)),
+      el("td.number", null, besideExpected(each.declared?.zero_point, expected("zero_point"), listText)),
       el("td.number", null, rangeText(declared)), el("td.number", null, rangeText(wanted)),
       el("td", null, rangesPicture(wanted, declared)), el("td.number", null, decibels(each.left)),
       el("td.number", null, each.loss > 0 ? el("span.badge." + (each.loss > 6 ? "fail" : "unjudged"), null, decibels(each.loss)) :
@@ -88,7 +137,7 @@ function tensorTable(children, detail, metrics) {
   const table = plainTable([["Tensor"], ["Type"], ["Scale", "scale", "number"], ["Zero point", "zero_point", "number"],
     ["Declared range", "range", "number"], ["Calibrated range", "calibrated", "number"], ["Both"],
     ["SQNR dB", "left", "number"], ["Lost dB", "loss", "number"]], all.slice(0, few).map(row), "tensors");
-  return [table, all.length > few ? el("button", {type: "button", on: {click: (event) => {
+  return [rangesKeys(), table, all.length > few ? el("button", {type: "button", on: {click: (event) => {
     event.target.remove();
     table.querySelector("tbody").append(...all.slice(few).map(row));
   }}}, "show " + (all.length - few) + " more tensors") : null];
@@ -98,8 +147,8 @@ function weightCharts(detail) {
   return (detail.weights || []).slice(0, 8).map(({tensor, axis, scale, largest, ends}) => [
     el("h3", null, el("code", null, tensor), ", axis ", axis ?? "–"),
     lineChart({labels: largest.map((_, i) => String(i)), unit: "scale", name: "scales of " + tensor + " by channel", height: 200,
-      lines: [{name: "declared", values: scale.length === 1 ? largest.map(() => scale[0]) : scale, colour: "accent"},
-        {name: "largest weight ÷ " + ends, values: largest.map((value) => value / ends), colour: "pass", dash: [5, 4]}]}),
+      lines: [{name: "declared", values: scale.length === 1 ? largest.map(() => scale[0]) : scale, colour: "accent", band: true},
+        {name: "calibrated: largest weight ÷ " + ends, values: largest.map((value) => value / ends), colour: "fail", dash: [5, 4], bare: true}]}),
   ]);
 }
 
@@ -179,27 +228,32 @@ async function showCase(content, parameters, current) {
   if (!current()) return;
   const metrics = metricsBy(children);
   const verdict = textOf("verdict", row), [judged, nodes] = judgedOf(row), reason = textOf("reason", row), facet = textOf("facet", row);
-  const findings = (children.findings || []).filter(([, , , , , , , message]) => message !== reason);
+  const follows = new Set(detail?.follows || []), worst = worstSetTile(children);
+  const findings = (children.findings || []).map((finding, i) => [...finding, follows.has(i)])
+    .filter(([, , , , , , , message]) => message !== reason);
+  const leftOut = (children.metrics || []).filter(([, , name]) => name === "findings_left_out").reduce((sum, each) => sum + each[3], 0);
   const expectation = D.expectations[C.expectation[row]];
   const fact = (name, value, legend) => value === "" || value === null ? null : [el("dt", {legend}, name), el("dd", null, value)];
   append(content, [
     el("h1", null, verdictBadge(verdict), " ", textOf("case", row)),
     el("p.quiet", null, verdictOf(verdict).says),
-    el("div.tiles", null, [["SQNR", decibels(C.sqnr[row]) + (C.sqnr[row] === null ? "" : " dB"), "sqnr"],
-      ["margin", digits(C.margin[row]), "margin"], ["judged", nodes ? judged + " of " + nodes : "–", "judged"],
-      ["layers", textOf("layers", row) || "–", "layer"]].map(([name, value, legend]) =>
+    el("div.tiles", null, [[...sqnrTile(children, row), "sqnr"], worst && worst[0] !== sqnrTile(children, row)[0] ? [...worst, "sqnr"] : null,
+      [digits(C.margin[row]), "margin", "margin"], [nodes ? judged + " of " + nodes : "–", "nodes judged", "judged"],
+      [textOf("layers", row) || "–", "layers", "layer"]].filter((tile) => tile).map(([value, name, legend]) =>
       el("div.tile", {legend, tabindex: 0}, el("b", null, value), name))),
     el("dl.facts", null, fact("converter", versionName(row), "version"), fact("options", textOf("options", row), "options"),
       fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
       verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
-      fact("rounding style", textOf("style", row)), fact("judged as", textOf("judged_as", row)),
+      fact("rounding style", textOf("style", row)), fact("judged as", textOf("judged_as", row).replace(/^judged as /, "")),
       fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     C.newest[row] ? null : el("p", null, el("span.badge.unjudged", null, "An older verdict."), " ",
       el("a", {link: address("case", {...parameters, run: ""})}, "The newest of this version")),
     reason || findings.length ? section(verdict === "pass" ? "Notes" : "What is wrong", "wrong", reason ? el("pre", null, reason) : null,
       findings.length ? el("details", {open: findings.length <= 3}, el("summary", null, plural(findings.length, "more finding")),
-        el("div", null, findings.map(([stage, its, node, op, tensor, dataSet, layer, message]) => [el("p", null,
-          el("b", null, its), layer ? " (" + layer + ")" : "", ", ", stage), el("pre", null, message)]))) : null,
+        el("div", null, findings.map(([stage, its, node, op, tensor, dataSet, layer, message, margin, amber, follow]) => [el("p", null,
+          el("b", null, its), layer ? " (" + layer + ")" : "", ", ", stage,
+          amber ? ", only a note" : follow ? ", which may follow from it" : ""), el("pre", null, message)]),
+        leftOut ? el("p", null, "… and " + plural(leftOut, "more finding")) : null)) : null,
       verdict !== "pass" && NEXT[facet] ? el("p", null, el("b", null, "Next: "), NEXT[facet]) : null,
       expectation ? el("p", null, el("b", null, "Expected: "), expectation.reason, " ", expectation.url ?
         el("a", {url: expectation.url}, expectation.url) : null, expectation.until ? " until " + expectation.until : "") : null,
@@ -218,7 +272,8 @@ async function showCase(content, parameters, current) {
   }
   const error = errorChart(detail, metrics);
   append(content, [
-    error ? section("Precision along the model", "error", error) : null,
+    error ? section("Precision along the model", "error", el("p.quiet", null,
+      "Here and below SQNR is over all data sets together, where that was measured, else of the worst one."), error) : null,
     section("Tensors", "tensors", tensorTable(children, detail, metrics)),
     detail && detail.weights?.length ? section("Weights by channel", "weights", el("p.quiet", null,
       "A declared scale below the dashed line cuts weights off; far above it wastes precision."), weightCharts(detail)) : null,

@@ -5,7 +5,7 @@ const charts = [];
 function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
 const LINE_COLOURS = ["accent", "fail", "pass", "xfail", "unjudged", "crash", "unsupported"];
 
-/// lines: [{name, values, dash}] over the labels of the horizontal axis. marks: [{at, text}] as upright lines.
+/// lines: [{name, values, dash, band: broad and pale, under another line, bare: without points}] over the labels of the horizontal axis. marks: [{at, text}] as upright lines.
 /// Below stand the values under the pointer, at first those of the last label. Lines may have a `link`.
 function lineChart({labels, lines, unit, marks = [], height = 260, name, limit}) {
   const holder = el("div.chart", {role: "img", "aria-label": name});
@@ -36,8 +36,8 @@ function lineChart({labels, lines, unit, marks = [], height = 260, name, limit})
       ],
       legend: {show: false},
       series: [{}].concat(lines.map((line, i) => ({
-        stroke: colour(colourOf(line, i)), width: 2, dash: line.dash, spanGaps: true,
-        points: {show: true, size: 6, fill: colour("ground")},
+        stroke: colour(colourOf(line, i)) + (line.band ? "66" : ""), width: line.band ? 9 : 2, dash: line.dash, spanGaps: true,
+        points: {show: !line.bare && !line.band, size: 6, fill: colour("ground")},
       }))),
       hooks: {setCursor: [(u) => read(u.cursor.idx ?? labels.length - 1)], draw: [(u) => {
         const context = u.ctx;

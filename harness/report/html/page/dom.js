@@ -85,23 +85,27 @@ function section(title, id, ...children) {
 /// Columns: [title, the name of a legend or what the column says, class].
 function plainTable(head, rows, name) {
   const help = (text) => Object.hasOwn(LEGENDS, text) ? {legend: text} : {tip: text};
-  return el("div.scroll", {tabindex: 0, role: "region", "aria-label": name || "table"}, el("table", null,
+  return wideView("div.scroll", {label: name || "table", says: "more columns: scroll to the right →"}, el("table", null,
     el("thead", null, el("tr", null, head.map(([title, text, look]) => el("th", {scope: "col", ...(text ? help(text) : {}),
       class: look || "", tabindex: text ? 0 : null}, title)))),
     el("tbody", null, rows)));
 }
-/// What runs from the oldest version to the newest, and is wider than a small window: the `first` end is seen first.
-function overVersionsView(label, first, ...children) {
-  const view = el("div.scroll", {tabindex: 0, role: "region", "aria-label": label}, ...children);
-  const hint = el("p.quiet.hint", {hidden: true}, first === "newest" ? "← older versions: scroll to the left"
-    : "newer versions: scroll to the right →");
+/// What may be wider than the window: it scrolls, and `says` so where it does. `end`: its right end is seen first.
+function wideView(name, {label, says, end = false}, ...children) {
+  const view = el(name, {tabindex: 0, role: "region", "aria-label": label}, ...children);
+  const hint = el("p.quiet.hint", {hidden: true}, says);
   let width = 0;
   new ResizeObserver(() => {
     hint.hidden = view.scrollWidth <= view.clientWidth + 1;
-    if (view.clientWidth !== width) view.scrollLeft = first === "newest" ? view.scrollWidth : 0;
+    if (view.clientWidth !== width) view.scrollLeft = end ? view.scrollWidth : 0;
     width = view.clientWidth;
   }).observe(view);
   return el("div", null, hint, view);
+}
+/// What runs from the oldest version to the newest: the `first` end is seen first.
+function overVersionsView(label, first, ...children) {
+  return wideView("div.scroll", first === "newest" ? {label, says: "← older versions: scroll to the left", end: true}
+    : {label, says: "newer versions: scroll to the right →"}, ...children);
 }
 
 function shellWord(text) {

@@ -85,8 +85,8 @@ function causeLanes(name, versions, by) {
   versions.forEach(([number]) => {
     for (const row of by.get(number) || []) {
       if (!failed(row)) continue;
-      const words = causeWords(row), key = kindOf(row);
-      if (!lanes.has(key)) lanes.set(key, {words, row, at: words.at, message: key.slice(words.at.length + 2), counts: new Map(), colour: verdictOf(textOf("verdict", row)).colour});
+      const words = causeWords(row), key = C.cause[row];
+      if (!lanes.has(key)) lanes.set(key, {words, row, at: words.at, message: words.message, counts: new Map(), colour: verdictOf(textOf("verdict", row)).colour});
       const counts = lanes.get(key).counts;
       counts.set(number, (counts.get(number) || 0) + 1);
     }
@@ -107,12 +107,12 @@ function causeLanes(name, versions, by) {
   }
   const line = (lane) => el("tr", null,
     el("td.name", {tip: lane.words.whole}, el("a", {link: address("results", {converter: name,
-      kind: kindOf(lane.row)})}, lane.words.at), " ", el("span.quiet", null, lane.shown.slice(0, 160))),
+      cause: textOf("cause", lane.row)})}, lane.words.at), " ", el("span.quiet", null, lane.shown.slice(0, 160))),
     versions.map(([number, version]) => {
       const count = lane.counts.get(number) || 0;
       if (!count) return el("td", null, el("span.lane.none", {"aria-label": version + ": none"}, "·"));
       const cell = el("a.lane." + lane.colour, {link: address("results", {converter: name, version,
-        kind: kindOf(lane.row)}), tip: version + ": " + plural(count, "verdict")}, whole(count));
+        cause: textOf("cause", lane.row)}), tip: version + ": " + plural(count, "verdict")}, whole(count));
       cell.style.background = "color-mix(in srgb, var(--own-fill) " + Math.round(25 + 60 * Math.sqrt(count / lane.most)) +
         "%, var(--ground))";
       return el("td", null, cell);
@@ -129,7 +129,7 @@ function causeLanes(name, versions, by) {
   return Object.entries(order).filter(([kind]) => kinds[kind].length).map(([kind, [title, compare]]) => {
     const list = kinds[kind].sort(compare);
     const body = table(list, title, kind === "gone" ? "oldest" : "newest");
-    const summary = title + ": " + list.length + (list.length === 1 ? " kind" : " kinds") + " of failure";
+    const summary = title + ": " + list.length + (list.length === 1 ? " cause" : " causes");
     return el("details", {open: kind !== "always" && list.length <= 40}, el("summary", null, summary), el("div", null, body));
   });
 }
@@ -283,7 +283,7 @@ function showDrift(content, parameters) {
       section("What did not pass, by version", "bars", verdictKeys(countVerdicts(rows), NOT_IN_BARS),
         versionBars(name, versions, by)),
       section("Causes, by version", "lanes", el("p.quiet", null,
-        "A line is one kind of failure, whatever the tensors are called; a number is how many verdicts show it in that version.", NUMBER_NOTE),
+        "A line is one cause, whatever the tensors are called; a number is how many verdicts show it in that version.", EXAMPLE_NOTE),
         causeLanes(name, versions, by)),
     ]);
   }

@@ -130,7 +130,8 @@ function graphPicture(detail, facts) {
     el("span", null, el("i", {style: {background: "var(--unjudged)"}}), "dashed: not judged"),
     el("span", null, el("i", {style: {background: "var(--fail)"}}), "thick red: where it failed first"),
     el("span", null, el("i", {style: {background: lossColour(12)}}), "red ground: precision lost there (12 dB or more is darkest)")),
-  el("div.graph", {tabindex: 0, role: "region", "aria-label": "graphs of the model and of the artifact"},
+  wideView("div.graph", {label: "graphs of the model and of the artifact",
+    says: artifact ? "the artifact stands to the right of the original: scroll to the right →" : "scroll to the right →"},
     el("svg", {viewBox: "0 0 " + width + " " + height, width, height},
       el("defs", null, el("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
         el("path", {d: "M0 0L8 4L0 8z", style: {fill: "var(--quiet)"}}))), parts)), info];

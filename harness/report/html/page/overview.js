@@ -50,17 +50,19 @@ function causeGroups(rows) {
       cases: new Set(members.map((row) => C.case[row]))};
   }).sort((a, b) => b.members.length - a.members.length);
 }
-/// "artifact, bias, Gemm" and the message of a cause, numbers left out.
+/// "bias, Gemm", and what one verdict of the cause says.
 function causeWords(row) {
-  const [stage, facet, op, ...message] = textOf("cause", row).split("|");
+  const [stage, facet, op] = textOf("cause", row).split("|");
   const what = facet === "status" ? STATUS[stage] || stage : FACETS[facet] || facet || stage;
-  // Of a long message the end says what happened: "expected a conversion … ValueError: …".
-  const whole = message.join("|") || textOf("reason", row).split("\n")[0], parts = whole.split(" … ");
-  return {at: [what, op].filter((word) => word).join(", ") || textOf("verdict", row), whole,
-    message: (parts.length > 1 && facet === "status" ? parts[parts.length - 1] : whole)
+  // Of a traceback the end says what happened: "expected a conversion … ValueError: …". Details of a sentence are indented.
+  const lines = textOf("reason", row).trimEnd().split("\n"), last = lines[lines.length - 1];
+  const traced = lines.length > 1 && !last.startsWith(" ");
+  return {at: [what, op].filter((word) => word).join(", ") || textOf("verdict", row),
+    whole: lines[0] + (traced ? " … " + last : ""),
+    message: (traced && facet === "status" ? last : lines[0])
       .replace(/^data set "[^"]*": execution ended with error: /, "")
-      // What stands before the sentence: `RuntimeException: [ONNXRuntimeError] : # : FAIL : `, and the operator once more.
-      .replace(/^(\w+: )?\[\w+\] : # : \w+ : /, "").replace(/^node "[^"]*" \([^)]*\)[,:] /, "")};
+      // What stands before the sentence: `RuntimeException: [ONNXRuntimeError] : 1 : FAIL : `, and the operator once more.
+      .replace(/^(\w+: )?\[\w+\] : \d+ : \w+ : /, "").replace(/^node "[^"]*" \([^)]*\)[,:] /, "")};
 }
 function versionsText(numbers) {
   const names = [];
@@ -96,7 +98,7 @@ function withoutSharedBeginnings(lines) {
   });
   return messages;
 }
-const NUMBER_NOTE = " # stands for some number, … for what other lines have, too, or for a name.";
+const EXAMPLE_NOTE = " What a line says is from one of its cases; … stands for what other lines say, too.";
 function causeDetails(group, filter, message) {
   const words = causeWords(group.smallest);
   return el("details.cause", null,
@@ -296,12 +298,12 @@ function showOverview(content) {
     el("div.tiles", null, verdictsIn(counts).map((verdict) => el("a.tile." + verdictOf(verdict).colour,
       {link: address("results", {verdict}), tip: verdictOf(verdict).says}, el("b", null, whole(counts[verdict])), verdict))),
     red.length ? section("Red, by cause", "red", el("p.quiet", null,
-      "Verdicts that failed in the same way are one line. Open one for its smallest case.", NUMBER_NOTE),
+      "Verdicts that failed in the same way are one line. Open one for its smallest case.", EXAMPLE_NOTE),
     causeList(redCauses, {gate: "red"})) : null,
     section("Converters and versions", "versions", versionsMatrix()),
     section("What changed from version to version", "changes", changesSummary()),
     known.length ? section("Expected failures", "expected", expectationsTable(),
-      el("h3", null, "By cause"), el("p.quiet", null, NUMBER_NOTE.trim()), causeList(knownCauses, {verdict: "xfail"}, 10)) : null,
+      el("h3", null, "By cause"), el("p.quiet", null, EXAMPLE_NOTE.trim()), causeList(knownCauses, {verdict: "xfail"}, 10)) : null,
     section("Operators and converters", "operators", operatorsMatrix(newestVersions())),
     section("What was judged", "coverage", coverageSummary(newestVersions())),
     section("Runs", "runs", runsTable()),

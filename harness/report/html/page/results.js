@@ -14,23 +14,10 @@ const FILTERS = {
   gate: {title: "Gate", of: (row) => textOf("gate", row), hidden: true},
   case: {title: "Case", of: (row) => textOf("case", row), hidden: true},
   cause: {title: "Cause", of: (row) => textOf("cause", row), hidden: true},
-  kind: {title: "Kind of failure", of: (row) => kindOf(row), hidden: true},
   operator: {title: "Operator", hidden: true, test: (row, value) => countsFor(row, value)},
 };
 function distinct(column) {
   return [...new Set(C[column])].map((number) => D.strings[number]).sort();
-}
-
-/// Causes that differ in names alone are of one kind.
-const kindCache = new Map();
-function kindOf(row) {
-  const number = C.cause[row];
-  if (number === 0) return "";
-  if (!kindCache.has(number)) {
-    const {at, message} = causeWords(row);
-    kindCache.set(number, at + ": " + message.replace(/"[^"]*"/g, "…").replace(/'[^']*'/g, "…"));
-  }
-  return kindCache.get(number);
 }
 
 /// Whether a verdict says something about operator `name`: what failed at a named operator says it about that one.

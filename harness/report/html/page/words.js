@@ -40,7 +40,7 @@ function verdictOf(word) { return Object.hasOwn(VERDICTS, word) ? VERDICTS[word]
 const LEGENDS = {
   verdict: "Verdict: what Assay concluded about this case.",
   sqnr: "SQNR, in dB: strength of the right output over strength of the error, against float64. More is better; one bit " +
-    "more of precision is about 6 dB. Of the worst output.",
+    "more of precision is about 6 dB. Of the worst output. Over which data is said beside it.",
   margin: "Margin: largest error of outputs and judged nodes ÷ its limit; of a red verdict in which these are within their " +
     "limits, that of the first red finding. Up to 1 is within the limit. 1.00 is no near miss: of many rounded values some lie right at the limit.",
   judged: "Judged: nodes of the float model whose results a limit checks, of all its nodes.",
@@ -54,7 +54,7 @@ const LEGENDS = {
   op: "Operator of the node where it failed.",
   cause: "Cause: verdicts that failed in the same way: same stage, facet, operator and message, numbers left out.",
   loss: "Lost here: dB of SQNR that the tensor lost against what its inputs had.",
-  left: "SQNR of this tensor against float64, in dB.",
+  left: "SQNR of this tensor against float64, in dB: over all data sets, where that was measured, else on the worst one.",
   scale: "Scale: real value of one quantization step.",
   zero_point: "Zero point: the quantized value that stands for 0.",
   range: "Range: the least and the largest real value that the quantized type can hold with this scale.",
@@ -76,6 +76,7 @@ const METRICS = {
   cosine: "cosine between the right and the actual output",
   max_error: "largest absolute error",
   channel_sqnr_db: "least SQNR of an output channel, dB",
+  findings_left_out: "findings of one check beyond the ten that are kept",
   l1_elements: "elements compared in exact integers",
   l1_ambiguous: "of them with more than one admissible value",
   l2_vacuous: "share of outputs whose end-to-end limit excludes nothing",
