@@ -13,6 +13,8 @@ namespace assay::judge {
 class FindingList {
  public:
   [[nodiscard]] bool empty() const { return findings_.empty(); }
+  /// With those that are left out.
+  [[nodiscard]] std::size_t count() const { return findings_.size() + left_out_; }
 
   void add(Finding finding) {
     if (findings_.size() < kMost) {

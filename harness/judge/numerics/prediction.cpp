@@ -127,9 +127,9 @@ class PredictionCheck {
       const TensorPtr guess = predicted == nullptr ? nullptr : predicted_.value(output.name);
       const bool real = guess != nullptr && guess->is_real() && expected->second.is_real() &&
                         guess->shape() == expected->second.shape();
-      const std::size_t found = findings_.size();
+      const std::size_t found = findings_.count();
       const bool decided = real && compare(output.name, expected->second, actual->second, *guess, execution);
-      if (findings_.size() > found) continue;
+      if (findings_.count() > found) continue;
       if (!decided && !draws) draws = draw(execution, reference);
       const NoiseByOutput* drawn = draws && *draws ? &draws->value() : nullptr;
       if (real && compare_closely(output.name, reference, actual->second, drawn, execution)) continue;
