@@ -33,6 +33,7 @@ class HomeTest : public testing::Test {
   [[nodiscard]] Call run(const std::vector<std::string>& arguments,
                          std::map<std::string, std::string> environment = {}) const {
     environment.emplace("ASSAY_HOME", folder_->path().string());
+    environment.emplace("ASSAY_COMMAND", "./assay");
     return assay(arguments, folder_->path(), environment);
   }
 
