@@ -343,10 +343,12 @@ class PredictionCheck {
     };
     record("predicted_sqnr_db", decibel(whole.signal / whole.predicted));
     const std::size_t distinct = distinct_values(expected.reals(), kDistinctOutputs);
-    constexpr std::size_t kFewest = 64;  // below, the rounding of a single bias is the noise of the output
+    // Below so many the rounding of a single bias is the noise of the output. What an artifact's own order of roundings
+    // turns over among few values is for its integers to judge.
+    constexpr std::size_t kFewest = 64;
     const bool many = distinct >= kDistinctOutputs;
-    const bool certain =
-        many || (distinct >= kFewest && (context_.ranges == nullptr || !any_free_scale(*context_.ranges)));
+    const bool certain = many || (context_.artifact == nullptr && distinct >= kFewest &&
+                                  (context_.ranges == nullptr || !any_free_scale(*context_.ranges)));
     const bool gates = modelled() && certain &&
                        with_float32(whole.predicted, whole.signal) * ratio(loss_limit(distinct)) < whole.signal;
     const bool decides = gates && many;  // else the draws are asked too
