@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 
-ALWAYS = ["ninja: Entering directory `build'", "[0/2] Re-checking globbed directories...", "[1/9] looking up the commit"]
+ALWAYS = ["ninja: Entering directory `build'", "[0/2] Re-checking globbed directories...", "[1/9] looking up the commit",
+          "[2/9] checking includes against links"]
 
 
 def said(root, lines, code=0):
