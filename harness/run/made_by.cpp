@@ -132,7 +132,10 @@ std::vector<Options> possible_options(const judge::Evidence& evidence, const pro
 
 std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by) {
   std::vector<Candidate> all;
+  // A model without a quantizer is nobody's: settings in which INT8 is no more than allowed would explain any.
+  const bool quantized = std::ranges::any_of(evidence.artifact->graph.nodes, &model::is_quantizer);
   for (const programs::StatedPolicy& stated : made_by.candidates) {
+    if (!quantized && !made_by.stated) break;
     if (contradicts(evidence.stated_options.value_or("{}"), stated.options_json)) continue;
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);
     for (const Options& options : possible_options(evidence, stated)) {

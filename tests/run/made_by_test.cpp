@@ -80,6 +80,15 @@ TEST(MadeBy, ANamedConverterIsBelievedAndHeldToItsPolicy) {
   EXPECT_THAT(foreign.evidence.granted, IsEmpty());
 }
 
+TEST(MadeBy, AModelWithoutQuantizersIsNobodysUnlessSomebodyIsNamed) {
+  Ready plain;
+  plain.artifact_text = "a (float[2,3] x) => (float[2,2] y) { y = Gemm<transB=1>(x, w, b) }";
+  plain.constants = plain.weights;
+  EXPECT_THAT(plain.settle(), Not(HasSubstr("modelopt")));
+  EXPECT_THAT(plain.evidence.options.precision, IsEmpty()) << "so that INT8 is required";
+  EXPECT_THAT(plain.settle("modelopt"), HasSubstr("judged as modelopt"));
+}
+
 TEST(MadeBy, ADefectIsExplainedByNobodyAndGrantedByNobody) {
   for (const char* tensor : {"xs", "ys"}) {
     Ready wrong;
