@@ -139,6 +139,11 @@ judge::Judgement plain_judgement(Verdict verdict, std::string reason) {
   return judgement;
 }
 
+results::ExpectationRow expectation_row(const corpus::ExpectedFailure& entry) {
+  return {entry.case_pattern, entry.options, entry.converter, entry.versions, entry.stage,
+          entry.facet,        entry.reason,  entry.url,       entry.until,    entry.margin};
+}
+
 /// The shared state of a run's threads; everything behind one lock, which is held for microseconds.
 class Recorder {
  public:
@@ -170,8 +175,9 @@ class Recorder {
   void record(const JobKey& key, const corpus::Case& test_case, Evaluation evaluation,
               const std::vector<protocol::Attempt>& attempts = {}) {
     const std::lock_guard lock(mutex_);
-    expected_.apply(key, evaluation.judgement);
+    const corpus::ExpectedFailure* expected = expected_.apply(key, evaluation.judgement);
     ResultRow row = result_row(key, test_case, evaluation, attempts);
+    if (expected != nullptr) row.expectation = expectation_row(*expected);
     note(store_.record(run_, row));
     if (config_.on_result) {
       config_.on_result(row, done_ + 1, plan_.jobs.size());

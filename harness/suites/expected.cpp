@@ -73,7 +73,7 @@ ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries)
   }
 }
 
-void ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judgement) {
+const corpus::ExpectedFailure* ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judgement) {
   if (judgement.verdict == Verdict::unsupported) {  // of a group of stored cases that is not there: none can be met
     for (Entry& entry : entries_) {
       entry.used |= entry.failure.case_pattern.starts_with(key.case_name + ",");
@@ -108,8 +108,9 @@ void ExpectedFailures::apply(const results::JobKey& key, judge::Judgement& judge
     }
     entry.used = true;
     judgement.gate = judge::default_gate(judgement.verdict);
-    return;
+    return &failure;
   }
+  return nullptr;
 }
 
 void ExpectedFailures::recall(const results::JobKey& key, std::string_view verdict) {

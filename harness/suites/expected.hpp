@@ -28,8 +28,9 @@ class ExpectedFailures {
   explicit ExpectedFailures(std::vector<corpus::ExpectedFailure> entries);
 
   /// Turns the verdict of an expected failure into `xfail`, `xfail-changed` or `xpass`. crash, timeout and oom are only
-  /// covered by an entry whose reason matches them, and our own faults never.
-  void apply(const results::JobKey& key, judge::Judgement& judgement);
+  /// covered by an entry whose reason matches them, and our own faults never. Returns the entry that the verdict was
+  /// compared with, null where none speaks of it.
+  const corpus::ExpectedFailure* apply(const results::JobKey& key, judge::Judgement& judgement);
 
   /// Counts a verdict that was recorded before, in a run that is resumed.
   void recall(const results::JobKey& key, std::string_view verdict);

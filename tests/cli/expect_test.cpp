@@ -36,7 +36,7 @@ TEST_F(Expect, WhatIsDraftedFromARunCoversIt) {
   EXPECT_THAT(lint.out, HasSubstr("default: expected_failures[0] (\"mini/*\"): url:"));
 }
 
-TEST_F(Expect, AnExpectedFailureKeepsWhatItsPageDraws) {
+TEST_F(Expect, AnExpectedFailureKeepsItsEntryAndWhatItsPageDraws) {
   write("suites/default.json", std::string(kSuite) + R"json({"case": "mini/*", "converter": "embedded",
       "stage": "artifact", "facet": "bias", "reason": ".", "url": "https://example.org/1"}]})json");
   const Call call = run({"run", "--options", "default", "--fault", "bias_dropped", "--db", "h.db", "--json"});
@@ -46,6 +46,9 @@ TEST_F(Expect, AnExpectedFailureKeepsWhatItsPageDraws) {
   const auto rows = store->results(call.json()["run"]);
   ASSERT_TRUE(rows.ok());
   for (const results::ResultRow& row : *rows) {
+    ASSERT_TRUE(row.expectation.has_value()) << row.key.case_name;
+    EXPECT_EQ(row.expectation->case_pattern, "mini/*");
+    EXPECT_EQ(row.expectation->url, "https://example.org/1");
     const nlohmann::json detail = nlohmann::json::parse(row.detail, nullptr, false);
     ASSERT_TRUE(detail.is_object()) << row.key.case_name << " kept nothing";
     EXPECT_FALSE(detail["original"]["nodes"].empty()) << detail;
