@@ -125,6 +125,16 @@ Changed changed(const Comparison& comparison, const results::DriftReport& drift)
   return changed;
 }
 
+/// What a job that ends with these verdicts' exit code shows of itself: a tick where that is 0.
+std::string_view mark_of(const Comparison& comparison, const results::DriftReport& drift, bool newly_red) {
+  if (newly_red) return "❌";
+  run::RunReport report;
+  report.planned = comparison.rows.size();
+  report.rows = comparison.rows;
+  report.drift = drift;
+  return run::exit_code(report) == static_cast<int>(run::ExitCode::ok) ? "✅" : "⚠️";
+}
+
 }  // namespace
 
 std::string changes_page(const Comparison& comparison, const std::string& command) {
@@ -136,8 +146,8 @@ std::string changes_page(const Comparison& comparison, const std::string& comman
   if (!found.mended.empty()) counts.push_back(fmt::format("{} no longer red", found.mended.size()));
   if (!found.moved.empty()) counts.push_back(fmt::format("{} moved", found.moved.size()));
   const std::string headline = counts.empty() ? "nothing changed" : core::join(counts, ", ");
-  std::string page = fmt::format("### {} Assay: {}\n\n{} against {}: {} compared, {} unchanged", red > 0 ? "❌" : "✅",
-                                 headline, comparison.now, comparison.against,
+  std::string page = fmt::format("### {} Assay: {}\n\n{} against {}: {} compared, {} unchanged",
+                                 mark_of(comparison, drift, red > 0), headline, comparison.now, comparison.against,
                                  plural(drift.compared, "verdict", "verdicts"), drift.compared - drift.drifted.size());
   if (found.new_verdicts > 0) page += fmt::format(", {} new", found.new_verdicts);
   if (drift.edited > 0) {

@@ -16,8 +16,9 @@ struct Comparison {
 };
 
 /// What changed, and nothing else, in Markdown that is short enough for a comment on a pull request: one sentence of
-/// counts; what became red, grouped by cause with its smallest case and how to repeat it; what is new and red; what is
-/// red no more; then what else moved, a line each. `command` is the run's recorded command line.
+/// counts, behind a tick only where the verdicts' exit code is 0; what became red, grouped by cause with its smallest
+/// case and how to repeat it; what is new and red; what is red no more; then what else moved, a line each. `command` is
+/// the run's recorded command line.
 [[nodiscard]] std::string changes_page(const Comparison& comparison, const std::string& command);
 
 }  // namespace assay::report

@@ -19,10 +19,17 @@ std::string page_of(const std::vector<ResultRow>& before, const std::vector<Resu
 }
 
 TEST(Changes, OfNothingAreOneSentence) {
-  const std::vector<ResultRow> rows{made_row("a", "pass"), made_row("b", "fail", "wrong as ever")};
+  const std::vector<ResultRow> rows{made_row("a", "pass"), made_row("b", "xfail", "wrong as ever")};
   EXPECT_EQ(page_of(rows, rows),
             "### ✅ Assay: nothing changed\n\n"
             "embedded 1.0.0 against its accepted anchors: 2 verdicts compared, 2 unchanged.\n");
+}
+
+TEST(Changes, HaveATickOnlyWhereTheExitCodeIsZero) {
+  EXPECT_THAT(page_of({made_row("a", "pass")}, {made_row("a", "unsupported", "no such operator")}),
+              HasSubstr("### ⚠️ Assay: 1 moved"));
+  EXPECT_THAT(page_of({made_row("a", "fail", "wrong as ever")}, {made_row("a", "fail", "wrong as ever")}),
+              HasSubstr("### ⚠️ Assay: nothing changed"));
 }
 
 TEST(Changes, GroupWhatBecameRedByCause) {
@@ -53,7 +60,7 @@ TEST(Changes, ShowMovedMeasuresFolded) {
   before.sqnr_db = 40;
   now.sqnr_db = 35;
   const std::string page = page_of({before}, {now});
-  EXPECT_THAT(page, HasSubstr("### ✅ Assay: 1 moved"));
+  EXPECT_THAT(page, HasSubstr("### ⚠️ Assay: 1 moved"));
   EXPECT_THAT(page, HasSubstr("<details><summary>1 other verdict that moved</summary>"));
   EXPECT_THAT(page, HasSubstr("- `a` (default): sqnr 40"));
 }
