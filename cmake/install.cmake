@@ -11,6 +11,10 @@ install(DIRECTORY docs DESTINATION share/assay COMPONENT program
   PATTERN *.db.gz EXCLUDE)  # results of released converters: larger than all else together
 install(FILES LICENSE NOTICE DESTINATION share/assay COMPONENT program)
 
+# Component `python`: the module, which Debian's Python finds there. The wheel brings its own.
+install(DIRECTORY python/onnx_assay DESTINATION lib/python3/dist-packages COMPONENT python
+  PATTERN __pycache__ EXCLUDE)
+
 # find_package(Assay) with assay_add_suite().
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/AssayConfigVersion.cmake COMPATIBILITY SameMinorVersion)

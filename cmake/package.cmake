@@ -1,4 +1,4 @@
-# `cpack -G DEB` in the build folder: the Debian packages assay (component program) and assay-dev (component development).
+# `cpack -G DEB` in the build folder: the Debian packages assay (components program and python) and assay-dev (component development).
 # What they depend on is what the program links here (dpkg-shlibdeps).
 set(ASSAY_MAINTAINER "The Assay developers <developers@assay.invalid>" CACHE STRING
     "Whom a Debian package names as its maintainer: NAME <ADDRESS>")
@@ -19,7 +19,9 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "regression tests and conformance checks f
 set(CPACK_PACKAGE_CONTACT ${ASSAY_MAINTAINER})
 set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL program development)
+set(CPACK_COMPONENTS_ALL program python development)
+set(CPACK_COMPONENT_PROGRAM_GROUP program)
+set(CPACK_COMPONENT_PYTHON_GROUP program)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -28,10 +28,11 @@ const std::vector<corpus::OptionSet> kOnlyOptionSet{{"default", "{}"}};
 
 std::string unmatched_text(const std::string& word, const std::vector<corpus::Case>& cases) {
   if (report::is_case_file(word)) {
+    const bool quoted = word.find_first_of("*?") != std::string::npos;
     return fmt::format(
-        "there is no file or folder \"{}\" of cases, and no suite or case of that name; `assay list` shows "
-        "the cases that there are",
-        word);
+        "there is no file or folder \"{}\" of cases, and no suite or case of that name; {}", word,
+        quoted ? "without quotes the shell puts the files' names in its place, and a folder stands for all its cases"
+               : "`assay list` shows the cases that there are");
   }
   std::set<std::string> names;
   const bool whole = word.find('/') != std::string::npos;
@@ -116,66 +117,49 @@ core::Result<std::vector<corpus::Case>> load_cases(const std::vector<std::string
   return corpus::load_corpus();
 }
 
-/// The cases of a file, or of all files below a folder, that the user named.
-core::Result<std::vector<corpus::Case>> load_own(const std::string& word) {
-  std::error_code code;
-  const std::filesystem::path path = word;
-  std::vector<std::filesystem::path> files{path};
-  if (std::filesystem::is_directory(path, code)) {
-    files = corpus::json_files(path);
-    std::erase_if(files, corpus::is_suite_file);
-  }
+/// A file or folder of cases that a word names.
+struct OwnPath {
+  std::string word;
   std::vector<corpus::Case> cases;
-  for (const std::filesystem::path& file : files) {
-    core::Result<std::vector<corpus::Case>> family = corpus::load_family(std::filesystem::absolute(file, code));
-    if (!family) return family.error();
-    std::ranges::move(*family, std::back_inserter(cases));
-  }
-  if (cases.empty()) {
-    return core::Error{
-        core::ErrorKind::usage,
-        fmt::format("\"{}\" holds no case: it has no file *.json (docs/cases.md says how one is written)", word),
-        {},
-        {},
-        {}};
-  }
-  return cases;
-}
+};
 
 /// The words that are paths, with their cases; the others stay in `words`.
-core::Result<std::vector<corpus::Case>> take_own(std::vector<std::string>& words) {
-  std::vector<corpus::Case> own;
+core::Result<std::vector<OwnPath>> take_own(std::vector<std::string>& words) {
+  std::vector<OwnPath> own;
   std::vector<std::string> others;
   for (const std::string& word : words) {
     if (!is_own_file(word)) {
       others.push_back(word);
       continue;
     }
-    core::Result<std::vector<corpus::Case>> cases = load_own(word);
+    core::Result<std::vector<corpus::Case>> cases = corpus::load_path(word);
     if (!cases) return cases.error();
-    std::ranges::move(*cases, std::back_inserter(own));
-  }
-  if (!own.empty() && others.empty()) {  // nothing is picked out of them
-    for (const corpus::Case& each : own) others.push_back(each.name);
+    own.push_back({word, *std::move(cases)});
   }
   words = std::move(others);
   return own;
 }
 
-/// `own` in front of the corpus, whose cases of the same name they stand for: a file of it may be named by its path.
-std::vector<corpus::Case> with_own(std::vector<corpus::Case> own, std::vector<corpus::Case> corpus) {
-  std::set<std::string> names;
-  for (const corpus::Case& each : own) names.insert(each.name);
-  std::erase_if(corpus, [&](const corpus::Case& each) { return names.contains(each.name); });
-  own.insert(own.end(), std::make_move_iterator(corpus.begin()), std::make_move_iterator(corpus.end()));
-  return own;
+bool is_suite(const std::string& word) {
+  const std::vector<std::string> names = corpus::suite_names();
+  return std::ranges::find(names, word) != names.end() || corpus::is_suite_file(word);
 }
 
 }  // namespace
 
 bool is_own_file(const std::string& word) {
   std::error_code code;
-  return report::is_case_file(word) && std::filesystem::exists(word, code) && !corpus::is_suite_file(word);
+  if (is_suite(word)) return false;
+  if (report::is_case_file(word)) return std::filesystem::exists(word, code);
+  const bool family = std::filesystem::exists(corpus::home() / "cases" / (word + ".json"), code);
+  return !family && std::filesystem::is_directory(word, code);
+}
+
+std::vector<std::string> with_folders_marked(std::vector<std::string> words) {
+  for (std::string& word : words) {
+    if (is_own_file(word) && !report::is_case_file(word)) word += "/";
+  }
+  return words;
 }
 
 core::Status check_kills(const corpus::Case& test_case) {
@@ -186,7 +170,7 @@ core::Status check_kills(const corpus::Case& test_case) {
 }
 
 core::Result<std::vector<corpus::Case>> cases_at(const std::string& path) {
-  core::Result<std::vector<corpus::Case>> cases = load_own(path);
+  core::Result<std::vector<corpus::Case>> cases = corpus::load_path(path);
   if (!cases) return cases.error();
   for (corpus::Case& each : *cases) {
     if (const core::Status status = complete(each); !status) return status.error();
@@ -196,21 +180,23 @@ core::Result<std::vector<corpus::Case>> cases_at(const std::string& path) {
 
 core::Result<Selection> select(const std::vector<std::string>& named, const std::string& options,
                                const std::vector<std::string>& only) {
-  std::vector<std::string> words = named;
-  core::Result<std::vector<corpus::Case>> own = take_own(words);
+  std::vector<std::string> words = with_folders_marked(named);
+  const std::vector<std::string> all_words = words.empty() ? std::vector{std::string(kDefaultSuite)} : words;
+  core::Result<std::vector<OwnPath>> own = take_own(words);
   if (!own) {
     return own.error();
   }
-  core::Result<std::vector<corpus::Case>> loaded = load_cases(words);
-  if (!loaded) {
-    return loaded.error();
+  std::vector<corpus::Case> cases;
+  if (own->empty() || !words.empty()) {
+    core::Result<std::vector<corpus::Case>> loaded = load_cases(words);
+    if (!loaded) return loaded.error();
+    cases = *std::move(loaded);
   }
-  const core::Result<std::vector<corpus::Case>> cases = with_own(*std::move(own), *std::move(loaded));
-  const std::vector<std::string> suites = corpus::suite_names();
-  const std::vector<std::string> wanted = words.empty() ? std::vector{std::string(kDefaultSuite)} : words;
+  for (const OwnPath& path : *own) cases = corpus::in_front_of(path.cases, std::move(cases));
+  const std::vector<std::string> wanted = own->empty() ? all_words : words;
 
   Selection selection;
-  selection.text = core::join(named.empty() ? wanted : named, " ");
+  selection.text = core::join(all_words, " ");
   for (const std::string& pattern : only) selection.text += " --only " + shell_quoted(pattern);
   std::map<std::string, std::size_t> index;
   const auto add = [&](const corpus::Case& test_case, const std::vector<corpus::OptionSet>& sets) {
@@ -226,9 +212,10 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
     }
   };
 
+  std::set<std::string> picked;  // by patterns
   for (const std::string& word : wanted) {
-    const bool is_suite = std::find(suites.begin(), suites.end(), word) != suites.end() || corpus::is_suite_file(word);
-    core::Result<corpus::Suite> suite = corpus::load_suite(is_suite ? word : std::string(kDefaultSuite));
+    const bool of_suite = is_suite(word);
+    core::Result<corpus::Suite> suite = corpus::load_suite(of_suite ? word : std::string(kDefaultSuite));
     if (!suite) {
       return suite.error();
     }
@@ -237,8 +224,8 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
       return sets.error();
     }
     const std::size_t before = selection.items.size();
-    if (is_suite) {
-      core::Result<std::vector<corpus::Case>> selected = corpus::select_cases(*suite, *cases);
+    if (of_suite) {
+      core::Result<std::vector<corpus::Case>> selected = corpus::select_cases(*suite, cases);
       if (!selected) {
         return selected.error();
       }
@@ -250,20 +237,34 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
                                          suite->expected_failures.end());
     } else {
       bool any = false;
-      for (const corpus::Case& test_case : *cases) {
+      for (const corpus::Case& test_case : cases) {
         if (corpus::matches(test_case, word)) {
           add(test_case, test_case.stored_case ? kOnlyOptionSet : *sets);
+          picked.insert(test_case.name);
           any = true;
         }
       }
       if (!any) {
-        selection.unmatched = unmatched_text(word, *cases);
+        selection.unmatched = unmatched_text(word, cases);
         return selection;
       }
     }
-    if (is_suite && selection.items.size() == before) {
+    if (of_suite && selection.items.size() == before) {
       selection.unmatched = fmt::format("suite \"{}\" selects no case", word);
       return selection;
+    }
+  }
+  const std::size_t named_otherwise = index.size();
+  for (const OwnPath& path : *own) {
+    if (std::ranges::any_of(path.cases, [&](const auto& each) { return picked.contains(each.name); })) continue;
+    core::Result<corpus::Suite> suite = corpus::load_suite(std::string(kDefaultSuite));
+    if (!suite) return suite.error();
+    core::Result<std::vector<corpus::OptionSet>> sets = filtered(suite->option_sets, options);
+    if (!sets) return sets.error();
+    for (const corpus::Case& each : path.cases) {
+      const auto found = index.find(each.name);
+      if (found != index.end() && found->second < named_otherwise) continue;  // a suite's, under its option sets
+      add(each, each.stored_case ? kOnlyOptionSet : *sets);
     }
   }
   if (!only.empty()) {
@@ -272,7 +273,7 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
     });
     if (selection.items.empty()) {
       selection.unmatched = fmt::format("{} has no case that matches \"{}\"; `assay list` shows its cases",
-                                        core::join(wanted, " "), core::join(only, "\", \""));
+                                        core::join(all_words, " "), core::join(only, "\", \""));
       return selection;
     }
   }

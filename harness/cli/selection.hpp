@@ -20,11 +20,11 @@ struct Selection {
 
 /// Each word is a suite's name or a pattern on case names (`*`, `?`; a family's name stands for all of it). No word:
 /// suite `default`. Cases that patterns select run under the option sets of `default`; `options`, when given, keeps
-/// only the option set of that label, or stands for itself when it is JSON. A word that ends in ".json" or begins with
-/// "./", "../" or "/" and exists is a suite's file, which means that suite; or a file or folder of cases outside the
-/// corpus: it adds them, and selects them where no other word does. A word that selects nothing is reported in
-/// `unmatched`, with the nearest names. `only`, when not empty, keeps of all these the cases that one of its patterns
-/// matches. Errors   usage, for an unknown option set; invalid_case.
+/// only the option set of that label, or stands for itself when it is JSON. A file is a
+/// suite's, which means that suite; or it, or a folder, holds cases: patterns pick out of them, and where none matches
+/// any of them it selects all; those that a suite selects run under the suite's option sets. A word that selects
+/// nothing is reported in `unmatched`, with the nearest names. `only`, when not empty, keeps of all these the cases
+/// that one of its patterns matches. Errors   usage, for an unknown option set; invalid_case.
 [[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options,
                                              const std::vector<std::string>& only = {});
 
@@ -38,8 +38,12 @@ struct Selection {
 /// The faults that the case is to catch are faults of the embedded converter. Errors   usage, naming the nearest.
 [[nodiscard]] core::Status check_kills(const corpus::Case& test_case);
 
-/// Whether a word names an existing file or folder of cases that the user has; a suite's file is none.
+/// Whether a word names an existing file or folder of cases that the user has; a suite's name or file is none, nor is
+/// the name of a family.
 [[nodiscard]] bool is_own_file(const std::string& word);
+
+/// `words`, with a "/" behind each folder that does not look like a path: a recorded command shows what it is.
+[[nodiscard]] std::vector<std::string> with_folders_marked(std::vector<std::string> words);
 
 /// Prints why nothing is selected; returns that failure's exit code.
 int report_unmatched(const std::string& complaint);

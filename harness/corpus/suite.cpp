@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "harness/core/files.hpp"
 #include "harness/core/json_fault.hpp"
@@ -163,6 +165,7 @@ core::Result<Suite> load_suite(const std::string& name_or_file) {
   if (!text) return case_error(text.error().message);
   auto suite = read_suite(name_or_file, *text);
   if (!suite) return suite.error().within(file.string());
+  suite->folder = file.parent_path();
   return suite;
 }
 
@@ -190,11 +193,47 @@ bool matches(const Case& test_case, const std::string& pattern) {
   return pattern == test_case.family || core::glob_match(pattern, test_case.name);
 }
 
-core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& corpus) {
+core::Result<std::vector<Case>> load_path(const std::filesystem::path& path) {
+  std::error_code code;
+  std::vector<std::filesystem::path> files{path};
+  if (std::filesystem::is_directory(path, code)) {
+    files = json_files(path);
+    std::erase_if(files, is_suite_file);
+  }
+  std::vector<Case> cases;
+  for (const std::filesystem::path& file : files) {
+    auto family = load_family(std::filesystem::absolute(file, code));
+    if (!family) return family.error();
+    std::ranges::move(*family, std::back_inserter(cases));
+  }
+  if (!cases.empty()) return cases;
+  return Error{ErrorKind::usage,
+               "\"" + path.string() + "\" holds no case: it has no file *.json (docs/cases.md says how one is written)",
+               "", "", ""};
+}
+
+std::vector<Case> in_front_of(std::vector<Case> own, std::vector<Case> corpus) {
+  std::set<std::string> names;
+  for (const Case& each : own) names.insert(each.name);
+  std::erase_if(corpus, [&](const Case& each) { return names.contains(each.name); });
+  std::ranges::move(corpus, std::back_inserter(own));
+  return own;
+}
+
+core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& known) {
+  std::vector<Case> corpus = known;
+  std::set<std::string> of_paths;
   for (const std::string& pattern : suite.select) {
     const bool used =
         std::any_of(corpus.begin(), corpus.end(), [&](const Case& c) { return matches_any({pattern}, c); });
     if (used) continue;
+    if (std::error_code code; std::filesystem::exists(suite.folder / pattern, code)) {
+      auto own = load_path(suite.folder / pattern);
+      if (!own) return own.error();
+      for (const Case& each : *own) of_paths.insert(each.name);
+      corpus = in_front_of(*std::move(own), std::move(corpus));
+      continue;
+    }
     std::vector<std::string> names;
     for (const Case& c : corpus) {
       names.push_back(c.name);
@@ -211,7 +250,7 @@ core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vect
   std::vector<Case> selected;
   for (const Case& c : corpus) {
     if (c.stored_case.has_value() != of_reference) continue;
-    const bool named = suite.select.empty() || matches_any(suite.select, c);
+    const bool named = suite.select.empty() || of_paths.contains(c.name) || matches_any(suite.select, c);
     const bool tagged = suite.tags.empty() || has_any_tag(suite.tags, c);
     if (!named || !tagged || matches_any(suite.exclude, c)) continue;
     selected.push_back(c);

@@ -23,7 +23,8 @@ struct ExpectedFailure {
 
 struct Suite {
   std::string name;
-  std::vector<std::string> select;  ///< name patterns
+  std::filesystem::path folder;     ///< of its file
+  std::vector<std::string> select;  ///< name patterns, and paths from `folder` of files and folders of cases
   std::vector<std::string> tags;    ///< any of these, when not empty
   std::vector<std::string> exclude;
   std::vector<std::string> converters;
@@ -38,6 +39,11 @@ struct Suite {
 [[nodiscard]] std::vector<std::string> suite_names();
 /// All cases below cases/, sorted by name; names twice are an error.
 [[nodiscard]] core::Result<std::vector<Case>> load_corpus();
+/// The cases of a file, or of all files below a folder that are no suites.
+/// Errors   usage, where it holds none; invalid_case.
+[[nodiscard]] core::Result<std::vector<Case>> load_path(const std::filesystem::path& path);
+/// `own` before `corpus`, whose cases of the same name they stand for: a file of it may be named by its path.
+[[nodiscard]] std::vector<Case> in_front_of(std::vector<Case> own, std::vector<Case> corpus);
 /// `pattern` means the case: its name, with * and ?, its family, or its file ("cases/found/*").
 [[nodiscard]] bool matches(const Case& test_case, const std::string& pattern);
 /// The suite's cases in stable order. Stored cases are for suites of converter `reference`, all others are not.

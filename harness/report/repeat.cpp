@@ -16,11 +16,12 @@ RunWords run_words(const std::string& command) {
   RunWords known;
   const core::Result<std::vector<std::string>> words = protocol::split_command(command);
   if (!words) return known;
+  std::vector<std::string> selection;
   bool options = false;
   for (std::size_t i = 0; i < words->size(); ++i) {
     const std::string& word = (*words)[i];
     if (word.starts_with("--")) options = true;
-    if (!options && is_case_file(word)) known.files.push_back(word);
+    if (!options && i > 0) selection.push_back(word);
     const std::string value = i + 1 < words->size() ? (*words)[i + 1] : "";
     if (word == "--converter-cmd") known.programs.push_back(value);
     if (word == "--execute-with") known.executors.push_back(value);
@@ -31,11 +32,17 @@ RunWords run_words(const std::string& command) {
     if (word == "--made-by") known.made_by = value;
     if (word == "--metamorphic") known.metamorphic = true;
   }
+  known.files = files_of(selection);
   return known;
 }
 
 bool is_case_file(const std::string& word) {
-  return word.ends_with(".json") || word.starts_with("./") || word.starts_with("../") || word.starts_with("/");
+  return word.ends_with(".json") || word.starts_with("./") || word.starts_with("../") || word.starts_with("/") ||
+         word.ends_with("/");
+}
+
+std::vector<std::string> files_of(const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, is_case_file) ? words : std::vector<std::string>{};
 }
 
 Makers makers_of(const results::JobKey& key, const RunWords& words) {
@@ -57,8 +64,8 @@ std::string repeat_command(const results::ResultRow& row, const RunWords& words)
   const results::JobKey& key = row.key;
   std::string command = corpus::command_word() + " run ";
   for (const std::string& file : words.files) command += shell_quoted(file) + " ";
-  // A suite's file selects by itself, other than a file of cases.
-  if (std::ranges::any_of(words.files, corpus::is_suite_file)) command += "--only ";
+  // Out of one file of cases a name picks; suites and several words select by themselves.
+  if (words.files.size() > 1 || std::ranges::any_of(words.files, corpus::is_suite_file)) command += "--only ";
   command += shell_quoted(key.case_name);
   // A label that options were given is not always that of an option set: an option set may have it for others.
   const bool as_json = words.options.starts_with("{");

@@ -9,7 +9,7 @@ namespace assay::report {
 
 /// What a command that shows a verdict again needs beside the verdict.
 struct RunWords {
-  std::vector<std::string> files;      ///< of cases outside the corpus, or of suites
+  std::vector<std::string> files;      ///< files_of() the selection
   std::vector<std::string> programs;   ///< each --converter-cmd
   std::vector<std::string> executors;  ///< each --execute-with
   std::vector<std::string> faults;     ///< each --fault
@@ -30,6 +30,10 @@ struct Makers {
 /// Whether a word of a selection is meant as the path of a file or folder of cases, or of a suite: nothing else ends or
 /// begins so.
 [[nodiscard]] bool is_case_file(const std::string& word);
+
+/// What of a selection a command that repeats one verdict must name: the path of a file or folder; all of the words
+/// where there are others beside it, since each would select by itself.
+[[nodiscard]] std::vector<std::string> files_of(const std::vector<std::string>& words);
 
 /// Of a run's recorded command line. What it does not know it leaves out.
 [[nodiscard]] RunWords run_words(const std::string& command);

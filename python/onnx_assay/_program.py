@@ -48,9 +48,12 @@ def program() -> Path:
 
 
 def shared_folder() -> Path:
-    """The folder with cases, suites, converters and docs: inside this package, or the source tree around it."""
-    inside = PACKAGE / "share" / "assay"
-    return inside if inside.is_dir() else PACKAGE.parents[1]
+    """The folder with cases, suites, converters and docs: inside this package, the source tree around it, or installed beside
+    the program."""
+    inside, around = PACKAGE / "share" / "assay", PACKAGE.parents[1]
+    if inside.is_dir():
+        return inside
+    return around if (around / "cases").is_dir() else program().resolve().parents[1] / "share" / "assay"
 
 
 def environment() -> dict[str, str]:

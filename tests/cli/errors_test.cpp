@@ -132,17 +132,47 @@ TEST_F(Errors, CasesAreTakenFromAFileOrFolder) {
   std::string family = kMiniFamily;
   family.replace(family.find("\"mini\""), 6, "\"own\"");
   write("mine/own.json", family);
-  for (const char* named : {"./mine/own.json", "mine/own.json", "./mine"}) {
+  for (const char* named : {"./mine/own.json", "mine/own.json", "./mine", "mine/", "mine"}) {
     const Call call = run({"run", named, "--json"});
     EXPECT_EQ(call.code, 0) << call.err;
     EXPECT_EQ(call.json()["planned"], 2) << named;
   }
   const Call picked = run({"run", "mine/own.json", "own/stride=2", "--fault", "bias_dropped"});
   EXPECT_EQ(picked.code, 1);
-  EXPECT_THAT(picked.out, HasSubstr("assay run mine/own.json own/stride=2 --fault bias_dropped"));
+  EXPECT_THAT(picked.out, HasSubstr("assay run mine/own.json own/stride=2 --only own/stride=2 --fault bias_dropped"));
   EXPECT_THAT(said({"run", "./nosuch.json"}, 5), HasSubstr("there is no file or folder \"./nosuch.json\" of cases"));
+  EXPECT_THAT(said({"run", "mine/*.json"}, 5), HasSubstr("without quotes the shell"));
+  EXPECT_THAT(run({"run", "mine", "--fault", "bias_dropped"}).out, HasSubstr("assay run mine/ own/stride=1 --fault"));
   std::filesystem::create_directories(path("mine/empty"));
   EXPECT_THAT(said({"run", "./mine/empty"}), HasSubstr("holds no case"));
+}
+
+TEST_F(Errors, EveryWordSelectsSomething) {
+  std::filesystem::create_directories(path("mine"));
+  std::string family = kMiniFamily;
+  family.replace(family.find("\"mini\""), 6, "\"own\"");
+  write("mine/own.json", family);
+  write("suites/one.json", R"({"title": "t", "select": ["mini/stride=1"]})");
+  write("gate.json", R"({"title": "t", "select": ["mine/own.json"], "exclude": ["own/stride=2"],
+                         "option_sets": [{"label": "symmetric", "options": {"symmetric": true}}]})");
+  const auto selected = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "list");
+    return run(words).out;
+  };
+  const std::string own = "own/stride=1\nown/stride=2\n";
+  EXPECT_EQ(selected({"one", "mine/own.json"}), "mini/stride=1\n" + own);
+  EXPECT_EQ(selected({"mine/own.json", "mini/stride=2"}), "mini/stride=2\n" + own);
+  EXPECT_EQ(selected({"gate.json"}), "own/stride=1\n");
+  EXPECT_EQ(run({"lint", "gate.json"}).code, 0);
+  // What the suite selects of the file runs under the suite's options, the rest under the usual ones.
+  const nlohmann::json both = run({"run", "gate.json", "mine/own.json", "--json"}).json()["results"];
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both[0]["options"], "symmetric");
+  EXPECT_EQ(both[1]["options"], "default");
+  // A printed command repeats the one verdict, whichever word selected it.
+  const Call red = run({"run", "one", "mine/own.json", "--fault", "bias_dropped"});
+  EXPECT_THAT(red.out, HasSubstr("assay run one mine/own.json --only own/stride=1 --fault bias_dropped"));
+  EXPECT_EQ(selected({"one", "mine/own.json", "--only", "mini/stride=1"}), "mini/stride=1\n");
 }
 
 TEST_F(Errors, AFolderWithoutSuitesIsNamed) {

@@ -48,6 +48,12 @@ def main(build):
         said = printed(folder / "assay" / "usr" / "bin" / "assay", "run", "concat/form=graph_input,*", "--quiet",
                        cwd=folder / "empty", env=environment)
         assert said == "6 planned: 6 pass\n", said
+        usr = folder / "assay" / "usr"
+        found = printed(sys.executable, "-c", "import onnx_assay; from onnx_assay import _program; "
+                        "print(_program.shared_folder())", cwd=folder / "empty",
+                        env={**environment, "PYTHONPATH": str(usr / "lib" / "python3" / "dist-packages"),
+                             "PATH": f"{usr / 'bin'}:{os.environ['PATH']}"})
+        assert Path(found.strip()) == (usr / "share" / "assay").resolve(), found
         print(", ".join(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB" for path in packages.values()))
         return 0
 

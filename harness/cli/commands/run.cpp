@@ -83,11 +83,10 @@ std::vector<std::string> commands_of(const Arguments& arguments, const run::RunR
 }
 
 std::string repeat_command(const Arguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
-  std::vector<std::string> files;
-  std::ranges::copy_if(arguments.words, std::back_inserter(files), report::is_case_file);
-  return report::repeat_command(row, {files, commands_of(arguments, report, row.key), arguments.executors,
-                                      arguments.converters.faults, arguments.converters.variant, arguments.metamorphic,
-                                      arguments.options, arguments.artifact.file, arguments.artifact.made_by});
+  return report::repeat_command(
+      row, {report::files_of(with_folders_marked(arguments.words)), commands_of(arguments, report, row.key),
+            arguments.executors, arguments.converters.faults, arguments.converters.variant, arguments.metamorphic,
+            arguments.options, arguments.artifact.file, arguments.artifact.made_by});
 }
 
 /// The embedded converter's faults and variant, in words.
