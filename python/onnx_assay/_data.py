@@ -50,11 +50,12 @@ def data_file(data: Data, folder: Path, name: str) -> str:
 def _write_npz(arrays: Mapping[str, Any], file: Path) -> str:
     import numpy
 
+    write_array: Any = numpy.lib.format.write_array  # without types in older NumPy
     # Not numpy.savez: its own parameters' names can't be names of inputs.
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                numpy.lib.format.write_array(entry, numpy.asanyarray(array), allow_pickle=False)
+                write_array(entry, numpy.asanyarray(array), allow_pickle=False)
     return os.fspath(file)
 
 

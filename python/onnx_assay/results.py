@@ -202,6 +202,7 @@ class Reduction:
     seconds: float
     folder: Path  #: holds model.onnx and its data
     reproduce: str  #: the command that shows the verdict
+    stopped_by: str = ""  #: why no smaller part of a ready artifact was taken
 
 
 def read_result(json: Mapping[str, Any], **known: Any) -> Result:
