@@ -136,6 +136,10 @@ struct Policy {
   std::vector<std::string> reads_quantized;  ///< operators that always read quantized values where these are real
   std::vector<std::string> reads_float;      ///< operators that never read quantized values
   std::vector<std::string> quantizes;  ///< operators that always read and write quantized values where these are real
+  std::vector<std::string> writes_quantized;  ///< operators that always write quantized values where these are real
+  std::vector<std::string> keeps_quantized;   ///< operators that write quantized values wherever they read such
+  bool reads_evenly = false;                  ///< a node reads quantized values at all of its real inputs or at none
+  std::vector<std::string> own_ranges;        ///< operators whose inputs and output each have a range of their own
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;
   std::optional<bool> folds_bn;

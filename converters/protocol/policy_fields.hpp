@@ -37,6 +37,10 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("reads_quantized", policy.reads_quantized);
   visit("reads_float", policy.reads_float);
   visit("quantizes", policy.quantizes);
+  visit("writes_quantized", policy.writes_quantized);
+  visit("keeps_quantized", policy.keeps_quantized);
+  visit("reads_evenly", policy.reads_evenly);
+  visit("own_ranges", policy.own_ranges);
   visit("shares", policy.shares);
   visit("fusions", policy.fusions);
   visit("folds_bn", policy.folds_bn);

@@ -55,6 +55,8 @@ int width(const Policy& policy, const Options& options) {
   add(!policy.quantizes.empty(), -1);
   add(!policy.reads_float.empty(), -1);
   add(policy.whole_products, -1);
+  add(policy.reads_evenly, -1);
+  add(!policy.writes_quantized.empty(), -1);
   add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;

@@ -190,6 +190,69 @@ TEST(AuditPolicy, AnOperatorThatIsAlwaysQuantizedReadsAndGivesQuantizedValues) {
   EXPECT_THAT(missing("h", "Sigmoid"), IsEmpty()) << "as somebody asked";
 }
 
+TEST(AuditPolicy, AListedOperatorWritesQuantizedValuesAlwaysOrWhereItReadsThem) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,2] y) { h = Gemm<transB=1>(x, w, b) y = Sigmoid(h) }";
+  const std::string quantized = gemm.artifact_text.substr(0, gemm.artifact_text.find(" y_float"));
+  const std::string kept = quantized +
+                           " h = Gemm<transB=1>(xd, wd, bd) hq = QuantizeLinear(h, ys, yz)"
+                           " hd = DequantizeLinear(hq, ys, yz) y = Sigmoid(hd) }";
+  const std::string real = quantized + " h = Gemm<transB=1>(xd, wd, bd) y = Sigmoid(h) }";
+  std::string of_reals = real;
+  of_reals.replace(of_reals.find("(xd,"), 4, "(x, ");
+  converters::Policy& policy = gemm.evidence.converter.policy;
+  const auto missing = [&](const std::string& artifact) {
+    gemm.artifact_text = artifact;
+    return brief(audit_policy(gemm.context()));
+  };
+  policy.writes_quantized = {"Gemm"};
+  EXPECT_THAT(missing(kept), IsEmpty());
+  EXPECT_THAT(missing(real), ElementsAre("precision "));
+  EXPECT_THAT(missing(of_reals), ElementsAre("precision "));
+  policy.writes_quantized.clear();
+  policy.keeps_quantized = {"Gemm"};
+  EXPECT_THAT(missing(kept), IsEmpty());
+  EXPECT_THAT(missing(real), ElementsAre("precision "));
+  EXPECT_THAT(missing(of_reals), IsEmpty()) << "it reads none";
+}
+
+TEST(AuditPolicy, ANodeThatReadsEvenlyHasNoInputLeftOut) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,3] y) { a = Sin(x) y = Add(a, x) }";
+  const auto artifact = [](const std::string& first, const std::string& second) {
+    return "a (float[2,3] x) => (float[2,3] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+           " a = Sin(x) aq = QuantizeLinear(a, xs, xz) ad = DequantizeLinear(aq, xs, xz) y = Add(" +
+           first + ", " + second + ") }";
+  };
+  const auto missing = [&](const std::string& first, const std::string& second) {
+    gemm.artifact_text = artifact(first, second);
+    return brief(audit_policy(gemm.context()));
+  };
+  EXPECT_THAT(missing("ad", "x"), IsEmpty()) << "nothing stated";
+  gemm.evidence.converter.policy.reads_evenly = true;
+  EXPECT_THAT(missing("ad", "x"), ElementsAre("precision "));
+  EXPECT_THAT(missing("a", "xd"), ElementsAre("precision "));
+  EXPECT_THAT(missing("ad", "xd"), IsEmpty());
+  EXPECT_THAT(missing("a", "x"), IsEmpty());
+  gemm.evidence.options.precision["Add"] = "fp32";
+  EXPECT_THAT(missing("ad", "x"), IsEmpty()) << "as somebody asked";
+}
+
+TEST(AuditPolicy, WhatGatesATensorStaysInFloatWhereThePolicySaysSo) {
+  GemmCase gate;
+  gate.weights = {};
+  gate.original_text =
+      "g (float[1,2,1,2] x) => (float[1,2,1,2] y) { m = GlobalAveragePool(x) s = Sigmoid(m) y = Mul(x, s) }";
+  gate.batches = {{{"x", reals({1, 2, 1, 2}, {-1, 2, 3, -4})}}};
+  gate.artifact_text =
+      "a (float[1,2,1,2] x) => (float[1,2,1,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+      " m = GlobalAveragePool(xd) s = Sigmoid(m) y = Mul(xd, s) }";
+  gate.evidence.converter.policy.reads_quantized = {"Sigmoid"};
+  EXPECT_THAT(brief(audit_policy(gate.context())), ElementsAre("precision "));
+  gate.evidence.converter.policy.gates_in_float = true;
+  EXPECT_THAT(brief(audit_policy(gate.context())), IsEmpty());
+}
+
 TEST(AuditPolicy, AProductWithAQuantizedWeightReadsQuantizedData) {
   GemmCase gemm;
   const std::string whole = gemm.artifact_text;

@@ -156,6 +156,18 @@ TEST(LegalRanges, AStatedRangeOfANodeInFloatIsOneOfTwo) {
   EXPECT_EQ(ranges.check("y", 0, 0.7), "scale");
 }
 
+TEST(LegalRanges, AnOperatorWithOwnRangesGivesItsInputsNone) {
+  const std::string text = "g (float[2] a, float[2] b) => (float[4] y) { y = Concat<axis=0>(a, b) }";
+  const core::TensorMap batch{{"a", reals({2}, {-1, 1})}, {"b", reals({2}, {-4, 3})}};
+  EXPECT_EQ(Ranges(text, batch).check("a", -4, 3), "") << "one range for all of them";
+  converters::Policy policy;
+  policy.own_ranges = {"Concat"};
+  const Ranges apart(text, batch, policy);
+  EXPECT_EQ(apart.check("a", -4, 3), "scale");
+  EXPECT_EQ(apart.check("a", -1, 1), "");
+  EXPECT_EQ(apart.check("y", -4, 3), "");
+}
+
 TEST(LegalRanges, AConcatCoversEveryBranch) {
   const std::string text = "g (float[2] a, float[2] b) => (float[4] y) { y = Concat<axis=0>(a, b) }";
   const core::TensorMap batch{{"a", reals({2}, {-1, 1})}, {"b", reals({2}, {-5, 8})}};

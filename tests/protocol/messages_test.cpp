@@ -109,6 +109,10 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.equalizes = true;
   d.policy.reads_float = {"Relu"};
   d.policy.reads_quantized = {"Conv"};
+  d.policy.writes_quantized = {"Mul"};
+  d.policy.keeps_quantized = {"AveragePool"};
+  d.policy.reads_evenly = true;
+  d.policy.own_ranges = {"Concat"};
   d.policy.dequantize = converters::DequantizeForm::affine;
   d.policy.histogram = converters::HistogramBins::first_batch;
   d.policy.averaging = converters::Averaging::batch_mean;

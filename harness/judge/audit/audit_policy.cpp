@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -27,7 +29,9 @@ class PolicyAudit {
         original_(context.evidence.model->graph),
         artifact_(view_.artifact().graph),
         wiring_(original_),
-        made_(artifact_) {}
+        made_(artifact_) {
+    if (policy_.gates_in_float) gates_ = squeeze_gates(original_);
+  }
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : view_.nodes()) {
@@ -95,7 +99,8 @@ class PolicyAudit {
     return std::ranges::find(operators, op) != operators.end();
   }
 
-  /// The precision map calls this very node INT8, which isn't part of the one before it. Of several nodes of one name nobody knows which is meant.
+  /// The precision map calls this very node INT8, which isn't part of the one before it. Of several nodes of one name
+  /// nobody knows which is meant.
   [[nodiscard]] bool is_reported_int8(const ArtifactNode& node) const {
     if (!node.original || node.fused) return false;
     const std::string& name = original_.nodes[*node.original].name;
@@ -115,14 +120,17 @@ class PolicyAudit {
                context_.evidence.conversion.tensors.end();
   }
 
-  /// An operator that reads quantized values, by the policy or by what is reported, with a quantizer left out before it.
+  /// An operator that reads quantized values, by the policy or by what is reported, with a quantizer left out before
+  /// it.
   void check_read(const ArtifactNode& node) {
     const bool listed = lists(policy_.quantizes, node.op) || lists(policy_.reads_quantized, node.op);
     const bool whole = policy_.whole_products && has_quantized_weight(node);
-    if (!(listed || whole || is_reported_int8(node)) || asked_in_float(node)) return;
+    const bool even = policy_.reads_evenly && reads_quantized_activation(node);
+    if (!(listed || whole || even || is_reported_int8(node)) || asked_in_float(node) || is_gate(node)) return;
     const std::string why =
         listed  ? fmt::format("the policy says that {} always reads quantized values", node.op)
         : whole ? fmt::format("the policy says that {} with a quantized weight reads quantized data", node.op)
+        : even  ? "the policy says that a node reads quantized values at all of its inputs or at none"
                 : "the precision map says int8";
     for (std::size_t i = 0; i < data_input_count(node.op, node.inputs.size()); ++i) {
       const Operand& input = node.inputs[i];
@@ -135,6 +143,19 @@ class PolicyAudit {
                       fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
       return;
     }
+  }
+
+  /// A value that the data decide, no constant.
+  [[nodiscard]] bool reads_quantized_activation(const ArtifactNode& node) const {
+    const auto inputs = std::span(node.inputs).first(data_input_count(node.op, node.inputs.size()));
+    return std::ranges::any_of(inputs, [&](const Operand& input) {
+      return !input.name.empty() && input.constant_codes == nullptr && input.constant_values == nullptr &&
+             (input.quantized() || is_made_of_quantized(input.name));
+    });
+  }
+
+  [[nodiscard]] bool is_gate(const ArtifactNode& node) const {
+    return node.original && gates_.contains(&original_.nodes[*node.original]);
   }
 
   void check_float_read(const ArtifactNode& node) {
@@ -172,19 +193,30 @@ class PolicyAudit {
   /// An operator that runs between quantizers, by the policy or by the scale that is reported of its result, with one
   /// left out behind it.
   void check_written(const ArtifactNode& node) {
-    const bool listed = lists(policy_.quantizes, node.op);
-    if (!(listed || is_reported_int8(node)) || asked_in_float(node)) return;
+    const bool always = lists(policy_.quantizes, node.op) || lists(policy_.writes_quantized, node.op);
+    const bool kept = lists(policy_.keeps_quantized, node.op) && reads_only_quantized(node);
+    const bool listed = always || kept;
+    if (!(listed || is_reported_int8(node)) || asked_in_float(node) || is_gate(node)) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
       const std::string tensor = view_.original_tensor(output);
       if (!listed && !has_reported_scale(tensor)) continue;
       const std::string reader = reader_of_reals(output);
       if (reader.empty()) continue;
       add_unquantized(node,
-                      listed ? fmt::format("the policy says that {} always runs between quantizers", node.op)
-                             : fmt::format("a scale of \"{}\" is reported", tensor),
+                      always ? fmt::format("the policy says that {} always writes quantized values", node.op)
+                      : kept
+                          ? fmt::format("the policy says that {} writes quantized values where it reads them", node.op)
+                          : fmt::format("a scale of \"{}\" is reported", tensor),
                       fmt::format("{} takes its result as it is", reader));
       return;
     }
+  }
+
+  [[nodiscard]] bool reads_only_quantized(const ArtifactNode& node) const {
+    const auto inputs = std::span(node.inputs).first(data_input_count(node.op, node.inputs.size()));
+    return std::ranges::all_of(inputs, [&](const Operand& input) {
+      return input.name.empty() || input.quantized() || is_made_of_quantized(input.name) || !is_real(input);
+    });
   }
 
   /// Somebody asked for it in float; what the converter put in of itself goes by its operator.
@@ -226,8 +258,8 @@ class PolicyAudit {
 
   void add_unquantized(const ArtifactNode& node, const std::string& stated, const std::string& what) {
     const model::Node& made = artifact_.nodes[node.index];
-    add("", node.original, fmt::format("{}, but {}", stated, what),
-        fmt::format("node \"{}\" ({})", made.name, node.op), Facet::precision);
+    add("", node.original, fmt::format("{}, but {}", stated, what), fmt::format("node \"{}\" ({})", made.name, node.op),
+        Facet::precision);
   }
 
   /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
@@ -329,7 +361,8 @@ class PolicyAudit {
   const ArtifactView& view_;
   const model::Graph& original_;
   const model::Graph& artifact_;
-  model::Wiring wiring_, made_;  ///< of the original, of the artifact
+  model::Wiring wiring_, made_;         ///< of the original, of the artifact
+  std::set<const model::Node*> gates_;  ///< that stay in float
   std::vector<Finding> findings_;
 };
 

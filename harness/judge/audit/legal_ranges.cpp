@@ -23,6 +23,7 @@ bool may_carry(const Node& node, const converters::Policy& policy) {
   const OperatorTraits& traits = traits_of(node);
   // Nothing needs to be said about operators that are usually removed.
   if (traits.movement == Movement::copies) return true;
+  if (std::ranges::find(policy.own_ranges, node.op_type) != policy.own_ranges.end()) return false;
   if (policy.shares) return std::ranges::find(*policy.shares, node.op_type) != policy.shares->end();
   // What stays in its input's range; a group of such tensors may have one. Concat is one for what goes in: an operand
   // may be quantized like the result.

@@ -47,4 +47,23 @@ bool lists_scales(const Evidence& evidence) {
   return !evidence.conversion.tensors.empty() && !evidence.converter.supports.says("inputs");
 }
 
+std::set<const model::Node*> squeeze_gates(const model::Graph& graph) {
+  const model::Wiring wiring(graph);
+  std::set<const model::Node*> all;
+  for (const model::Node& product : graph.nodes) {
+    if (traits_of(product).formula != Formula::product || product.inputs.size() != 2) continue;
+    for (const std::size_t gate : {0U, 1U}) {
+      std::vector<const model::Node*> path;
+      for (auto maker = wiring.producer(product.inputs[gate]); maker; maker = wiring.producer(path.back()->input(0))) {
+        path.push_back(&graph.nodes[*maker]);
+        if (traits_of(*path.back()).averages) break;
+      }
+      const bool squeezes =
+          !path.empty() && traits_of(*path.back()).averages && path.back()->input(0) == product.inputs[1 - gate];
+      if (squeezes) all.insert(path.begin(), path.end());
+    }
+  }
+  return all;
+}
+
 }  // namespace assay::judge

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "harness/judge/evidence/evidence.hpp"
@@ -26,5 +27,9 @@ struct Demand {
 
 /// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
 [[nodiscard]] bool lists_scales(const Evidence& evidence);
+
+/// The nodes of squeeze-and-excite blocks: what is averaged of a tensor, goes through operators of one activation each,
+/// and is multiplied with that tensor.
+[[nodiscard]] std::set<const model::Node*> squeeze_gates(const model::Graph& graph);
 
 }  // namespace assay::judge

@@ -20,27 +20,6 @@ bool has_matrix_bias(const Node& node, const std::map<std::string, core::TensorP
   return bias != constants.end() && bias->second->rank() == 2 && bias->second->shape()[0] != 1;
 }
 
-/// The nodes of squeeze-and-excite blocks: what is averaged of a tensor, goes through operators of one activation each,
-/// and is multiplied with that tensor.
-std::set<const Node*> gates(const model::Graph& graph) {
-  const model::Wiring wiring(graph);
-  std::set<const Node*> all;
-  for (const Node& product : graph.nodes) {
-    if (traits_of(product).formula != Formula::product || product.inputs.size() != 2) continue;
-    for (const std::size_t gate : {0U, 1U}) {
-      std::vector<const Node*> path;
-      for (auto maker = wiring.producer(product.inputs[gate]); maker; maker = wiring.producer(path.back()->input(0))) {
-        path.push_back(&graph.nodes[*maker]);
-        if (traits_of(*path.back()).averages) break;
-      }
-      const bool squeezes =
-          !path.empty() && traits_of(*path.back()).averages && path.back()->input(0) == product.inputs[1 - gate];
-      if (squeezes) all.insert(path.begin(), path.end());
-    }
-  }
-  return all;
-}
-
 /// Every data operand is codes. A constant slope of PRelu may stay as it is: then the operator is a table for each
 /// slope.
 bool reads_codes(const ArtifactNode& node) {
@@ -66,7 +45,7 @@ class PrecisionCheck {
     // A model that is quantized already says itself what runs in INT8.
     given_ = std::ranges::any_of(evidence_.model->graph.nodes,
                                  [](const Node& node) { return node.op_type == "QuantizeLinear"; });
-    if (evidence_.converter.policy.gates_in_float) in_float_ = gates(evidence_.model->graph);
+    if (evidence_.converter.policy.gates_in_float) in_float_ = squeeze_gates(evidence_.model->graph);
     for (const model::ValueInfo& input : evidence_.model->graph.inputs) varying_.insert(input.name);
     for (const Node& node : evidence_.model->graph.nodes) {
       const auto varies = [&](const std::string& input) { return varying_.contains(input); };
