@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ConvLayer::Requantize nearest(const ConvLayer& layer) {
+ConvLayer::Requantize nearest_of_prediction(const ConvLayer& layer) {
   return [&layer](std::int64_t sum, std::int64_t j) {
     return std::nearbyint(static_cast<double>(sum) * layer.multiplier(j));
   };
@@ -29,7 +29,8 @@ Judged judge_layer(const ConvLayer& told, const ConvLayer& engine, const Tensor&
   judged.evidence.converter.policy.folds_bn = true;
   judged.evidence.converter.policy.fusions = {"Conv+Relu", "Conv+Clip"};
   judged.evidence.converter.policy.shares = {"MaxPool", "Reshape"};
-  judged.add("typical", {{"x", x}}, {{"y", engine.dequantized(engine.run(engine.input_codes(x), nearest(engine)))}});
+  judged.add("typical", {{"x", x}},
+             {{"y", engine.dequantized(engine.run(engine.input_codes(x), nearest_of_prediction(engine)))}});
   judged.calibrate();
   return judged;
 }
@@ -204,7 +205,7 @@ TEST(Prediction, AnInputAtATieMayBeRoundedToEitherSide) {
       auto codes = layer.input_codes(random.x);
       codes[element] = layer.clamp(middle + side + static_cast<double>(layer.input_zero));
       Judged judged = judge_layer(layer, layer, random.x);
-      judged.evidence.executions[0].outputs["y"] = layer.dequantized(layer.run(codes, nearest(layer)));
+      judged.evidence.executions[0].outputs["y"] = layer.dequantized(layer.run(codes, nearest_of_prediction(layer)));
       alarms += judged.prediction().empty() ? 0 : 1;
       shown += metric(judged.judgement, "prediction_deviation_db") < -kPredictionLossDb ? 1 : 0;
     }

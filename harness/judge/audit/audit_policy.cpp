@@ -11,7 +11,7 @@
 namespace assay::judge {
 namespace {
 
-std::string params_text(const core::QuantParams& params) {
+std::string single_params_text(const core::QuantParams& params) {
   return fmt::format("scale {}, zero_point {}", core::exact_text(static_cast<float>(params.scale.front())),
                      params.zero_point.front());
 }
@@ -77,7 +77,8 @@ class PolicyAudit {
         add(quantizer.original, node.original,
             fmt::format("the policy says that {} shares its input's parameters, but \"{}\" goes in with {} and comes "
                         "out with {}",
-                        node.op, input.original, params_text(*input.params), params_text(quantizer.params)));
+                        node.op, input.original, single_params_text(*input.params),
+                        single_params_text(quantizer.params)));
       }
     }
   }
@@ -95,7 +96,8 @@ class PolicyAudit {
     return std::ranges::find(operators, op) != operators.end();
   }
 
-  /// The precision map calls this very node INT8, which isn't part of the one before it. Of several nodes of one name nobody knows which is meant.
+  /// The precision map calls this very node INT8, which isn't part of the one before it. Of several nodes of one name
+  /// nobody knows which is meant.
   [[nodiscard]] bool is_reported_int8(const ArtifactNode& node) const {
     if (!node.original || node.fused) return false;
     const std::string& name = original_.nodes[*node.original].name;
@@ -115,7 +117,8 @@ class PolicyAudit {
                context_.evidence.conversion.tensors.end();
   }
 
-  /// An operator that reads quantized values, by the policy or by what is reported, with a quantizer left out before it.
+  /// An operator that reads quantized values, by the policy or by what is reported, with a quantizer left out before
+  /// it.
   void check_read(const ArtifactNode& node) {
     const bool listed = lists(policy_.quantizes, node.op) || lists(policy_.reads_quantized, node.op);
     const bool whole = policy_.whole_products && has_quantized_weight(node);
@@ -226,8 +229,8 @@ class PolicyAudit {
 
   void add_unquantized(const ArtifactNode& node, const std::string& stated, const std::string& what) {
     const model::Node& made = artifact_.nodes[node.index];
-    add("", node.original, fmt::format("{}, but {}", stated, what),
-        fmt::format("node \"{}\" ({})", made.name, node.op), Facet::precision);
+    add("", node.original, fmt::format("{}, but {}", stated, what), fmt::format("node \"{}\" ({})", made.name, node.op),
+        Facet::precision);
   }
 
   /// What somebody inside the graph reads too may be quantized for that reader, and what is only moved behind its codes
@@ -244,7 +247,7 @@ class PolicyAudit {
       }
       add(output.name, wiring_.producer(output.name),
           fmt::format("the policy says that graph outputs stay in float, but \"{}\" is quantized with {}", output.name,
-                      params_text(quantizers.front()->params)));
+                      single_params_text(quantizers.front()->params)));
     }
   }
 
@@ -289,7 +292,7 @@ class PolicyAudit {
       if (quantizer->codes != reader->inputs.front().codes) continue;
       add(node.outputs.front(), follower,
           fmt::format("the policy says that {} are fused, but \"{}\" is quantized between them with {}", pair,
-                      node.outputs.front(), params_text(quantizer->params)));
+                      node.outputs.front(), single_params_text(quantizer->params)));
     }
   }
 
