@@ -51,8 +51,8 @@ TEST(Slice, TakesNegativeAxesInAnyOrder) {
 }
 
 TEST(Slice, TakesAttributesBeforeOpset10) {
-  using List = std::vector<std::int64_t>;
-  EXPECT_EQ(first_output("Slice", {counting({2, 3})}, {{"starts", List{0, 1}}, {"ends", List{1, 9}}}, 9),
+  using Extents = std::vector<std::int64_t>;
+  EXPECT_EQ(first_output("Slice", {counting({2, 3})}, {{"starts", Extents{0, 1}}, {"ends", Extents{1, 9}}}, 9),
             reals({1, 2}, {1, 2}));
 }
 
