@@ -28,14 +28,24 @@ if(NOT ASSAY_SANITIZE)
   target_sources(assay_allocator INTERFACE ${CMAKE_SOURCE_DIR}/harness/core/throwing_new.cpp)
 endif()
 
-# assay_library(NAME SOURCES … [DEPENDS assay_core …] [LIBS fmt::fmt …])
-# DEPENDS are our own targets: includes of other folders of ours fail the build.
+# What is not worth the compiler's time: the program is as fast with less of it there.
+set(assay_cheap_options $<$<NOT:$<CONFIG:Debug>>:-O1>)
+
+include(${CMAKE_CURRENT_LIST_DIR}/batches.cmake)
+
+# assay_library(NAME [COLD] SOURCES … [DEPENDS assay_core …] [LIBS fmt::fmt …] [ALONE source …])
+# DEPENDS are our own targets: includes of other folders of ours fail the build. COLD: no verdict spends its time here.
+# ALONE: cmake/batches.cmake.
 function(assay_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;DEPENDS;LIBS;ALONE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} $<BUILD_INTERFACE:assay_instrumentation>
                         PRIVATE $<BUILD_INTERFACE:assay_warnings> ${ARG_LIBS})
+  if(ARG_COLD)
+    target_compile_options(${name} PRIVATE ${assay_cheap_options})
+  endif()
+  assay_batches(${name} assay_precompiled ALONE ${ARG_ALONE})
   string(REGEX REPLACE "^assay_" "" exported ${name})
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${exported})
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
@@ -45,13 +55,15 @@ endfunction()
 
 # assay_test(NAME SOURCES … DEPENDS … [LIBS …]): one GoogleTest program for one folder of tests.
 function(assay_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LIBS;LABELS;ALONE" ${ARGN})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LIBS} assay_warnings assay_instrumentation
-                        assay_test_support GTest::gtest_main GTest::gmock)
+                        assay_test_support GTest::gtest_main GTest::gmock fmt::fmt nlohmann_json::nlohmann_json)
+  target_compile_options(${name} PRIVATE ${assay_cheap_options})
+  assay_batches(${name} assay_test_precompiled ALONE ${ARG_ALONE})
   # Names are GoogleTest's own: what it prints of a parameter may be the bytes of an address.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
 endfunction()

@@ -209,7 +209,7 @@ void add_columns_to_image(const Convolution& conv, std::span<const double> colum
   }
 }
 
-std::vector<double> transposed(std::int64_t rows, std::int64_t columns, const double* matrix) {
+std::vector<double> transposed_matrix(std::int64_t rows, std::int64_t columns, const double* matrix) {
   std::vector<double> result(at(rows * columns));
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
@@ -345,8 +345,8 @@ std::vector<double> convolve_transposed(const Convolution& conv, std::span<const
   const std::int64_t tile = std::max(kLeastTilePositions, kMostTileElements / rows);
   std::vector<double> columns;
   for (std::int64_t group = 0; group < conv.groups; ++group) {
-    const std::vector<double> weights =
-        transposed(conv.in_channels, rows, w.data() + group * conv.in_channels * rows);  // of (output channel, tap)
+    const std::vector<double> weights = transposed_matrix(
+        conv.in_channels, rows, w.data() + group * conv.in_channels * rows);  // of (output channel, tap)
     for (std::int64_t n = 0; n < conv.batch; ++n) {
       const std::int64_t image = n * conv.groups + group;
       const double* in = x.data() + image * conv.in_channels * in_plane;

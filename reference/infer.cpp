@@ -43,7 +43,7 @@ enum class BrokenRules {
 };
 
 /// What the graph and its subgraphs share.
-struct Walk {
+struct InferenceWalk {
   const Opsets& opsets;
   BrokenRules broken = BrokenRules::error;
   /// The first declaration that can't hold. It is an error even in a branch that the rule of If does without.
@@ -53,7 +53,7 @@ struct Walk {
 /// Infers one graph; a subgraph sees the facts of the graphs around it.
 class GraphInference {
  public:
-  GraphInference(const model::Graph& graph, Walk& walk, const GraphInference* outer)
+  GraphInference(const model::Graph& graph, InferenceWalk& walk, const GraphInference* outer)
       : graph_(graph), walk_(walk), outer_(outer) {
     for (const auto* list : {&graph.value_info, &graph.outputs}) {
       for (const model::ValueInfo& info : *list) declared_.emplace(info.name, facts_of(info));
@@ -153,7 +153,7 @@ class GraphInference {
   }
 
   const model::Graph& graph_;
-  Walk& walk_;
+  InferenceWalk& walk_;
   const GraphInference* outer_;
   NamedFacts declared_;
   NamedFacts facts_;
@@ -162,7 +162,7 @@ class GraphInference {
 }  // namespace
 
 Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model& model) {
-  Walk walk{.opsets = model.opsets, .broken = BrokenRules::error, .contradiction = {}};
+  InferenceWalk walk{.opsets = model.opsets, .broken = BrokenRules::error, .contradiction = {}};
   GraphInference inference(model.graph, walk, nullptr);
   const auto outputs = inference.run({});
   if (!outputs) return outputs.error();
@@ -174,7 +174,7 @@ Result<std::map<std::string, model::ValueInfo>> infer_shapes(const model::Model&
 }
 
 core::Status check_declarations(const model::Model& model) {
-  Walk walk{.opsets = model.opsets, .broken = BrokenRules::skipped, .contradiction = {}};
+  InferenceWalk walk{.opsets = model.opsets, .broken = BrokenRules::skipped, .contradiction = {}};
   const auto outputs = GraphInference(model.graph, walk, nullptr).run({});
   if (!outputs) return outputs.error();
   return core::success();

@@ -8,11 +8,11 @@ namespace assay::reference {
 namespace {
 
 /// Shapes, and what is computed on the way to them, are short.
-constexpr std::int64_t kMostElements = 1024;
+constexpr std::int64_t kMostComputed = 1024;
 
 bool is_small(const TensorFacts& facts) {
   const Dimension size = facts.size();
-  return size.value && *size.value <= kMostElements;
+  return size.value && *size.value <= kMostComputed;
 }
 
 /// Runs the kernel on `inputs`; nothing where it fails, which is for the execution to say.
@@ -116,7 +116,7 @@ void add_values(const OpDef& op, const ShapeCall& call, std::vector<TensorFacts>
   });
   if (has_subgraph || outputs.empty() || !std::ranges::all_of(outputs, is_small)) return;
   const auto constant = [](const TensorFacts* facts) {
-    return facts == nullptr || (facts->value != nullptr && facts->value->size() <= kMostElements);
+    return facts == nullptr || (facts->value != nullptr && facts->value->size() <= kMostComputed);
   };
   if (!std::ranges::all_of(call.inputs, constant)) {
     const bool small = std::ranges::all_of(call.inputs, [](const auto* facts) { return !facts || is_small(*facts); });

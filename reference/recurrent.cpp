@@ -188,7 +188,7 @@ Result<Layer> layer_of(const OpCall& call, const RecurrentKind& kind) {
 }
 
 /// `row` · `values`.
-double product(std::span<const double> matrix, std::int64_t row, std::span<const double> values) {
+double row_product(std::span<const double> matrix, std::int64_t row, std::span<const double> values) {
   double sum = 0.0;
   const double* first = matrix.data() + row * static_cast<std::int64_t>(values.size());
   for (std::size_t k = 0; k < values.size(); ++k) sum += first[k] * values[k];
@@ -221,11 +221,11 @@ std::vector<double> run_layer(Layer& layer, const RecurrentStep& step) {
 }  // namespace
 
 double RecurrentCell::from_input(std::int64_t gate, std::int64_t i, std::span<const double> x) const {
-  return product(w, gate * hidden + i, x) + w_bias[at(gate * hidden + i)];
+  return row_product(w, gate * hidden + i, x) + w_bias[at(gate * hidden + i)];
 }
 
 double RecurrentCell::from_state(std::int64_t gate, std::int64_t i, std::span<const double> state) const {
-  return product(r, gate * hidden + i, state) + r_bias[at(gate * hidden + i)];
+  return row_product(r, gate * hidden + i, state) + r_bias[at(gate * hidden + i)];
 }
 
 Result<std::vector<Tensor>> run_recurrent(const OpCall& call, const RecurrentKind& kind, const RecurrentStep& step) {

@@ -42,7 +42,7 @@ Error unusable(const fs::path& file, std::string_view why) {
 }
 
 /// Writes the bytes of `from`, unpacked if they are packed, to `to`. "" or why that can't be done.
-std::string unpack(const fs::path& from, const fs::path& to) {
+std::string unpack_file(const fs::path& from, const fs::path& to) {
   const Gzip in(gzopen(from.c_str(), "rb"));  // hands on what isn't packed as it is
   if (!in) return "can't be opened";
   std::ofstream out(to, std::ios::binary);
@@ -139,7 +139,7 @@ Result<std::vector<Store::RecordedRun>> read_results_file(
   for (const char* log : {"", "-wal"}) {
     const fs::path from = file.string() + log;
     if (!fs::exists(from, code)) continue;
-    if (const std::string why = unpack(from, copy.string() + log); !why.empty()) return unusable(file, why);
+    if (const std::string why = unpack_file(from, copy.string() + log); !why.empty()) return unusable(file, why);
   }
   if (const std::string why = file_fault(copy); !why.empty()) return unusable(file, why);
   if (const std::string why = damage(copy); !why.empty()) return unusable(file, "is damaged (" + why + ")");

@@ -19,8 +19,6 @@ constexpr double kAccumulatorLimit = 2147483647.0;
 /// Steps that the bias of an all-zero channel spans: as fine as float32 itself.
 constexpr double kZeroChannelSteps = 16777216.0;
 
-double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
-
 /// Follows `shares` to the tensor that has parameters of its own.
 std::string owner_of(const Plan& plan, std::string name) {
   for (auto shared = plan.shares.find(name); shared != plan.shares.end(); shared = plan.shares.find(name)) {

@@ -1,6 +1,8 @@
 #include "converters/embedded/edit.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace assay::embedded {
 
@@ -18,6 +20,14 @@ Names::Names(const model::Graph& graph) {
 std::string Names::fresh(const std::string& stem) {
   std::string name = stem;
   for (int suffix = 1; !taken_.insert(name).second; ++suffix) name = stem + "_" + std::to_string(suffix);
+  return name;
+}
+
+bool is_op(const model::Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
+
+std::string put(model::Graph& graph, const std::string& stem, core::Tensor value) {
+  auto name = model::fresh_name(graph, stem);
+  graph.initializers[name] = std::make_shared<const core::Tensor>(std::move(value));
   return name;
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "harness/core/tensor.hpp"
 #include "harness/model/graph.hpp"
 
 namespace assay::embedded {
@@ -18,6 +21,11 @@ class Names {
  private:
   std::set<std::string, std::less<>> taken_;
 };
+
+[[nodiscard]] bool is_op(const model::Node& node, std::string_view op);
+
+/// A new initializer called `stem`, or nearly so where that name is taken; its name.
+std::string put(model::Graph& graph, const std::string& stem, core::Tensor value);
 
 /// Makes every reader of `from` (graph outputs not included) read `to`.
 void redirect_readers(model::Graph& graph, std::string_view from, const std::string& to);

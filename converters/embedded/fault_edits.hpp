@@ -18,6 +18,9 @@ void wrap_pass(Machine& machine, std::string_view stage, Wrap wrap);
 
 namespace edits {
 
+/// The weight of node `index`, which the plan has found.
+[[nodiscard]] const Tensor& weight_of(const State& state, std::size_t index);
+
 // Wraps.
 Status look_up_unchecked(const Pass& pass, State& state);
 Status hide_place(const Pass& pass, State& state);

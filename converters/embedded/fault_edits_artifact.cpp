@@ -13,8 +13,6 @@ namespace {
 using model::Graph;
 using model::Node;
 
-bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
-
 bool is_weighted(const Node& node) {
   return is_op(node, "Conv") || is_op(node, "ConvTranspose") || is_op(node, "Gemm") || is_op(node, "MatMul");
 }

@@ -11,15 +11,8 @@ using model::Graph;
 using model::Model;
 using model::Node;
 
-bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
 bool has_window(const Node& node) {
   return is_op(node, "Conv") || is_op(node, "MaxPool") || is_op(node, "AveragePool");
-}
-
-std::string put(Graph& graph, const std::string& stem, Tensor value) {
-  auto name = model::fresh_name(graph, stem);
-  graph.initializers[name] = std::make_shared<const Tensor>(std::move(value));
-  return name;
 }
 
 /// The QuantizeLinear behind every node `op` takes the parameters of what the node reads: codes pass as they are.

@@ -14,7 +14,7 @@ namespace {
 
 using model::Node;
 
-std::string put(model::Graph& graph, Names& names, const std::string& stem, std::vector<double> values) {
+std::string put_values(model::Graph& graph, Names& names, const std::string& stem, std::vector<double> values) {
   const auto count = static_cast<std::int64_t>(values.size());
   auto name = names.fresh(stem);
   graph.initializers[name] =
@@ -39,11 +39,10 @@ void change_normalizations(State& state, const std::function<void(const Node&, N
     }
     if (parts.size() != 4) continue;
     change(node, parts);
-    for (std::size_t i = 1; i < 5; ++i) node.inputs[i] = put(graph, names, node.inputs[i], parts[i - 1]);
+    for (std::size_t i = 1; i < 5; ++i) node.inputs[i] = put_values(graph, names, node.inputs[i], parts[i - 1]);
   }
 }
 
-bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
 bool is_residual(const Node& node) { return is_op(node, "Add") || is_op(node, "Sub") || is_op(node, "Mul"); }
 
 }  // namespace
@@ -302,7 +301,7 @@ Status quantize_resize_scales(State& state) {
     auto values = scales->to_reals();
     const double step = std::ranges::max(values) / kCodes;
     for (double& value : values) value = std::nearbyint(value / step) * step;
-    node.inputs[2] = put(graph, names, node.inputs[2], values);
+    node.inputs[2] = put_values(graph, names, node.inputs[2], values);
   }
   return core::success();
 }

@@ -14,12 +14,6 @@ namespace {
 
 using model::Node;
 
-double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
-
-const Tensor& weight_of(const State& state, std::size_t index) {
-  return *state.model.graph.initializer(state.model.graph.nodes[index].input(*state.plan.nodes[index].weight));
-}
-
 /// Every node with an encoded weight.
 Status for_weights(State& state, const std::function<void(std::size_t, const Node&, Coded&)>& change) {
   for (std::size_t i = 0; i < state.codes.size(); ++i) {
@@ -63,6 +57,10 @@ void merge(std::map<std::string, QuantParams>& recorded, const std::string& key,
 }
 
 }  // namespace
+
+const Tensor& weight_of(const State& state, std::size_t index) {
+  return *state.model.graph.initializer(state.model.graph.nodes[index].input(*state.plan.nodes[index].weight));
+}
 
 Status drop_concat_scale(State& state) {
   for (const auto& node : state.model.graph.nodes) {

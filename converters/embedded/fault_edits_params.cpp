@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "converters/embedded/channels.hpp"
+#include "converters/embedded/edit.hpp"
 #include "converters/embedded/fault_edits.hpp"
 #include "converters/embedded/scales.hpp"
 
@@ -15,13 +16,6 @@ namespace assay::embedded::edits {
 namespace {
 
 using model::Node;
-
-double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
-bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
-
-const Tensor& weight_of(const State& state, std::size_t index) {
-  return *state.model.graph.initializer(state.model.graph.nodes[index].input(*state.plan.nodes[index].weight));
-}
 
 /// Every scale of activations and weights.
 Status change_scales(State& state, const std::function<double(double)>& change) {

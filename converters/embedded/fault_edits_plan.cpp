@@ -9,8 +9,6 @@ namespace {
 
 using model::Node;
 
-bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
-
 /// Node `index` runs in float; a Relu behind it is a step of its own.
 void leave_in_float(State& state, std::size_t index) {
   auto& plan = state.plan.nodes[index];

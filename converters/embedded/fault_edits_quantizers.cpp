@@ -17,14 +17,6 @@ using model::Graph;
 using model::Model;
 using model::Node;
 
-bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
-
-std::string put(Graph& graph, const std::string& stem, Tensor value) {
-  auto name = model::fresh_name(graph, stem);
-  graph.initializers[name] = std::make_shared<const Tensor>(std::move(value));
-  return name;
-}
-
 /// Declared extents of a constant or graph input; nothing elsewhere.
 std::optional<core::Shape> known_shape(const Graph& graph, std::string_view tensor) {
   if (const auto* constant = graph.initializer(tensor)) return constant->shape();

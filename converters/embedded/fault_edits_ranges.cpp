@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "converters/embedded/cache.hpp"
+#include "converters/embedded/edit.hpp"
 #include "converters/embedded/fault_edits.hpp"
 
 namespace assay::embedded::edits {
@@ -10,8 +11,6 @@ namespace {
 
 using converters::Method;
 using model::Node;
-
-bool is_op(const Node& node, std::string_view op) { return node.domain.empty() && node.op_type == op; }
 
 /// Calibrates on other batches than those that were fed.
 Status calibrate_on(const Pass& pass, State& state, std::vector<TensorMap> batches) {

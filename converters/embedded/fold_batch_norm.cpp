@@ -101,7 +101,7 @@ std::optional<std::vector<double>> channel_bias(const model::Graph& graph, const
   return values;
 }
 
-bool fold_one(State& state, std::size_t index) {
+bool fold_one_normalization(State& state, std::size_t index) {
   auto& graph = state.model.graph;
   const model::Node norm = graph.nodes[index];
   const model::Wiring wiring(graph);
@@ -158,7 +158,7 @@ bool fold_one(State& state, std::size_t index) {
 
 void fold_batch_normalization(State& state) {
   for (std::size_t i = 0; i < state.model.graph.nodes.size();) {
-    const bool folded = state.model.graph.nodes[i].op_type == "BatchNormalization" && fold_one(state, i);
+    const bool folded = state.model.graph.nodes[i].op_type == "BatchNormalization" && fold_one_normalization(state, i);
     if (!folded) ++i;
   }
 }

@@ -28,7 +28,7 @@ bool is_per_channel(const Tensor& addend, std::size_t channels, std::int64_t ran
   return axis >= 0 && addend.shape()[static_cast<std::size_t>(axis)] == addend.size();
 }
 
-bool fold_one(State& state, std::size_t index) {
+bool fold_one_bias(State& state, std::size_t index) {
   auto& graph = state.model.graph;
   const model::Node add = graph.nodes[index];
   if (asked_in_float(state, add)) return false;
@@ -69,7 +69,7 @@ bool fold_one(State& state, std::size_t index) {
 
 void fold_channel_addends(State& state) {
   for (std::size_t i = 0; i < state.model.graph.nodes.size();) {
-    const bool folded = state.model.graph.nodes[i].op_type == "Add" && fold_one(state, i);
+    const bool folded = state.model.graph.nodes[i].op_type == "Add" && fold_one_bias(state, i);
     if (!folded) ++i;
   }
 }

@@ -8,6 +8,8 @@
 
 namespace assay::embedded {
 
+[[nodiscard]] inline double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
+
 /// Parameters that cover `range` and zero.
 ///
 /// Formula  lo' = min(lo, 0), hi' = max(hi, 0). Asymmetric: scale = (hi' - lo') / (qmax - qmin), zero_point =

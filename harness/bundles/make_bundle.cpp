@@ -27,11 +27,9 @@ using nlohmann::ordered_json;
 
 namespace {
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 /// The model as it lies in the bundle: what is judged is what is kept.
 core::Status keep_model(corpus::Case& test_case, const fs::path& folder) {
-  if (test_case.model == nullptr) return usage(test_case.unavailable);
+  if (test_case.model == nullptr) return core::usage_error(test_case.unavailable);
   const fs::path file = folder / "model.onnx";
   if (core::Status status = model::save_model(*test_case.model, file); !status) return status;
   core::Result<model::Model> loaded = model::load_model(file);
@@ -207,9 +205,10 @@ ordered_json facts(const BundleRequest& request, const run::Trial& trial) {
 
 core::Result<results::ResultRow> make_bundle(const BundleRequest& request, const fs::path& target) {
   if (request.test_case.stored_case || request.converter.is_reference()) {
-    return usage("stored cases of the reference lie in a folder of their own already; bundle takes a converter's");
+    return core::usage_error(
+        "stored cases of the reference lie in a folder of their own already; bundle takes a converter's");
   }
-  if (!request.converter.unavailable.empty()) return usage(request.converter.unavailable);
+  if (!request.converter.unavailable.empty()) return core::usage_error(request.converter.unavailable);
   const bool ready = !request.artifact.empty();
   core::Result<programs::Subject> subject =
       ready ? programs::artifact_subject() : programs::describe(request.converter, {.timeout_s = request.timeout_s});

@@ -12,8 +12,6 @@ namespace {
 
 using results::JobKey;
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 }  // namespace
 
 bool by_converter(const JobKey& key, const std::string& converter) {
@@ -35,8 +33,8 @@ core::Result<results::RunInfo> find_run(results::Store& store, const std::filesy
       if (wanted.empty()) {
         continue;
       }
-      return usage(fmt::format("run {} (\"{}\") is not complete; `assay {} --resume` finishes it", run.id, run.command,
-                               run.command));
+      return core::usage_error(fmt::format("run {} (\"{}\") is not complete; `assay {} --resume` finishes it", run.id,
+                                           run.command, run.command));
     }
     const core::Result<results::Store::Progress> progress = store.progress(run.id);
     if (!progress) {
@@ -48,8 +46,9 @@ core::Result<results::RunInfo> find_run(results::Store& store, const std::filesy
     }
   }
   const std::string of = converter.empty() ? "" : " of converter \"" + converter + "\"";
-  return usage(wanted.empty() ? fmt::format("\"{}\" has no complete run with verdicts{}", database.string(), of)
-                              : fmt::format("\"{}\" has no run {} with verdicts{}", database.string(), wanted, of));
+  return core::usage_error(wanted.empty()
+                               ? fmt::format("\"{}\" has no complete run with verdicts{}", database.string(), of)
+                               : fmt::format("\"{}\" has no run {} with verdicts{}", database.string(), wanted, of));
 }
 
 core::Result<std::optional<LastVerdict>> last_verdict(const std::filesystem::path& database,
@@ -79,8 +78,8 @@ core::Status check_version(const std::string& version, const std::filesystem::pa
   if (std::ranges::find(known, version) != known.end()) {
     return core::success();
   }
-  return usage(fmt::format("\"{}\" has no verdicts of {} {}; it has: {}", database.string(), converter, version,
-                           core::join(known, ", ")));
+  return core::usage_error(fmt::format("\"{}\" has no verdicts of {} {}; it has: {}", database.string(), converter,
+                                       version, core::join(known, ", ")));
 }
 
 core::Result<std::vector<results::AnchorRow>> baseline(results::Store& store, const std::filesystem::path& database,

@@ -16,8 +16,6 @@
 namespace assay::cli {
 namespace {
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 struct RecordedRows {
   results::RunInfo run;
   std::vector<results::ResultRow> rows;
@@ -42,8 +40,8 @@ core::Result<RecordedRows> rows_of(results::Store& store, const RunFiles& files)
   });
   if (rows->empty()) {
     const std::vector<std::string> known(names.begin(), names.end());
-    return usage(fmt::format("run {} has no verdicts of {}; it has: {}", run->id, core::join(files.converters, ", "),
-                             core::join(known, ", ")));
+    return core::usage_error(fmt::format("run {} has no verdicts of {}; it has: {}", run->id,
+                                         core::join(files.converters, ", "), core::join(known, ", ")));
   }
   return RecordedRows{*run, *std::move(rows)};
 }
@@ -66,18 +64,19 @@ core::Result<report::Comparison> comparison_of(results::Store& store, const RunF
     for (const std::string& name : names) {
       for (const std::string& each : versions) all.push_back(name + "@" + each);
     }
-    return usage(
+    return core::usage_error(
         fmt::format("run {} judged several converters: say with --converter NAME@VERSION which one is to be "
                     "compared; of {}",
                     recorded.run.id, core::join(all, ", ")));
   }
   if (converter != *names.begin()) {
-    return usage(fmt::format("--against {}: the verdicts are {}'s; compare them to a version of it, or to \"anchor\"",
-                             files.against, *names.begin()));
+    return core::usage_error(
+        fmt::format("--against {}: the verdicts are {}'s; compare them to a version of it, or to \"anchor\"",
+                    files.against, *names.begin()));
   }
   const bool anchors = version == "anchor" || version == "anchors" || version == "ANCHOR";
   if (!anchors && version == *versions.begin()) {
-    return usage(
+    return core::usage_error(
         fmt::format("--against {}: the verdicts are of that version; name another one, or \"anchor\" for what "
                     "was accepted",
                     files.against));
@@ -88,8 +87,9 @@ core::Result<report::Comparison> comparison_of(results::Store& store, const RunF
     return before.error();
   }
   if (before->empty()) {
-    return usage(fmt::format("\"{}\" has no accepted anchor of {}; `assay accept --reason TEXT` accepts a run",
-                             files.database.string(), converter));
+    return core::usage_error(
+        fmt::format("\"{}\" has no accepted anchor of {}; `assay accept --reason TEXT` accepts a run",
+                    files.database.string(), converter));
   }
   return report::Comparison{converter + " " + *versions.begin(),
                             anchors ? "its accepted anchors" : converter + " " + version, *std::move(before),

@@ -25,8 +25,6 @@ namespace fs = std::filesystem;
 using mutants::Escape;
 using mutants::Fate;
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 /// Processes of one converter, started when first asked for and kept for the next case.
 class ClientPool : public std::enable_shared_from_this<ClientPool> {
  public:
@@ -65,7 +63,7 @@ core::Result<std::shared_ptr<converters::Converter>> make_embedded() {
 }
 
 core::Result<mutants::ArtifactSource> source_of(const programs::ConverterSpec& spec, double timeout_s) {
-  if (spec.is_reference()) return usage("\"reference\" converts nothing, so that it has no artifacts");
+  if (spec.is_reference()) return core::usage_error("\"reference\" converts nothing, so that it has no artifacts");
   if (spec.name == "embedded") {
     core::Result<std::shared_ptr<converters::Converter>> converter = make_embedded();
     if (!converter) return converter.error();
@@ -76,7 +74,7 @@ core::Result<mutants::ArtifactSource> source_of(const programs::ConverterSpec& s
   const programs::ClientLimits limits{timeout_s, 0};
   programs::Subject subject = programs::describe(spec, limits);
   for (const std::string& reason : {subject.unavailable(), subject.broken}) {
-    if (!reason.empty()) return usage(fmt::format("\"{}\" can't be asked here: {}", spec.name, reason));
+    if (!reason.empty()) return core::usage_error(fmt::format("\"{}\" can't be asked here: {}", spec.name, reason));
   }
   auto pool = std::make_shared<ClientPool>(spec, limits);
   pool->keep(std::move(subject.client));
@@ -118,7 +116,7 @@ core::Result<std::vector<fs::path>> artifact_folders(const std::vector<std::stri
       if (it->is_directory(code) && fs::exists(it->path() / "q.onnx", code)) folders.push_back(it->path());
     }
     if (folders.size() == before) {
-      return usage(
+      return core::usage_error(
           fmt::format("folder \"{}\" holds no artifact: one is a folder with float.onnx, q.onnx, "
                       "calibration.npz and inputs.npz (or folders of these names)",
                       each));
@@ -167,7 +165,7 @@ core::Result<mutants::ArtifactScoreConfig> config_of(const ArtifactArguments& ar
   } else {
     core::Result<Selection> selection = select(arguments.words, arguments.options);
     if (!selection) return selection.error();
-    if (!selection->unmatched.empty()) return usage(selection->unmatched);
+    if (!selection->unmatched.empty()) return core::usage_error(selection->unmatched);
     config.items = std::move(selection->items);
     std::erase_if(config.items, [](const run::RunItem& item) { return item.test_case.stored_case.has_value(); });
   }

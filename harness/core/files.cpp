@@ -17,8 +17,6 @@ namespace assay::core {
 namespace fs = std::filesystem;
 
 namespace {
-Error io_error(std::string message) { return {ErrorKind::io, std::move(message), {}, {}, {}}; }
-
 /// TMPDIR where it is set; else memory, where there is plenty: a case is dozens of small files, and making them on a
 /// disk costs more than converting. Else the system's folder.
 fs::path temporary_parent(std::error_code& code) {
@@ -33,12 +31,12 @@ fs::path temporary_parent(std::error_code& code) {
 }
 
 /// An open file, closed at the end.
-class Descriptor {
+class OpenFile {
  public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
+  explicit OpenFile(int number) : number_(number) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
     if (valid()) close(number_);
   }
   [[nodiscard]] bool valid() const { return number_ >= 0; }
@@ -52,7 +50,7 @@ class Descriptor {
 /// fails.
 bool write_whole(const fs::path& path, std::string_view bytes, int where_there) {
   constexpr mode_t kReadableByAll = 0666;  // less what the user's umask takes
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | where_there, kReadableByAll));
+  const OpenFile file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | where_there, kReadableByAll));
   while (file.valid() && !bytes.empty()) {
     const ssize_t count = write(file.number(), bytes.data(), bytes.size());
     if (count < 0 && errno != EINTR) return false;
@@ -63,7 +61,7 @@ bool write_whole(const fs::path& path, std::string_view bytes, int where_there) 
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path, std::uintmax_t limit_bytes) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file.valid() || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return io_error(fmt::format("\"{}\" is not a readable file", path.string()));

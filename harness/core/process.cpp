@@ -29,8 +29,6 @@ constexpr std::chrono::milliseconds kReapInterval{5};
 /// Reads of standard error after the end: more than the largest pipe holds.
 constexpr int kLastHelpings = 32;
 
-Error io_error(std::string message) { return {ErrorKind::io, std::move(message), {}, {}, {}}; }
-
 std::string errno_text(int code) { return std::error_code(code, std::generic_category()).message(); }
 
 /// posix_spawn's two option objects, destroyed together.

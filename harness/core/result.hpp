@@ -34,6 +34,11 @@ struct Error {
   }
 };
 
+[[nodiscard]] inline Error usage_error(std::string message) {
+  return {ErrorKind::usage, std::move(message), {}, {}, {}};
+}
+[[nodiscard]] inline Error io_error(std::string message) { return {ErrorKind::io, std::move(message), {}, {}, {}}; }
+
 /// Either a value or an Error. Test with `if (!r)`, then `return r.error();`.
 template <typename T>
 class [[nodiscard]] Result {

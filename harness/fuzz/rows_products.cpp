@@ -9,7 +9,7 @@ namespace {
 using Attributes = std::map<std::string, model::Attribute>;
 using core::Shape;
 
-constexpr std::int64_t kLargestKernel = 5;
+constexpr std::int64_t kLargestProductKernel = 5;
 
 std::vector<std::int64_t> divisors(std::int64_t number) {
   std::vector<std::int64_t> all;
@@ -38,7 +38,7 @@ bool draw_conv(Draft& draft, const std::string& op) {
   const std::int64_t channels = x.shape[1];
   const std::int64_t groups = draw_groups(draft, channels);
   const std::int64_t outputs = draw_outputs(draft, groups, channels);
-  const Window window = draw_window(draft, x.shape, kLargestKernel, true);
+  const Window window = draw_window(draft, x.shape, kLargestProductKernel, true);
   Attributes attributes = window.attributes(draft, true);
   if (groups > 1 || draft.chance(0.3)) attributes["group"] = groups;
   if (draft.chance(0.7)) attributes["kernel_shape"] = window.kernel;

@@ -9,11 +9,11 @@ namespace {
 using Attributes = std::map<std::string, model::Attribute>;
 using core::Shape;
 
-constexpr std::int64_t kLargestKernel = 4;
+constexpr std::int64_t kLargestPoolKernel = 4;
 
 bool draw_pool(Draft& draft, const std::string& op, bool with_dilations, Attributes more) {
   const Value x = draft.pick(3, 4);
-  const Window window = draw_window(draft, x.shape, kLargestKernel, with_dilations);
+  const Window window = draw_window(draft, x.shape, kLargestPoolKernel, with_dilations);
   Attributes attributes = window.attributes(draft, with_dilations);
   attributes["kernel_shape"] = window.kernel;
   if (window.auto_pad == "NOTSET" && draft.chance(0.2)) attributes["ceil_mode"] = std::int64_t{1};

@@ -27,9 +27,7 @@ using converters::ArtifactKind;
 using converters::Outcome;
 using core::TensorMap;
 
-constexpr std::size_t kOneVerdict = 1;  // as in `assay check`
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+constexpr std::size_t kOneJudgement = 1;  // as in `assay check`
 
 // What an output has lost
 
@@ -279,7 +277,7 @@ class ArtifactTrials {
   }
 
   Baseline judged_plain(run::CaseBench& bench, const run::Trial& trial, Baseline plain, ArtifactKind kind) {
-    plain.judgement = bench.judge(seen(trial, kind), kOneVerdict, judge::Depth::full);
+    plain.judgement = bench.judge(seen(trial, kind), kOneJudgement, judge::Depth::full);
     const Fate fate = fate_of(judge::verdict_name(plain.judgement.verdict), plain.judgement.gate);
     if (fate == Fate::red) {
       report_.false_alarms.push_back(
@@ -325,7 +323,7 @@ class ArtifactTrials {
     const Damage harm = damage(plain, executed(*changed)->outputs, expected);
     out.fate = Fate::hidden;
     if (harm.shown) {
-      note(out, plain.judgement.coverage, bench.judge(seen(*changed, where.kind), kOneVerdict, judge::Depth::gate),
+      note(out, plain.judgement.coverage, bench.judge(seen(*changed, where.kind), kOneJudgement, judge::Depth::gate),
            harm.quality);
     }
     count(out, kind);
@@ -426,12 +424,12 @@ void merge(ArtifactScoreReport& all, ArtifactScoreReport&& part) {
 
 core::Status check(const ArtifactScoreConfig& config) {
   if (config.folders.empty() && config.sources.empty())
-    return usage("no converter and no folder of artifacts is given");
-  if (config.folders.empty() && config.items.empty()) return usage("nothing is selected: no case matches");
+    return core::usage_error("no converter and no folder of artifacts is given");
+  if (config.folders.empty() && config.items.empty()) return core::usage_error("nothing is selected: no case matches");
   for (const ArtifactSource& source : config.sources) {
     const ArtifactKind kind = source.description.supports.artifact;
     if (kind != ArtifactKind::qdq && !config.falsify) {
-      return usage(
+      return core::usage_error(
           fmt::format("\"{}\" writes artifacts of kind \"{}\", which are no graphs that a defect could be put "
                       "into; --falsify changes its outputs",
                       source.name, core::word_of(kind)));

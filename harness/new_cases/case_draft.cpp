@@ -18,17 +18,16 @@ using nlohmann::ordered_json;
 
 namespace {
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 core::Status check_name(const std::string& name) {
   if (name.empty() || case_name(name) != name) {
-    return usage(fmt::format("\"{}\" is no name of a case: letters, digits, - and _", name));
+    return core::usage_error(fmt::format("\"{}\" is no name of a case: letters, digits, - and _", name));
   }
   const core::Result<std::vector<corpus::Case>> corpus = corpus::load_corpus();
   if (!corpus) return corpus.error();
   const auto same = std::ranges::find(*corpus, name, &corpus::Case::family);
   if (same == corpus->end()) return core::success();
-  return usage(fmt::format("there is a case \"{}\" already, in {}; give another --name", name, same->file.string()));
+  return core::usage_error(
+      fmt::format("there is a case \"{}\" already, in {}; give another --name", name, same->file.string()));
 }
 
 /// Inputs that nobody described: data sets as for a model of the user's; a symbolic extent is 1 on the first axis and
@@ -81,7 +80,8 @@ core::Status write_files(const CaseDraft& draft, const fs::path& folder, bool& d
 
 std::string case_name(const std::string& text) {
   std::string name = text;
-  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-'; }, '_');
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '-'; }, '_');
   return name;
 }
 
@@ -95,7 +95,7 @@ core::Result<StagedCase> StagedCase::create(const CaseDraft& draft) {
   }
   core::Result<std::vector<corpus::Case>> cases = corpus::load_family(staged.folder_.path() / (draft.name + ".json"));
   if (!cases) return cases.error();
-  if (cases->size() != 1) return usage("the draft is more than one case");
+  if (cases->size() != 1) return core::usage_error("the draft is more than one case");
   staged.case_ = std::move(cases->front());
   return staged;
 }
@@ -119,7 +119,8 @@ core::Result<fs::path> StagedCase::commit(const fs::path& folder) const {
   const std::vector<fs::path> names = files();
   std::error_code code;
   for (const fs::path& name : names) {
-    if (fs::exists(folder / name, code)) return usage(fmt::format("\"{}\" exists already", (folder / name).string()));
+    if (fs::exists(folder / name, code))
+      return core::usage_error(fmt::format("\"{}\" exists already", (folder / name).string()));
   }
   if (core::Status status = core::make_folder(folder); !status) return status.error();
   for (const fs::path& name : names) {

@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::string_view kEmbedded = "embedded";
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -146,8 +144,8 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     for (const Adapter& each : list_adapters()) {
       names.push_back(each.name);
     }
-    return usage(fmt::format("there is no converter \"{}\"; there are: {}", name,
-                             core::join(core::nearest(name, names, names.size()), ", ")));
+    return core::usage_error(fmt::format("there is no converter \"{}\"; there are: {}", name,
+                                         core::join(core::nearest(name, names, names.size()), ", ")));
   }
   std::vector<std::string> wanted = versions;
   if (wanted.empty()) {

@@ -58,7 +58,7 @@ std::string since_text(const Points& points) {
 
 /// The verdicts of a case under one option set by one converter; an edited case starts anew.
 using SeriesName = std::tuple<std::string, std::string, std::string, std::string>;
-SeriesName series_of(const ResultRow& result) {
+SeriesName case_series_of(const ResultRow& result) {
   return {result.key.case_name, result.key.options, result.key.converter, result.case_hash};
 }
 
@@ -66,7 +66,7 @@ SeriesName series_of(const ResultRow& result) {
 std::map<SeriesName, Points> all_series(std::span<const results::Store::HistoryRow> rows) {
   std::map<SeriesName, Points> series;
   for (const results::Store::HistoryRow& row : rows)
-    series[series_of(row.result)][row.result.key.version] = &row.result;
+    series[case_series_of(row.result)][row.result.key.version] = &row.result;
   return series;
 }
 
@@ -116,7 +116,7 @@ std::vector<results::Store::HistoryRow> changed_versions(std::span<const results
   }
   std::vector<results::Store::HistoryRow> changed;
   std::ranges::copy_if(rows, std::back_inserter(changed), [&](const results::Store::HistoryRow& row) {
-    return kept.contains({series_of(row.result), row.result.key.version});
+    return kept.contains({case_series_of(row.result), row.result.key.version});
   });
   return changed;
 }
@@ -170,7 +170,7 @@ std::string history_plots(std::span<const results::Store::HistoryRow> rows) {
 
 std::string history_summary(std::span<const results::Store::HistoryRow> rows) {
   std::map<SeriesName, std::size_t> verdicts;
-  for (const results::Store::HistoryRow& row : rows) ++verdicts[series_of(row.result)];
+  for (const results::Store::HistoryRow& row : rows) ++verdicts[case_series_of(row.result)];
   std::string text;
   for (const auto& [name, points] : all_series(rows)) {
     const auto& [version, newest] = *points.rbegin();

@@ -47,14 +47,14 @@ std::string attribute(std::string_view name, const std::string& value) {
 /// Seconds without an exponent: readers take no other form.
 std::string seconds_text(double seconds) { return fmt::format("{:.3f}", seconds); }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string head_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// Why a test is skipped.
 std::string skipped_message(const ResultRow& row) {
-  if (!row.expectation) return first_line(row.reason);
+  if (!row.expectation) return head_line(row.reason);
   const results::ExpectationRow& expected = *row.expectation;
   return fmt::format("expected to fail: {} ({}{}); {}", expected.reason, expected.url,
-                     expected.until.empty() ? "" : ", until " + expected.until, first_line(row.reason));
+                     expected.until.empty() ? "" : ", until " + expected.until, head_line(row.reason));
 }
 
 std::string element(const ResultRow& row, const RunWords& words) {
@@ -70,7 +70,7 @@ std::string element(const ResultRow& row, const RunWords& words) {
   }
   const std::string_view name = outcome_of(row) == Outcome::failure ? "failure" : "error";
   return fmt::format("      <{0}{1}{2}>{3}</{0}>\n", name, attribute("type", type),
-                     attribute("message", first_line(row.reason)),
+                     attribute("message", head_line(row.reason)),
                      xml_escaped(failure_text(row, repeat_command(row, words)), XmlPlace::content));
 }
 

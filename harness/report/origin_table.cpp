@@ -27,7 +27,7 @@ std::string form_of(const corpus::Case& test_case) {
   return form.find("/form=") == std::string::npos ? test_case.family : form;
 }
 
-std::string listed(const std::set<std::string>& names) {
+std::string listed_names(const std::set<std::string>& names) {
   return core::join(std::vector<std::string>(names.begin(), names.end()), ", ");
 }
 
@@ -55,8 +55,8 @@ std::string origin_table(std::span<const corpus::Case> cases, const ByConverter&
       }
       if (!red.empty()) still.push_back(fmt::format("{} ({}/{})", converter, red.size(), report.cases.size()));
     }
-    table += row_text(
-        {url, escaped(report.against), listed(report.families), listed(report.faults), core::join(still, ", ")});
+    table += row_text({url, escaped(report.against), listed_names(report.families), listed_names(report.faults),
+                       core::join(still, ", ")});
   }
   return table;
 }

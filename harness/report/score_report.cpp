@@ -13,7 +13,9 @@ namespace {
 using converters::ArtifactKind;
 using nlohmann::ordered_json;
 
-ordered_json number(const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(); }
+ordered_json number_or_null(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
 
 ordered_json alarms_json(const std::vector<score::FalseAlarm>& alarms) {
   ordered_json list = ordered_json::array();
@@ -24,7 +26,7 @@ ordered_json alarms_json(const std::vector<score::FalseAlarm>& alarms) {
   return list;
 }
 
-std::string decibels(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
+std::string two_decimals(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
 
 }  // namespace
 
@@ -68,8 +70,8 @@ ordered_json score_json(const score::ScoreReport& report, const std::vector<Arti
   }
   json["effects"] = ordered_json::object();
   for (const auto& [fault, effect] : report.effects) {
-    json["effects"][fault] = {{"median_db", number(effect.median())},
-                              {"largest_db", number(effect.largest())},
+    json["effects"][fault] = {{"median_db", number_or_null(effect.median())},
+                              {"largest_db", number_or_null(effect.largest())},
                               {"changes_status", effect.changes_status},
                               {"changes_shape", effect.changes_shape}};
   }
@@ -99,8 +101,8 @@ std::string score_text(const score::ScoreReport& report, const std::vector<Artif
     }
     const auto effect = report.effects.find(fault);
     const bool measured = effect != report.effects.end();
-    text += fmt::format(" {:>10} {:>10}\n", measured ? decibels(effect->second.median()) : "-",
-                        measured ? decibels(effect->second.largest()) : "-");
+    text += fmt::format(" {:>10} {:>10}\n", measured ? two_decimals(effect->second.median()) : "-",
+                        measured ? two_decimals(effect->second.largest()) : "-");
   }
   for (const ArtifactKind kind : kinds) {
     const score::Share share = score::share_of(report, kind);

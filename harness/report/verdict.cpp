@@ -17,7 +17,7 @@
 namespace assay::report {
 namespace {
 
-nlohmann::ordered_json number(const std::optional<double>& value) {
+nlohmann::ordered_json number_or_word(const std::optional<double>& value) {
   if (!value) {
     return nullptr;
   }
@@ -123,13 +123,13 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
   result["facet"] = row.facet.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.facet);
   result["node"] = row.node.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(row.node);
   result["reason"] = row.reason;
-  result["margin"] = number(row.margin);
-  result["sqnr_db"] = number(row.sqnr_db);
+  result["margin"] = number_or_word(row.margin);
+  result["sqnr_db"] = number_or_word(row.sqnr_db);
   const Headline headline = headline_of(row);
-  result["whole_sqnr_db"] = number(headline.whole_db);
-  result["predicted_whole_sqnr_db"] = number(headline.predicted_whole_db);
-  result["worst_sqnr_db"] = number(headline.worst_db);
-  result["predicted_worst_sqnr_db"] = number(headline.predicted_worst_db);
+  result["whole_sqnr_db"] = number_or_word(headline.whole_db);
+  result["predicted_whole_sqnr_db"] = number_or_word(headline.predicted_whole_db);
+  result["worst_sqnr_db"] = number_or_word(headline.worst_db);
+  result["predicted_worst_sqnr_db"] = number_or_word(headline.predicted_worst_db);
   result["worst_data_set"] = headline.worst_data_set.empty() ? nlohmann::ordered_json(nullptr)
                                                              : nlohmann::ordered_json(headline.worst_data_set);
   result["layers"] = layer_list(row.layers);
@@ -159,13 +159,13 @@ nlohmann::ordered_json result_json(const results::ResultRow& row) {
                         {"tensor", finding.tensor},
                         {"data_set", finding.data_set},
                         {"message", finding.message},
-                        {"margin", number(finding.margin)},
+                        {"margin", number_or_word(finding.margin)},
                         {"amber", finding.amber}});
   }
   result["findings"] = std::move(findings);
   result["lost_at"] = nlohmann::ordered_json::array();
   for (const auto& [loss, left] : largest_losses(row)) {
-    result["lost_at"].push_back({{"tensor", loss.tensor}, {"loss_db", loss.value}, {"sqnr_db", number(left)}});
+    result["lost_at"].push_back({{"tensor", loss.tensor}, {"loss_db", loss.value}, {"sqnr_db", number_or_word(left)}});
   }
   return result;
 }

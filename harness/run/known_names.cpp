@@ -48,8 +48,6 @@ std::string nearest_text(const std::string& word, const Names& names) {
   return "\"" + core::join(core::nearest(word, all, kShown), "\", \"") + "\"";
 }
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 std::string unknown_text(const std::string& key, const Known& known) {
   const std::string operators = nearest_text(key, known.operators);
   if (known.nodes.empty()) {
@@ -67,7 +65,7 @@ std::string unknown_text(const std::string& key, const Known& known) {
 core::Status check_precision(const converters::Options& options, const Known& known) {
   for (const auto& [key, wanted] : options.precision) {
     if (!known.has(key)) {
-      return usage(unknown_text(key, known));
+      return core::usage_error(unknown_text(key, known));
     }
   }
   return core::success();
@@ -108,8 +106,8 @@ core::Status check_fault_nodes(const std::vector<std::string>& faults, const mod
     const std::size_t at = fault.find('@');
     if (at != std::string::npos && !nodes.contains(fault.substr(at + 1))) {
       const std::string node = fault.substr(at + 1);
-      return usage(fmt::format("--fault {}: the model has no node \"{}\"; the nearest are: {}", fault, node,
-                               nearest_text(node, nodes)));
+      return core::usage_error(fmt::format("--fault {}: the model has no node \"{}\"; the nearest are: {}", fault, node,
+                                           nearest_text(node, nodes)));
     }
   }
   return core::success();

@@ -45,8 +45,6 @@ JobKey key_of(const corpus::Case& test_case, const corpus::OptionSet& set, const
   return {test_case.name, set.label, subject.description.name, subject.description.version, subject.hash};
 }
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 /// Program and arguments of the converter and of who runs its artifacts.
 std::vector<std::string> whole_command(const programs::Subject& subject) {
   std::vector<std::string> words = subject.spec.command;
@@ -78,9 +76,9 @@ core::Status check_converters(const std::vector<programs::Subject>& subjects) {
         const auto quoted = [](const programs::Subject& subject) {
           return subject.spec.command.empty() ? "" : ", \"" + core::join(subject.spec.command, " ") + "\"";
         };
-        return usage(fmt::format("converter {} {}{} is named twice: {} converter {} of this run{}; name each once",
-                                 twice.description.name, twice.description.version, quoted(twice), same, first + 1,
-                                 quoted(subjects[first])));
+        return core::usage_error(fmt::format(
+            "converter {} {}{} is named twice: {} converter {} of this run{}; name each once", twice.description.name,
+            twice.description.version, quoted(twice), same, first + 1, quoted(subjects[first])));
       }
     }
   }
@@ -388,7 +386,7 @@ core::Result<std::string> resumed_run(results::Store& store, const RunConfig& co
     return std::string();
   }
   const results::RunInfo& newest = unfinished->front();
-  return usage(fmt::format(
+  return core::usage_error(fmt::format(
       "run {} of {} (\"{}\") can't be resumed by this command, it was begun with something else:\n{}repeat its command "
       "with the same build, or leave --resume out for a new run",
       newest.id, newest.started_at, newest.command, settings_difference(newest.settings, settings)));

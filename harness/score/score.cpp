@@ -16,8 +16,6 @@ using converters::ArtifactKind;
 using converters::Outcome;
 using Fault = converters::Switchable::Fault;
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 bool same_status(const judge::Evidence& a, const judge::Evidence& b) {
   return a.conversion.outcome == b.conversion.outcome &&
          std::ranges::equal(
@@ -258,7 +256,8 @@ std::vector<std::string> ScoreReport::survivors(ArtifactKind kind) const {
 }
 
 core::Result<ScoreReport> score(const ScoreConfig& config) {
-  if (config.items.empty() || config.kinds.empty()) return usage("nothing is selected: no case, or no artifact kind");
+  if (config.items.empty() || config.kinds.empty())
+    return core::usage_error("nothing is selected: no case, or no artifact kind");
   const core::Result<std::vector<Fault>> faults = wanted_faults(config);
   if (!faults) return faults.error();
   std::size_t planned = 0;

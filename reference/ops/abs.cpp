@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Abs-13: the lowest integer is its own absolute value.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_abs(const OpCall& call) {
   return map_numbers(call, [](auto x) { return x < 0 ? minus(decltype(x){0}, x) : x; });
 }
 
@@ -13,7 +13,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 
 const OpDef& op_abs() {
   static const OpDef def{
-      .name = "Abs", .first_opset = 6, .run = &run, .infer = &infer_same, .data = DataFlow::elementwise};
+      .name = "Abs", .first_opset = 6, .run = &run_abs, .infer = &infer_same, .data = DataFlow::elementwise};
   return def;
 }
 

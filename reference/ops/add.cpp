@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Add-14: integers wrap around in their type.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_add(const OpCall& call) {
   return binary(call, [](auto a, auto b) { return plus(a, b); });
 }
 
@@ -16,7 +16,7 @@ const OpDef& op_add() {
                          .first_opset = 7,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
+                         .run = &run_add,
                          .infer = &infer_binary,
                          .data = DataFlow::elementwise};
   return def;

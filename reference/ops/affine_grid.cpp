@@ -17,7 +17,7 @@ double position(std::int64_t i, std::int64_t extent, bool align_corners) {
 // ONNX AffineGrid-20: grid[n, (d,) h, w] = theta[n] · (x, y, (z,) 1) for evenly spaced points, x along the last axis of
 // size (N, C, (D,) H, W). A single point with align_corners, of which the text does not speak, is -1, as NumPy's
 // linspace begins.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_affine_grid(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const Tensor& theta = call.in(0);
   const auto size = integer_list(call, 1);
@@ -57,7 +57,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(theta.type(), shape, std::move(grid)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_affine_grid(const ShapeCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const auto size = extents_argument(call, 1);
   if (!size) return size.error();
@@ -71,8 +71,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_affine_grid() {
-  static const OpDef def{
-      .name = "AffineGrid", .first_opset = 20, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "AffineGrid",
+                         .first_opset = 20,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_affine_grid,
+                         .infer = &infer_affine_grid};
   return def;
 }
 

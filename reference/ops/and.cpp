@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX And-7.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_and(const OpCall& call) {
   return logical(call, [](auto a, auto b) { return a != 0 && b != 0; });
 }
 
@@ -16,7 +16,7 @@ const OpDef& op_and() {
                          .first_opset = 7,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
+                         .run = &run_and,
                          .infer = &infer_logical,
                          .data = DataFlow::elementwise};
   return def;

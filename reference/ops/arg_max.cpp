@@ -5,14 +5,14 @@ namespace assay::reference {
 namespace {
 
 // ONNX ArgMax-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_arg_max(const OpCall& call) {
   return arg_best(call, [](auto a, auto b) { return a > b; });
 }
 
 }  // namespace
 
 const OpDef& op_arg_max() {
-  static const OpDef def{.name = "ArgMax", .run = &run, .infer = &infer_arg_best};
+  static const OpDef def{.name = "ArgMax", .run = &run_arg_max, .infer = &infer_arg_best};
   return def;
 }
 

@@ -143,7 +143,7 @@ Probabilities probabilities_of(const AttentionHeads& heads, const Tensor& scores
 // and values of the past in front. Causal: query i sees the keys up to offset + i (Bias). Outputs Y, present_key,
 // present_value and what qk_matmul_output_mode names: 0 the scores, 1 after softcap, 2 with bias, 3 probabilities.
 // softmax_precision changes nothing: that is float64 here.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_attention(const OpCall& call) {
   const auto heads = heads_of(call);
   if (!heads) return heads.error();
   const auto bias = Bias::of(call, *heads);
@@ -184,7 +184,7 @@ Result<Dims> head_dims(const ShapeCall& call, std::size_t index, std::string_vie
   return Dims{x[0], known(heads), x[1], *size};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_attention(const ShapeCall& call) {
   const auto q = head_dims(call, kQ, "q_num_heads");
   if (!q) return q.error();
   auto k = head_dims(call, kK, "kv_num_heads");
@@ -209,8 +209,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_attention() {
-  static const OpDef def{
-      .name = "Attention", .first_opset = 23, .min_inputs = 3, .max_inputs = 7, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Attention",
+                         .first_opset = 23,
+                         .min_inputs = 3,
+                         .max_inputs = 7,
+                         .run = &run_attention,
+                         .infer = &infer_attention};
   return def;
 }
 

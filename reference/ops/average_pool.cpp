@@ -7,7 +7,7 @@ namespace {
 
 /// ONNX AveragePool-19: the sum of each window over the number of its elements inside x, or, with count_include_pad,
 /// inside x and its padding (what ceil_mode adds beyond the padding never counts).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_average_pool(const OpCall& call) {
   const bool include_padding = call.node.int_or("count_include_pad", 0) != 0;
   return run_real_pool(call, [=](const double* in, const Windows& windows, const WindowView& window) {
     double sum = 0.0;
@@ -23,7 +23,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   });
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_average_pool(const ShapeCall& call) {
   if (const core::Status status = require_real(call, 0); !status) {
     return status.error();
   }
@@ -33,7 +33,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_average_pool() {
-  static const OpDef def{.name = "AveragePool", .first_opset = 7, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "AveragePool", .first_opset = 7, .run = &run_average_pool, .infer = &infer_average_pool};
   return def;
 }
 

@@ -41,7 +41,7 @@ std::vector<Moments> batch_moments(const Tensor& x, const AxisSplit& split) {
 /// ONNX BatchNormalization-15: (x - mean) / sqrt(var + epsilon) * scale + bias, along axis 1 (a vector counts as one
 /// channel). With training_mode (opset 14) mean and variance are the batch's own, and outputs 1 and 2 are those given,
 /// moved towards them: given * momentum + own * (1 - momentum).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_batch_normalization(const OpCall& call) {
   if (call.node.int_or("spatial", 1) == 0) {
     return op_unsupported("spatial 0 (a mean and variance for each element)");
   }
@@ -92,7 +92,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return outputs;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_batch_normalization(const ShapeCall& call) {
   core::Status status = require_real(call, kX);
   status = status ? require_least_rank(call, kX, 1) : status;
   const TensorFacts& x = call.in(kX);
@@ -114,8 +114,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_batch_normalization() {
-  static const OpDef def{
-      .name = "BatchNormalization", .first_opset = 7, .min_inputs = 5, .max_inputs = 5, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "BatchNormalization",
+                         .first_opset = 7,
+                         .min_inputs = 5,
+                         .max_inputs = 5,
+                         .run = &run_batch_normalization,
+                         .infer = &infer_batch_normalization};
   return def;
 }
 

@@ -28,7 +28,7 @@ double real_of(std::uint64_t bits, DType type) {
 }
 
 // ONNX BitCast-26: the bits of each element read as another type of the same size. A NaN keeps no payload.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_bit_cast(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto type = type_argument(call, "to", DType::undefined);
   if (!type) return type.error();
@@ -46,7 +46,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(*type, x.shape(), std::move(values)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_bit_cast(const ShapeCall& call) {
   const auto type = type_argument(call, "to", DType::undefined);
   if (!type) return type.error();
   return one(*type, call.in(0).shape);
@@ -55,7 +55,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_bit_cast() {
-  static const OpDef def{.name = "BitCast", .first_opset = 26, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "BitCast", .first_opset = 26, .run = &run_bit_cast, .infer = &infer_bit_cast};
   return def;
 }
 

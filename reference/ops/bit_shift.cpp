@@ -27,7 +27,7 @@ core::Status check_type(const Call& call) {
 }
 
 // ONNX BitShift-28 (-11: unsigned types only).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_bit_shift(const OpCall& call) {
   if (const auto type = check_type(call); !type) return type.error();
   const std::string direction = call.node.string_or("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
@@ -41,7 +41,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   });
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_bit_shift(const ShapeCall& call) {
   if (const auto type = check_type(call); !type) return type.error();
   return infer_binary(call);
 }
@@ -49,8 +49,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_bit_shift() {
-  static const OpDef def{
-      .name = "BitShift", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "BitShift",
+                         .first_opset = 11,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_bit_shift,
+                         .infer = &infer_bit_shift};
   return def;
 }
 

@@ -6,13 +6,13 @@ namespace assay::reference {
 namespace {
 
 // ONNX CastLike-25: Cast to the type of the second input, whose values do not matter.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_cast_like(const OpCall& call) {
   const auto rules = cast_rules(call);
   if (!rules) return rules.error();
   return single_output(cast(call.in(0), call.in(1).type(), *rules));
 }
 
-Result<Facts> infer(const ShapeCall& call) { return one(call.in(1).type, call.in(0).shape); }
+Result<Facts> infer_cast_like(const ShapeCall& call) { return one(call.in(1).type, call.in(0).shape); }
 
 }  // namespace
 
@@ -21,8 +21,8 @@ const OpDef& op_cast_like() {
                          .first_opset = 15,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
-                         .infer = &infer,
+                         .run = &run_cast_like,
+                         .infer = &infer_cast_like,
                          .data = DataFlow::moves_first};
   return def;
 }

@@ -20,7 +20,7 @@ core::Status require_shape(const OpCall& call, std::size_t index, const Shape& s
 // ONNX CausalConvWithState-27: y[n, c, t] = Σ_j w[c, 0, j] * padded[n, c, t + j] + bias[c], where k - 1 elements of
 // past_state (zeros without) stand in front of x; then x * sigmoid(x) for activation silu or swish. Outputs y and the
 // last k - 1 elements of `padded`.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_causal_conv_with_state(const OpCall& call) {
   if (const auto real = require_real(call, kX); !real) return real.error();
   const Tensor& x = call.in(kX);
   const Tensor& weight = call.in(kWeight);
@@ -59,7 +59,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return std::vector{Tensor(x.type(), x.shape(), std::move(y)), std::move(*state)};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_causal_conv_with_state(const ShapeCall& call) {
   for (const std::size_t i : {kX, kWeight}) {
     if (const auto rank = require_rank(call, i, 3); !rank) return rank.error();
   }
@@ -71,8 +71,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_causal_conv_with_state() {
-  static const OpDef def{
-      .name = "CausalConvWithState", .first_opset = 27, .min_inputs = 2, .max_inputs = 4, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "CausalConvWithState",
+                         .first_opset = 27,
+                         .min_inputs = 2,
+                         .max_inputs = 4,
+                         .run = &run_causal_conv_with_state,
+                         .infer = &infer_causal_conv_with_state};
   return def;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 // ONNX CenterCropPad-18: each of `axes` (default all) cut or padded with zeros to the extent in input 1, around the
 // center. Of an odd difference, the smaller part is cut or added in front.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_center_crop_pad(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto extents = integer_list(call, 1);
   if (!extents) return extents.error();
@@ -40,7 +40,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(take(x, map));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_center_crop_pad(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto extents = extents_argument(call, 1);
   if (!extents) return extents.error();
@@ -60,8 +60,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_center_crop_pad() {
-  static const OpDef def{
-      .name = "CenterCropPad", .first_opset = 18, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "CenterCropPad",
+                         .first_opset = 18,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_center_crop_pad,
+                         .infer = &infer_center_crop_pad};
   return def;
 }
 

@@ -34,7 +34,7 @@ core::Status check_bounds(const OpCall& call) {
 
 // ONNX Clip-13: min(max(x, low), high), so that low > high gives high everywhere. Bounds are attributes before
 // opset 11. NaN stays NaN.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_clip(const OpCall& call) {
   const Tensor& x = call.in(0);
   if (const auto bounds = check_bounds(call); !bounds) return bounds.error();
   const Tensor* min = call.opset >= kBoundsAreInputs ? call.optional_in(1) : nullptr;
@@ -55,7 +55,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return map_reals(call, [=](double value) { return clamp(value, low, high); });
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_clip(const ShapeCall& call) {
   for (std::size_t i = 1; i <= 2; ++i) {
     if (const auto same = require_same_type(call, 0, i); !same) return same.error();
     if (const auto scalar = require_single(call, i); !scalar) return scalar.error();
@@ -66,7 +66,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_clip() {
-  static const OpDef def{.name = "Clip", .first_opset = 6, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Clip", .first_opset = 6, .max_inputs = 3, .run = &run_clip, .infer = &infer_clip};
   return def;
 }
 

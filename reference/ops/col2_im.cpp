@@ -36,7 +36,7 @@ std::vector<T> folded(std::span<const T> columns, const Windows& w, std::int64_t
 
 // ONNX Col2Im-18: the image [N, C, image_shape] whose windows of block_shape (inputs 1 and 2; dilations, pads, strides)
 // are the columns of [N, C * block, L]; where windows overlap their elements are added.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_col2_im(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto image = integer_list(call, 1);
   if (!image) return image.error();
@@ -59,7 +59,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(sums)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_col2_im(const ShapeCall& call) {
   if (const auto rank = require_rank(call, 0, 3); !rank) return rank.error();
   const TensorFacts& x = call.in(0);
   const auto image = extents_argument(call, 1);
@@ -81,8 +81,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_col2_im() {
-  static const OpDef def{
-      .name = "Col2Im", .first_opset = 18, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Col2Im",
+                         .first_opset = 18,
+                         .min_inputs = 3,
+                         .max_inputs = 3,
+                         .run = &run_col2_im,
+                         .infer = &infer_col2_im};
   return def;
 }
 

@@ -8,7 +8,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Compress-11: what the condition selects along axis, or of the flat data. A short condition drops the rest.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_compress(const OpCall& call) {
   if (const auto boolean = require_boolean(call, 1); !boolean) return boolean.error();
   const bool flat = !call.node.has("axis");
   const Tensor x = flat ? call.in(0).reshaped({call.in(0).size()}) : call.in(0);
@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(take(x, map));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_compress(const ShapeCall& call) {
   constexpr std::array kBoolean{DType::boolean};
   if (const auto boolean = require_type(call, 1, kBoolean); !boolean) return boolean.error();
   if (const auto list = require_rank(call, 1, 1); !list) return list.error();
@@ -42,8 +42,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_compress() {
-  static const OpDef def{
-      .name = "Compress", .first_opset = 9, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Compress",
+                         .first_opset = 9,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_compress,
+                         .infer = &infer_compress};
   return def;
 }
 

@@ -6,7 +6,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Concat-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_concat(const OpCall& call) {
   if (!call.node.has("axis")) return op_error("axis is missing");
   const auto axis = checked_axis(call.node.int_or("axis", 0), call.in(0).rank());
   if (!axis) return axis.error();
@@ -18,7 +18,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(concatenated(parts, *axis));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_concat(const ShapeCall& call) {
   if (!call.node.has("axis")) return op_error("axis is missing");
   std::vector<const Dims*> parts;
   std::optional<std::int64_t> rank;
@@ -42,8 +42,8 @@ const OpDef& op_concat() {
   static const OpDef def{.name = "Concat",
                          .first_opset = 4,
                          .max_inputs = kAnyNumber,
-                         .run = &run,
-                         .infer = &infer,
+                         .run = &run_concat,
+                         .infer = &infer_concat,
                          .data = DataFlow::moves_all};
   return def;
 }

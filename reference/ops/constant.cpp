@@ -11,7 +11,7 @@ Result<std::vector<Tensor>> list(DType type, std::vector<Value> values) {
 }
 
 // ONNX Constant-13: exactly one attribute holds the value.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_constant(const OpCall& call) {
   const Node& node = call.node;
   if (const auto value = node.tensor("value")) return single_output(*value);
   if (node.has("value_float")) {
@@ -25,9 +25,9 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return op_unsupported("has none of value, value_float(s), value_int(s); strings and sparse values are not handled");
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_constant(const ShapeCall& call) {
   if (const auto value = call.node.tensor("value")) return Facts{facts_of(value)};
-  auto values = run({.node = call.node, .opset = call.opset, .inputs = {}});
+  auto values = run_constant({.node = call.node, .opset = call.opset, .inputs = {}});
   if (!values) return values.error();
   return Facts{facts_of(std::make_shared<const Tensor>(std::move(values->front())))};
 }
@@ -35,7 +35,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_constant() {
-  static const OpDef def{.name = "Constant", .min_inputs = 0, .max_inputs = 0, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "Constant", .min_inputs = 0, .max_inputs = 0, .run = &run_constant, .infer = &infer_constant};
   return def;
 }
 

@@ -8,7 +8,7 @@
 namespace assay::reference {
 namespace {
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_constant_of_shape(const ShapeCall& call) {
   constexpr std::array kInt64{DType::int64};
   if (const auto type = require_type(call, 0, kInt64); !type) return type.error();
   auto shape = extents_argument(call, 0);
@@ -20,8 +20,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX ConstantOfShape-9: the one element of value, a float zero when it is left out.
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  const auto shape = ruled_shape(call, &infer);
+Result<std::vector<Tensor>> run_constant_of_shape(const OpCall& call) {
+  const auto shape = ruled_shape(call, &infer_constant_of_shape);
   if (!shape) return shape.error();
   const auto value = call.node.tensor("value");
   if (!value) return single_output(Tensor::zeros(DType::float32, *shape));
@@ -36,7 +36,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_constant_of_shape() {
-  static const OpDef def{.name = "ConstantOfShape", .first_opset = 9, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "ConstantOfShape", .first_opset = 9, .run = &run_constant_of_shape, .infer = &infer_constant_of_shape};
   return def;
 }
 

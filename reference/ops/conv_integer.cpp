@@ -8,7 +8,7 @@ namespace {
 
 /// ONNX ConvInteger-10: x, w, x_zero_point (one), w_zero_point (one, or one for each output channel). Padding stands
 /// for x_zero_point, so that it adds nothing.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_conv_integer(const OpCall& call) {
   if (const core::Status status = check_code_inputs(call); !status) {
     return status.error();
   }
@@ -34,7 +34,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return std::vector{Tensor(DType::int32, conv->output_shape(), std::move(y))};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_conv_integer(const ShapeCall& call) {
   core::Status status = check_code_inputs(call);
   status = status ? require_single(call, 2) : status;
   if (!status) {
@@ -53,8 +53,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_conv_integer() {
-  static const OpDef def{
-      .name = "ConvInteger", .first_opset = 10, .min_inputs = 2, .max_inputs = 4, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "ConvInteger",
+                         .first_opset = 10,
+                         .min_inputs = 2,
+                         .max_inputs = 4,
+                         .run = &run_conv_integer,
+                         .infer = &infer_conv_integer};
   return def;
 }
 

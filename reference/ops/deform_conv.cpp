@@ -78,7 +78,7 @@ std::array<double, kSpatialAxes> regular_position(const Windows& w, std::int64_t
 
 // ONNX DeformConv-22: a Conv (group, strides, pads, dilations) whose taps read x at their place plus `offset`,
 // interpolated linearly, times `mask`. Channels share the offsets of their offset_group.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_deform_conv(const OpCall& call) {
   for (std::size_t i = 0; i <= kMask; ++i) {
     if (!call.has_input(i)) continue;
     if (const auto real = require_real(call, i); !real) return real.error();
@@ -121,7 +121,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_deform_conv(const ShapeCall& call) {
   for (std::size_t i = 0; i <= kMask; ++i) {
     if (!call.has_input(i)) continue;
     if (const auto real = require_real(call, i); !real) return real.error();
@@ -139,8 +139,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_deform_conv() {
-  static const OpDef def{
-      .name = "DeformConv", .first_opset = 19, .min_inputs = 3, .max_inputs = 5, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "DeformConv",
+                         .first_opset = 19,
+                         .min_inputs = 3,
+                         .max_inputs = 5,
+                         .run = &run_deform_conv,
+                         .infer = &infer_deform_conv};
   return def;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // ONNX DepthToSpace-13: channels become blocks of height and width. DCR: the block position varies slower than the
 // channel, CRD: faster.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_depth_to_space(const OpCall& call) {
   const Tensor& x = call.in(0);
   const std::int64_t block = call.node.int_or("blocksize", 0);
   const std::string mode = call.node.string_or("mode", "DCR");
@@ -32,7 +32,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(std::move(*moved).reshaped({from[0], channels, from[2] * block, from[3] * block}));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_depth_to_space(const ShapeCall& call) {
   if (const auto rank = require_rank(call, 0, 4); !rank) return rank.error();
   const Dims from = call.in(0).shape.value_or(unknown_dims(4));
   const std::int64_t block = call.node.int_or("blocksize", 0);
@@ -48,7 +48,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_depth_to_space() {
-  static const OpDef def{.name = "DepthToSpace", .run = &run, .infer = &infer};
+  static const OpDef def{.name = "DepthToSpace", .run = &run_depth_to_space, .infer = &infer_depth_to_space};
   return def;
 }
 

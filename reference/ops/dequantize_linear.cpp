@@ -17,7 +17,7 @@ constexpr std::array kCodeTypes{DType::int8,           DType::uint8,        DTyp
 /// ONNX DequantizeLinear-10, -13 (axis), -19 (float8), -21 (16, 4 bits; blocks), -23 (output_dtype, float4), -25 (2
 /// bits): (x - x_zero_point) * x_scale. The result has the scale's type, or the one that output_dtype names; it is
 /// computed in float64, not in that type.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_dequantize_linear(const OpCall& call) {
   core::Status status = require_type(call, 0, kCodeTypes);
   status = status ? require_same_type(call, 0, 2) : status;
   if (!status) {
@@ -55,7 +55,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(*type, x.shape(), std::move(values)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_dequantize_linear(const ShapeCall& call) {
   core::Status status = require_type(call, 0, kCodeTypes);
   status = status ? require_same_type(call, 0, 2) : status;
   status = status ? require_real(call, 1) : status;
@@ -74,8 +74,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_dequantize_linear() {
-  static const OpDef def{
-      .name = "DequantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "DequantizeLinear",
+                         .first_opset = 10,
+                         .min_inputs = 2,
+                         .max_inputs = 3,
+                         .run = &run_dequantize_linear,
+                         .infer = &infer_dequantize_linear};
   return def;
 }
 

@@ -33,7 +33,7 @@ double determinant(std::vector<double> m, std::int64_t n) {
 }
 
 // ONNX Det-22: the determinant of each square matrix in the last two axes.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_det(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const Tensor& x = call.in(0);
   const std::int64_t n = x.rank() < 2 ? -1 : x.shape().back();
@@ -49,7 +49,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), batch, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_det(const ShapeCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   if (const auto rank = require_least_rank(call, 0, 2); !rank) return rank.error();
   const TensorFacts& x = call.in(0);
@@ -62,7 +62,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_det() {
-  static const OpDef def{.name = "Det", .first_opset = 11, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Det", .first_opset = 11, .run = &run_det, .infer = &infer_det};
   return def;
 }
 

@@ -60,7 +60,7 @@ Result<Transform> transform_of(const OpCall& call, std::int64_t axis) {
 // ONNX DFT-20 (-17: axis, by default 1, is an attribute): along `axis` (default -2) of x [d…, 1 or 2 numbers], cut or
 // continued by zeros to dft_length. onesided: forward only the first length / 2 + 1 results, inverse from these, the
 // others being their conjugates, to real numbers.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_dft(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const Tensor& x = call.in(0);
   if (x.rank() < 2) return op_error(fmt::format("{}, expected a signal axis and one of parts", tensor_text(x)));
@@ -96,7 +96,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_dft(const ShapeCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const TensorFacts& x = call.in(0);
   if (!x.shape) return one(x.type, std::nullopt);
@@ -130,7 +130,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_dft() {
-  static const OpDef def{.name = "DFT", .first_opset = 17, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "DFT", .first_opset = 17, .max_inputs = 3, .run = &run_dft, .infer = &infer_dft};
   return def;
 }
 

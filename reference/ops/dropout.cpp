@@ -20,7 +20,7 @@ Result<bool> drops_nothing(const OpCall& call) {
 }
 
 // ONNX Dropout-13 in inference: the input itself, and a mask that keeps everything (boolean since opset 10).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_dropout(const OpCall& call) {
   const auto inference = drops_nothing(call);
   if (!inference) return inference.error();
   if (!*inference) return op_unsupported("training mode drops values at random; the reference does inference only");
@@ -35,7 +35,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return outputs;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_dropout(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   return Facts{typed(x.type, x.shape), typed(call.opset >= kMaskIsBoolean ? DType::boolean : x.type, x.shape)};
 }
@@ -43,7 +43,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_dropout() {
-  static const OpDef def{.name = "Dropout", .first_opset = 7, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "Dropout", .first_opset = 7, .max_inputs = 3, .run = &run_dropout, .infer = &infer_dropout};
   return def;
 }
 

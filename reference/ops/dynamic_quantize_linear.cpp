@@ -15,7 +15,7 @@ constexpr double kCodes = 255.0;
 /// ONNX DynamicQuantizeLinear-11: the range of x, widened to hold 0, over uint8. Outputs y, y_scale, y_zero_point.
 /// The scale is rounded to the float32 that the output holds before anything is divided by it.
 /// The range of an empty or zero tensor gives no scale by the standard's formula; scale 1 stands in for it.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_dynamic_quantize_linear(const OpCall& call) {
   if (const core::Status status = require_type(call, 0, kInputTypes); !status) {
     return status.error();
   }
@@ -39,7 +39,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                      Tensor(DType::uint8, Shape{}, std::vector{zero_point})};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_dynamic_quantize_linear(const ShapeCall& call) {
   if (const core::Status status = require_type(call, 0, kInputTypes); !status) {
     return status.error();
   }
@@ -49,7 +49,10 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_dynamic_quantize_linear() {
-  static const OpDef def{.name = "DynamicQuantizeLinear", .first_opset = 11, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "DynamicQuantizeLinear",
+                         .first_opset = 11,
+                         .run = &run_dynamic_quantize_linear,
+                         .infer = &infer_dynamic_quantize_linear};
   return def;
 }
 

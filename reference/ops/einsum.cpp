@@ -145,7 +145,7 @@ std::vector<std::int64_t> steps(const Tensor& tensor, const Labels& labels, cons
 }
 
 /// ONNX Einsum-12: sums the products of the operands over every index that the output leaves out.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_einsum(const OpCall& call) {
   std::vector<Dims> shapes;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.has_input(i)) {
@@ -201,7 +201,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(call.in(0).type(), shape, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_einsum(const ShapeCall& call) {
   std::vector<Dims> shapes;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     core::Status status = call.has_input(i) ? require_real(call, i) : op_error(input_text(call, i) + " is left out");
@@ -228,8 +228,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_einsum() {
-  static const OpDef def{
-      .name = "Einsum", .first_opset = 12, .min_inputs = 1, .max_inputs = kAnyNumber, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Einsum",
+                         .first_opset = 12,
+                         .min_inputs = 1,
+                         .max_inputs = kAnyNumber,
+                         .run = &run_einsum,
+                         .infer = &infer_einsum};
   return def;
 }
 

@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Equal-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_equal(const OpCall& call) {
   return compare(call, [](auto a, auto b) { return a == b; });
 }
 
@@ -16,7 +16,7 @@ const OpDef& op_equal() {
                          .first_opset = 7,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
+                         .run = &run_equal,
                          .infer = &infer_compare,
                          .data = DataFlow::elementwise};
   return def;

@@ -7,14 +7,14 @@ namespace assay::reference {
 namespace {
 
 // ONNX Exp-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_exp(const OpCall& call) {
   return map_reals(call, [](double x) { return std::exp(x); });
 }
 
 }  // namespace
 
 const OpDef& op_exp() {
-  static const OpDef def{.name = "Exp", .first_opset = 6, .run = &run, .infer = &infer_same_real};
+  static const OpDef def{.name = "Exp", .first_opset = 6, .run = &run_exp, .infer = &infer_same_real};
   return def;
 }
 

@@ -6,7 +6,7 @@
 namespace assay::reference {
 namespace {
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_expand(const ShapeCall& call) {
   const auto wanted = extents_argument(call, 1);
   if (!wanted) return wanted.error();
   auto shape = broadcast_known(call.in(0).shape, *wanted);
@@ -15,9 +15,9 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX Expand-13: the shape to which the data's and the wanted one broadcast; the data's extents may be the larger.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_expand(const OpCall& call) {
   const Tensor& x = call.in(0);
-  const auto shape = ruled_shape(call, &infer);
+  const auto shape = ruled_shape(call, &infer_expand);
   if (!shape) return shape.error();
   const std::vector<std::int64_t> strides = broadcast_strides(x.shape(), *shape);
   AxisMap map;
@@ -35,8 +35,8 @@ const OpDef& op_expand() {
                          .first_opset = 8,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
-                         .infer = &infer,
+                         .run = &run_expand,
+                         .infer = &infer_expand,
                          .data = DataFlow::moves_first};
   return def;
 }

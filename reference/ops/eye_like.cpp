@@ -8,7 +8,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX EyeLike-9: ones where column - row = k.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_eye_like(const OpCall& call) {
   const Tensor& x = call.in(0);
   if (x.rank() != 2) return op_error(fmt::format("input is {}, expected a matrix", tensor_text(x)));
   const auto type = type_argument(call, "dtype", x.type());
@@ -22,7 +22,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(cast(eye, *type));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_eye_like(const ShapeCall& call) {
   if (const auto rank = require_rank(call, 0, 2); !rank) return rank.error();
   const auto type = type_argument(call, "dtype", call.in(0).type);
   if (!type) return type.error();
@@ -32,7 +32,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_eye_like() {
-  static const OpDef def{.name = "EyeLike", .first_opset = 9, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "EyeLike", .first_opset = 9, .run = &run_eye_like, .infer = &infer_eye_like};
   return def;
 }
 

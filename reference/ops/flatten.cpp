@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Flatten-13: a matrix of the extents before axis by those from it on.
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_flatten(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   if (!x.shape) return one(x.type, unknown_dims(2));
   std::int64_t axis = call.node.int_or("axis", 1);
@@ -19,8 +19,8 @@ Result<Facts> infer(const ShapeCall& call) {
   return one(x.type, Dims{product(extents.first(at(axis))), product(extents.subspan(at(axis)))});
 }
 
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  const auto shape = ruled_shape(call, &infer);
+Result<std::vector<Tensor>> run_flatten(const OpCall& call) {
+  const auto shape = ruled_shape(call, &infer_flatten);
   if (!shape) return shape.error();
   return single_output(call.in(0).reshaped(*shape));
 }
@@ -28,7 +28,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_flatten() {
-  static const OpDef def{.name = "Flatten", .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Flatten", .run = &run_flatten, .infer = &infer_flatten};
   return def;
 }
 

@@ -27,7 +27,7 @@ Result<Tensor> modified(const OpCall& call, std::string_view name, Tensor x) {
 
 // ONNX's preview FlexAttention-1: prob_mod(softmax(score_mod(Q·Kᵀ * scale)))·V by heads. The subgraphs see the type
 // that softmax_precision names, by default double for double and float otherwise.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_flex_attention(const OpCall& call) {
   for (std::size_t i = 0; i < 3; ++i) {
     if (const auto real = require_real(call, i); !real) return real.error();
   }
@@ -44,7 +44,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(attention_output(heads, *probabilities));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_flex_attention(const ShapeCall& call) {
   for (std::size_t i = 0; i < 3; ++i) {
     if (const auto rank = require_rank(call, i, 4); !rank) return rank.error();
   }
@@ -58,8 +58,8 @@ const OpDef& op_flex_attention() {
   static const OpDef def{.name = "FlexAttention",
                          .min_inputs = 3,
                          .max_inputs = 3,
-                         .run = &run,
-                         .infer = &infer,
+                         .run = &run_flex_attention,
+                         .infer = &infer_flex_attention,
                          .domain = "ai.onnx.preview"};
   return def;
 }

@@ -7,7 +7,7 @@
 namespace assay::reference {
 namespace {
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_gather(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto& indices = call.in(1).shape;
   if (const auto integer = require_integer(call, 1); !integer) return integer.error();
@@ -21,10 +21,10 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX Gather-13: the data with `axis` replaced by the axes of indices. Negative indices count from the end.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_gather(const OpCall& call) {
   const Tensor& x = call.in(0);
   const Tensor& indices = call.in(1);
-  const auto shape = ruled_shape(call, &infer);
+  const auto shape = ruled_shape(call, &infer_gather);
   if (!shape) return shape.error();
   const auto axis = checked_axis(call.node.int_or("axis", 0), x.rank());
   if (!axis) return axis.error();
@@ -47,8 +47,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_gather() {
-  static const OpDef def{
-      .name = "Gather", .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer, .data = DataFlow::moves_first};
+  static const OpDef def{.name = "Gather",
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_gather,
+                         .infer = &infer_gather,
+                         .data = DataFlow::moves_first};
   return def;
 }
 

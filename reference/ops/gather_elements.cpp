@@ -8,13 +8,13 @@ namespace assay::reference {
 namespace {
 
 // ONNX GatherElements-13: each index replaces the coordinate along axis of its own position.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_gather_elements(const OpCall& call) {
   const auto from = positions_along_axis(call);
   if (!from) return from.error();
   return single_output(elements_at(call.in(0), *from, call.in(1).shape()));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_gather_elements(const ShapeCall& call) {
   if (const auto integer = require_integer(call, 1); !integer) return integer.error();
   if (const auto axis = axis_argument(call, "axis", 0); !axis) return axis.error();
   const auto rank = call.in(0).rank();
@@ -27,8 +27,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_gather_elements() {
-  static const OpDef def{
-      .name = "GatherElements", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "GatherElements",
+                         .first_opset = 11,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_gather_elements,
+                         .infer = &infer_gather_elements};
   return def;
 }
 

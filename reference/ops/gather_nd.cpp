@@ -6,7 +6,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX GatherND-13: the last axis of indices holds the leading coordinates of what is taken.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_gather_nd(const OpCall& call) {
   const Tensor& indices = call.in(1);
   const auto blocks = blocks_at(call, call.node.int_or("batch_dims", 0));
   if (!blocks) return blocks.error();
@@ -20,7 +20,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(elements_at(call.in(0), positions, shape));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_gather_nd(const ShapeCall& call) {
   auto shape = blocks_dims(call, call.node.int_or("batch_dims", 0));
   if (!shape) return shape.error();
   return one(call.in(0).type, std::move(*shape));
@@ -29,8 +29,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_gather_nd() {
-  static const OpDef def{
-      .name = "GatherND", .first_opset = 11, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "GatherND",
+                         .first_opset = 11,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_gather_nd,
+                         .infer = &infer_gather_nd};
   return def;
 }
 

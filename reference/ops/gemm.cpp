@@ -41,7 +41,7 @@ core::Status add_bias(const OpCall& call, double beta, const Shape& shape, std::
 }
 
 /// ONNX Gemm-13: alpha * A' * B' + beta * C.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_gemm(const OpCall& call) {
   const Result<Tensor> a = operand(call, 0, "transA");
   if (!a) {
     return a.error();
@@ -81,7 +81,7 @@ Result<Dims> operand_dims(const ShapeCall& call, std::size_t index, std::string_
   return dims;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_gemm(const ShapeCall& call) {
   const auto a = operand_dims(call, 0, "transA");
   if (!a) {
     return a.error();
@@ -106,7 +106,7 @@ Result<Facts> infer(const ShapeCall& call) {
 
 const OpDef& op_gemm() {
   static const OpDef def{
-      .name = "Gemm", .first_opset = 7, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
+      .name = "Gemm", .first_opset = 7, .min_inputs = 2, .max_inputs = 3, .run = &run_gemm, .infer = &infer_gemm};
   return def;
 }
 

@@ -11,12 +11,12 @@ double mean(std::span<const double> values) {
 }
 
 /// ONNX GlobalAveragePool-1: the mean of each channel's plane.
-Result<std::vector<Tensor>> run(const OpCall& call) { return run_global_pool(call, &mean); }
+Result<std::vector<Tensor>> run_global_average_pool(const OpCall& call) { return run_global_pool(call, &mean); }
 
 }  // namespace
 
 const OpDef& op_global_average_pool() {
-  static const OpDef def{.name = "GlobalAveragePool", .run = &run, .infer = &infer_global_pool};
+  static const OpDef def{.name = "GlobalAveragePool", .run = &run_global_average_pool, .infer = &infer_global_pool};
   return def;
 }
 

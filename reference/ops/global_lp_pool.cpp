@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX GlobalLpPool-22: (Σ |x|^p)^(1/p) over each channel's plane of x [N, C, spatial…].
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_global_lp_pool(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   if (const auto axes = require_spatial_axes(call); !axes) return axes.error();
   const Tensor& x = call.in(0);
@@ -25,7 +25,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_global_lp_pool() {
-  static const OpDef def{.name = "GlobalLpPool", .first_opset = 2, .run = &run, .infer = &infer_global_pool};
+  static const OpDef def{
+      .name = "GlobalLpPool", .first_opset = 2, .run = &run_global_lp_pool, .infer = &infer_global_pool};
   return def;
 }
 

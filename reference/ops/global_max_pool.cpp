@@ -13,12 +13,12 @@ double largest(std::span<const double> values) {
 }
 
 /// ONNX GlobalMaxPool-1: the largest value of each channel's plane; NaN where there is one.
-Result<std::vector<Tensor>> run(const OpCall& call) { return run_global_pool(call, &largest); }
+Result<std::vector<Tensor>> run_global_max_pool(const OpCall& call) { return run_global_pool(call, &largest); }
 
 }  // namespace
 
 const OpDef& op_global_max_pool() {
-  static const OpDef def{.name = "GlobalMaxPool", .run = &run, .infer = &infer_global_pool};
+  static const OpDef def{.name = "GlobalMaxPool", .run = &run_global_max_pool, .infer = &infer_global_pool};
   return def;
 }
 

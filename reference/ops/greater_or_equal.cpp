@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX GreaterOrEqual-12.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_greater_or_equal(const OpCall& call) {
   return compare(call, [](auto a, auto b) { return a >= b; });
 }
 
@@ -16,7 +16,7 @@ const OpDef& op_greater_or_equal() {
                          .first_opset = 12,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
+                         .run = &run_greater_or_equal,
                          .infer = &infer_compare,
                          .data = DataFlow::elementwise};
   return def;

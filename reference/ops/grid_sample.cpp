@@ -10,30 +10,30 @@
 namespace assay::reference {
 namespace {
 
-enum class Mode { nearest, linear, cubic };
-enum class Padding { zeros, border, reflection };
+enum class GridMode { nearest, linear, cubic };
+enum class GridPadding { zeros, border, reflection };
 
-struct Rules {
-  Mode mode;
-  Padding padding;
+struct GridRules {
+  GridMode mode;
+  GridPadding padding;
   bool align_corners;
 };
 
-Result<Rules> rules_of(const OpCall& call) {
+Result<GridRules> grid_rules(const OpCall& call) {
   const std::string mode = call.node.string_or("mode", "linear");
   const std::string padding = call.node.string_or("padding_mode", "zeros");
-  Rules rules{Mode::nearest, Padding::zeros, call.node.int_or("align_corners", 0) != 0};
+  GridRules rules{GridMode::nearest, GridPadding::zeros, call.node.int_or("align_corners", 0) != 0};
   if (mode == "linear" || mode == "bilinear") {  // "bi-" before opset 20
-    rules.mode = Mode::linear;
+    rules.mode = GridMode::linear;
   } else if (mode == "cubic" || mode == "bicubic") {
-    rules.mode = Mode::cubic;
+    rules.mode = GridMode::cubic;
   } else if (mode != "nearest") {
     return op_error(fmt::format("mode is \"{}\", expected linear, nearest or cubic", mode));
   }
   if (padding == "border") {
-    rules.padding = Padding::border;
+    rules.padding = GridPadding::border;
   } else if (padding == "reflection") {
-    rules.padding = Padding::reflection;
+    rules.padding = GridPadding::reflection;
   } else if (padding != "zeros") {
     return op_error(fmt::format("padding_mode is \"{}\", expected zeros, border or reflection", padding));
   }
@@ -41,16 +41,16 @@ Result<Rules> rules_of(const OpCall& call) {
 }
 
 /// An element of one axis and its weight; outside of the axis with zeros as padding, index is -1.
-struct Tap {
+struct GridTap {
   std::int64_t index;
   double weight;
 };
 
 /// The element that `position`, which may lie outside of [0, extent), takes its value from.
-std::int64_t padded(std::int64_t position, std::int64_t extent, const Rules& rules) {
+std::int64_t padded(std::int64_t position, std::int64_t extent, const GridRules& rules) {
   if (position >= 0 && position < extent) return position;
-  if (rules.padding == Padding::zeros) return -1;
-  if (rules.padding == Padding::border) return position < 0 ? 0 : extent - 1;
+  if (rules.padding == GridPadding::zeros) return -1;
+  if (rules.padding == GridPadding::border) return position < 0 ? 0 : extent - 1;
   // Reflected at the corner elements' centers, or at their outer edges, where each corner element comes twice.
   if (rules.align_corners && extent == 1) return 0;
   const std::int64_t period = rules.align_corners ? 2 * (extent - 1) : 2 * extent;
@@ -68,19 +68,19 @@ double cubic(double distance) {
 }
 
 /// What the normalized coordinate -1 … 1 reads of an axis.
-std::vector<Tap> taps_at(double coordinate, std::int64_t extent, const Rules& rules) {
+std::vector<GridTap> taps_at(double coordinate, std::int64_t extent, const GridRules& rules) {
   constexpr double kFarAway = 0x1p40;  // beyond every extent; further out nothing changes but the place of a reflection
   const auto length = static_cast<double>(extent);
   const double wanted =
       rules.align_corners ? (coordinate + 1.0) / 2.0 * (length - 1.0) : ((coordinate + 1.0) * length - 1.0) / 2.0;
   const double x = std::clamp(wanted, -kFarAway, kFarAway);
-  if (rules.mode == Mode::nearest) return {{padded(std::llrint(x), extent, rules), 1.0}};  // halves to even
+  if (rules.mode == GridMode::nearest) return {{padded(std::llrint(x), extent, rules), 1.0}};  // halves to even
   const auto left = static_cast<std::int64_t>(std::floor(x));
   const double past = x - static_cast<double>(left);
-  if (rules.mode == Mode::linear) {
+  if (rules.mode == GridMode::linear) {
     return {{padded(left, extent, rules), 1.0 - past}, {padded(left + 1, extent, rules), past}};
   }
-  std::vector<Tap> taps;
+  std::vector<GridTap> taps;
   for (std::int64_t i = -1; i <= 2; ++i) {
     taps.push_back({padded(left + i, extent, rules), cubic(past - static_cast<double>(i))});
   }
@@ -88,11 +88,11 @@ std::vector<Tap> taps_at(double coordinate, std::int64_t extent, const Rules& ru
 }
 
 /// Σ of the elements at all combinations of taps, axis by axis from `axis` on; `first` is the position so far.
-double weighted(std::span<const double> plane, const Shape& extents, const std::vector<std::vector<Tap>>& taps,
+double weighted(std::span<const double> plane, const Shape& extents, const std::vector<std::vector<GridTap>>& taps,
                 std::size_t axis, std::int64_t first) {
   if (axis == taps.size()) return plane[at(first)];
   double sum = 0.0;
-  for (const Tap& tap : taps[axis]) {
+  for (const GridTap& tap : taps[axis]) {
     if (tap.index < 0) continue;
     sum += tap.weight * weighted(plane, extents, taps, axis + 1, first * extents[axis] + tap.index);
   }
@@ -121,8 +121,8 @@ core::Status check_shapes(const OpCall& call) {
 
 // ONNX GridSample-22 (-16: 2-D only): y[n, c, o…] is x[n, c] at grid[n, o…], coordinates of the last axis first, each
 // from -1 to 1 over an axis; interpolated along all axes. Integers are interpolated as reals and truncated.
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  const auto rules = rules_of(call);
+Result<std::vector<Tensor>> run_grid_sample(const OpCall& call) {
+  const auto rules = grid_rules(call);
   if (!rules) return rules.error();
   if (const auto fit = check_shapes(call); !fit) return fit.error();
   const Tensor& x = call.in(0);
@@ -139,7 +139,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   std::vector<double> y(at(core::element_count(shape)));
   for (std::int64_t n = 0; n < batch; ++n) {
     for (std::int64_t point = 0; point < points; ++point) {
-      std::vector<std::vector<Tap>> taps;
+      std::vector<std::vector<GridTap>> taps;
       for (std::size_t axis = 0; axis < axes; ++axis) {
         const std::size_t coordinate = at(n * points + point) * axes + (axes - 1 - axis);
         taps.push_back(taps_at(grid.reals()[coordinate], extents[axis], *rules));
@@ -156,7 +156,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(integers)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_grid_sample(const ShapeCall& call) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (const auto rank = require_least_rank(call, i, 3); !rank) return rank.error();
   }
@@ -171,8 +171,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_grid_sample() {
-  static const OpDef def{
-      .name = "GridSample", .first_opset = 16, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "GridSample",
+                         .first_opset = 16,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_grid_sample,
+                         .infer = &infer_grid_sample};
   return def;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 /// ONNX GroupNormalization-18 (scale and bias for each group) and -21 (for each channel): the channels of a group share
 /// mean and variance.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_group_normalization(const OpCall& call) {
   const Tensor& x = call.in(0);
   const std::int64_t groups = call.node.int_or("num_groups", 0);
   if (x.rank() < 3 || groups < 1 || x.shape()[1] % groups != 0) {
@@ -19,7 +19,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return normalize_groups(call, groups, call.opset < 21 ? groups : x.shape()[1]);
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_group_normalization(const ShapeCall& call) {
   core::Status status = require_least_rank(call, 0, 3);
   const std::int64_t groups = call.node.int_or("num_groups", 0);
   const auto divides = divided(extent_of(call.in(0), 1), groups, "num_groups");
@@ -39,8 +39,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_group_normalization() {
-  static const OpDef def{
-      .name = "GroupNormalization", .first_opset = 18, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "GroupNormalization",
+                         .first_opset = 18,
+                         .min_inputs = 3,
+                         .max_inputs = 3,
+                         .run = &run_group_normalization,
+                         .infer = &infer_group_normalization};
   return def;
 }
 

@@ -29,20 +29,20 @@ void step(const RecurrentCell& cell, std::span<const double> x, std::vector<doub
   }
 }
 
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_gru(const OpCall& call) {
   const bool linear_before_reset = call.node.int_or("linear_before_reset", 0) != 0;
   return run_recurrent(call, {.gates = 3, .activations = {"Sigmoid", "Tanh"}},
                        [=](const RecurrentCell& cell, std::span<const double> x, std::vector<double>& h,
                            std::vector<double>& /*c*/) { step(cell, x, h, linear_before_reset); });
 }
 
-Result<std::vector<TensorFacts>> infer(const ShapeCall& call) { return infer_recurrent(call, false); }
+Result<std::vector<TensorFacts>> infer_gru(const ShapeCall& call) { return infer_recurrent(call, false); }
 
 }  // namespace
 
 const OpDef& op_gru() {
   static const OpDef def{
-      .name = "GRU", .first_opset = 7, .min_inputs = 3, .max_inputs = 6, .run = &run, .infer = &infer};
+      .name = "GRU", .first_opset = 7, .min_inputs = 3, .max_inputs = 6, .run = &run_gru, .infer = &infer_gru};
   return def;
 }
 

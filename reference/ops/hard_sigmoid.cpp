@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 /// ONNX HardSigmoid-6: max(0, min(1, alpha * x + beta)).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_hard_sigmoid(const OpCall& call) {
   const double alpha = call.node.float_or("alpha", 0.2F);
   const double beta = call.node.float_or("beta", 0.5);
   return map_reals(call, [=](double x) { return larger(0.0, lesser(1.0, alpha * x + beta)); });
@@ -16,7 +16,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_hard_sigmoid() {
-  static const OpDef def{.name = "HardSigmoid", .first_opset = 6, .run = &run, .infer = &infer_same_real};
+  static const OpDef def{.name = "HardSigmoid", .first_opset = 6, .run = &run_hard_sigmoid, .infer = &infer_same_real};
   return def;
 }
 

@@ -6,7 +6,7 @@ namespace {
 
 // ONNX Hardmax-13: 1 at the first largest value along `axis` (default -1), 0 elsewhere. Before opset 13 all axes from
 // `axis` (default 1) on are one line.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_hardmax(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const auto lines = softmax_axis(call);
   if (!lines) return lines.error();
@@ -27,7 +27,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_hardmax() {
-  static const OpDef def{.name = "Hardmax", .run = &run, .infer = &infer_softmax};
+  static const OpDef def{.name = "Hardmax", .run = &run_hardmax, .infer = &infer_softmax};
   return def;
 }
 

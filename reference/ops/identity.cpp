@@ -4,12 +4,12 @@
 namespace assay::reference {
 namespace {
 
-Result<std::vector<Tensor>> run(const OpCall& call) { return single_output(call.in(0)); }
+Result<std::vector<Tensor>> run_identity(const OpCall& call) { return single_output(call.in(0)); }
 
 }  // namespace
 
 const OpDef& op_identity() {
-  static const OpDef def{.name = "Identity", .run = &run, .infer = &infer_same, .data = DataFlow::moves_first};
+  static const OpDef def{.name = "Identity", .run = &run_identity, .infer = &infer_same, .data = DataFlow::moves_first};
   return def;
 }
 

@@ -9,7 +9,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX If-16: the branch that the condition names; branches see the names around them and have no inputs.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_if(const OpCall& call) {
   if (const auto boolean = require_boolean(call, 0); !boolean) return boolean.error();
   const auto condition = integer_scalar(call, 0);
   if (!condition) return condition.error();
@@ -18,7 +18,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return (*call.run_subgraph)(*branch, {});
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_if(const ShapeCall& call) {
   constexpr std::array kBoolean{DType::boolean};
   if (const auto boolean = require_type(call, 0, kBoolean); !boolean) return boolean.error();
   const auto condition = scalar_argument(call, 0);
@@ -52,7 +52,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_if() {
-  static const OpDef def{.name = "If", .run = &run, .infer = &infer};
+  static const OpDef def{.name = "If", .run = &run_if, .infer = &infer_if};
   return def;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 /// ONNX InstanceNormalization-6: each plane of each instance with its own mean and variance, then scale and bias of its
 /// channel.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_instance_normalization(const OpCall& call) {
   if (const core::Status status = require_spatial_axes(call); !status) {
     return status.error();
   }
@@ -15,7 +15,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return normalize_groups(call, channels, channels);
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_instance_normalization(const ShapeCall& call) {
   core::Status status = require_spatial_axes(call);
   for (std::size_t index = 1; index < 3; ++index) {
     status = status ? require_real(call, index) : status;
@@ -34,8 +34,8 @@ const OpDef& op_instance_normalization() {
                          .first_opset = 6,
                          .min_inputs = 3,
                          .max_inputs = 3,
-                         .run = &run,
-                         .infer = &infer};
+                         .run = &run_instance_normalization,
+                         .infer = &infer_instance_normalization};
   return def;
 }
 

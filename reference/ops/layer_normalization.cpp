@@ -37,7 +37,7 @@ void apply(const Tensor* parameter, const Shape& shape, std::vector<double>& val
 }
 
 /// ONNX LayerNormalization-17: all axes from `axis` on share a mean and variance. Outputs Y, Mean, InvStdDev.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_layer_normalization(const OpCall& call) {
   core::Status status = require_real(call, 0);
   status = status ? check_parameter(call, 1) : status;
   status = status ? check_parameter(call, 2) : status;
@@ -68,7 +68,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                      Tensor(DType::float32, reduced, std::move(inverse_deviations))};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_layer_normalization(const ShapeCall& call) {
   core::Status status = require_real(call, 0);
   for (std::size_t index = 1; index < 3 && status; ++index) {
     status = call.has_input(index) ? require_real(call, index) : status;
@@ -89,8 +89,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_layer_normalization() {
-  static const OpDef def{
-      .name = "LayerNormalization", .first_opset = 17, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "LayerNormalization",
+                         .first_opset = 17,
+                         .min_inputs = 2,
+                         .max_inputs = 3,
+                         .run = &run_layer_normalization,
+                         .infer = &infer_layer_normalization};
   return def;
 }
 

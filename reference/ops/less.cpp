@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Less-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_less(const OpCall& call) {
   return compare(call, [](auto a, auto b) { return a < b; });
 }
 
@@ -16,7 +16,7 @@ const OpDef& op_less() {
                          .first_opset = 7,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
+                         .run = &run_less,
                          .infer = &infer_compare,
                          .data = DataFlow::elementwise};
   return def;

@@ -54,7 +54,7 @@ struct PerHead {
 // ONNX LinearAttention-27, for each batch and key head, with a state S [d_k, d_v], over the steps t:
 //   gated: S = exp(g_t) * S;   delta: S += β_t k_t ⊗ (v_t - Sᵀ k_t), else S += k_t ⊗ v_t;   o_t = scale * q_tᵀ S
 // chunk_size changes no result.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_linear_attention(const OpCall& call) {
   const auto rule = rule_of(call);
   if (!rule) return rule.error();
   const std::int64_t q_heads = call.node.int_or("q_num_heads", 0);
@@ -117,7 +117,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                      Tensor(state_type, state_shape, std::move(state))};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_linear_attention(const ShapeCall& call) {
   for (const std::size_t i : {kQuery, kKey, kValue}) {
     if (const auto rank = require_rank(call, i, 3); !rank) return rank.error();
   }
@@ -136,8 +136,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_linear_attention() {
-  static const OpDef def{
-      .name = "LinearAttention", .first_opset = 27, .min_inputs = 3, .max_inputs = 6, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "LinearAttention",
+                         .first_opset = 27,
+                         .min_inputs = 3,
+                         .max_inputs = 6,
+                         .run = &run_linear_attention,
+                         .infer = &infer_linear_attention};
   return def;
 }
 

@@ -7,14 +7,14 @@ namespace assay::reference {
 namespace {
 
 // ONNX Log-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_log(const OpCall& call) {
   return map_reals(call, [](double x) { return std::log(x); });
 }
 
 }  // namespace
 
 const OpDef& op_log() {
-  static const OpDef def{.name = "Log", .first_opset = 6, .run = &run, .infer = &infer_same_real};
+  static const OpDef def{.name = "Log", .first_opset = 6, .run = &run_log, .infer = &infer_same_real};
   return def;
 }
 

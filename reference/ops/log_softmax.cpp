@@ -5,12 +5,12 @@ namespace assay::reference {
 namespace {
 
 /// ONNX LogSoftmax-13 (and -11, which flattens): x - log(sum exp(x)) along a line.
-Result<std::vector<Tensor>> run(const OpCall& call) { return softmax_lines(call, /*logarithm=*/true); }
+Result<std::vector<Tensor>> run_log_softmax(const OpCall& call) { return softmax_lines(call, /*logarithm=*/true); }
 
 }  // namespace
 
 const OpDef& op_log_softmax() {
-  static const OpDef def{.name = "LogSoftmax", .run = &run, .infer = &infer_softmax};
+  static const OpDef def{.name = "LogSoftmax", .run = &run_log_softmax, .infer = &infer_softmax};
   return def;
 }
 

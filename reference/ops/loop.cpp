@@ -28,7 +28,7 @@ Result<model::GraphPtr> body_of(const Call& call, bool runs) {
 }
 
 // ONNX Loop-16: body(iteration, condition, carried…) → (condition, carried…, scanned…), while the condition holds.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_loop(const OpCall& call) {
   const auto found = body_of(call, call.run_subgraph != nullptr);
   if (!found) return found.error();
   const model::GraphPtr& body = *found;
@@ -72,7 +72,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return results;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_loop(const ShapeCall& call) {
   const auto body = body_of(call, call.infer_subgraph != nullptr);
   if (!body) return body.error();
   if (const auto single = require_single(call, 0); !single) return single.error();
@@ -101,7 +101,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_loop() {
-  static const OpDef def{.name = "Loop", .min_inputs = 0, .max_inputs = kAnyNumber, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "Loop", .min_inputs = 0, .max_inputs = kAnyNumber, .run = &run_loop, .infer = &infer_loop};
   return def;
 }
 

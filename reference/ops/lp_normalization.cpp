@@ -9,7 +9,7 @@ namespace assay::reference {
 namespace {
 
 /// ONNX LpNormalization-1: x over its 1-norm or 2-norm along an axis. A line of zeros stays zero.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_lp_normalization(const OpCall& call) {
   if (const core::Status status = require_real(call, 0); !status) {
     return status.error();
   }
@@ -42,7 +42,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_lp_normalization() {
-  static const OpDef def{.name = "LpNormalization", .run = &run, .infer = &infer_same_along_axis};
+  static const OpDef def{.name = "LpNormalization", .run = &run_lp_normalization, .infer = &infer_same_along_axis};
   return def;
 }
 

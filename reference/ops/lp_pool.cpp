@@ -8,7 +8,7 @@ namespace assay::reference {
 namespace {
 
 /// ONNX LpPool-22 (-18: dilations, ceil_mode): (Σ |x|^p)^(1/p) of each window; padding counts as zero.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_lp_pool(const OpCall& call) {
   const auto p = static_cast<double>(call.node.int_or("p", 2));
   if (!(p >= 1.0)) {
     return op_error(fmt::format("p is {}, expected at least 1", p));
@@ -23,7 +23,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_lp_pool() {
-  static const OpDef def{.name = "LpPool", .first_opset = 2, .run = &run, .infer = &infer_pool};
+  static const OpDef def{.name = "LpPool", .first_opset = 2, .run = &run_lp_pool, .infer = &infer_pool};
   return def;
 }
 

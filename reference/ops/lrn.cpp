@@ -10,7 +10,7 @@ namespace assay::reference {
 namespace {
 
 /// ONNX LRN-13: x / (bias + alpha / size * sum of squares)^beta over the `size` channels around each one.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_lrn(const OpCall& call) {
   if (const core::Status status = require_real(call, 0); !status) {
     return status.error();
   }
@@ -43,7 +43,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), x.shape(), std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_lrn(const ShapeCall& call) {
   if (const core::Status status = require_least_rank(call, 0, 3); !status) {
     return status.error();
   }
@@ -53,7 +53,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_lrn() {
-  static const OpDef def{.name = "LRN", .run = &run, .infer = &infer};
+  static const OpDef def{.name = "LRN", .run = &run_lrn, .infer = &infer_lrn};
   return def;
 }
 

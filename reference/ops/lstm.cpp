@@ -32,20 +32,20 @@ void step(const RecurrentCell& cell, std::span<const double> x, std::vector<doub
   }
 }
 
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_lstm(const OpCall& call) {
   const bool input_forget = call.node.int_or("input_forget", 0) != 0;
   return run_recurrent(call, {.gates = 4, .activations = {"Sigmoid", "Tanh", "Tanh"}, .has_cell_state = true},
                        [=](const RecurrentCell& cell, std::span<const double> x, std::vector<double>& h,
                            std::vector<double>& c) { step(cell, x, h, c, input_forget); });
 }
 
-Result<std::vector<TensorFacts>> infer(const ShapeCall& call) { return infer_recurrent(call, true); }
+Result<std::vector<TensorFacts>> infer_lstm(const ShapeCall& call) { return infer_recurrent(call, true); }
 
 }  // namespace
 
 const OpDef& op_lstm() {
   static const OpDef def{
-      .name = "LSTM", .first_opset = 7, .min_inputs = 3, .max_inputs = 8, .run = &run, .infer = &infer};
+      .name = "LSTM", .first_opset = 7, .min_inputs = 3, .max_inputs = 8, .run = &run_lstm, .infer = &infer_lstm};
   return def;
 }
 

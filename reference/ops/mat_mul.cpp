@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 /// ONNX MatMul-13, for floating-point and integer tensors; integers wrap into their type.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_mat_mul(const OpCall& call) {
   if (const core::Status status = require_same_type(call, 0, 1); !status) {
     return status.error();
   }
@@ -27,7 +27,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(a.type(), product->output, std::move(sums)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_mat_mul(const ShapeCall& call) {
   if (const core::Status status = require_same_type(call, 0, 1); !status) {
     return status.error();
   }
@@ -37,7 +37,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_mat_mul() {
-  static const OpDef def{.name = "MatMul", .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "MatMul", .min_inputs = 2, .max_inputs = 2, .run = &run_mat_mul, .infer = &infer_mat_mul};
   return def;
 }
 

@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 /// ONNX MatMulInteger-10: A, B, a_zero_point (one, or one for each row), b_zero_point (one, or one for each column).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_mat_mul_integer(const OpCall& call) {
   if (const core::Status status = check_code_inputs(call); !status) {
     return status.error();
   }
@@ -33,7 +33,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(DType::int32, product->output, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_mat_mul_integer(const ShapeCall& call) {
   core::Status status = check_code_inputs(call);
   if (!status) {
     return status.error();
@@ -44,8 +44,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_mat_mul_integer() {
-  static const OpDef def{
-      .name = "MatMulInteger", .first_opset = 10, .min_inputs = 2, .max_inputs = 4, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "MatMulInteger",
+                         .first_opset = 10,
+                         .min_inputs = 2,
+                         .max_inputs = 4,
+                         .run = &run_mat_mul_integer,
+                         .infer = &infer_mat_mul_integer};
   return def;
 }
 

@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Max-13: NaN where any input is NaN.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_max(const OpCall& call) {
   return variadic(call, [](auto a, auto b) { return larger(a, b); });
 }
 
@@ -15,7 +15,7 @@ const OpDef& op_max() {
   static const OpDef def{.name = "Max",
                          .first_opset = 6,
                          .max_inputs = kAnyNumber,
-                         .run = &run,
+                         .run = &run_max,
                          .infer = &infer_variadic,
                          .data = DataFlow::elementwise};
   return def;

@@ -71,7 +71,7 @@ bool has_empty_window(const Windows& windows) {
 }
 
 /// ONNX MaxPool-12: outputs Y and, where it is wanted, Indices into the flattened x (the first of equal values).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_max_pool(const OpCall& call) {
   const Tensor& x = call.in(0);
   const Result<Windows> windows = pool_windows(call);
   if (!windows) {
@@ -94,7 +94,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                      Tensor(DType::int64, shape, std::move(pooled.indices))};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_max_pool(const ShapeCall& call) {
   Result<Facts> outputs = infer_pool(call);
   if (outputs) {
     outputs->push_back(typed(DType::int64, outputs->front().shape));
@@ -105,7 +105,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_max_pool() {
-  static const OpDef def{.name = "MaxPool", .run = &run, .infer = &infer};
+  static const OpDef def{.name = "MaxPool", .run = &run_max_pool, .infer = &infer_max_pool};
   return def;
 }
 

@@ -25,7 +25,7 @@ Range bin_range(std::int64_t bin, std::int64_t bins, std::int64_t start, std::in
 // ONNX MaxRoiPool-22: the largest element in each of pooled_shape bins of each region [image, x1, y1, x2, y2], whose
 // corners are scaled by spatial_scale, rounded and belong to it; a bin outside of the image is 0. The text says no more
 // than that; the bins are those of Fast R-CNN, as ONNX Runtime has them.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_max_roi_pool(const OpCall& call) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (const auto real = require_real(call, i); !real) return real.error();
   }
@@ -76,7 +76,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_max_roi_pool(const ShapeCall& call) {
   if (const auto rank = require_rank(call, 0, 4); !rank) return rank.error();
   if (const auto rank = require_rank(call, 1, 2); !rank) return rank.error();
   const std::vector<std::int64_t> pooled = call.node.ints_or("pooled_shape");
@@ -88,7 +88,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_max_roi_pool() {
-  static const OpDef def{.name = "MaxRoiPool", .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "MaxRoiPool", .min_inputs = 2, .max_inputs = 2, .run = &run_max_roi_pool, .infer = &infer_max_roi_pool};
   return def;
 }
 

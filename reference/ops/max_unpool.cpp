@@ -29,7 +29,7 @@ Result<Shape> unpooled_shape(const Node& node, const Shape& x) {
 // ONNX MaxUnpool-22: x at the places in a plane of zeros that MaxPool's indices (input 1) name. The indices count in
 // the tensor that the attributes give; with output_shape (input 2) that tensor stands in the first corner of one of
 // zeros, as ONNX's node case has it (the text does not say).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_max_unpool(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   if (const auto integer = require_integer(call, 1); !integer) return integer.error();
   const Tensor& x = call.in(0);
@@ -69,7 +69,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_max_unpool(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   if (call.has_input(2)) {
     const auto extents = extents_argument(call, 2);
@@ -92,8 +92,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_max_unpool() {
-  static const OpDef def{
-      .name = "MaxUnpool", .first_opset = 9, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "MaxUnpool",
+                         .first_opset = 9,
+                         .min_inputs = 2,
+                         .max_inputs = 3,
+                         .run = &run_max_unpool,
+                         .infer = &infer_max_unpool};
   return def;
 }
 

@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Mean-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_mean(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   auto sum = variadic(call, [](auto a, auto b) { return plus(a, b); });
   if (!sum) return sum.error();
@@ -17,7 +17,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 
 const OpDef& op_mean() {
   static const OpDef def{
-      .name = "Mean", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run, .infer = &infer_variadic};
+      .name = "Mean", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run_mean, .infer = &infer_variadic};
   return def;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 // ONNX MeanVarianceNormalization-13: (x - E[x]) / (sqrt(E[(x - E[x])^2]) + 1e-9) with the moments over `axes`, by
 // default [0, 2, 3]. The text leaves out the 1e-9 that the operator's function body adds.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_mean_variance_normalization(const OpCall& call) {
   constexpr double kBodyEpsilon = 1e-9;
   if (const auto real = require_real(call, 0); !real) return real.error();
   const Tensor& x = call.in(0);
@@ -41,7 +41,10 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_mean_variance_normalization() {
-  static const OpDef def{.name = "MeanVarianceNormalization", .first_opset = 9, .run = &run, .infer = &infer_same_real};
+  static const OpDef def{.name = "MeanVarianceNormalization",
+                         .first_opset = 9,
+                         .run = &run_mean_variance_normalization,
+                         .infer = &infer_same_real};
   return def;
 }
 

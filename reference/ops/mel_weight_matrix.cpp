@@ -28,7 +28,7 @@ std::vector<std::int64_t> edges_of(std::int64_t mel_bins, std::int64_t dft_lengt
 
 // ONNX MelWeightMatrix-17: [dft_length / 2 + 1, num_mel_bins], column m a triangle over the spectrogram's bins that
 // rises from edge m to 1 at edge m + 1 and falls to 0 at edge m + 2.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_mel_weight_matrix(const OpCall& call) {
   std::vector<double> numbers;
   for (std::size_t i = 0; i < 5; ++i) {
     const auto number = real_scalar(call, i);
@@ -73,7 +73,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(core::is_real(*type) ? std::move(matrix).relabeled(*type) : cast(matrix, *type));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_mel_weight_matrix(const ShapeCall& call) {
   for (std::size_t i = 0; i < 5; ++i) {
     if (const auto single = require_single(call, i); !single) return single.error();
   }
@@ -90,8 +90,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_mel_weight_matrix() {
-  static const OpDef def{
-      .name = "MelWeightMatrix", .first_opset = 17, .min_inputs = 5, .max_inputs = 5, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "MelWeightMatrix",
+                         .first_opset = 17,
+                         .min_inputs = 5,
+                         .max_inputs = 5,
+                         .run = &run_mel_weight_matrix,
+                         .infer = &infer_mel_weight_matrix};
   return def;
 }
 

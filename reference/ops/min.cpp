@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Min-13: NaN where any input is NaN.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_min(const OpCall& call) {
   return variadic(call, [](auto a, auto b) { return lesser(a, b); });
 }
 
@@ -15,7 +15,7 @@ const OpDef& op_min() {
   static const OpDef def{.name = "Min",
                          .first_opset = 6,
                          .max_inputs = kAnyNumber,
-                         .run = &run,
+                         .run = &run_min,
                          .infer = &infer_variadic,
                          .data = DataFlow::elementwise};
   return def;

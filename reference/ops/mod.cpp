@@ -23,7 +23,7 @@ double floored_remainder(double a, double b) {
 
 // ONNX Mod-28: fmod=1 takes the sign of the dividend as C's fmod does, fmod=0 that of the divisor (before opset 28 for
 // integers only).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_mod(const OpCall& call) {
   const bool truncated = call.node.int_or("fmod", 0) != 0;
   const Tensor& divisor = call.in(1);
   if (divisor.is_real()) {
@@ -53,7 +53,7 @@ const OpDef& op_mod() {
                          .first_opset = 10,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
+                         .run = &run_mod,
                          .infer = &infer_binary,
                          .data = DataFlow::elementwise};
   return def;

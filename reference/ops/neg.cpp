@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Neg-13: the lowest integer is its own negative.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_neg(const OpCall& call) {
   return map_numbers(call, [](auto x) { return minus(decltype(x){0}, x); });
 }
 
@@ -13,7 +13,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 
 const OpDef& op_neg() {
   static const OpDef def{
-      .name = "Neg", .first_opset = 6, .run = &run, .infer = &infer_same, .data = DataFlow::elementwise};
+      .name = "Neg", .first_opset = 6, .run = &run_neg, .infer = &infer_same, .data = DataFlow::elementwise};
   return def;
 }
 

@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX NegativeLogLikelihoodLoss-13 (ignore_index, reduction): the scores are log probabilities already.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_negative_log_likelihood_loss(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   return single_output(negative_log_likelihood(call, call.in(0)));
 }
@@ -17,7 +17,7 @@ const OpDef& op_negative_log_likelihood_loss() {
                          .first_opset = 12,
                          .min_inputs = 2,
                          .max_inputs = 3,
-                         .run = &run,
+                         .run = &run_negative_log_likelihood_loss,
                          .infer = &infer_nll};
   return def;
 }

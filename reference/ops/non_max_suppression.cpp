@@ -87,7 +87,7 @@ std::vector<std::int64_t> selected(const std::vector<Box>& boxes, std::span<cons
 // ONNX NonMaxSuppression-11: for each batch and class the boxes in order of their scores, but for those whose overlap
 // with one selected before exceeds iou_threshold (default 0) and those with a score not above score_threshold, at most
 // max_output_boxes_per_class (default 0). Rows [batch, class, box].
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_non_max_suppression(const OpCall& call) {
   for (const std::size_t i : {kBoxes, kScores}) {
     if (const auto real = require_real(call, i); !real) return real.error();
     const auto values = call.in(i).reals();
@@ -121,7 +121,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(DType::int64, {count, 3}, std::move(rows)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_non_max_suppression(const ShapeCall& call) {
   for (const std::size_t i : {kBoxes, kScores}) {
     if (const auto rank = require_rank(call, i, 3); !rank) return rank.error();
   }
@@ -134,8 +134,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_non_max_suppression() {
-  static const OpDef def{
-      .name = "NonMaxSuppression", .first_opset = 10, .min_inputs = 2, .max_inputs = 5, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "NonMaxSuppression",
+                         .first_opset = 10,
+                         .min_inputs = 2,
+                         .max_inputs = 5,
+                         .run = &run_non_max_suppression,
+                         .infer = &infer_non_max_suppression};
   return def;
 }
 

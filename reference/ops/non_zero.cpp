@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX NonZero-13: a column of coordinates for each element that is not zero, in row-major order.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_non_zero(const OpCall& call) {
   const Tensor& x = call.in(0);
   std::vector<std::int64_t> found;
   for (std::int64_t i = 0; i < x.size(); ++i) {
@@ -21,7 +21,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       Tensor(DType::int64, {x.rank(), static_cast<std::int64_t>(found.size())}, std::move(coordinates)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_non_zero(const ShapeCall& call) {
   const auto rank = call.in(0).rank();
   return one(DType::int64, Dims{rank ? known(*rank) : Dimension(), Dimension()});
 }
@@ -29,7 +29,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_non_zero() {
-  static const OpDef def{.name = "NonZero", .first_opset = 9, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "NonZero", .first_opset = 9, .run = &run_non_zero, .infer = &infer_non_zero};
   return def;
 }
 

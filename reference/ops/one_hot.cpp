@@ -7,7 +7,7 @@
 namespace assay::reference {
 namespace {
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_one_hot(const ShapeCall& call) {
   const auto depth = scalar_argument(call, 1);
   if (!depth) return depth.error();
   if (*depth && !(**depth >= 1.0 && **depth <= static_cast<double>(kElementLimit))) {
@@ -25,9 +25,9 @@ Result<Facts> infer(const ShapeCall& call) {
 
 // ONNX OneHot-11: a new axis of extent depth that holds values[1] where the index says, values[0] elsewhere. Negative
 // indices count from the end; one outside of [-depth, depth) marks nothing.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_one_hot(const OpCall& call) {
   const Tensor& values = call.in(2);
-  const auto shape = ruled_shape(call, &infer);
+  const auto shape = ruled_shape(call, &infer_one_hot);
   if (!shape) return shape.error();
   const auto axis = checked_axis(call.node.int_or("axis", -1), call.in(0).rank() + 1);
   if (!axis) return axis.error();
@@ -55,8 +55,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_one_hot() {
-  static const OpDef def{
-      .name = "OneHot", .first_opset = 9, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "OneHot",
+                         .first_opset = 9,
+                         .min_inputs = 3,
+                         .max_inputs = 3,
+                         .run = &run_one_hot,
+                         .infer = &infer_one_hot};
   return def;
 }
 

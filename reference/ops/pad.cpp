@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::int64_t kPadsAreInput = 11;
 
-enum class Mode { constant, reflect, edge, wrap };
+enum class PadMode { constant, reflect, edge, wrap };
 
-Result<Mode> mode_of(const Node& node) {
+Result<PadMode> mode_of(const Node& node) {
   const std::string name = node.string_or("mode", "constant");
-  if (name == "constant") return Mode::constant;
-  if (name == "reflect") return Mode::reflect;
-  if (name == "edge") return Mode::edge;
-  if (name == "wrap") return Mode::wrap;
+  if (name == "constant") return PadMode::constant;
+  if (name == "reflect") return PadMode::reflect;
+  if (name == "edge") return PadMode::edge;
+  if (name == "wrap") return PadMode::wrap;
   return op_error(fmt::format("mode is \"{}\", expected constant, reflect, edge or wrap", name));
 }
 
@@ -54,16 +54,16 @@ Result<Pads> pads_of(const OpCall& call, std::int64_t rank) {
 }
 
 /// The position in [0, extent) that `position` outside of it takes its value from.
-std::int64_t source_of(std::int64_t position, std::int64_t extent, Mode mode) {
+std::int64_t source_of(std::int64_t position, std::int64_t extent, PadMode mode) {
   if (position >= 0 && position < extent) return position;
   switch (mode) {
-    case Mode::constant:
+    case PadMode::constant:
       return AxisMap::kOutside;
-    case Mode::edge:
+    case PadMode::edge:
       return position < 0 ? 0 : extent - 1;
-    case Mode::wrap:
+    case PadMode::wrap:
       return ((position % extent) + extent) % extent;
-    case Mode::reflect:
+    case PadMode::reflect:
       break;
   }
   // Mirrored at the first and the last value, which are not repeated.
@@ -91,11 +91,11 @@ core::Status check_extents(const Shape& shape, const Pads& pads) {
 
 /// The table of one axis: what negative pads leave of it, extended by the positive ones.
 Result<std::vector<std::int64_t>> padded_axis(const std::vector<std::int64_t>& table, std::int64_t begin,
-                                              std::int64_t end, Mode mode) {
+                                              std::int64_t end, PadMode mode) {
   const auto extent = static_cast<std::int64_t>(table.size());
   const std::int64_t removed = begin < 0 ? std::min(-begin, extent) : 0;
   const std::int64_t kept = std::max<std::int64_t>(extent - removed - (end < 0 ? -end : 0), 0);
-  if (kept == 0 && extent + begin + end > 0 && mode != Mode::constant) {
+  if (kept == 0 && extent + begin + end > 0 && mode != PadMode::constant) {
     return op_error(fmt::format("pads {} and {} leave nothing of extent {} to repeat", begin, end, extent));
   }
   std::vector<std::int64_t> result;
@@ -108,7 +108,7 @@ Result<std::vector<std::int64_t>> padded_axis(const std::vector<std::int64_t>& t
 }
 
 // ONNX Pad-19; pads and value are attributes before opset 11.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_pad(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto mode = mode_of(call.node);
   if (!mode) return mode.error();
@@ -133,7 +133,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(take(x, map, fill, integer_fill));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_pad(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   if (const auto mode = mode_of(call.node); !mode) return mode.error();
   if (const auto same = require_same_type(call, 0, 2); !same) return same.error();
@@ -171,7 +171,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_pad() {
-  static const OpDef def{.name = "Pad", .first_opset = 2, .max_inputs = 4, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Pad", .first_opset = 2, .max_inputs = 4, .run = &run_pad, .infer = &infer_pad};
   return def;
 }
 

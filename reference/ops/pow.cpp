@@ -24,7 +24,7 @@ std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
 
 // ONNX Pow-15: base and exponent may differ in type, and the result has the base's. An integer base with a real
 // exponent is raised as a real and truncated.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_pow(const OpCall& call) {
   const Tensor& base = call.in(0);
   const Tensor& exponent = call.in(1);
   if (!base.is_real() && !exponent.is_real()) {
@@ -45,7 +45,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(base.type(), *shape, std::move(integers)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_pow(const ShapeCall& call) {
   auto shape = broadcast_known(call.in(0).shape, call.in(1).shape);
   if (!shape) return shape.error();
   return one(call.in(0).type, std::move(*shape));
@@ -55,7 +55,7 @@ Result<Facts> infer(const ShapeCall& call) {
 
 const OpDef& op_pow() {
   static const OpDef def{
-      .name = "Pow", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+      .name = "Pow", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run_pow, .infer = &infer_pow};
   return def;
 }
 

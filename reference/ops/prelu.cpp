@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX PRelu-16: slope * x below zero, x elsewhere. Only the slope is stretched.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_prelu(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto shape = broadcast_shape(x.shape(), call.in(1).shape());
   if (!shape) return shape.error();
@@ -17,7 +17,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return binary(call, [](auto value, auto slope) { return value < 0 ? times(slope, value) : value; });
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_prelu(const ShapeCall& call) {
   if (const auto same = require_same_type(call, 0, 1); !same) return same.error();
   if (const auto fits = require_broadcast_to(call, 1, call.in(0).shape); !fits) return fits.error();
   return infer_same(call);
@@ -27,7 +27,7 @@ Result<Facts> infer(const ShapeCall& call) {
 
 const OpDef& op_prelu() {
   static const OpDef def{
-      .name = "PRelu", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+      .name = "PRelu", .first_opset = 7, .min_inputs = 2, .max_inputs = 2, .run = &run_prelu, .infer = &infer_prelu};
   return def;
 }
 

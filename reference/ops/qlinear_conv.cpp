@@ -26,7 +26,7 @@ core::Status check_types(const Call& call) {
 
 /// ONNX QLinearConv-10: weights may have a scale and zero_point for each output channel; the bias has scale
 /// x_scale * w_scale and zero_point 0.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_qlinear_conv(const OpCall& call) {
   if (const core::Status status = check_types(call); !status) {
     return status.error();
   }
@@ -64,7 +64,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return std::vector{Tensor(type, conv->output_shape(), std::move(y))};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_qlinear_conv(const ShapeCall& call) {
   core::Status status = check_types(call);
   for (const std::size_t single : {kXScale, kXZero, kYScale, kYZero}) {
     status = status ? require_single(call, single) : status;
@@ -89,8 +89,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_qlinear_conv() {
-  static const OpDef def{
-      .name = "QLinearConv", .first_opset = 10, .min_inputs = 8, .max_inputs = 9, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "QLinearConv",
+                         .first_opset = 10,
+                         .min_inputs = 8,
+                         .max_inputs = 9,
+                         .run = &run_qlinear_conv,
+                         .infer = &infer_qlinear_conv};
   return def;
 }
 

@@ -23,7 +23,7 @@ core::Status check_types(const Call& call) {
 }
 
 /// ONNX QLinearMatMul-21: a may have a scale and zero_point for each row, b for each column, y for each row.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_qlinear_mat_mul(const OpCall& call) {
   if (const core::Status status = check_types(call); !status) {
     return status.error();
   }
@@ -55,7 +55,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(type, product->output, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_qlinear_mat_mul(const ShapeCall& call) {
   if (const core::Status status = check_types(call); !status) {
     return status.error();
   }
@@ -65,8 +65,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_qlinear_mat_mul() {
-  static const OpDef def{
-      .name = "QLinearMatMul", .first_opset = 10, .min_inputs = 8, .max_inputs = 8, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "QLinearMatMul",
+                         .first_opset = 10,
+                         .min_inputs = 8,
+                         .max_inputs = 8,
+                         .run = &run_qlinear_mat_mul,
+                         .infer = &infer_qlinear_mat_mul};
   return def;
 }
 

@@ -13,10 +13,10 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::array kCodeTypes{DType::int8,         DType::uint8,      DType::int16,          DType::uint16,
-                                DType::int4,         DType::uint4,      DType::int2,           DType::uint2,
-                                DType::float8e4m3fn, DType::float8e5m2, DType::float8e4m3fnuz, DType::float8e5m2fnuz,
-                                DType::float4e2m1};
+constexpr std::array kQuantizedTypes{
+    DType::int8,           DType::uint8,          DType::int16,     DType::uint16,       DType::int4,
+    DType::uint4,          DType::int2,           DType::uint2,     DType::float8e4m3fn, DType::float8e5m2,
+    DType::float8e4m3fnuz, DType::float8e5m2fnuz, DType::float4e2m1};
 
 /// The output's type: that of y_zero_point, else attribute output_dtype (opset 21), else uint8.
 template <typename Call>
@@ -37,7 +37,7 @@ Result<DType> output_type(const Call& call) {
                                 input_text(call, 2), core::dtype_name(type)));
   }
   const bool known = *wanted != DType::undefined;
-  if (known && std::find(kCodeTypes.begin(), kCodeTypes.end(), *wanted) == kCodeTypes.end()) {
+  if (known && std::find(kQuantizedTypes.begin(), kQuantizedTypes.end(), *wanted) == kQuantizedTypes.end()) {
     return op_unsupported(fmt::format("quantizing to {}, which is no type of codes", core::dtype_name(*wanted)));
   }
   return wanted;
@@ -51,7 +51,7 @@ core::Status check_input(const Call& call) {
 /// ONNX QuantizeLinear-10, -13 (axis), -19 (float8, saturate), -21 (output_dtype; 16, 4 bits; blocks), -23 (float4),
 /// -25 (2 bits). The division is exact but for float64's rounding: attribute precision, which names a type for it, and
 /// the scale's type do not change it.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_quantize_linear(const OpCall& call) {
   const Tensor& x = call.in(0);
   if (const core::Status status = check_input(call); !status) {
     return status.error();
@@ -94,7 +94,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(*type, x.shape(), std::move(codes)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_quantize_linear(const ShapeCall& call) {
   core::Status status = check_input(call);
   status = status ? check_scales(call) : status;
   if (!status) {
@@ -110,8 +110,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_quantize_linear() {
-  static const OpDef def{
-      .name = "QuantizeLinear", .first_opset = 10, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "QuantizeLinear",
+                         .first_opset = 10,
+                         .min_inputs = 2,
+                         .max_inputs = 3,
+                         .run = &run_quantize_linear,
+                         .infer = &infer_quantize_linear};
   return def;
 }
 

@@ -19,7 +19,7 @@ Result<std::int64_t> count_of(double start, double limit, double delta) {
 }
 
 // ONNX Range-11: start + i * delta up to, and not including, limit.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_range(const OpCall& call) {
   for (std::size_t i = 0; i < 3; ++i) {
     if (const auto same = require_same_type(call, 0, i); !same) return same.error();
     if (const auto scalar = real_scalar(call, i); !scalar) return scalar.error();
@@ -44,7 +44,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(type, shape, std::move(values)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_range(const ShapeCall& call) {
   if (const auto same = require_one_type(call, 3); !same) return same.error();
   std::array<double, 3> numbers{};
   Dimension count;
@@ -67,7 +67,7 @@ Result<Facts> infer(const ShapeCall& call) {
 
 const OpDef& op_range() {
   static const OpDef def{
-      .name = "Range", .first_opset = 11, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
+      .name = "Range", .first_opset = 11, .min_inputs = 3, .max_inputs = 3, .run = &run_range, .infer = &infer_range};
   return def;
 }
 

@@ -7,13 +7,13 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::int64_t kAxesAreInput = 18;
+constexpr std::int64_t kReduceLogSumExpAxesInput = 18;
 
 // ONNX ReduceLogSumExp-18: log of the sum of exponentials, as m + log(sum(exp(x - m))) with m the largest, so that
 // nothing overflows. Integer data is legal, but its logarithms have no agreed rounding.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_reduce_log_sum_exp(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return op_unsupported(real.error().message);
-  const auto reduction = reduction_of(call, kAxesAreInput);
+  const auto reduction = reduction_of(call, kReduceLogSumExpAxesInput);
   if (!reduction) return reduction.error();
   const Tensor& x = call.in(0);
   if (reduction->identity) return single_output(x);
@@ -34,12 +34,15 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), reduction->output, std::move(values)));
 }
 
-Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+Result<Facts> infer_reduce_log_sum_exp(const ShapeCall& call) {
+  return infer_reduction(call, kReduceLogSumExpAxesInput);
+}
 
 }  // namespace
 
 const OpDef& op_reduce_log_sum_exp() {
-  static const OpDef def{.name = "ReduceLogSumExp", .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "ReduceLogSumExp", .max_inputs = 2, .run = &run_reduce_log_sum_exp, .infer = &infer_reduce_log_sum_exp};
   return def;
 }
 

@@ -6,23 +6,23 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::int64_t kAxesAreInput = 18;
+constexpr std::int64_t kReduceMaxAxesInput = 18;
 
 // ONNX ReduceMax-20. NaN where any element is NaN; of nothing it is the low end of the type.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_reduce_max(const OpCall& call) {
   const DType type = call.in(0).type();
   const std::int64_t end = core::is_integer(type) ? core::integer_limits(type).low : 0;
   return reduce(
-      call, kAxesAreInput, -std::numeric_limits<double>::infinity(), end,
+      call, kReduceMaxAxesInput, -std::numeric_limits<double>::infinity(), end,
       [](auto best, auto x) { return larger(best, x); }, kAsItIs);
 }
 
-Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+Result<Facts> infer_reduce_max(const ShapeCall& call) { return infer_reduction(call, kReduceMaxAxesInput); }
 
 }  // namespace
 
 const OpDef& op_reduce_max() {
-  static const OpDef def{.name = "ReduceMax", .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "ReduceMax", .max_inputs = 2, .run = &run_reduce_max, .infer = &infer_reduce_max};
   return def;
 }
 

@@ -4,20 +4,20 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::int64_t kAxesAreInput = 18;
+constexpr std::int64_t kReduceProdAxesInput = 18;
 
 // ONNX ReduceProd-18. The product of nothing is 1.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_reduce_prod(const OpCall& call) {
   return reduce(
-      call, kAxesAreInput, 1.0, 1, [](auto product, auto x) { return times(product, x); }, kAsItIs);
+      call, kReduceProdAxesInput, 1.0, 1, [](auto product, auto x) { return times(product, x); }, kAsItIs);
 }
 
-Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+Result<Facts> infer_reduce_prod(const ShapeCall& call) { return infer_reduction(call, kReduceProdAxesInput); }
 
 }  // namespace
 
 const OpDef& op_reduce_prod() {
-  static const OpDef def{.name = "ReduceProd", .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "ReduceProd", .max_inputs = 2, .run = &run_reduce_prod, .infer = &infer_reduce_prod};
   return def;
 }
 

@@ -4,20 +4,23 @@
 namespace assay::reference {
 namespace {
 
-constexpr std::int64_t kAxesAreInput = 18;
+constexpr std::int64_t kReduceSumSquareAxesInput = 18;
 
 // ONNX ReduceSumSquare-18.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_reduce_sum_square(const OpCall& call) {
   return reduce(
-      call, kAxesAreInput, 0.0, 0, [](auto sum, auto x) { return plus(sum, times(x, x)); }, kAsItIs);
+      call, kReduceSumSquareAxesInput, 0.0, 0, [](auto sum, auto x) { return plus(sum, times(x, x)); }, kAsItIs);
 }
 
-Result<Facts> infer(const ShapeCall& call) { return infer_reduction(call, kAxesAreInput); }
+Result<Facts> infer_reduce_sum_square(const ShapeCall& call) {
+  return infer_reduction(call, kReduceSumSquareAxesInput);
+}
 
 }  // namespace
 
 const OpDef& op_reduce_sum_square() {
-  static const OpDef def{.name = "ReduceSumSquare", .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "ReduceSumSquare", .max_inputs = 2, .run = &run_reduce_sum_square, .infer = &infer_reduce_sum_square};
   return def;
 }
 

@@ -5,14 +5,14 @@ namespace assay::reference {
 namespace {
 
 // ONNX Relu-14: max(0, x). NaN stays NaN.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_relu(const OpCall& call) {
   return map_numbers(call, [](auto x) { return x < 0 ? decltype(x){0} : x; });
 }
 
 }  // namespace
 
 const OpDef& op_relu() {
-  static const OpDef def{.name = "Relu", .first_opset = 6, .run = &run, .infer = &infer_same};
+  static const OpDef def{.name = "Relu", .first_opset = 6, .run = &run_relu, .infer = &infer_same};
   return def;
 }
 

@@ -31,7 +31,7 @@ std::optional<Dimension> left_over(Dims total, Dims others) {
 }
 
 // ONNX Reshape-19: 0 keeps the data's extent (unless allowzero), one -1 takes what is left.
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_reshape(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto target = extents_argument(call, 1, -1);
   if (!target) return target.error();
@@ -66,8 +66,8 @@ Result<Facts> infer(const ShapeCall& call) {
   return one(x.type, std::move(shape));
 }
 
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  const auto shape = ruled_shape(call, &infer);
+Result<std::vector<Tensor>> run_reshape(const OpCall& call) {
+  const auto shape = ruled_shape(call, &infer_reshape);
   if (!shape) return shape.error();
   return single_output(call.in(0).reshaped(*shape));
 }
@@ -79,8 +79,8 @@ const OpDef& op_reshape() {
                          .first_opset = 5,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
-                         .infer = &infer,
+                         .run = &run_reshape,
+                         .infer = &infer_reshape,
                          .data = DataFlow::moves_first};
   return def;
 }

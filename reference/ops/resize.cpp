@@ -186,7 +186,7 @@ bool lists_something(const ShapeCall& call, std::size_t index) {
   return call.has_input(index) && call.in(index).size().value != 0;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_resize(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const bool old = call.opset <= kScalesOnly;
   const std::size_t scales = old ? 1 : 2;
@@ -238,7 +238,7 @@ Result<std::vector<AxisResample>> axes_of(const OpCall& call, Coordinates coordi
 }
 
 // ONNX Resize-19, and Resize-10 (asymmetric coordinates).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_resize(const OpCall& call) {
   const auto rules = rules_of(call);
   if (!rules) return rules.error();
   auto axes = axes_of(call, rules->coordinates);
@@ -261,7 +261,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_resize() {
-  static const OpDef def{.name = "Resize", .first_opset = 10, .max_inputs = 4, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "Resize", .first_opset = 10, .max_inputs = 4, .run = &run_resize, .infer = &infer_resize};
   return def;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // ONNX ReverseSequence-28: in each slice along batch_axis (default 1) the first sequence_lens elements along time_axis
 // (default 0) in reverse order, the others as they are.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_reverse_sequence(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto batch_axis = checked_axis(call.node.int_or("batch_axis", 1), x.rank());
   if (!batch_axis) return batch_axis.error();
@@ -43,7 +43,7 @@ const OpDef& op_reverse_sequence() {
                          .first_opset = 10,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
+                         .run = &run_reverse_sequence,
                          .infer = &infer_same};
   return def;
 }

@@ -10,7 +10,7 @@ namespace {
 
 // ONNX RMSNormalization-23: x / sqrt(mean of x² over the axes from `axis` on + epsilon) * scale, scale broadcast to x.
 // The result has scale's type. stash_type, which names a type to compute in, changes nothing: that is float64 here.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_rms_normalization(const OpCall& call) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (const auto real = require_real(call, i); !real) return real.error();
   }
@@ -36,7 +36,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
                                    [](auto a, auto b) { return times(a, b); }));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_rms_normalization(const ShapeCall& call) {
   const auto axis = axis_argument(call, "axis", -1);
   if (!axis) return axis.error();
   if (const auto scale = require_broadcast_to(call, 1, call.in(0).shape); !scale) return scale.error();
@@ -46,8 +46,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_rms_normalization() {
-  static const OpDef def{
-      .name = "RMSNormalization", .first_opset = 23, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "RMSNormalization",
+                         .first_opset = 23,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_rms_normalization,
+                         .infer = &infer_rms_normalization};
   return def;
 }
 

@@ -37,13 +37,13 @@ double sample(std::span<const double> plane, std::int64_t height, std::int64_t w
          down * ((1.0 - along) * element(bottom, left) + along * element(bottom, right));
 }
 
-struct Rules {
+struct RoiRules {
   std::int64_t height, width, sampling_ratio;
   double spatial_scale;
   bool half_pixel, largest;
 };
 
-Result<Rules> rules_of(const OpCall& call) {
+Result<RoiRules> roi_rules(const OpCall& call) {
   const Node& node = call.node;
   const std::string mode = node.string_or("mode", "avg");
   const bool named = call.opset >= kCoordinatesAreNamed;
@@ -55,9 +55,9 @@ Result<Rules> rules_of(const OpCall& call) {
                     "output_half_pixel",
                     mode, coordinates));
   }
-  const Rules rules{node.int_or("output_height", 1),  node.int_or("output_width", 1),
-                    node.int_or("sampling_ratio", 0), node.float_or("spatial_scale", 1.0),
-                    coordinates == "half_pixel",      mode == "max"};
+  const RoiRules rules{node.int_or("output_height", 1),  node.int_or("output_width", 1),
+                       node.int_or("sampling_ratio", 0), node.float_or("spatial_scale", 1.0),
+                       coordinates == "half_pixel",      mode == "max"};
   if (rules.height < 1 || rules.width < 1 || rules.sampling_ratio < 0) {
     return op_error("output_height and output_width must be at least 1, sampling_ratio at least 0");
   }
@@ -65,7 +65,7 @@ Result<Rules> rules_of(const OpCall& call) {
 }
 
 /// The bins of `extent` along the region from `first` to `last`.
-Bins bins_of(double first, double last, std::int64_t extent, const Rules& rules) {
+Bins bins_of(double first, double last, std::int64_t extent, const RoiRules& rules) {
   const double offset = rules.half_pixel ? 0.5 : 0.0;
   const double start = first * rules.spatial_scale - offset;
   double length = last * rules.spatial_scale - offset - start;
@@ -98,9 +98,9 @@ core::Status check_inputs(const OpCall& call) {
 // ONNX RoiAlign-22 (-16: coordinate_transformation_mode, by default half_pixel): each region [x1, y1, x2, y2] of its
 // image in output_height × output_width bins, each the mean or the largest of sampling_ratio² points (0: as many as the
 // bin has elements, rounded up) interpolated bilinearly.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_roi_align(const OpCall& call) {
   if (const auto inputs = check_inputs(call); !inputs) return inputs.error();
-  const auto rules = rules_of(call);
+  const auto rules = roi_rules(call);
   if (!rules) return rules.error();
   const Tensor& x = call.in(0);
   const std::span<const double> rois = call.in(1).reals();
@@ -137,7 +137,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(result)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_roi_align(const ShapeCall& call) {
   if (const auto rank = require_rank(call, 0, 4); !rank) return rank.error();
   if (const auto rank = require_rank(call, 1, 2); !rank) return rank.error();
   if (const auto rank = require_rank(call, 2, 1); !rank) return rank.error();
@@ -149,8 +149,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_roi_align() {
-  static const OpDef def{
-      .name = "RoiAlign", .first_opset = 10, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "RoiAlign",
+                         .first_opset = 10,
+                         .min_inputs = 3,
+                         .max_inputs = 3,
+                         .run = &run_roi_align,
+                         .infer = &infer_roi_align};
   return def;
 }
 

@@ -59,7 +59,7 @@ Result<std::vector<std::int64_t>> cache_rows(const OpCall& call, const Layout& x
 // by an angle: (a cos - b sin, a sin + b cos). Pairs are neighbours with `interleaved`, else a in the first half and b
 // in the second. Angles by position and pair: cos_cache, sin_cache [max position, pairs] with position_ids, or
 // [batch, sequence, pairs].
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_rotary_embedding(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const auto x = layout_of(call);
   if (!x) return x.error();
@@ -99,7 +99,7 @@ const OpDef& op_rotary_embedding() {
                          .first_opset = 23,
                          .min_inputs = 3,
                          .max_inputs = 4,
-                         .run = &run,
+                         .run = &run_rotary_embedding,
                          .infer = &infer_same_real};
   return def;
 }

@@ -111,7 +111,7 @@ Result<Plan> plan_of(const Node& node, bool batched, std::size_t inputs) {
 }
 
 /// `plan` over inputs without a batch.
-Result<Facts> infer_scan(const ShapeCall& call, const Plan& plan, Facts inputs) {
+Result<Facts> infer_body(const ShapeCall& call, const Plan& plan, Facts inputs) {
   const model::Graph& body = *plan.body_graph;
   Dimension length;
   std::map<std::string, TensorFacts> elements;
@@ -146,7 +146,7 @@ Result<Facts> infer_scan(const ShapeCall& call, const Plan& plan, Facts inputs) 
   return outputs;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_scan(const ShapeCall& call) {
   const bool batched = call.opset <= kBatchedVersion;
   const std::size_t first = batched ? 1 : 0;
   if (call.inputs.size() <= first || call.infer_subgraph == nullptr) return op_error("there is nothing to scan");
@@ -164,7 +164,7 @@ Result<Facts> infer(const ShapeCall& call) {
     }
     inputs.push_back(std::move(value));
   }
-  auto outputs = infer_scan(call, *plan, std::move(inputs));
+  auto outputs = infer_body(call, *plan, std::move(inputs));
   if (!outputs || !batched) return outputs;
   for (TensorFacts& output : *outputs) {
     auto all = stacked(output, 0, batches);
@@ -211,7 +211,7 @@ Result<std::vector<Tensor>> run_batched(const OpCall& call, const Scanner& scann
 }
 
 // ONNX Scan-16, and Scan-8.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_scan(const OpCall& call) {
   if (call.run_subgraph == nullptr) return op_error("body is missing");
   const bool batched = call.opset <= kBatchedVersion;
   for (std::size_t i = batched ? 1 : 0; i < call.inputs.size(); ++i) {
@@ -230,8 +230,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_scan() {
-  static const OpDef def{
-      .name = "Scan", .first_opset = 8, .min_inputs = 0, .max_inputs = kAnyNumber, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Scan",
+                         .first_opset = 8,
+                         .min_inputs = 0,
+                         .max_inputs = kAnyNumber,
+                         .run = &run_scan,
+                         .infer = &infer_scan};
   return def;
 }
 

@@ -8,7 +8,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX ScatterND-18: the data with blocks replaced by (or combined with) those of updates.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_scatter_nd(const OpCall& call) {
   const Tensor& indices = call.in(1);
   const Tensor& updates = call.in(2);
   const auto blocks = blocks_at(call, 0);
@@ -26,7 +26,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(scattered(call.in(0), positions, updates, call.node.string_or("reduction", "none")));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_scatter_nd(const ShapeCall& call) {
   const auto shape = blocks_dims(call, 0);
   if (!shape) return shape.error();
   if (const auto same = require_same_type(call, 0, 2); !same) return same.error();
@@ -39,8 +39,12 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_scatter_nd() {
-  static const OpDef def{
-      .name = "ScatterND", .first_opset = 11, .min_inputs = 3, .max_inputs = 3, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "ScatterND",
+                         .first_opset = 11,
+                         .min_inputs = 3,
+                         .max_inputs = 3,
+                         .run = &run_scatter_nd,
+                         .infer = &infer_scatter_nd};
   return def;
 }
 

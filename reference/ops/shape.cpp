@@ -20,7 +20,7 @@ std::vector<Extent> selected(const Node& node, const std::vector<Extent>& extent
   return {extents.begin() + start, extents.begin() + end};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_shape(const ShapeCall& call) {
   TensorFacts facts = typed(DType::int64, Dims{Dimension()});
   if (call.in(0).shape) {
     facts.elements = selected(call.node, *call.in(0).shape);
@@ -30,7 +30,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX Shape-15: the extents of the axes [start, end).
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_shape(const OpCall& call) {
   std::vector<std::int64_t> extents = selected(call.node, call.in(0).shape());
   const auto count = static_cast<std::int64_t>(extents.size());
   return single_output(Tensor(DType::int64, {count}, std::move(extents)));
@@ -39,7 +39,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_shape() {
-  static const OpDef def{.name = "Shape", .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Shape", .run = &run_shape, .infer = &infer_shape};
   return def;
 }
 

@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Shrink-9: x + bias below -lambd, x - bias above lambd, 0 between. Integers are shrunk as reals and truncated.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_shrink(const OpCall& call) {
   const double lambd = call.node.float_or("lambd", 0.5);
   const double bias = call.node.float_or("bias", 0.0);
   const auto shrunk = [=](double x) { return x < -lambd ? x + bias : x > lambd ? x - bias : 0.0; };
@@ -17,7 +17,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_shrink() {
-  static const OpDef def{.name = "Shrink", .first_opset = 9, .run = &run, .infer = &infer_same};
+  static const OpDef def{.name = "Shrink", .first_opset = 9, .run = &run_shrink, .infer = &infer_same};
   return def;
 }
 

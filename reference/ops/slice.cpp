@@ -11,12 +11,12 @@
 namespace assay::reference {
 namespace {
 
-struct Slices {
+struct SliceLists {
   std::vector<std::int64_t> starts, ends, axes, steps;
 };
 
 /// starts, ends, axes, steps: attributes (without steps) before opset 10, inputs since.
-Result<Slices> slices_of(const OpCall& call) {
+Result<SliceLists> slices_of(const OpCall& call) {
   auto starts = list_argument(call, "starts", 1);
   if (!starts) return starts.error();
   auto ends = list_argument(call, "ends", 2);
@@ -36,7 +36,7 @@ Result<Slices> slices_of(const OpCall& call) {
     return op_error(fmt::format("{} starts, {} ends, {} axes and {} steps; expected as many of each", count,
                                 (*ends)->size(), (*axes)->size(), (*steps)->size()));
   }
-  return Slices{std::move(**starts), std::move(**ends), std::move(**axes), std::move(**steps)};
+  return SliceLists{std::move(**starts), std::move(**ends), std::move(**axes), std::move(**steps)};
 }
 
 /// `position` counted from the front and clamped to [low, high].
@@ -74,7 +74,7 @@ Result<Dimension> sliced(const Dimension& extent, const Dimension& start, const 
   return whole ? extent : Dimension();
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_slice(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   std::array<ListArgument, 4> lists;
   constexpr std::array<std::string_view, 4> kNames{"starts", "ends", "axes", "steps"};
@@ -111,7 +111,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX Slice-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_slice(const OpCall& call) {
   const auto slices = slices_of(call);
   if (!slices) return slices.error();
   const Tensor& x = call.in(0);
@@ -132,7 +132,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_slice() {
-  static const OpDef def{.name = "Slice", .max_inputs = 5, .run = &run, .infer = &infer, .data = DataFlow::moves_first};
+  static const OpDef def{
+      .name = "Slice", .max_inputs = 5, .run = &run_slice, .infer = &infer_slice, .data = DataFlow::moves_first};
   return def;
 }
 

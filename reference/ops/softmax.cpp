@@ -6,12 +6,12 @@ namespace assay::reference {
 namespace {
 
 /// ONNX Softmax-13 (and -11, which flattens): exp(x) / sum exp(x) along a line.
-Result<std::vector<Tensor>> run(const OpCall& call) { return softmax_lines(call, /*logarithm=*/false); }
+Result<std::vector<Tensor>> run_softmax(const OpCall& call) { return softmax_lines(call, /*logarithm=*/false); }
 
 }  // namespace
 
 const OpDef& op_softmax() {
-  static const OpDef def{.name = "Softmax", .run = &run, .infer = &infer_softmax};
+  static const OpDef def{.name = "Softmax", .run = &run_softmax, .infer = &infer_softmax};
   return def;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // ONNX SoftmaxCrossEntropyLoss-13 (ignore_index, reduction): the negative log likelihood of log(Softmax(scores)) over
 // axis 1, which is output 1.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_softmax_cross_entropy_loss(const OpCall& call) {
   if (const auto real = require_real(call, 0); !real) return real.error();
   const Tensor& scores = call.in(0);
   if (scores.rank() < 2) return op_error(fmt::format("scores are {}, expected [N, C, …]", tensor_text(scores)));
@@ -20,7 +20,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return std::vector{std::move(*loss), std::move(log_prob)};
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_softmax_cross_entropy_loss(const ShapeCall& call) {
   auto loss = infer_nll(call);
   if (loss) loss->push_back(typed(call.in(0).type, call.in(0).shape));
   return loss;
@@ -33,8 +33,8 @@ const OpDef& op_softmax_cross_entropy_loss() {
                          .first_opset = 12,
                          .min_inputs = 2,
                          .max_inputs = 3,
-                         .run = &run,
-                         .infer = &infer};
+                         .run = &run_softmax_cross_entropy_loss,
+                         .infer = &infer_softmax_cross_entropy_loss};
   return def;
 }
 

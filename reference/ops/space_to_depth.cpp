@@ -9,7 +9,7 @@ namespace {
 
 // ONNX SpaceToDepth-28: blocks of height and width become channels. DCR: the block position varies slower than the
 // channel, CRD (attribute mode since opset 28): faster.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_space_to_depth(const OpCall& call) {
   const Tensor& x = call.in(0);
   const std::int64_t block = call.node.int_or("blocksize", 0);
   if (x.rank() != 4 || block < 1 || block > kElementLimit || x.shape()[2] % block != 0 || x.shape()[3] % block != 0) {
@@ -27,7 +27,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(std::move(*moved).reshaped({from[0], from[1] * block * block, height, width}));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_space_to_depth(const ShapeCall& call) {
   if (const auto rank = require_rank(call, 0, 4); !rank) return rank.error();
   const Dims from = call.in(0).shape.value_or(unknown_dims(4));
   const std::int64_t block = call.node.int_or("blocksize", 0);
@@ -42,7 +42,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_space_to_depth() {
-  static const OpDef def{.name = "SpaceToDepth", .run = &run, .infer = &infer};
+  static const OpDef def{.name = "SpaceToDepth", .run = &run_space_to_depth, .infer = &infer_space_to_depth};
   return def;
 }
 

@@ -27,7 +27,7 @@ Result<std::vector<std::int64_t>> equal_parts(const Call& call, std::int64_t ext
   return sizes;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_split(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto axis = axis_argument(call, "axis", 0);
   if (!axis) return axis.error();
@@ -53,7 +53,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX Split-18; sizes are an attribute before opset 13 and an input since.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_split(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto axis = checked_axis(call.node.int_or("axis", 0), x.rank());
   if (!axis) return axis.error();
@@ -82,8 +82,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_split() {
-  static const OpDef def{
-      .name = "Split", .first_opset = 2, .max_inputs = 2, .run = &run, .infer = &infer, .data = DataFlow::moves_first};
+  static const OpDef def{.name = "Split",
+                         .first_opset = 2,
+                         .max_inputs = 2,
+                         .run = &run_split,
+                         .infer = &infer_split,
+                         .data = DataFlow::moves_first};
   return def;
 }
 

@@ -9,7 +9,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Squeeze-13: drops the named axes, or all of extent 1. axes is an attribute before opset 13, an input since.
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_squeeze(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto named = list_argument(call, "axes", 1);
   if (!named) return named.error();
@@ -40,8 +40,8 @@ Result<Facts> infer(const ShapeCall& call) {
   return one(x.type, std::move(shape));
 }
 
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  const auto shape = ruled_shape(call, &infer);
+Result<std::vector<Tensor>> run_squeeze(const OpCall& call) {
+  const auto shape = ruled_shape(call, &infer_squeeze);
   if (!shape) return shape.error();
   return single_output(call.in(0).reshaped(*shape));
 }
@@ -50,7 +50,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 
 const OpDef& op_squeeze() {
   static const OpDef def{
-      .name = "Squeeze", .max_inputs = 2, .run = &run, .infer = &infer, .data = DataFlow::moves_first};
+      .name = "Squeeze", .max_inputs = 2, .run = &run_squeeze, .infer = &infer_squeeze, .data = DataFlow::moves_first};
   return def;
 }
 

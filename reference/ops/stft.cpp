@@ -26,7 +26,7 @@ Result<std::int64_t> frame_length_of(const OpCall& call) {
 // ONNX STFT-17: the DFT of each frame of the signal [batch, length, 1 or 2 numbers], frame f starting at f *
 // frame_step, times the window: [batch, frames, bins, 2]. onesided (default): the first frame_length / 2 + 1 bins, of
 // real signals.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_stft(const OpCall& call) {
   if (const auto real = require_real(call, kSignal); !real) return real.error();
   if (call.has_input(kWindow)) {
     if (const auto real = require_real(call, kWindow); !real) return real.error();
@@ -67,7 +67,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(x.type(), shape, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_stft(const ShapeCall& call) {
   if (const auto rank = require_rank(call, kSignal, 3); !rank) return rank.error();
   const TensorFacts& x = call.in(kSignal);
   Dimension length = extent_of(x, 1);
@@ -92,7 +92,7 @@ Result<Facts> infer(const ShapeCall& call) {
 
 const OpDef& op_stft() {
   static const OpDef def{
-      .name = "STFT", .first_opset = 17, .min_inputs = 2, .max_inputs = 4, .run = &run, .infer = &infer};
+      .name = "STFT", .first_opset = 17, .min_inputs = 2, .max_inputs = 4, .run = &run_stft, .infer = &infer_stft};
   return def;
 }
 

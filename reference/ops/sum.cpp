@@ -5,7 +5,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Sum-13.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_sum(const OpCall& call) {
   return variadic(call, [](auto a, auto b) { return plus(a, b); });
 }
 
@@ -13,7 +13,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 
 const OpDef& op_sum() {
   static const OpDef def{
-      .name = "Sum", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run, .infer = &infer_variadic};
+      .name = "Sum", .first_opset = 6, .max_inputs = kAnyNumber, .run = &run_sum, .infer = &infer_variadic};
   return def;
 }
 

@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX SwiGLU-28: a * sigmoid(alpha * a) * b for two inputs of one shape.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_swi_glu(const OpCall& call) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (const auto real = require_real(call, i); !real) return real.error();
   }
@@ -24,8 +24,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_swi_glu() {
-  static const OpDef def{
-      .name = "SwiGLU", .first_opset = 28, .min_inputs = 2, .max_inputs = 2, .run = &run, .infer = &infer_same_real};
+  static const OpDef def{.name = "SwiGLU",
+                         .first_opset = 28,
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .run = &run_swi_glu,
+                         .infer = &infer_same_real};
   return def;
 }
 

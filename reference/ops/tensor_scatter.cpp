@@ -9,7 +9,7 @@ namespace {
 
 // ONNX TensorScatter-24: `update` written into the cache (input 0) along `axis` (default -2), in each sample of the
 // batch from its write index (input 2, default 0) on. Mode linear must fit, circular wraps around.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_tensor_scatter(const OpCall& call) {
   const Tensor& cache = call.in(0);
   const Tensor& update = call.in(1);
   const auto axis = checked_axis(call.node.int_or("axis", -2), cache.rank());
@@ -56,8 +56,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_tensor_scatter() {
-  static const OpDef def{
-      .name = "TensorScatter", .first_opset = 24, .min_inputs = 2, .max_inputs = 3, .run = &run, .infer = &infer_same};
+  static const OpDef def{.name = "TensorScatter",
+                         .first_opset = 24,
+                         .min_inputs = 2,
+                         .max_inputs = 3,
+                         .run = &run_tensor_scatter,
+                         .infer = &infer_same};
   return def;
 }
 

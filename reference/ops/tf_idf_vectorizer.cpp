@@ -67,7 +67,7 @@ std::int64_t occurrences(const std::vector<std::int64_t>& tokens, std::span<cons
 // ONNX TfIdfVectorizer-9 over integers: for each line of x, how often each n-gram of the pool (of min_gram_length to
 // max_gram_length tokens) occurs, with 0 to max_skip_count elements skipped between its tokens. Mode TF: the counts;
 // IDF: the weights of those that occur; TFIDF: counts times weights.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_tf_idf_vectorizer(const OpCall& call) {
   if (const auto integer = require_integer(call, 0); !integer) return integer.error();
   const Tensor& x = call.in(0);
   const auto grams = pool_of(call);
@@ -103,7 +103,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(Tensor(DType::float32, shape, std::move(y)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_tf_idf_vectorizer(const ShapeCall& call) {
   const std::vector<std::int64_t> outputs = call.node.ints_or("ngram_indexes");
   const TensorFacts& x = call.in(0);
   if (!x.shape || outputs.empty()) return one(DType::float32, std::nullopt);
@@ -116,7 +116,8 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_tf_idf_vectorizer() {
-  static const OpDef def{.name = "TfIdfVectorizer", .first_opset = 9, .run = &run, .infer = &infer};
+  static const OpDef def{
+      .name = "TfIdfVectorizer", .first_opset = 9, .run = &run_tf_idf_vectorizer, .infer = &infer_tf_idf_vectorizer};
   return def;
 }
 

@@ -8,7 +8,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Tile-13: repeats[i] copies along axis i.
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_tile(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto repeats = extents_argument(call, 1);
   if (!repeats) return repeats.error();
@@ -25,11 +25,11 @@ Result<Facts> infer(const ShapeCall& call) {
   return one(x.type, std::move(shape));
 }
 
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_tile(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto repeats = integer_list(call, 1);
   if (!repeats) return repeats.error();
-  const auto shape = ruled_shape(call, &infer);
+  const auto shape = ruled_shape(call, &infer_tile);
   if (!shape) return shape.error();
   AxisMap map = AxisMap::identity(x.shape());
   for (std::size_t axis = 0; axis < shape->size(); ++axis) {
@@ -48,8 +48,8 @@ const OpDef& op_tile() {
                          .first_opset = 6,
                          .min_inputs = 2,
                          .max_inputs = 2,
-                         .run = &run,
-                         .infer = &infer,
+                         .run = &run_tile,
+                         .infer = &infer_tile,
                          .data = DataFlow::moves_first};
   return def;
 }

@@ -53,7 +53,7 @@ std::vector<Value> pick(std::span<const Value> values, const std::vector<std::in
 }
 
 // ONNX TopK-11, in sorted order also where sorted=0 leaves the order open.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_top_k(const OpCall& call) {
   const Tensor& x = call.in(0);
   const auto axis = checked_axis(call.node.int_or("axis", -1), x.rank());
   if (!axis) return axis.error();
@@ -75,7 +75,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return outputs;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_top_k(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto axis = axis_argument(call, "axis", -1);
   if (!axis) return axis.error();
@@ -100,7 +100,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_top_k() {
-  static const OpDef def{.name = "TopK", .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "TopK", .max_inputs = 2, .run = &run_top_k, .infer = &infer_top_k};
   return def;
 }
 

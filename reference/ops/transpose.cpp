@@ -23,7 +23,7 @@ Result<std::vector<std::int64_t>> permutation(const Node& node, std::int64_t ran
   return axes;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_transpose(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   if (!x.shape) {
     return one(x.type,
@@ -37,7 +37,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX Transpose-13: axis i of the result is axis perm[i] of the data; without perm the axes are reversed.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_transpose(const OpCall& call) {
   const auto perm = permutation(call.node, call.in(0).rank());
   if (!perm) return perm.error();
   return single_output(transposed(call.in(0), *perm));
@@ -46,7 +46,8 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_transpose() {
-  static const OpDef def{.name = "Transpose", .run = &run, .infer = &infer, .data = DataFlow::moves_first};
+  static const OpDef def{
+      .name = "Transpose", .run = &run_transpose, .infer = &infer_transpose, .data = DataFlow::moves_first};
   return def;
 }
 

@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Trilu-14: the upper (lower) triangle of each matrix, from (up to) the diagonal column - row = k.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_trilu(const OpCall& call) {
   const Tensor& x = call.in(0);
   if (x.rank() < 2) return op_error(fmt::format("input is {}, expected matrices", tensor_text(x)));
   std::int64_t diagonal = 0;
@@ -32,7 +32,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return single_output(std::move(result));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_trilu(const ShapeCall& call) {
   if (const auto rank = require_least_rank(call, 0, 2); !rank) return rank.error();
   if (const auto diagonal = require_single(call, 1); !diagonal) return diagonal.error();
   return infer_same(call);
@@ -41,7 +41,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_trilu() {
-  static const OpDef def{.name = "Trilu", .first_opset = 14, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Trilu", .first_opset = 14, .max_inputs = 2, .run = &run_trilu, .infer = &infer_trilu};
   return def;
 }
 

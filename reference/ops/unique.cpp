@@ -43,7 +43,7 @@ std::vector<Tensor> lists(std::vector<std::int64_t> first, std::vector<std::int6
 // ONNX Unique-28: the different elements of x, flattened, or the different slices along `axis`; in ascending order, or,
 // with sorted 0, in that of their first occurrence. Outputs Y, where each occurs first, which of them each element is,
 // and how often each occurs. NaN, which equals nothing, is refused.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_unique(const OpCall& call) {
   const Tensor& x = call.in(0);
   if (x.is_real() && std::ranges::any_of(x.reals(), [](double value) { return value != value; })) {
     return op_unsupported("the input holds NaN, of which the standard does not say whether two are equal");
@@ -94,7 +94,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   return outputs;
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_unique(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   std::optional<Dims> shape = Dims{Dimension()};
   if (call.node.has("axis")) {
@@ -109,7 +109,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }  // namespace
 
 const OpDef& op_unique() {
-  static const OpDef def{.name = "Unique", .first_opset = 11, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Unique", .first_opset = 11, .run = &run_unique, .infer = &infer_unique};
   return def;
 }
 

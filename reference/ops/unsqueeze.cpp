@@ -7,7 +7,7 @@ namespace assay::reference {
 namespace {
 
 // ONNX Unsqueeze-13: axes count in the result. An attribute before opset 13, an input since.
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_unsqueeze(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const auto named = list_argument(call, "axes", 1);
   if (!named) return named.error();
@@ -27,8 +27,8 @@ Result<Facts> infer(const ShapeCall& call) {
   return one(x.type, std::move(shape));
 }
 
-Result<std::vector<Tensor>> run(const OpCall& call) {
-  const auto shape = ruled_shape(call, &infer);
+Result<std::vector<Tensor>> run_unsqueeze(const OpCall& call) {
+  const auto shape = ruled_shape(call, &infer_unsqueeze);
   if (!shape) return shape.error();
   return single_output(call.in(0).reshaped(*shape));
 }
@@ -36,8 +36,11 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_unsqueeze() {
-  static const OpDef def{
-      .name = "Unsqueeze", .max_inputs = 2, .run = &run, .infer = &infer, .data = DataFlow::moves_first};
+  static const OpDef def{.name = "Unsqueeze",
+                         .max_inputs = 2,
+                         .run = &run_unsqueeze,
+                         .infer = &infer_unsqueeze,
+                         .data = DataFlow::moves_first};
   return def;
 }
 

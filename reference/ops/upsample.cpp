@@ -18,7 +18,7 @@ Result<std::vector<double>> scales_of(const OpCall& call) {
 }
 
 /// floor(extent * scale).
-Result<std::int64_t> scaled_extent(std::int64_t extent, double scale, std::int64_t axis) {
+Result<std::int64_t> upsampled_extent(std::int64_t extent, double scale, std::int64_t axis) {
   const double exact = static_cast<double>(extent) * scale;
   if (!(scale >= 1.0) || !(exact < static_cast<double>(kElementLimit))) {
     return op_error(fmt::format("scale {} of axis {} of extent {} is below 1 or too large", scale, axis, extent));
@@ -26,7 +26,7 @@ Result<std::int64_t> scaled_extent(std::int64_t extent, double scale, std::int64
   return static_cast<std::int64_t>(std::floor(exact));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_upsample(const ShapeCall& call) {
   const TensorFacts& x = call.in(0);
   const bool is_input = call.opset >= kScalesAreInput;
   if (is_input && !call.has_input(1)) return op_error("scales are missing");
@@ -38,7 +38,7 @@ Result<Facts> infer(const ShapeCall& call) {
   }
   Dims shape = *x.shape;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const auto extent = scaled_extent(shape[axis].value.value_or(1), scales[axis], static_cast<std::int64_t>(axis));
+    const auto extent = upsampled_extent(shape[axis].value.value_or(1), scales[axis], static_cast<std::int64_t>(axis));
     if (!extent) return extent.error();
     if (shape[axis].value) {
       shape[axis] = known(*extent);
@@ -50,7 +50,7 @@ Result<Facts> infer(const ShapeCall& call) {
 }
 
 // ONNX Upsample-9 (until opset 9, then Resize): output coordinate / scale, rounded down for nearest.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_upsample(const OpCall& call) {
   const Tensor& x = call.in(0);
   const std::string mode = call.node.string_or("mode", "nearest");
   if (mode != "nearest" && mode != "linear") {
@@ -64,7 +64,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
   std::vector<AxisResample> axes;
   for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
     const double scale = (*scales)[at(axis)];
-    const auto extent = scaled_extent(x.shape()[at(axis)], scale, axis);
+    const auto extent = upsampled_extent(x.shape()[at(axis)], scale, axis);
     if (!extent) return extent.error();
     axes.push_back({.axis = axis, .extent = *extent, .scale_output = scale});
   }
@@ -77,8 +77,12 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
 }  // namespace
 
 const OpDef& op_upsample() {
-  static const OpDef def{
-      .name = "Upsample", .first_opset = 7, .last_opset = 9, .max_inputs = 2, .run = &run, .infer = &infer};
+  static const OpDef def{.name = "Upsample",
+                         .first_opset = 7,
+                         .last_opset = 9,
+                         .max_inputs = 2,
+                         .run = &run_upsample,
+                         .infer = &infer_upsample};
   return def;
 }
 

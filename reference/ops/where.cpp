@@ -19,7 +19,7 @@ std::vector<Value> select(const Tensor& condition, std::span<const Value> x, con
 }
 
 // ONNX Where-16: x where the condition holds, y elsewhere; the three are broadcast together.
-Result<std::vector<Tensor>> run(const OpCall& call) {
+Result<std::vector<Tensor>> run_where(const OpCall& call) {
   if (const auto boolean = require_boolean(call, 0); !boolean) return boolean.error();
   if (const auto same = require_same_type(call, 1, 2); !same) return same.error();
   const Tensor& x = call.in(1);
@@ -36,7 +36,7 @@ Result<std::vector<Tensor>> run(const OpCall& call) {
       x.type(), *shape, select<std::int64_t>(call.in(0), x.integers(), x.shape(), y.integers(), y.shape(), *shape)));
 }
 
-Result<Facts> infer(const ShapeCall& call) {
+Result<Facts> infer_where(const ShapeCall& call) {
   constexpr std::array kBoolean{DType::boolean};
   if (const auto boolean = require_type(call, 0, kBoolean); !boolean) return boolean.error();
   if (const auto same = require_same_type(call, 1, 2); !same) return same.error();
@@ -54,8 +54,8 @@ const OpDef& op_where() {
                          .first_opset = 9,
                          .min_inputs = 3,
                          .max_inputs = 3,
-                         .run = &run,
-                         .infer = &infer,
+                         .run = &run_where,
+                         .infer = &infer_where,
                          .data = DataFlow::elementwise};
   return def;
 }

@@ -11,12 +11,11 @@
 namespace assay::test {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 class Explain : public HomeTest {
  protected:
-  [[nodiscard]] json explained(const std::vector<std::string>& words) const {
+  [[nodiscard]] nlohmann::json explained(const std::vector<std::string>& words) const {
     std::vector<std::string> arguments{"explain"};
     arguments.insert(arguments.end(), words.begin(), words.end());
     arguments.emplace_back("--json");
@@ -25,12 +24,12 @@ class Explain : public HomeTest {
     return call.json();
   }
 
-  static std::map<std::string, double> terms(const json& derivation) {
+  static std::map<std::string, double> terms(const nlohmann::json& derivation) {
     std::map<std::string, double> terms;
-    for (const json& term : derivation["terms"]) terms[term["source"]] = term["value"];
+    for (const nlohmann::json& term : derivation["terms"]) terms[term["source"]] = term["value"];
     return terms;
   }
-  static void expect_sum(const json& derivation, const std::string& where) {
+  static void expect_sum(const nlohmann::json& derivation, const std::string& where) {
     if (derivation.is_null()) return;
     double sum = 0, magnitude = 0;
     for (const auto& [source, value] : terms(derivation)) {
@@ -54,12 +53,12 @@ class Explain : public HomeTest {
 
 TEST_F(Explain, GivesTheNumbersOfATinyCase) {
   write_tiny();
-  const json verdict = explained({"tiny"});
+  const nlohmann::json verdict = explained({"tiny"});
   const double s_x = 0.01, s_w = 0.5 / 127, y = 1.27 * (0.5 - 0.254) + 0.1, s_y = y / 127;
   // Codes of w: 127 and −0.254·127/0.5 = −64.516 → −65; of b: 0.1/(s_x·s_w) = 2540.
   const double accumulator = 127 * 127 - 127 * 65 + 2540;
 
-  const json& integers = verdict["L1"];
+  const nlohmann::json& integers = verdict["L1"];
   EXPECT_EQ(integers["accumulation"]["accumulator"], accumulator);
   EXPECT_EQ(integers["accumulation"]["bias_code"], 2540);
   EXPECT_NEAR(integers["accumulation"]["multiplier"], s_x * s_w / s_y, 1e-8);
@@ -70,7 +69,7 @@ TEST_F(Explain, GivesTheNumbersOfATinyCase) {
   EXPECT_EQ(integers["taps"][0]["x_code"], 127);
   EXPECT_EQ(integers["taps"][1]["w_code"], -65);
 
-  const json& bound = verdict["L2"]["end_to_end"];
+  const nlohmann::json& bound = verdict["L2"]["end_to_end"];
   EXPECT_EQ(bound["index"], "[0,0]");
   EXPECT_NEAR(bound["expected"], y, 1e-7);
   EXPECT_NEAR(bound["actual"], 126 * s_y, 1e-7);
@@ -83,14 +82,14 @@ TEST_F(Explain, GivesTheNumbersOfATinyCase) {
   expect_sum(bound, "tiny");
 
   // Locally x is what its codes say, so that only the node's own roundings are left.
-  const json& local = verdict["L2"]["local"];
+  const nlohmann::json& local = verdict["L2"]["local"];
   EXPECT_FALSE(terms(local).contains("rounding and clipping of graph inputs"));
   EXPECT_NEAR(terms(local).at("rounding of weights"), 2 * 1.27 * half, 1e-6);
   EXPECT_EQ(local["accumulation"]["accumulator"], accumulator);
   expect_sum(local, "tiny, locally");
 
   std::set<std::string> kinds;
-  for (const json& parameter : verdict["L0"]) {
+  for (const nlohmann::json& parameter : verdict["L0"]) {
     kinds.insert(parameter["what"]);
     if (parameter["what"] == "weight code") {
       EXPECT_EQ(parameter["actual"], "-65");
@@ -110,14 +109,14 @@ TEST_F(Explain, SaysTheSameInWords) {
 }
 
 TEST_F(Explain, DerivesTheElementThatAFaultSpoils) {
-  const json dropped = explained({"mini/stride=1", "--fault", "bias_dropped"});
+  const nlohmann::json dropped = explained({"mini/stride=1", "--fault", "bias_dropped"});
   EXPECT_EQ(dropped["verdict"], "fail");
   EXPECT_EQ(dropped["gate"], "red");
   EXPECT_GT(dropped["L2"]["local"]["margin"], 1);
   expect_sum(dropped["L2"]["local"], "bias_dropped");
 
-  const json truncated = explained({"mini/stride=1", "--fault", "multiplier_8_bits"});
-  const json& wrong = truncated["L1"];
+  const nlohmann::json truncated = explained({"mini/stride=1", "--fault", "multiplier_8_bits"});
+  const nlohmann::json& wrong = truncated["L1"];
   EXPECT_TRUE(wrong["wrong"]);
   EXPECT_EQ(wrong["node"], "y");
   EXPECT_NE(wrong["expected_low"], wrong["actual"]);
@@ -162,7 +161,7 @@ TEST_F(Explain, TellsARefusalAndAnUnknownCase) {
       "initializers": { "axis": { "type": "int32", "shape": [], "values": [1] } },
       "inputs": { "x": { "data": ["typical"] } }, "expect": { "status": "refused", "refused": { "node": "y", "operator": "CumSum", "reason": "INT8" } },
       "kills": ["partial_output_written"] })json");
-  const json refused = explained({"refused"});
+  const nlohmann::json refused = explained({"refused"});
   EXPECT_TRUE(refused["L1"].is_null());
   EXPECT_THAT(refused["L0"], testing::IsEmpty());
   EXPECT_TRUE(refused["L2"]["local"].is_null());
@@ -197,8 +196,8 @@ TEST_P(ExplainFamilies, TermsAddUpToTheLimit) {
   const Call list = run({"list", "default", "--json"}, shipped);
   ASSERT_EQ(list.code, 0) << list.err;
   std::map<std::string, std::vector<std::string>> families;
-  const json listed = list.json();
-  for (const json& entry : listed["cases"]) families[entry["family"]].push_back(entry["case"]);
+  const nlohmann::json listed = list.json();
+  for (const nlohmann::json& entry : listed["cases"]) families[entry["family"]].push_back(entry["case"]);
   ASSERT_GE(families.size(), 15U);
   std::size_t family_index = 0;
   for (const auto& [family, cases] : families) {
@@ -211,7 +210,7 @@ TEST_P(ExplainFamilies, TermsAddUpToTheLimit) {
     for (const std::size_t at : {std::size_t{0}, cases.size() / 2, cases.size() - 1}) {
       const Call call = run({"explain", cases[at], "--json"}, shipped);
       ASSERT_EQ(call.code, 0) << cases[at] << call.err;
-      const json verdict = call.json();
+      const nlohmann::json verdict = call.json();
       EXPECT_EQ(verdict["gate"], "green") << cases[at];
       bounded = bounded || verdict["layers"].dump().find("L2") != std::string::npos;
       for (const char* kind : {"local", "end_to_end"}) {

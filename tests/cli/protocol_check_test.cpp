@@ -8,7 +8,6 @@
 namespace assay::test {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 class ConvertersTest : public HomeTest {
@@ -22,8 +21,8 @@ class ConvertersTest : public HomeTest {
   /// The requirements that aren't met, with what was wrong.
   static std::map<std::string, std::string> failed(const Call& call) {
     std::map<std::string, std::string> wrong;
-    const json all = call.json();
-    for (const json& each : all["requirements"]) {
+    const nlohmann::json all = call.json();
+    for (const nlohmann::json& each : all["requirements"]) {
       if (each["met"] == "FAILED") wrong[each["requirement"]] = each["why"];
     }
     return wrong;
@@ -44,9 +43,9 @@ class ConvertersTest : public HomeTest {
 TEST_F(ConvertersTest, TheEmbeddedConverterMeetsAllOfThem) {
   const Call whole = tried("", "");
   EXPECT_EQ(whole.code, 0) << whole.out << whole.err;
-  const json all = whole.json();
+  const nlohmann::json all = whole.json();
   ASSERT_EQ(all["requirements"].size(), 15U);
-  for (const json& each : all["requirements"]) EXPECT_EQ(each["met"], "ok") << each;
+  for (const nlohmann::json& each : all["requirements"]) EXPECT_EQ(each["met"], "ok") << each;
   const Call text = run({"converters", "test", "--converter", "embedded"});
   EXPECT_EQ(text.code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("15 requirements of protocol 1: 15 ok, 0 FAILED, 0 skipped\n"));

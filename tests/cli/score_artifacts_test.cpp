@@ -9,7 +9,6 @@
 namespace assay::test {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 
 class ScoreArtifacts : public HomeTest {
@@ -27,9 +26,9 @@ class ScoreArtifacts : public HomeTest {
 
 TEST_F(ScoreArtifacts, TriesEveryKindOfDefectOnEveryArtifact) {
   const Call call = run({"score", "--artifacts", "embedded", "--json"});
-  const json report = call.json();
+  const nlohmann::json report = call.json();
   EXPECT_EQ(report["artifacts"], 2) << call.err;
-  EXPECT_EQ(report["false_alarms"], json::array());
+  EXPECT_EQ(report["false_alarms"], nlohmann::json::array());
   EXPECT_EQ(report["total"]["tried"], 52);
   EXPECT_GT(report["total"]["red"], 20);
   EXPECT_EQ(report["total"]["visible"], report["total"]["red"].get<int>() + report["total"]["unjudged"].get<int>() +
@@ -40,7 +39,7 @@ TEST_F(ScoreArtifacts, TriesEveryKindOfDefectOnEveryArtifact) {
 
 TEST_F(ScoreArtifacts, FalsifiesEveryNodeAndEveryOutput) {
   const Call call = run({"score", "mini/stride=1", "--artifacts", "embedded", "--falsify", "--json"});
-  const json report = call.json();
+  const nlohmann::json report = call.json();
   EXPECT_EQ(report["artifacts"], 1) << call.err;
   for (const char* group : {"Conv", "DequantizeLinear", "QuantizeLinear", "behind the converter, qdq",
                             "behind the converter, scales", "behind the converter, opaque"}) {
@@ -58,25 +57,25 @@ TEST_F(ScoreArtifacts, APrintedCommandRepeatsItsMutant) {
     for (const char* index : {"2", "9", "17"}) {
       std::vector<std::string> words{"score", "mini/stride=2", "--artifacts", "embedded", "--json", "--mutant", index};
       words.insert(words.end(), mode.begin(), mode.end());
-      const json first = run(words).json();
+      const nlohmann::json first = run(words).json();
       ASSERT_EQ(first["listed"].size(), 1U) << first;
-      const json again = repeated(first["listed"][0]["repeat"]).json();
+      const nlohmann::json again = repeated(first["listed"][0]["repeat"]).json();
       EXPECT_EQ(first["listed"], again["listed"]);
     }
   }
 }
 
 TEST_F(ScoreArtifacts, OneMutantAloneIsTheOneAmongAll) {
-  const auto fates = [&](const json& report) {
-    json groups = json::object();
+  const auto fates = [&](const nlohmann::json& report) {
+    nlohmann::json groups = nlohmann::json::object();
     for (const auto& [group, counts] : report["defects"]["embedded"].items()) {
       if (counts["tried"] != 0) groups[group] = counts;
     }
     return groups;
   };
-  json sum = json::object();
+  nlohmann::json sum = nlohmann::json::object();
   for (int index = 0; index < 4; ++index) {
-    const json one = fates(
+    const nlohmann::json one = fates(
         run({"score", "mini/stride=1", "--artifacts", "embedded", "--mutant", std::to_string(index), "--json"}).json());
     for (const auto& [group, counts] : one.items()) {
       for (const auto& [name, count] : counts.items()) {
@@ -88,7 +87,7 @@ TEST_F(ScoreArtifacts, OneMutantAloneIsTheOneAmongAll) {
 }
 
 TEST_F(ScoreArtifacts, AKeptMutantIsAFolderThatCheckAndScoreTake) {
-  const json report =
+  const nlohmann::json report =
       run({"score", "mini/stride=1", "--artifacts", "embedded", "--mutant", "9", "--keep", "kept", "--json"}).json();
   const std::string kept = report["listed"][0]["kept"];
   const Call check = run({"check", kept + "/float.onnx", "--artifact", kept + "/q.onnx", "--calibration",
@@ -99,14 +98,14 @@ TEST_F(ScoreArtifacts, AKeptMutantIsAFolderThatCheckAndScoreTake) {
 }
 
 TEST_F(ScoreArtifacts, EveryFolderCountsAndWhatCannotBeReadIsLeftOut) {
-  const json report =
+  const nlohmann::json report =
       run({"score", "mini/stride=1", "--artifacts", "embedded", "--mutant", "9", "--keep", "kept", "--json"}).json();
   const std::filesystem::path kept = path(report["listed"][0]["kept"]);
   for (const char* name : {"one", "two", "broken"}) {
     std::filesystem::copy(kept, path(name), std::filesystem::copy_options::recursive);
   }
   std::filesystem::resize_file(path("broken/q.onnx"), 10);
-  const json scored = run({"score", "--folder", "one", "broken", "two", "--mutants", "1", "--json"}).json();
+  const nlohmann::json scored = run({"score", "--folder", "one", "broken", "two", "--mutants", "1", "--json"}).json();
   EXPECT_EQ(scored["artifacts"], 2);
   ASSERT_EQ(scored["left_out"].size(), 1U);
   EXPECT_EQ(scored["left_out"][0]["case"], "broken");

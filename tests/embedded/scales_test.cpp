@@ -10,11 +10,11 @@
 namespace assay::embedded {
 namespace {
 
-double f32(double value) { return static_cast<double>(static_cast<float>(value)); }
+double rounded32(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 TEST(ActivationParams, AsymmetricUint8CoversTheRangeAndZero) {
   const auto params = activation_params({-1, 4.1}, DType::uint8, false);
-  EXPECT_EQ(params.scale[0], f32(5.1 / 255));  // 0.02
+  EXPECT_EQ(params.scale[0], rounded32(5.1 / 255));  // 0.02
   EXPECT_EQ(params.zero_point[0], 50);
 }
 
@@ -24,14 +24,14 @@ TEST(ActivationParams, AsymmetricInt8ShiftsTheZeroPointBy128) {
 }
 
 TEST(ActivationParams, ARangeAwayFromZeroIsWidenedToZero) {
-  EXPECT_EQ(activation_params({2, 5.1}, DType::uint8, false).scale[0], f32(5.1 / 255));
+  EXPECT_EQ(activation_params({2, 5.1}, DType::uint8, false).scale[0], rounded32(5.1 / 255));
   EXPECT_EQ(activation_params({2, 5.1}, DType::uint8, false).zero_point[0], 0);
   EXPECT_EQ(activation_params({-5.1, -2}, DType::int8, false).zero_point[0], 127);
 }
 
 TEST(ActivationParams, SymmetricDividesBy127) {
   const auto params = activation_params({-2.54, 1}, DType::int8, true);
-  EXPECT_EQ(params.scale[0], f32(0.02));
+  EXPECT_EQ(params.scale[0], rounded32(0.02));
   EXPECT_EQ(params.zero_point[0], 0);
   EXPECT_EQ(activation_params({-2.54, 1}, DType::uint8, true).zero_point[0], 128);
 }

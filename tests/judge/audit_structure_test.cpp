@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using testing::reals;
 using testing::Tensor;
 
-Tensor scalar(double value) { return Tensor::scalar(DType::float32, float32(value)); }
+Tensor scalar_tensor(double value) { return Tensor::scalar(DType::float32, float32(value)); }
 
 /// y = Concat(a, b) with a in [-1, 1] and b in [-5, 8].
 struct ConcatCase : GemmCase {
@@ -28,9 +28,9 @@ struct ConcatCase : GemmCase {
         "a (float[2] a, float[2] b) => (float[4] y) { aq = QuantizeLinear(a, as, az) ad = DequantizeLinear(aq, as, az)"
         " bq = QuantizeLinear(b, bs, bz) bd = DequantizeLinear(bq, bs, bz) c = Concat<axis=0>(ad, bd)"
         " yq = QuantizeLinear(c, ys, yz) y = DequantizeLinear(yq, ys, yz) }";
-    constants = {{"as", scalar(2.0 / 255)},  {"az", codes(DType::int8, {}, {0})},
-                 {"bs", scalar(13.0 / 255)}, {"bz", codes(DType::int8, {}, {-30})},
-                 {"ys", scalar(13.0 / 255)}, {"yz", codes(DType::int8, {}, {-30})}};
+    constants = {{"as", scalar_tensor(2.0 / 255)},  {"az", codes(DType::int8, {}, {0})},
+                 {"bs", scalar_tensor(13.0 / 255)}, {"bz", codes(DType::int8, {}, {-30})},
+                 {"ys", scalar_tensor(13.0 / 255)}, {"yz", codes(DType::int8, {}, {-30})}};
   }
 };
 
@@ -47,7 +47,7 @@ TEST(AuditStructure, AConcatWithItsFirstOperandsScaleIsAFault) {
 TEST(AuditStructure, ANarrowConcatIsWeighedByItsErrorUnderOtherMethods) {
   ConcatCase concat;
   concat.evidence.options.method = converters::Method::entropy;
-  concat.constants["ys"] = scalar(6.0 / 255);
+  concat.constants["ys"] = scalar_tensor(6.0 / 255);
   concat.constants["yz"] = codes(DType::int8, {}, {0});
   auto findings = concat.audit();
   ASSERT_EQ(findings.size(), 1U);
@@ -96,7 +96,7 @@ struct ImportCase : GemmCase {
   ImportCase() {
     original_text =
         "g (float[2,3] x) => (float[2,3] y) { q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Relu(d) }";
-    weights = {{"s", scalar(0.5)}, {"z", codes(DType::int8, {}, {3})}};
+    weights = {{"s", scalar_tensor(0.5)}, {"z", codes(DType::int8, {}, {3})}};
     artifact_text =
         "a (float[2,3] x) => (float[2,3] y) { q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Relu(d) }";
     constants = weights;
@@ -106,7 +106,7 @@ struct ImportCase : GemmCase {
 TEST(AuditStructure, GivenParametersAreKept) {
   EXPECT_THAT(ImportCase().faults(), IsEmpty());
   ImportCase changed;
-  changed.constants["s"] = scalar(4.0 / 255);
+  changed.constants["s"] = scalar_tensor(4.0 / 255);
   EXPECT_THAT(changed.faults(), ElementsAre("scale x"));
   ImportCase dropped;
   dropped.artifact_text = "a (float[2,3] x) => (float[2,3] y) { y = Relu(x) }";

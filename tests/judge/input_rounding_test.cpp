@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 // x runs from −63/64 to 3 in half steps of 1/64, so that s_x = 1/64 and z = −128 + 63 = −65: every second value is a
 // tie.
-constexpr double kStep = 1.0 / 64;
+constexpr double kInputStep = 1.0 / 64;
 constexpr double kZeroPoint = -65;
 
 /// A Relu whose engine makes codes of x by `round`, of the quotient x/s_x.
@@ -26,8 +26,8 @@ Judged relu_behind(const std::function<double(double)>& round) {
   std::vector<double> x, y;
   const double y_step = float32(3.0 / 255);
   for (int half = -126; half <= 384; ++half) {
-    x.push_back(half * kStep / 2);
-    const double value = std::max(round(half / 2.0), 0.0) * kStep;
+    x.push_back(half * kInputStep / 2);
+    const double value = std::max(round(half / 2.0), 0.0) * kInputStep;
     y.push_back(float32(std::nearbyint(value / y_step) * y_step));
   }
   const auto count = static_cast<std::int64_t>(x.size());
@@ -57,7 +57,7 @@ TEST(InputRounding, TiesMayGoByAnyRuleThatIsKept) {
     Judged judged = relu_behind(rule);
     EXPECT_THAT(check(judged), IsEmpty()) << "opaque";
     judged.evidence.conversion.tensors = {
-        {"x", {{kStep}, {static_cast<std::int64_t>(kZeroPoint)}, DType::int8, std::nullopt}}};
+        {"x", {{kInputStep}, {static_cast<std::int64_t>(kZeroPoint)}, DType::int8, std::nullopt}}};
     EXPECT_THAT(check(judged), IsEmpty()) << "with its scale";
   }
 }
@@ -66,7 +66,7 @@ TEST(InputRounding, AZeroPointThatIsAddedFirstTurnsEveryTie) {
   Judged judged = relu_behind(zero_point_first);
   EXPECT_THAT(check(judged), SizeIs(1)) << "opaque";
   judged.evidence.conversion.tensors = {
-      {"x", {{kStep}, {static_cast<std::int64_t>(kZeroPoint)}, DType::int8, std::nullopt}}};
+      {"x", {{kInputStep}, {static_cast<std::int64_t>(kZeroPoint)}, DType::int8, std::nullopt}}};
   const auto findings = check(judged);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].facet, Facet::integers);

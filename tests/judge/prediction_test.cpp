@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ConvLayer::Requantize nearest(const ConvLayer& layer) {
+ConvLayer::Requantize nearest_of_prediction(const ConvLayer& layer) {
   return [&layer](std::int64_t sum, std::int64_t j) {
     return std::nearbyint(static_cast<double>(sum) * layer.multiplier(j));
   };
@@ -29,7 +29,8 @@ Judged judge_layer(const ConvLayer& told, const ConvLayer& engine, const Tensor&
   judged.evidence.converter.policy.folds_bn = true;
   judged.evidence.converter.policy.fusions = {"Conv+Relu", "Conv+Clip"};
   judged.evidence.converter.policy.shares = {"MaxPool", "Reshape"};
-  judged.add("typical", {{"x", x}}, {{"y", engine.dequantized(engine.run(engine.input_codes(x), nearest(engine)))}});
+  judged.add("typical", {{"x", x}},
+             {{"y", engine.dequantized(engine.run(engine.input_codes(x), nearest_of_prediction(engine)))}});
   judged.calibrate();
   return judged;
 }
@@ -84,10 +85,10 @@ TEST(FakeQuantization, IsWhatACorrectEngineComputes) {
 
 TEST(FakeQuantization, AMeanOfCodesThatIsATieGoesToTheEvenCode) {
   // Thirds of rows and halves of columns: each value is a sum of codes over 6.
-  constexpr std::int64_t kRows = 8, kColumns = 7;
+  constexpr std::int64_t kHigh = 8, kWide = 7;
   const double scale = float32(0.0293);
   core::Rng rng(37);
-  std::vector<std::int64_t> x(kRows * kColumns);
+  std::vector<std::int64_t> x(kHigh * kWide);
   std::vector<double> values;
   for (std::int64_t& code : x) {
     code = rng.integer(-128, 127);
@@ -100,7 +101,7 @@ TEST(FakeQuantization, AMeanOfCodesThatIsATieGoesToTheEvenCode) {
                 parse("a " + text + "xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) m" + resize +
                           "(xd, , by) yq = QuantizeLinear(m, s, z) y = DequantizeLinear(yq, s, z) }",
                       {{"by", by}, {"s", Tensor::scalar(DType::float32, scale)}, {"z", codes(DType::int8, {}, {0})}}));
-  const core::TensorMap inputs{{"x", reals({1, 1, kRows, kColumns}, values)}};
+  const core::TensorMap inputs{{"x", reals({1, 1, kHigh, kWide}, values)}};
   judged.add("typical", inputs, reference::execute(*judged.artifact, inputs).value());
   judged.calibrate();
   for (const char* tensor : {"x", "y"}) judged.audited[tensor] = {{scale}, {0}, DType::int8, std::nullopt};
@@ -109,18 +110,18 @@ TEST(FakeQuantization, AMeanOfCodesThatIsATieGoesToTheEvenCode) {
   FakeQuantization fake(context, plan);
   ASSERT_TRUE(fake.run(inputs));
   int ties = 0;
-  for (std::int64_t row = 0; row < 3 * kRows; ++row) {
-    for (std::int64_t column = 0; column < 2 * kColumns; ++column) {
+  for (std::int64_t row = 0; row < 3 * kHigh; ++row) {
+    for (std::int64_t column = 0; column < 2 * kWide; ++column) {
       const std::int64_t thirds = row % 3, half = column % 2;
       const auto line = [&](std::int64_t i) {
         const auto at = [&](std::int64_t j) {
-          return x[static_cast<std::size_t>(std::min(i, kRows - 1) * kColumns + std::min(j, kColumns - 1))];
+          return x[static_cast<std::size_t>(std::min(i, kHigh - 1) * kWide + std::min(j, kWide - 1))];
         };
         return (2 - half) * at(column / 2) + half * at(column / 2 + 1);
       };
       const std::int64_t sixths = (3 - thirds) * line(row / 3) + thirds * line(row / 3 + 1);
       ties += sixths % 6 == 3 || sixths % 6 == -3 ? 1 : 0;
-      EXPECT_EQ(std::lround(fake.value("y")->as_real(row * 2 * kColumns + column) / scale),
+      EXPECT_EQ(std::lround(fake.value("y")->as_real(row * 2 * kWide + column) / scale),
                 std::lrint(static_cast<double>(sixths) / 6))
           << row << ", " << column;
     }
@@ -204,7 +205,7 @@ TEST(Prediction, AnInputAtATieMayBeRoundedToEitherSide) {
       auto codes = layer.input_codes(random.x);
       codes[element] = layer.clamp(middle + side + static_cast<double>(layer.input_zero));
       Judged judged = judge_layer(layer, layer, random.x);
-      judged.evidence.executions[0].outputs["y"] = layer.dequantized(layer.run(codes, nearest(layer)));
+      judged.evidence.executions[0].outputs["y"] = layer.dequantized(layer.run(codes, nearest_of_prediction(layer)));
       alarms += judged.prediction().empty() ? 0 : 1;
       shown += metric(judged.judgement, "prediction_deviation_db") < -kPredictionLossDb ? 1 : 0;
     }

@@ -41,7 +41,7 @@ TEST(AlarmExponent, SharesOneProbabilityOfTheRun) {
   EXPECT_NEAR(alarm_exponent(judged.context(), 0.5), std::log(2e6 / (0.5 * 1e-6)), 1e-12);
 }
 
-ConvLayer::Requantize nearest(const ConvLayer& layer) {
+ConvLayer::Requantize nearest_of_sums(const ConvLayer& layer) {
   return [&layer](std::int64_t sum, std::int64_t j) {
     return std::nearbyint(static_cast<double>(sum) * layer.multiplier(j));
   };
@@ -101,7 +101,7 @@ TEST(Moments, RaiseNoAlarmWhereFourStandardErrorsAlarmOnMostCorrectChannels) {
   for (int i = 0; i < kLayers; ++i) {
     const RandomLayer random = wide_layer(rng, true);
     const ConvLayer& layer = random.layer;
-    Judged judged = judge_layer(layer, random.x, layer.run(layer.input_codes(random.x), nearest(layer)));
+    Judged judged = judge_layer(layer, random.x, layer.run(layer.input_codes(random.x), nearest_of_sums(layer)));
     channels += static_cast<int>(layer.out);
     alarms += beyond_four_standard_errors(judged, layer);
     for (const bool opaque : {false, true}) {
@@ -133,7 +133,8 @@ TEST(Moments, SeeEnginesThatCutAndBiasesThatAreLost) {
     Judged truncated = judge_layer(layer, random.x, layer.run(layer.input_codes(random.x), truncate));
     cut += truncated.moments().empty() ? 0 : 1;
     layer.bias_codes.assign(layer.bias_codes.size(), 0);
-    Judged unbiased = judge_layer(random.layer, random.x, layer.run(layer.input_codes(random.x), nearest(layer)));
+    Judged unbiased =
+        judge_layer(random.layer, random.x, layer.run(layer.input_codes(random.x), nearest_of_sums(layer)));
     unbiased.opaque = true;
     lost += unbiased.moments().empty() ? 0 : 1;
     ++tested;
@@ -161,7 +162,7 @@ TEST(Moments, SeeWeightsThatAreCutByTheGainThatTheyLose) {
   for (int i = 0; i < kLayers; ++i) {
     const RandomLayer random = wide_layer(rng);
     const ConvLayer cut = with_cut_weights(random.layer);
-    Judged judged = judge_layer(random.layer, random.x, cut.run(cut.input_codes(random.x), nearest(cut)));
+    Judged judged = judge_layer(random.layer, random.x, cut.run(cut.input_codes(random.x), nearest_of_sums(cut)));
     judged.opaque = true;
     const auto findings = judged.moments();
     seen += std::ranges::any_of(findings,
@@ -181,7 +182,7 @@ TEST(Moments, NameTheChannelTheStatisticAndTheThreshold) {
   ConvLayer layer = random.layer;
   layer.bias_codes[2] +=
       static_cast<std::int64_t>(std::lround(20 * layer.output_scale / (layer.input_scale * layer.scale_of(2))));
-  Judged judged = judge_layer(random.layer, random.x, layer.run(layer.input_codes(random.x), nearest(layer)));
+  Judged judged = judge_layer(random.layer, random.x, layer.run(layer.input_codes(random.x), nearest_of_sums(layer)));
   const auto findings = judged.moments();
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings[0].facet, Facet::numerics);
@@ -194,11 +195,12 @@ TEST(Moments, SayNothingAboutFewOutputsOrOtherData) {
   core::Rng rng(8);
   const RandomLayer random = random_layer(rng);
   const ConvLayer& layer = random.layer;
-  Judged few = judge_layer(layer, random.x, layer.run(layer.input_codes(random.x), nearest(layer)));
+  Judged few = judge_layer(layer, random.x, layer.run(layer.input_codes(random.x), nearest_of_sums(layer)));
   EXPECT_THAT(few.moments(), IsEmpty());
   EXPECT_THAT(few.judgement.metrics, IsEmpty());
   const RandomLayer wide = wide_layer(rng);
-  Judged other = judge_layer(wide.layer, wide.x, wide.layer.run(wide.layer.input_codes(wide.x), nearest(wide.layer)));
+  Judged other =
+      judge_layer(wide.layer, wide.x, wide.layer.run(wide.layer.input_codes(wide.x), nearest_of_sums(wide.layer)));
   other.evidence.executions[0].data_set = "wide";
   EXPECT_THAT(other.moments(), IsEmpty());
   EXPECT_THAT(other.judgement.metrics, IsEmpty());

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-model::Model parse(const std::string& text, std::int64_t opset = 13) {
+model::Model parse_at(const std::string& text, std::int64_t opset = 13) {
   core::Result<model::Model> model = model::parse_graph_text(text, {{"", opset}});
   EXPECT_TRUE(model.ok()) << model.error().message;
   return model ? std::move(*model) : model::Model{};
@@ -20,14 +20,14 @@ model::Model parse(const std::string& text, std::int64_t opset = 13) {
 
 /// Type and shape of `tensor` in the text form of facts_text.
 std::string inferred(const std::string& text, const std::string& tensor, std::int64_t opset = 13) {
-  const auto infos = infer_shapes(parse(text, opset));
+  const auto infos = infer_shapes(parse_at(text, opset));
   if (!infos) return infos.error().message;
   const auto found = infos->find(tensor);
   return found == infos->end() ? "nothing of that name" : facts_text(facts_of(found->second));
 }
 
 core::Error refusal(const std::string& text, std::int64_t opset = 13) {
-  const auto infos = infer_shapes(parse(text, opset));
+  const auto infos = infer_shapes(parse_at(text, opset));
   EXPECT_FALSE(infos.ok()) << text;
   return infos ? core::Error{} : infos.error();
 }
@@ -129,14 +129,14 @@ TEST(InferShapes, NamesTheTensorWhoseDeclarationIsContradicted) {
 }
 
 TEST(CheckDeclarations, LeavesANodeThatCannotRunToItsConverter) {
-  const model::Model broken = parse("g (float[2,3] x, float[4,5] w) => (float[2,5] y) { y = MatMul(x, w) }");
+  const model::Model broken = parse_at("g (float[2,3] x, float[4,5] w) => (float[2,5] y) { y = MatMul(x, w) }");
   EXPECT_TRUE(check_declarations(broken).ok());
   EXPECT_FALSE(infer_shapes(broken).ok());
-  EXPECT_FALSE(check_declarations(parse("g (float[2,3] x) => (float[2,4] y) { y = Relu(x) }")).ok());
+  EXPECT_FALSE(check_declarations(parse_at("g (float[2,3] x) => (float[2,4] y) { y = Relu(x) }")).ok());
 }
 
 TEST(CheckDeclarations, LooksIntoSubgraphs) {
-  const model::Model model = parse(R"(g (bool c, float[2,3] x) => (float[] y) {
+  const model::Model model = parse_at(R"(g (bool c, float[2,3] x) => (float[] y) {
     y = If (c) <then_branch = a () => (float[2,9] t) { t = Relu(x) }, else_branch = b () => (float[] e) { e = Relu(x) }>
   })");
   const core::Status status = check_declarations(model);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace assay::reference {
 
 using Ints = std::vector<std::int64_t>;
 using Reals = std::vector<double>;
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// A tensor of float32 (of `type`) with these values; the shape is a list of their number where it is left out.
 [[nodiscard]] Tensor reals(std::vector<double> values);

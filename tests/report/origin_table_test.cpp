@@ -16,7 +16,7 @@ corpus::Case made(const std::string& name, const std::string& url, const std::st
   return each;
 }
 
-results::ResultRow verdict(const std::string& name, const std::string& what, const std::string& gate) {
+results::ResultRow verdict_of(const std::string& name, const std::string& what, const std::string& gate) {
   results::ResultRow row;
   row.key.case_name = name;
   row.verdict = what;
@@ -29,9 +29,9 @@ TEST(OriginTable, NamesCasesFaultsAndWhoIsRed) {
                                         made("deep/form=one,k=2", "https://u/1", "bias_dropped"),
                                         made("flat", "https://u/2", "bias_dropped")};
   const ByConverter verdicts{{"tool 3",
-                              {verdict("deep/form=one,k=1", "fail", "red"),
-                               verdict("deep/form=one,k=2", "pass", "green"), verdict("flat", "pass", "green")}},
-                             {"other 1", {verdict("deep/form=one,k=1", "xfail", "green")}}};
+                              {verdict_of("deep/form=one,k=1", "fail", "red"),
+                               verdict_of("deep/form=one,k=2", "pass", "green"), verdict_of("flat", "pass", "green")}},
+                             {"other 1", {verdict_of("deep/form=one,k=1", "xfail", "green")}}};
   const std::string table = origin_table(cases, verdicts);
   EXPECT_THAT(table, HasSubstr("| https://u/1 | Some \\| tool 1.2 | deep/form=one | axis_lost, bias_dropped | "
                                "other 1 (1/2), tool 3 (1/2) |\n"));

@@ -13,11 +13,11 @@
 namespace assay::results {
 namespace {
 
-JobKey job(const std::string& name) { return {name, "default", "embedded", "0.1.0"}; }
+JobKey embedded_job(const std::string& name) { return {name, "default", "embedded", "0.1.0"}; }
 
-ResultRow row_of(const std::string& name) {
+ResultRow embedded_row(const std::string& name) {
   ResultRow row;
-  row.key = job(name);
+  row.key = embedded_job(name);
   row.verdict = "fail";
   row.reason = "a \"quoted\"\nreason — with Ünicode";
   row.margin = std::nan("");
@@ -52,31 +52,31 @@ class Exchange : public testing::Test {
 
 TEST_F(Exchange, ARunTravelsWhole) {
   Store here = open("here.db");
-  const auto run = here.begin_run({}, {job("a"), job("b"), job("c")}).value();
-  ASSERT_TRUE(here.record(run, row_of("a")).ok());
-  ASSERT_TRUE(here.job_started(run, job("b")).ok());
+  const auto run = here.begin_run({}, {embedded_job("a"), embedded_job("b"), embedded_job("c")}).value();
+  ASSERT_TRUE(here.record(run, embedded_row("a")).ok());
+  ASSERT_TRUE(here.job_started(run, embedded_job("b")).ok());
   Store there = open("there.db");
   const auto count = imported(there, exported(here));
   EXPECT_EQ(count.runs, 1U);
   EXPECT_EQ(count.results, 1U);
   EXPECT_EQ(exported(there), exported(here));
-  EXPECT_EQ(there.progress(run)->started, std::vector{job("b")});
+  EXPECT_EQ(there.progress(run)->started, std::vector{embedded_job("b")});
   const auto back = there.results(run);
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(std::isnan(back->front().margin.value()));
-  EXPECT_EQ(back->front().parameters.front().params, row_of("a").parameters.front().params);
+  EXPECT_EQ(back->front().parameters.front().params, embedded_row("a").parameters.front().params);
 }
 
 TEST_F(Exchange, WhatWasAcceptedTravelsAndTheLastAcceptanceCounts) {
   Store here = open("here.db"), there = open("there.db");
   std::vector<std::string> runs;
   for (const char* reason : {"first", "second"}) {
-    runs.push_back(here.begin_run({}, {job("a")}).value());
-    ASSERT_TRUE(here.record(runs.back(), row_of("a")).ok());
-    ASSERT_TRUE(here.accept(runs.back(), {job("a")}, reason).ok());
+    runs.push_back(here.begin_run({}, {embedded_job("a")}).value());
+    ASSERT_TRUE(here.record(runs.back(), embedded_row("a")).ok());
+    ASSERT_TRUE(here.accept(runs.back(), {embedded_job("a")}, reason).ok());
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the clock's step is one
-  ASSERT_TRUE(here.accept(runs[0], {job("a")}, "back again").ok());
+  ASSERT_TRUE(here.accept(runs[0], {embedded_job("a")}, "back again").ok());
   for (int time = 0; time < 2; ++time) imported(there, exported(here));
   EXPECT_EQ(exported(there), exported(here));
   EXPECT_EQ(there.accepted(runs[0])->size(), 2U);
@@ -88,11 +88,11 @@ TEST_F(Exchange, AcceptancesKeepTheirOrderOverAllRunsWhateverTheirDates) {
   Store here = open("here.db"), there = open("there.db");
   std::vector<std::string> runs;
   for (int number = 0; number < 2; ++number) {
-    runs.push_back(here.begin_run({}, {job("a")}).value());
-    ASSERT_TRUE(here.record(runs.back(), row_of("a")).ok());
+    runs.push_back(here.begin_run({}, {embedded_job("a")}).value());
+    ASSERT_TRUE(here.record(runs.back(), embedded_row("a")).ok());
   }
   for (const auto& [run, reason] : {std::pair(runs[1], "first"), {runs[0], "last"}}) {
-    ASSERT_TRUE(here.accept(run, {job("a")}, reason).ok());
+    ASSERT_TRUE(here.accept(run, {embedded_job("a")}, reason).ok());
   }
   std::string lines = exported(here);  // with a clock that was set back between the two
   const std::size_t date = lines.find("\"accepted_at\":\"2");
@@ -105,8 +105,8 @@ TEST_F(Exchange, AcceptancesKeepTheirOrderOverAllRunsWhateverTheirDates) {
 
 TEST_F(Exchange, ImportingTwiceChangesNothing) {
   Store here = open("here.db");
-  const auto run = here.begin_run({}, {job("a")}).value();
-  ASSERT_TRUE(here.record(run, row_of("a")).ok());
+  const auto run = here.begin_run({}, {embedded_job("a")}).value();
+  ASSERT_TRUE(here.record(run, embedded_row("a")).ok());
   Store there = open("there.db");
   imported(there, exported(here));
   const auto before = exported(there);
@@ -116,11 +116,11 @@ TEST_F(Exchange, ImportingTwiceChangesNothing) {
 
 TEST_F(Exchange, ALaterExportCompletesAnEarlierOne) {
   Store here = open("here.db");
-  const auto run = here.begin_run({}, {job("a"), job("b")}).value();
-  ASSERT_TRUE(here.record(run, row_of("a")).ok());
+  const auto run = here.begin_run({}, {embedded_job("a"), embedded_job("b")}).value();
+  ASSERT_TRUE(here.record(run, embedded_row("a")).ok());
   Store there = open("there.db");
   imported(there, exported(here));
-  ASSERT_TRUE(here.record(run, row_of("b")).ok());
+  ASSERT_TRUE(here.record(run, embedded_row("b")).ok());
   ASSERT_TRUE(here.finish_run(run).ok());
   EXPECT_EQ(imported(there, exported(here)).results, 1U);
   EXPECT_EQ(exported(there), exported(here));
@@ -130,8 +130,8 @@ TEST_F(Exchange, ShardsOfTwoMachinesMeetInOneDatabase) {
   Store one = open("one.db");
   Store two = open("two.db");
   for (Store* store : {&one, &two}) {
-    const auto run = store->begin_run({}, {job("a")}).value();
-    ASSERT_TRUE(store->record(run, row_of("a")).ok());
+    const auto run = store->begin_run({}, {embedded_job("a")}).value();
+    ASSERT_TRUE(store->record(run, embedded_row("a")).ok());
   }
   imported(one, exported(two));
   EXPECT_EQ(one.runs()->size(), 2U);

@@ -12,11 +12,11 @@ namespace {
 
 using testing::HasSubstr;
 
-JobKey job(const std::string& name) { return {name, "default", "tensorrt", "8.6.1"}; }
+JobKey tensorrt_job(const std::string& name) { return {name, "default", "tensorrt", "8.6.1"}; }
 
-ResultRow row_of(const std::string& name) {
+ResultRow tensorrt_row(const std::string& name) {
   ResultRow row;
-  row.key = job(name);
+  row.key = tensorrt_job(name);
   row.verdict = "fail";
   row.signature = "fail judge scale Concat";
   row.metrics = {{"y", "typical", "sqnr_db", 11.1}};
@@ -35,9 +35,9 @@ class ResultsFile : public testing::Test {
     info.suite = "seeds";
     info.machine = this_machine();
     info.machine.accelerators = "NVIDIA H200, driver 580.159.03";
-    const auto run = store.begin_run(info, {job("a"), job("b"), job("c")}).value();
-    EXPECT_TRUE(store.record(run, row_of("a")).ok());
-    EXPECT_TRUE(store.record(run, row_of("b")).ok());
+    const auto run = store.begin_run(info, {tensorrt_job("a"), tensorrt_job("b"), tensorrt_job("c")}).value();
+    EXPECT_TRUE(store.record(run, tensorrt_row("a")).ok());
+    EXPECT_TRUE(store.record(run, tensorrt_row("b")).ok());
     return store;
   }
   [[nodiscard]] std::string refusal(const std::string& name) const {
@@ -68,7 +68,7 @@ TEST_F(ResultsFile, CarriesARunWithItsMachine) {
   EXPECT_EQ(run.run.machine.accelerators, "NVIDIA H200, driver 580.159.03");
   EXPECT_EQ(run.results.size(), 2U);
   EXPECT_EQ(run.results.front().signature, "fail judge scale Concat");
-  EXPECT_EQ(run.jobs.waiting, std::vector{job("c")});
+  EXPECT_EQ(run.jobs.waiting, std::vector{tensorrt_job("c")});
 }
 
 TEST_F(ResultsFile, IsReadStepByStep) {
@@ -84,12 +84,12 @@ TEST_F(ResultsFile, IsReadStepByStep) {
 
 TEST_F(ResultsFile, OfVerdictsAloneLeavesOutWhatNoReportShows) {
   Store store = open("measured.db");
-  ResultRow row = row_of("a");
+  ResultRow row = tensorrt_row("a");
   row.verdict = "fail";
   row.findings.emplace_back().message = "expected scale 1, actual 2";
   row.metrics = {{.tensor = "y", .data_set = "typical", .name = "sqnr_db", .value = 40}};
   row.parameters = {{"y", {{2}, {0}, core::DType::int8, std::nullopt}}};
-  const auto run = store.begin_run({}, {job("a")}).value();
+  const auto run = store.begin_run({}, {tensorrt_job("a")}).value();
   ASSERT_TRUE(store.record(run, row).ok());
   ASSERT_TRUE(write_results_file(store, path("all.db.gz")).ok());
   ASSERT_TRUE(write_results_file(store, path("verdicts.db.gz"), Detail::verdicts).ok());
@@ -107,8 +107,8 @@ TEST_F(ResultsFile, IsMergedOnceAndTouchesNothingThatIsHere) {
   Store store = there();
   ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
   Store here = open("here.db");
-  const auto own = here.begin_run({}, {job("a")}).value();
-  ASSERT_TRUE(here.record(own, row_of("a")).ok());
+  const auto own = here.begin_run({}, {tensorrt_job("a")}).value();
+  ASSERT_TRUE(here.record(own, tensorrt_row("a")).ok());
   const auto runs = read_results_file(path("results.db.gz"));
   ASSERT_TRUE(runs.ok());
   const auto first = here.merge(*runs);
@@ -126,10 +126,10 @@ TEST_F(ResultsFile, IsMergedOnceAndTouchesNothingThatIsHere) {
 TEST_F(ResultsFile, KeepsTheOrderInWhichVerdictsWereAccepted) {
   Store store = there();
   const std::string first = store.runs()->front().id;
-  const auto second = store.begin_run({}, {job("a")}).value();
-  ASSERT_TRUE(store.record(second, row_of("a")).ok());
-  ASSERT_TRUE(store.accept(second, {job("a")}, "first").ok());
-  ASSERT_TRUE(store.accept(first, {job("a")}, "last").ok());
+  const auto second = store.begin_run({}, {tensorrt_job("a")}).value();
+  ASSERT_TRUE(store.record(second, tensorrt_row("a")).ok());
+  ASSERT_TRUE(store.accept(second, {tensorrt_job("a")}, "first").ok());
+  ASSERT_TRUE(store.accept(first, {tensorrt_job("a")}, "last").ok());
   ASSERT_TRUE(write_results_file(store, path("results.db.gz")).ok());
   Store here = open("here.db");
   ASSERT_TRUE(here.merge(read_results_file(path("results.db.gz")).value()).ok());

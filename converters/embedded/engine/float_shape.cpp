@@ -9,13 +9,13 @@
 namespace assay::embedded::engine {
 namespace {
 
-Status need_data(const Call& call) {
+Status need_input(const Call& call) {
   return call.has(0) ? core::success() : Status(invalid_model("input 0 is left out, but required"));
 }
 
 Result<Kernel> make_identity(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     call.outputs[0] = call.input(0);
     return core::success();
   });
@@ -24,7 +24,7 @@ Result<Kernel> make_identity(const Binding&) {
 /// Dropout keeps everything outside training; its optional mask says so.
 Result<Kernel> make_dropout(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     if (call.has(2) && call.input(2).size() == 1 && call.input(2).to_integers()[0] != 0) {
       return unsupported("Dropout in training mode");
     }
@@ -70,7 +70,7 @@ Result<Kernel> make_reshape(const Binding& binding) {
 
 Result<Kernel> make_flatten(const Binding& binding) {
   return Kernel([axis = binding.node.int_or("axis", 1)](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     const Buffer& x = call.input(0);
     const auto resolved = resolve_axis(axis, x.rank(), true);
     if (!resolved) return resolved.error();
@@ -97,7 +97,7 @@ Result<std::vector<std::int64_t>> axes_operand(const Call& call, const std::vect
 
 Result<Kernel> make_squeeze(const Binding& binding) {
   return Kernel([listed = binding.node.ints_or("axes")](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     const Buffer& x = call.input(0);
     auto axes = axes_operand(call, listed, x.rank());
     if (!axes) return axes.error();
@@ -115,7 +115,7 @@ Result<Kernel> make_squeeze(const Binding& binding) {
 
 Result<Kernel> make_unsqueeze(const Binding& binding) {
   return Kernel([listed = binding.node.ints_or("axes")](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     const Buffer& x = call.input(0);
     const std::int64_t added = call.has(1) ? call.input(1).size() : std::ssize(listed);
     auto axes = axes_operand(call, listed, x.rank() + added);
@@ -134,7 +134,7 @@ Result<Kernel> make_shape(const Binding& binding) {
   const std::int64_t first = binding.node.int_or("start", 0);
   const std::int64_t last = binding.node.int_or("end", std::numeric_limits<std::int64_t>::max());
   return Kernel([first, last](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     const std::int64_t rank = call.input(0).rank();
     const auto limit = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
     const std::int64_t begin = limit(first);
@@ -147,7 +147,7 @@ Result<Kernel> make_shape(const Binding& binding) {
 
 Result<Kernel> make_size(const Binding&) {
   return Kernel([](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     call.outputs[0] = Buffer(DType::int64, {});
     *call.outputs[0].data<std::int64_t>() = call.input(0).size();
     return core::success();
@@ -176,7 +176,7 @@ Result<Kernel> make_cast(const Binding& binding) {
     return unsupported(fmt::format("a cast to {}; the engine computes in float32", core::dtype_name(declared)));
   }
   return Kernel([declared, like](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     if (like && !call.has(1)) return invalid_model("input 1 is left out, but required");
     const Buffer& x = call.input(0);
     const DType to = like ? call.input(1).type() : declared;
@@ -243,7 +243,7 @@ Result<Kernel> make_constant_of_shape(const Binding& binding) {
   }
   if (value.size() != 1) return invalid_model("value must have one element");
   return Kernel([value](const Call& call) -> Status {
-    if (auto status = need_data(call); !status) return status;
+    if (auto status = need_input(call); !status) return status;
     const Shape shape = call.input(0).to_integers();
     if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; })) {
       return invalid_data(fmt::format("shape {} has a negative extent", core::shape_text(shape)));

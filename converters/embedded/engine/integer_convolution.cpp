@@ -11,7 +11,7 @@ namespace assay::embedded::engine {
 namespace {
 
 /// Everything that is fixed before the first run.
-struct Prepared {
+struct PreparedConvolution {
   WindowAttributes attributes;
   std::int64_t groups = 1;
   Shape weight_shape;
@@ -27,7 +27,7 @@ struct Prepared {
 
 // `Out` is a byte for codes, float where the result is left in float.
 template <typename Code, typename Out>
-void convolve_by_planes(const Prepared& p, const Convolution& c, const Code* x, Out* out) {
+void convolve_by_planes(const PreparedConvolution& p, const Convolution& c, const Code* x, Out* out) {
   std::vector<std::int16_t> plane(static_cast<std::size_t>(padded_volume(c.window)));
   std::vector<std::int32_t> sums(static_cast<std::size_t>(c.out_plane()));
   const auto pad = static_cast<std::int16_t>(p.pad_code - p.x_zero_point);
@@ -44,7 +44,7 @@ void convolve_by_planes(const Prepared& p, const Convolution& c, const Code* x, 
 }
 
 template <typename Code, typename Out>
-void convolve(const Prepared& p, const Convolution& c, const Code* x, Out* out) {
+void convolve(const PreparedConvolution& p, const Convolution& c, const Code* x, Out* out) {
   const std::int64_t plane = c.out_plane();
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
     const std::int64_t group = i % c.groups;
@@ -62,7 +62,7 @@ void convolve(const Prepared& p, const Convolution& c, const Code* x, Out* out) 
 }
 
 template <typename Code, typename Out>
-void convolve_transposed(const Prepared& p, const Convolution& c, const Code* x, Out* out) {
+void convolve_transposed(const PreparedConvolution& p, const Convolution& c, const Code* x, Out* out) {
   const std::int64_t in_plane = c.in_plane();
   std::vector<std::int32_t> sums(static_cast<std::size_t>(c.out_per_group * c.out_plane()));
   for (std::int64_t i = 0; i < c.batch * c.groups; ++i) {
@@ -85,7 +85,7 @@ void convolve_transposed(const Prepared& p, const Convolution& c, const Code* x,
 
 /// Rows of the weight by group, as the products of the two operators need them.
 template <typename Code>
-void pack(const Buffer& weight, bool transposed, const std::vector<std::int16_t>& zero_points, Prepared& p) {
+void pack(const Buffer& weight, bool transposed, const std::vector<std::int16_t>& zero_points, PreparedConvolution& p) {
   const std::int64_t leading = weight.shape()[0] / p.groups;
   const std::int64_t rest = weight.size() / weight.shape()[0];
   for (std::int64_t g = 0; g < p.groups; ++g) {
@@ -104,7 +104,7 @@ void pack(const Buffer& weight, bool transposed, const std::vector<std::int16_t>
 }
 
 template <typename Code>
-void centre(const Buffer& weight, const std::vector<std::int16_t>& zero_points, Prepared& p) {
+void centre(const Buffer& weight, const std::vector<std::int16_t>& zero_points, PreparedConvolution& p) {
   const std::int64_t rest = weight.size() / weight.shape()[0];
   for (std::int64_t i = 0; i < weight.size(); ++i) {
     p.weights.push_back(weight.data<Code>()[i] - zero_points[static_cast<std::size_t>(i / rest)]);
@@ -131,12 +131,12 @@ bool sums_fit(const Buffer& weight, bool transposed, std::int64_t groups, const 
   return bounds.fit(x.params.type, x_zero_point, biases);
 }
 
-Result<Kernel> make(const IntegerBinding& binding, bool transposed) {
+Result<Kernel> make_windowed(const IntegerBinding& binding, bool transposed) {
   const Operand& x = binding.operand(0);
   const Operand& w = binding.operand(1);
   if (!x.is_per_tensor() || !w.is_codes() || w.constant == nullptr || w.constant->rank() < 3) return Kernel();
   const Buffer& weight = *w.constant;
-  auto p = std::make_shared<Prepared>();
+  auto p = std::make_shared<PreparedConvolution>();
   p->groups = binding.node.int_or("group", 1);
   if (p->groups < 1 || weight.size() == 0 || weight.shape()[0] % p->groups != 0) return Kernel();
   // ConvTranspose's axis 1 has out / groups scales; scale j serves channel j of every group.
@@ -167,7 +167,7 @@ Result<Kernel> make(const IntegerBinding& binding, bool transposed) {
     using Code = decltype(code);
     by_planes ? centre<Code>(weight, params->zero_point, *p) : pack<Code>(weight, transposed, params->zero_point, *p);
   });
-  return Kernel([p = std::shared_ptr<const Prepared>(p), transposed, by_planes](const Call& call) -> Status {
+  return Kernel([p = std::shared_ptr<const PreparedConvolution>(p), transposed, by_planes](const Call& call) -> Status {
     const Buffer& input = call.input(0);
     auto bound = bind_convolution(p->attributes, p->groups, transposed, input.shape(), p->weight_shape);
     if (!bound) return bound.error();
@@ -188,8 +188,8 @@ Result<Kernel> make(const IntegerBinding& binding, bool transposed) {
   });
 }
 
-Result<Kernel> make_conv(const IntegerBinding& binding) { return make(binding, false); }
-Result<Kernel> make_conv_transpose(const IntegerBinding& binding) { return make(binding, true); }
+Result<Kernel> make_conv(const IntegerBinding& binding) { return make_windowed(binding, false); }
+Result<Kernel> make_conv_transpose(const IntegerBinding& binding) { return make_windowed(binding, true); }
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 namespace assay::embedded::engine {
 namespace {
 
-struct Prepared {
+struct PreparedMatMul {
   bool is_gemm = false;
   GemmAttributes attributes;
   std::optional<CodeRows> right;  // a constant right matrix, its columns as rows
@@ -33,7 +33,7 @@ MatrixView<Code> matrix_at(const Buffer& buffer, std::int64_t index, std::int64_
 /// left as it lies [rows, depth]; `right` packed as [columns, depth].
 /// `Out` is a byte for codes, float where the result is left in float.
 template <typename Code, typename Out>
-void multiply_by_columns(const Prepared& p, const MatrixView<Code>& left, const CodeRows& right, Out* out) {
+void multiply_by_columns(const PreparedMatMul& p, const MatrixView<Code>& left, const CodeRows& right, Out* out) {
   const std::int64_t columns = right.rows();
   std::vector<Out> column_results;
   multiply_codes<Code>(right, left.transposed(), left.rows, p.left_zero_point, p.tile,
@@ -50,7 +50,7 @@ void multiply_by_columns(const Prepared& p, const MatrixView<Code>& left, const 
 }
 
 template <typename Code, typename Out>
-void multiply_by_rows(const Prepared& p, const CodeRows& left, const MatrixView<Code>& right, Out* out) {
+void multiply_by_rows(const PreparedMatMul& p, const CodeRows& left, const MatrixView<Code>& right, Out* out) {
   multiply_codes<Code>(left, right, right.columns, p.right_zero_point, p.tile,
                        [&](std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
                            const std::int32_t* sums, std::int64_t stride) {
@@ -98,7 +98,7 @@ CodeRows pack_columns(const Buffer& right, std::int64_t index, std::int64_t dept
 }
 
 template <typename Out>
-void run_batches(const Prepared& p, const MatMulShape& shape, const Buffer& a, const Buffer& b, Out* out) {
+void run_batches(const PreparedMatMul& p, const MatMulShape& shape, const Buffer& a, const Buffer& b, Out* out) {
   for (std::size_t i = 0; i < shape.left_batch.size(); ++i) {
     Out* target = out + static_cast<std::int64_t>(i) * shape.rows * shape.columns;
     if (p.left) {
@@ -123,7 +123,7 @@ void run_batches(const Prepared& p, const MatMulShape& shape, const Buffer& a, c
   }
 }
 
-Status run(const Prepared& p, const Call& call) {
+Status run(const PreparedMatMul& p, const Call& call) {
   const Buffer& a = call.input(0);
   const Buffer& b = call.input(1);
   auto shape = p.is_gemm ? bind_gemm(p.attributes, a.shape(), b.shape()) : bind_matmul(a.shape(), b.shape());
@@ -140,12 +140,12 @@ Status run(const Prepared& p, const Call& call) {
   return core::success();
 }
 
-Kernel finish(std::shared_ptr<Prepared> p) {
-  return [p = std::shared_ptr<const Prepared>(std::move(p))](const Call& call) { return run(*p, call); };
+Kernel finish(std::shared_ptr<PreparedMatMul> p) {
+  return [p = std::shared_ptr<const PreparedMatMul>(std::move(p))](const Call& call) { return run(*p, call); };
 }
 
 /// A constant matrix on the left with one scale per row (axis last but one).
-Result<Kernel> make_left_weight(const IntegerBinding& binding, const std::shared_ptr<Prepared>& p) {
+Result<Kernel> make_left_weight(const IntegerBinding& binding, const std::shared_ptr<PreparedMatMul>& p) {
   const Operand& weight = binding.operand(0);
   const Operand& x = binding.operand(1);
   if (!weight.is_codes() || weight.constant == nullptr || weight.constant->rank() != 2 || !x.is_per_tensor()) {
@@ -165,10 +165,10 @@ Result<Kernel> make_left_weight(const IntegerBinding& binding, const std::shared
   return finish(p);
 }
 
-Result<Kernel> make(const IntegerBinding& binding, bool is_gemm) {
+Result<Kernel> make_product(const IntegerBinding& binding, bool is_gemm) {
   const Operand& a = binding.operand(0);
   const Operand& b = binding.operand(1);
-  auto p = std::make_shared<Prepared>();
+  auto p = std::make_shared<PreparedMatMul>();
   p->is_gemm = is_gemm;
   if (is_gemm) p->attributes = read_gemm_attributes(binding.node);
   p->tile = code_tile(binding.policy.accumulator);
@@ -216,8 +216,8 @@ Result<Kernel> make(const IntegerBinding& binding, bool is_gemm) {
   return finish(p);
 }
 
-Result<Kernel> make_matmul(const IntegerBinding& binding) { return make(binding, false); }
-Result<Kernel> make_gemm(const IntegerBinding& binding) { return make(binding, true); }
+Result<Kernel> make_matmul(const IntegerBinding& binding) { return make_product(binding, false); }
+Result<Kernel> make_gemm(const IntegerBinding& binding) { return make_product(binding, true); }
 
 }  // namespace
 

@@ -18,15 +18,13 @@ namespace {
 using results::JobKey;
 using results::ResultRow;
 
-struct Arguments {
+struct AcceptArguments {
   std::vector<std::string> words;
   std::string converter;
   std::string run;
   std::string reason;
   std::string database = ".assay/history.db";
 };
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// Case names that a suite selects; empty where `word` is no suite.
 core::Result<std::set<std::string>> names_of_suite(const std::string& word) {
@@ -51,7 +49,7 @@ core::Result<std::set<std::string>> names_of_suite(const std::string& word) {
 }
 
 /// The verdicts that the words select; all where there is no word.
-core::Result<std::vector<ResultRow>> selected(const std::vector<ResultRow>& rows, const Arguments& arguments) {
+core::Result<std::vector<ResultRow>> selected(const std::vector<ResultRow>& rows, const AcceptArguments& arguments) {
   std::vector<bool> wanted(rows.size(), arguments.words.empty());
   for (const std::string& word : arguments.words) {
     const core::Result<std::set<std::string>> names = names_of_suite(word);
@@ -69,8 +67,8 @@ core::Result<std::vector<ResultRow>> selected(const std::vector<ResultRow>& rows
     }
     if (!any) {
       const std::vector<std::string> all(families.begin(), families.end());
-      return usage(fmt::format("\"{}\" matches no verdict of the run; families near it: {}", word,
-                               core::join(core::nearest(word, all), ", ")));
+      return core::usage_error(fmt::format("\"{}\" matches no verdict of the run; families near it: {}", word,
+                                           core::join(core::nearest(word, all), ", ")));
     }
   }
   std::vector<ResultRow> chosen;
@@ -91,7 +89,7 @@ core::Status check_series(const std::vector<ResultRow>& rows, const std::string&
     series.hash.clear();
     const auto [first, added] = programs.emplace(std::move(series), row.key.hash);
     if (!added) {
-      return usage(fmt::format(
+      return core::usage_error(fmt::format(
           "run {} has two verdicts of {} by {} {}, of the programs {} and {}: a series has one anchor; run the program "
           "that is right by itself and accept that run",
           run, row.key.case_name, row.key.converter, row.key.version, programs::short_hash(first->second),
@@ -101,9 +99,9 @@ core::Status check_series(const std::vector<ResultRow>& rows, const std::string&
   return core::success();
 }
 
-core::Status accept(const Arguments& arguments) {
+core::Status accept(const AcceptArguments& arguments) {
   if (arguments.reason.find_first_not_of(" \t\n") == std::string::npos) {
-    return usage("--reason is empty; say why these results are right, for whoever reads the history");
+    return core::usage_error("--reason is empty; say why these results are right, for whoever reads the history");
   }
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
@@ -122,7 +120,7 @@ core::Status accept(const Arguments& arguments) {
     return chosen.error();
   }
   if (chosen->empty()) {
-    return usage(
+    return core::usage_error(
         fmt::format("run {} has no verdict that can be accepted: none says something about the converter", run->id));
   }
   if (core::Status status = check_series(*chosen, run->id); !status) {
@@ -151,7 +149,7 @@ core::Status accept(const Arguments& arguments) {
   return core::success();
 }
 
-int accept_command(const Arguments& arguments) {
+int accept_command(const AcceptArguments& arguments) {
   const core::Status status = accept(arguments);
   return status ? kExitOk : report_error(status.error());
 }
@@ -159,7 +157,7 @@ int accept_command(const Arguments& arguments) {
 }  // namespace
 
 void register_accept(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<AcceptArguments>();
   const Command command =
       app.add_subcommand("accept", "Make a run's verdicts the anchors that later runs are compared to");
   command.add_option("selection", arguments->words, "Suites and patterns on case names (default: the whole run)");

@@ -20,7 +20,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct AuditArguments {
   std::string model, cache, artifact, calibration;
   std::string options = "{}";
   std::string method, activation;
@@ -29,13 +29,11 @@ struct Arguments {
   bool json = false;
 };
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 /// --options with the single words laid over it.
-core::Result<std::string> option_words(const Arguments& arguments) {
+core::Result<std::string> option_words(const AuditArguments& arguments) {
   nlohmann::json json = nlohmann::json::parse(arguments.options, nullptr, false);
   if (!json.is_object()) {
-    return usage("--options is not a JSON object");
+    return core::usage_error("--options is not a JSON object");
   }
   if (!arguments.method.empty()) {
     json["method"] = arguments.method;
@@ -60,7 +58,7 @@ core::Result<std::string> option_words(const Arguments& arguments) {
 }
 
 /// The table to audit; an empty one where an artifact is.
-core::Result<converters::CalibrationTable> read_table(const Arguments& arguments, const std::string& options,
+core::Result<converters::CalibrationTable> read_table(const AuditArguments& arguments, const std::string& options,
                                                       const model::Model& model) {
   if (arguments.cache.empty()) {
     return converters::CalibrationTable{};
@@ -78,8 +76,9 @@ core::Result<converters::CalibrationTable> read_table(const Arguments& arguments
   }
   const core::Result<converters::Options> asked = converters::options_from_json(options);
   if (table->method && run::states_method(options) && asked && asked->method != *table->method) {
-    return usage(fmt::format("\"{}\" was made by method {}, not {}; leave --method out", arguments.cache,
-                             converters::method_name(*table->method), converters::method_name(asked->method)));
+    return core::usage_error(fmt::format("\"{}\" was made by method {}, not {}; leave --method out", arguments.cache,
+                                         converters::method_name(*table->method),
+                                         converters::method_name(asked->method)));
   }
   return table;
 }
@@ -90,12 +89,12 @@ struct Audited {
   nlohmann::ordered_json data;
 };
 
-core::Result<Audited> audit(const Arguments& arguments) {
+core::Result<Audited> audit(const AuditArguments& arguments) {
   if (arguments.cache.empty() == arguments.artifact.empty()) {
-    return usage("audit takes one of --cache FILE and --artifact QDQ.onnx");
+    return core::usage_error("audit takes one of --cache FILE and --artifact QDQ.onnx");
   }
   if (arguments.calibration.empty() && !arguments.cache.empty()) {
-    return usage("a cache is held against the data it was made from; give --calibration");
+    return core::usage_error("a cache is held against the data it was made from; give --calibration");
   }
   const core::Result<std::string> options = option_words(arguments);
   if (!options) {
@@ -145,7 +144,7 @@ core::Result<Audited> audit(const Arguments& arguments) {
   return audited;
 }
 
-std::string repeat_command(const Arguments& arguments) {
+std::string repeat_command(const AuditArguments& arguments) {
   std::string command = corpus::command_word() + " audit " + shell_quoted(arguments.model);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) {
@@ -164,7 +163,7 @@ std::string repeat_command(const Arguments& arguments) {
   return command;
 }
 
-int audit_command(const Arguments& arguments) {
+int audit_command(const AuditArguments& arguments) {
   const core::Result<Audited> audited = audit(arguments);
   if (!audited) {
     return report_error(audited.error());
@@ -183,7 +182,7 @@ int audit_command(const Arguments& arguments) {
 }  // namespace
 
 void register_audit(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<AuditArguments>();
   const Command command =
       app.add_subcommand("audit", "Hold the parameters of a calibration cache or a Q/DQ model against its data");
   command.add_option("model", arguments->model, "Float ONNX model").required();

@@ -17,7 +17,7 @@ namespace {
 
 using localize::Candidate;
 
-struct Arguments {
+struct BisectArguments {
   std::string model, calibration, inputs, options = "{}", over = "nodes";
   ConverterOptions converters;
   ArtifactOptions artifact;
@@ -25,8 +25,6 @@ struct Arguments {
   double timeout_s = 600;
   bool json = false;
 };
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 void tell(const std::string& line) { fmt::print(stderr, "{}\n", line); }
 
@@ -95,7 +93,7 @@ core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const lo
     return json;
   }
   if (whole.artifact != nullptr) {
-    return usage(fmt::format(
+    return core::usage_error(fmt::format(
         "the artifact is wrong ({}), and none of its nodes is by itself: it doesn't show what is inside, or the error "
         "comes of no one node; nothing is converted here, so that no part of the model can be tried",
         headline(judged.judgement)));
@@ -147,7 +145,7 @@ std::string conclusion_of(const std::vector<programs::ConverterSpec>& specs, con
   return fmt::format("the verdict changed in {}", core::join(versions, ", "));
 }
 
-core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const Arguments& arguments,
+core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const BisectArguments& arguments,
                                                    const std::vector<programs::ConverterSpec>& specs, bool print) {
   nlohmann::ordered_json json{{"over", "versions"}};
   json["versions"] = nlohmann::ordered_json::array();
@@ -193,10 +191,10 @@ core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const
   return json;
 }
 
-core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
+core::Result<nlohmann::ordered_json> bisect(const BisectArguments& arguments) {
   const bool ready = arguments.artifact.given();
   if (ready && arguments.over != "nodes") {
-    return usage(fmt::format(
+    return core::usage_error(fmt::format(
         "--over {} converts the model anew, and --artifact is converted already; leave out --artifact and name a "
         "converter, or bisect the artifact over its nodes",
         arguments.over));
@@ -220,19 +218,20 @@ core::Result<nlohmann::ordered_json> bisect(const Arguments& arguments) {
   const bool print = !arguments.json;
   if (arguments.over == "versions") {
     if (specs->size() < 2) {
-      return usage("bisecting over versions takes several: --converter NAME@VERSION,VERSION,…, oldest first");
+      return core::usage_error(
+          "bisecting over versions takes several: --converter NAME@VERSION,VERSION,…, oldest first");
     }
     return over_versions(*whole, arguments, *specs, print);
   }
   if (specs->size() != 1)
-    return usage(fmt::format("bisecting over {} takes one converter, in one version", arguments.over));
+    return core::usage_error(fmt::format("bisecting over {} takes one converter, in one version", arguments.over));
   const auto judge = localize::Judge::make(specs->front(), arguments.options, arguments.timeout_s);
   if (!judge) return judge.error();
   return arguments.over == "batches" ? over_batches(*whole, **judge, print)
                                      : over_nodes(*whole, **judge, arguments.part_nodes, print);
 }
 
-int bisect_command(const Arguments& arguments) {
+int bisect_command(const BisectArguments& arguments) {
   const core::Result<nlohmann::ordered_json> found = bisect(arguments);
   if (!found) return report_error(found.error());
   if (!arguments.json) fmt::print("\nconclusion: {}\n", found->at("conclusion").get<std::string>());
@@ -246,7 +245,7 @@ int bisect_command(const Arguments& arguments) {
 }  // namespace
 
 void register_bisect(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BisectArguments>();
   const Command command =
       app.add_subcommand("bisect", "Find the nodes, converter versions or calibration batches at fault");
   command.add_option("model", arguments->model, "Float ONNX model").required();

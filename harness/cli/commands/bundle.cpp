@@ -17,7 +17,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct BundleArguments {
   std::vector<std::string> words;  ///< what to bundle, and last the folder
   std::string artifact, calibration, inputs;
   std::optional<std::string> options;
@@ -26,13 +26,11 @@ struct Arguments {
   bool json = false;
 };
 
-std::string folder_of(const Arguments& arguments) { return arguments.words.back(); }
-std::vector<std::string> what_of(const Arguments& arguments) {
+std::string folder_of(const BundleArguments& arguments) { return arguments.words.back(); }
+std::vector<std::string> what_of(const BundleArguments& arguments) {
   return {arguments.words.begin(), arguments.words.end() - 1};
 }
-std::string shown(const Arguments& arguments) { return core::join(what_of(arguments), " "); }
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
+std::string shown(const BundleArguments& arguments) { return core::join(what_of(arguments), " "); }
 
 /// How the one converter was named, with the version that was found where none was asked for.
 bundles::AskedConverter asked(const ConverterOptions& options, const programs::ConverterSpec& spec) {
@@ -47,18 +45,19 @@ bundles::AskedConverter asked(const ConverterOptions& options, const programs::C
   return asked;
 }
 
-core::Status choose_converter(const Arguments& arguments, const std::vector<std::string>& fallback,
+core::Status choose_converter(const BundleArguments& arguments, const std::vector<std::string>& fallback,
                               bundles::BundleRequest& request) {
   const core::Result<std::vector<programs::ConverterSpec>> converters =
       resolve_converters(arguments.converters, fallback);
   if (!converters) return converters.error();
-  if (converters->size() != 1) return usage("bundle asks one converter, in one version; name it with --converter");
+  if (converters->size() != 1)
+    return core::usage_error("bundle asks one converter, in one version; name it with --converter");
   request.converter = converters->front();
   request.asked = asked(arguments.converters, request.converter);
   return core::success();
 }
 
-core::Result<bundles::BundleRequest> user_model(const Arguments& arguments) {
+core::Result<bundles::BundleRequest> user_model(const BundleArguments& arguments) {
   core::Result<data::UserCase> user =
       data::make_user_case(arguments.words.front(), arguments.calibration, arguments.inputs);
   if (!user) return user.error();
@@ -75,16 +74,16 @@ core::Result<bundles::BundleRequest> user_model(const Arguments& arguments) {
   return request;
 }
 
-core::Result<bundles::BundleRequest> named_case(const Arguments& arguments) {
+core::Result<bundles::BundleRequest> named_case(const BundleArguments& arguments) {
   if (!arguments.calibration.empty() || !arguments.inputs.empty()) {
-    return usage("--calibration and --inputs go with a model of yours; a case has data of its own");
+    return core::usage_error("--calibration and --inputs go with a model of yours; a case has data of its own");
   }
   core::Result<Selection> selection = select(what_of(arguments), arguments.options.value_or(""));
   if (!selection) return selection.error();
-  if (!selection->unmatched.empty()) return usage(selection->unmatched + ", and there is no such file");
+  if (!selection->unmatched.empty()) return core::usage_error(selection->unmatched + ", and there is no such file");
   if (selection->items.size() != 1) {
-    return usage(fmt::format("\"{}\" is {} cases; bundle takes one, for example \"{}\"", shown(arguments),
-                             selection->items.size(), selection->items.front().test_case.name));
+    return core::usage_error(fmt::format("\"{}\" is {} cases; bundle takes one, for example \"{}\"", shown(arguments),
+                                         selection->items.size(), selection->items.front().test_case.name));
   }
   if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) return named.error();
   const run::RunItem& item = selection->items.front();
@@ -104,9 +103,10 @@ core::Result<bundles::BundleRequest> named_case(const Arguments& arguments) {
   return request;
 }
 
-int bundle_command(const Arguments& arguments) {
+int bundle_command(const BundleArguments& arguments) {
   if (arguments.words.size() < 2) {
-    return report_error(usage("bundle takes what to bundle and the folder to make: assay bundle CASE FOLDER"));
+    return report_error(
+        core::usage_error("bundle takes what to bundle and the folder to make: assay bundle CASE FOLDER"));
   }
   std::error_code code;
   const std::string folder = folder_of(arguments);
@@ -115,7 +115,7 @@ int bundle_command(const Arguments& arguments) {
                                                      : named_case(arguments);
   if (!request) return report_error(request.error());
   if (!arguments.artifact.empty() && !std::filesystem::is_regular_file(arguments.artifact, code)) {
-    return report_error(usage(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact)));
+    return report_error(core::usage_error(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact)));
   }
   request->artifact = arguments.artifact;
   request->options_stated = arguments.artifact.empty() || arguments.options.has_value();
@@ -138,7 +138,7 @@ int bundle_command(const Arguments& arguments) {
 }  // namespace
 
 void register_bundle(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BundleArguments>();
   const Command command = app.add_subcommand(
       "bundle", "Keep one verdict as a folder: model, data, artifact, outputs, parameters, versions, and one command");
   command

@@ -21,7 +21,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct CheckArguments {
   std::string model, calibration, inputs, database;
   ArtifactOptions artifact;
   std::optional<std::string> options;
@@ -35,7 +35,7 @@ struct Arguments {
 };
 
 /// Behind the program's name.
-std::string repeat_words(const Arguments& arguments) {
+std::string repeat_words(const CheckArguments& arguments) {
   std::string command = "check " + shell_quoted(arguments.model);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) {
@@ -90,7 +90,7 @@ std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
 }
 
 /// What helps somebody whose model has gone wrong, by what has gone wrong.
-std::string next_steps(const Arguments& arguments, const results::ResultRow& row) {
+std::string next_steps(const CheckArguments& arguments, const results::ResultRow& row) {
   if (run::gate_of(row) != judge::Gate::red) {
     return "";
   }
@@ -105,7 +105,7 @@ std::string next_steps(const Arguments& arguments, const results::ResultRow& row
 }
 
 /// The page of this model alone, whatever else its database holds.
-core::Status write_page(const Arguments& arguments, const run::RunConfig& config, const std::string& run) {
+core::Status write_page(const CheckArguments& arguments, const run::RunConfig& config, const std::string& run) {
   core::Result<results::Store> store = results::Store::open(config.database);
   if (!store) {
     return store.error();
@@ -115,7 +115,7 @@ core::Status write_page(const Arguments& arguments, const run::RunConfig& config
   return page ? core::write_file(arguments.html, *page) : core::Status(page.error());
 }
 
-core::Result<Checked> check(const Arguments& arguments) {
+core::Result<Checked> check(const CheckArguments& arguments) {
   const std::string options_json = arguments.options.value_or("{}");
   core::Result<UserModel> loaded = load_user_model(arguments.model, arguments.calibration, arguments.inputs,
                                                    options_json, arguments.converters, arguments.artifact);
@@ -171,7 +171,7 @@ core::Result<Checked> check(const Arguments& arguments) {
 }
 
 /// After a verdict that isn't red: does a fault that is switched on change anything of the model?
-core::Status check_faults(const Arguments& arguments, int code) {
+core::Status check_faults(const CheckArguments& arguments, int code) {
   if (code != kExitOk || arguments.converters.faults.empty()) return core::success();
   core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
@@ -180,7 +180,7 @@ core::Status check_faults(const Arguments& arguments, int code) {
                             {{std::move(user->test_case), {{"", options}}, std::move(user->data)}});
 }
 
-int check_command(const Arguments& arguments) {
+int check_command(const CheckArguments& arguments) {
   const core::Result<Checked> checked = check(arguments);
   if (!checked) {
     return report_error(checked.error());
@@ -219,7 +219,7 @@ int check_command(const Arguments& arguments) {
 }  // namespace
 
 void register_check(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CheckArguments>();
   const Command command = app.add_subcommand("check", "Judge one model of yours, without a case file");
   command.add_option("model", arguments->model, "Float ONNX model").required();
   add_converter_options(command, arguments->converters);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct CompareArguments {
   std::string expected, actual;
   std::string stem = "output";
   bool json = false;
@@ -70,7 +70,7 @@ Comparison compare_tensors(const std::string& name, const core::Tensor& expected
   return result;
 }
 
-core::Result<std::vector<Comparison>> compare(const Arguments& arguments) {
+core::Result<std::vector<Comparison>> compare(const CompareArguments& arguments) {
   const core::Result<core::TensorMap> expected = load(arguments.expected, arguments.stem);
   const core::Result<core::TensorMap> actual = load(arguments.actual, arguments.stem);
   if (!expected || !actual) {
@@ -100,7 +100,7 @@ core::Result<std::vector<Comparison>> compare(const Arguments& arguments) {
   return results;
 }
 
-int compare_command(const Arguments& arguments) {
+int compare_command(const CompareArguments& arguments) {
   const core::Result<std::vector<Comparison>> results = compare(arguments);
   if (!results) {
     return report_error(results.error());
@@ -129,7 +129,7 @@ int compare_command(const Arguments& arguments) {
 }  // namespace
 
 void register_compare(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompareArguments>();
   const Command command = app.add_subcommand(
       "compare", "Compare two folders of tensors: names, shapes, types, integers exactly; SQNR and errors of floats");
   command.add_option("expected", arguments->expected, "Folder of output_0.pb …, or .npz").required();

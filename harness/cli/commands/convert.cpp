@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ConvertArguments {
   std::string model, calibration, output;
   std::string options = "{}";
   ConverterOptions converters;
@@ -40,7 +40,7 @@ core::Status write_calibration(const data::UserCase& user, const fs::path& folde
   return core::success();
 }
 
-core::Result<converters::ConvertReply> convert(const Arguments& arguments) {
+core::Result<converters::ConvertReply> convert(const ConvertArguments& arguments) {
   const core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, "");
   if (!user) {
     return user.error();
@@ -107,7 +107,7 @@ nlohmann::ordered_json reply_json(const converters::ConvertReply& reply) {
   return json;
 }
 
-int convert_command(const Arguments& arguments) {
+int convert_command(const ConvertArguments& arguments) {
   const core::Result<converters::ConvertReply> reply = convert(arguments);
   if (!reply) {
     return report_error(reply.error());
@@ -132,7 +132,7 @@ int convert_command(const Arguments& arguments) {
 }  // namespace
 
 void register_convert(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ConvertArguments>();
   const Command command = app.add_subcommand("convert", "Convert a model and keep the artifact");
   command.add_option("model", arguments->model, "Float or Q/DQ ONNX model").required();
   add_converter_options(command, arguments->converters);

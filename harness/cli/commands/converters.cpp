@@ -15,14 +15,14 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct ConvertersArguments {
   std::string name;
   ConverterOptions converters;
   double timeout_s = 60;
   bool json = false;
 };
 
-int list_converters(const Arguments& arguments) {
+int list_converters(const ConvertersArguments& arguments) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   json.push_back({{"name", "embedded"}, {"installed", {"built in"}}, {"notes", "Assay's own INT8 converter"}});
   for (const programs::Adapter& adapter : programs::list_adapters()) {
@@ -50,7 +50,7 @@ std::string requirement_text(const programs::Requirement& requirement) {
   return text;
 }
 
-int test_converter(const Arguments& arguments) {
+int test_converter(const ConvertersArguments& arguments) {
   const auto specs = resolve_converters(arguments.converters, {});
   if (!specs) return report_error(specs.error());
   if (specs->size() != 1) {
@@ -84,7 +84,7 @@ int test_converter(const Arguments& arguments) {
   return counts[programs::Met::failed] == 0 ? kExitOk : kExitRed;
 }
 
-int install(const Arguments& arguments) {
+int install(const ConvertersArguments& arguments) {
   return run_script({"python3", (corpus::home() / "converters" / "adapters" / "install.py").string(), arguments.name,
                      "--root", programs::environments_folder().string()});
 }
@@ -100,7 +100,7 @@ bool remove_all(const std::vector<programs::Environment>& environments) {
   return true;
 }
 
-int remove_converter(const Arguments& arguments) {
+int remove_converter(const ConvertersArguments& arguments) {
   const std::size_t at = arguments.name.find("==");
   const std::string name = arguments.name.substr(0, at);
   std::vector<programs::Environment> wanted;
@@ -124,7 +124,7 @@ int remove_converter(const Arguments& arguments) {
 }  // namespace
 
 void register_converters(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ConvertersArguments>();
   const Command command = app.add_subcommand("converters", "List, install, remove and test outside converters");
   command.require_subcommand();
   const Command list = command.add_subcommand("list", "What exists and which versions are installed");

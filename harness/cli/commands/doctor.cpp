@@ -18,7 +18,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct DoctorArguments {
   bool json = false;
   bool operators = false;
 };
@@ -93,7 +93,7 @@ int print_operators() {
   return kExitOk;
 }
 
-int doctor_command(const Arguments& arguments) {
+int doctor_command(const DoctorArguments& arguments) {
   if (arguments.operators) {
     return print_operators();
   }
@@ -115,7 +115,7 @@ int doctor_command(const Arguments& arguments) {
 }  // namespace
 
 void register_doctor(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DoctorArguments>();
   const Command command = app.add_subcommand("doctor", "Show what is usable on this machine, and why the rest is not");
   command.add_flag("--json", arguments->json, "Print one JSON object");
   command.add_flag("--operators", arguments->operators,

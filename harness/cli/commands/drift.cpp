@@ -15,7 +15,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct DriftArguments {
   std::string converter;
   std::string from;
   std::string to = "newest";
@@ -23,10 +23,9 @@ struct Arguments {
   bool json = false;
 };
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 /// The verdicts of every version before `to`, and after `from` where it is one; oldest first.
-core::Result<std::vector<std::vector<results::ResultRow>>> between(results::Store& store, const Arguments& arguments,
+core::Result<std::vector<std::vector<results::ResultRow>>> between(results::Store& store,
+                                                                   const DriftArguments& arguments,
                                                                    const std::string& to,
                                                                    const std::vector<std::string>& known) {
   std::vector<std::vector<results::ResultRow>> versions;
@@ -44,7 +43,7 @@ core::Result<std::vector<std::vector<results::ResultRow>>> between(results::Stor
   return versions;
 }
 
-core::Result<int> compare_versions(const Arguments& arguments) {
+core::Result<int> compare_versions(const DriftArguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
     return store.error();
@@ -54,8 +53,9 @@ core::Result<int> compare_versions(const Arguments& arguments) {
     return known.error();
   }
   if (known->empty()) {
-    return usage(fmt::format("\"{}\" has no verdicts of converter \"{}\"; `assay run --converter {}` makes some",
-                             arguments.database, arguments.converter, arguments.converter));
+    return core::usage_error(
+        fmt::format("\"{}\" has no verdicts of converter \"{}\"; `assay run --converter {}` makes some",
+                    arguments.database, arguments.converter, arguments.converter));
   }
   const std::string to = arguments.to == "newest" ? known->back() : arguments.to;
   for (const std::string& version : {to, arguments.from.empty() ? to : arguments.from}) {
@@ -64,7 +64,7 @@ core::Result<int> compare_versions(const Arguments& arguments) {
     }
   }
   if (arguments.from == to) {
-    return usage(
+    return core::usage_error(
         fmt::format("--from and --to are both {}; \"{}\" has: {}", to, arguments.database, core::join(*known, ", ")));
   }
   const core::Result<std::vector<results::AnchorRow>> anchors =
@@ -93,7 +93,7 @@ core::Result<int> compare_versions(const Arguments& arguments) {
   return report.compared == 0 ? kExitIncomplete : report.any() ? kExitDrift : kExitOk;
 }
 
-int drift_command(const Arguments& arguments) {
+int drift_command(const DriftArguments& arguments) {
   const core::Result<int> code = compare_versions(arguments);
   return code ? *code : report_error(code.error());
 }
@@ -101,7 +101,7 @@ int drift_command(const Arguments& arguments) {
 }  // namespace
 
 void register_drift(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DriftArguments>();
   const Command command = app.add_subcommand(
       "drift", "Compare what is recorded of two versions of a converter; exit code 4 when it drifted");
   command.add_option("--converter", arguments->converter, "Converter, NAME").required();

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ExecArguments {
   std::string model, inputs, output = "outputs", dump;
 };
 
@@ -71,7 +71,7 @@ core::Status execute_batch(const model::Model& model, const core::TensorMap& inp
   return dump.status() ? model::save_tensors(*outputs, output, "output") : dump.status();
 }
 
-core::Status execute_to_files(const Arguments& arguments) {
+core::Status execute_to_files(const ExecArguments& arguments) {
   const core::Result<model::Model> model = model::load_model(arguments.model);
   if (!model) {
     return model.error();
@@ -100,7 +100,7 @@ core::Status execute_to_files(const Arguments& arguments) {
 }  // namespace
 
 void register_exec(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExecArguments>();
   const Command command = app.add_subcommand(
       "exec", "Run a model in the reference executor (float64, exact integers) and write what it gives");
   command.add_option("model", arguments->model, "ONNX model").required();

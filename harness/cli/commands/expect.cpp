@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kNewest = "newest";
 
-struct Arguments {
+struct ExpectArguments {
   std::string run = kNewest;
   std::string converter;
   std::string database = ".assay/history.db";
@@ -40,7 +40,7 @@ nlohmann::ordered_json entry_json(const corpus::ExpectedFailure& entry) {
   return json;
 }
 
-int expect_command(const Arguments& arguments) {
+int expect_command(const ExpectArguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
     return report_error(store.error());
@@ -69,7 +69,7 @@ int expect_command(const Arguments& arguments) {
 }  // namespace
 
 void register_expect(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExpectArguments>();
   const Command command =
       app.add_subcommand("expect", "Draft a suite's expected failures from the red verdicts of a run");
   command.add_option("--from", arguments->run, "The run's UUID, or newest: the newest complete run");

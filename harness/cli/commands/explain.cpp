@@ -20,7 +20,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
   std::vector<std::string> words;
   std::string options, calibration, inputs;
   std::string database = ".assay/history.db";
@@ -29,8 +29,6 @@ struct Arguments {
   double timeout_s = 60;
   bool metamorphic = false, json = false;
 };
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// The glossary's entry of a word that is no case's name; nothing where it has none.
 std::optional<report::GlossaryEntry> entry_of(const report::Glossary& glossary, const std::string& word) {
@@ -61,12 +59,12 @@ int print_verdict(const core::Result<run::ExplainedVerdict>& verdict, bool as_js
   return kExitOk;
 }
 
-core::Result<run::ExplainedVerdict> explain_item(const Arguments& arguments, const run::RunItem& item,
+core::Result<run::ExplainedVerdict> explain_item(const ExplainArguments& arguments, const run::RunItem& item,
                                                  const std::vector<std::string>& fallback) {
   const core::Result<std::vector<programs::ConverterSpec>> converters =
       resolve_converters(arguments.converters, fallback);
   if (!converters) return converters.error();
-  if (converters->size() != 1) return usage("explain asks one converter, in one version");
+  if (converters->size() != 1) return core::usage_error("explain asks one converter, in one version");
   return run::explain_first_red(item, converters->front(), arguments.timeout_s);
 }
 
@@ -81,11 +79,11 @@ core::Result<ConverterOptions> made_by(const results::Store::HistoryRow& row) {
   const report::Makers makers = report::makers_of(row.result.key, words);
   const std::string command = "`assay " + row.run.command + "`";
   if (!makers.executor.empty()) {
-    return usage(
+    return core::usage_error(
         fmt::format("it was made by {}, and explain can't ask another program to execute (--execute-with)", command));
   }
   if (words.programs.size() > 1) {
-    return usage(fmt::format("it was made by {}; say which of the programs: --converter-cmd CMD", command));
+    return core::usage_error(fmt::format("it was made by {}; say which of the programs: --converter-cmd CMD", command));
   }
   ConverterOptions converters;
   if (!makers.converter.empty()) converters.names = {makers.converter};
@@ -117,7 +115,7 @@ bool are_alike(const results::ResultRow& row, const judge::Judgement& judgement)
 }
 
 /// A case, by whoever is named; else as its last verdict was made; else by the suite's converter.
-core::Result<run::ExplainedVerdict> explain_case(Arguments arguments, Selection selection) {
+core::Result<run::ExplainedVerdict> explain_case(ExplainArguments arguments, Selection selection) {
   const std::string name = selection.items.front().test_case.name;
   std::optional<LastVerdict> recorded;
   if (!names_a_converter(arguments.converters)) {
@@ -154,7 +152,7 @@ core::Result<run::ExplainedVerdict> explain_case(Arguments arguments, Selection 
 }
 
 /// A float model of the user's, converted or with a ready artifact.
-core::Result<run::ExplainedVerdict> explain_model(const Arguments& arguments) {
+core::Result<run::ExplainedVerdict> explain_model(const ExplainArguments& arguments) {
   core::Result<UserModel> loaded =
       load_user_model(arguments.words.front(), arguments.calibration, arguments.inputs,
                       arguments.options.empty() ? "{}" : arguments.options, arguments.converters, arguments.artifact);
@@ -169,7 +167,7 @@ core::Result<run::ExplainedVerdict> explain_model(const Arguments& arguments) {
   return explain_item(arguments, items.front(), {"embedded"});
 }
 
-int explain_command(const Arguments& arguments) {
+int explain_command(const ExplainArguments& arguments) {
   if (arguments.words.size() == 1 && is_model_file(arguments.words.front())) {
     return print_verdict(explain_model(arguments), arguments.json);
   }
@@ -178,7 +176,7 @@ int explain_command(const Arguments& arguments) {
        {std::pair("--artifact", &arguments.artifact.file), std::pair("--calibration", &arguments.calibration),
         std::pair("--inputs", &arguments.inputs)}) {
     if (!value->empty()) {
-      return report_error(usage(fmt::format(
+      return report_error(core::usage_error(fmt::format(
           "{} goes with a float model of yours, as FLOAT.onnx; \"{}\" is a case's name or a word", option, word)));
     }
   }
@@ -191,8 +189,9 @@ int explain_command(const Arguments& arguments) {
   if (entry && !is_case) return print_entry(*entry, arguments.json);
   if (!selection->unmatched.empty()) return report_unknown(selection->unmatched, word, glossary);
   if (!is_case) {
-    return report_error(usage(fmt::format("\"{}\" is {} cases; explain takes one, for example \"{}\"", word,
-                                          selection->items.size(), selection->items.front().test_case.name)));
+    return report_error(
+        core::usage_error(fmt::format("\"{}\" is {} cases; explain takes one, for example \"{}\"", word,
+                                      selection->items.size(), selection->items.front().test_case.name)));
   }
   return print_verdict(explain_case(arguments, *std::move(selection)), arguments.json);
 }
@@ -200,7 +199,7 @@ int explain_command(const Arguments& arguments) {
 }  // namespace
 
 void register_explain(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExplainArguments>();
   const Command command =
       app.add_subcommand("explain", "Say in numbers why a verdict is what it is, pass or fail; or what a word means");
   command

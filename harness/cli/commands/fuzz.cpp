@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using fuzz::Find;
 
-struct Arguments {
+struct FuzzArguments {
   ConverterOptions converters;
   fuzz::HuntOptions hunt;
   std::string options;
@@ -27,8 +27,6 @@ struct Arguments {
   std::string output = "fuzz";
   bool json = false;
 };
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// A find as it lies on disk.
 struct Saved {
@@ -42,7 +40,7 @@ std::string facet_of(const Find& find) {
                                           : judge::verdict_name(find.judgement.verdict));
 }
 
-std::string check_command(const Arguments& arguments, const Find& find, const fs::path& folder) {
+std::string check_command(const FuzzArguments& arguments, const Find& find, const fs::path& folder) {
   const std::string left = run::options_for_part(find.sample.options_json, find.sample.candidate.model.graph);
   const std::string options = left == "{}" ? "" : " --options " + shell_quoted(left);
   return fmt::format("{} check {} --calibration {} --inputs {}{}{}", corpus::command_word(),
@@ -50,13 +48,13 @@ std::string check_command(const Arguments& arguments, const Find& find, const fs
                      shell_quoted(folder / "inputs"), options, converter_words(arguments.converters));
 }
 
-std::string fuzz_command(const Arguments& arguments, std::uint64_t index) {
+std::string fuzz_command(const FuzzArguments& arguments, std::uint64_t index) {
   const std::string options = arguments.options.empty() ? "" : " --options " + shell_quoted(arguments.options);
   return fmt::format("{} fuzz --seed {} --first {} --graphs 1{}{}", corpus::command_word(), arguments.hunt.seed, index,
                      options, converter_words(arguments.converters));
 }
 
-nlohmann::ordered_json find_json(const Arguments& arguments, const Saved& saved) {
+nlohmann::ordered_json find_json(const FuzzArguments& arguments, const Saved& saved) {
   const Find& find = *saved.find;
   return {{"signature", find.signature},
           {"count", find.count},
@@ -81,7 +79,7 @@ std::string dumped(const nlohmann::ordered_json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-core::Result<std::vector<Saved>> save(const Arguments& arguments, const fuzz::Hunted& hunted) {
+core::Result<std::vector<Saved>> save(const FuzzArguments& arguments, const fuzz::Hunted& hunted) {
   std::vector<Saved> all;
   for (std::size_t i = 0; i < hunted.finds.size(); ++i) {
     const Find& find = hunted.finds[i];
@@ -126,7 +124,7 @@ fuzz::Listener progress() {
   return listener;
 }
 
-void print_text(const Arguments& arguments, const fuzz::Hunted& hunted, const std::vector<Saved>& finds) {
+void print_text(const FuzzArguments& arguments, const fuzz::Hunted& hunted, const std::vector<Saved>& finds) {
   fmt::print("{} {}, seed {}: {}\n", hunted.converter, hunted.version, arguments.hunt.seed, tally_text(hunted.tally));
   for (const std::string& line : hunted.invalid) fmt::print("invalid graph {}\n", line);
   if (finds.empty()) {
@@ -143,7 +141,7 @@ void print_text(const Arguments& arguments, const fuzz::Hunted& hunted, const st
   }
 }
 
-int fuzz_command(Arguments& arguments) {
+int fuzz_command(FuzzArguments& arguments) {
   if (arguments.graphs > 0) arguments.hunt.graphs = arguments.graphs;
   if (!arguments.options.empty()) {
     const auto options = converters::options_from_json(arguments.options);
@@ -153,16 +151,16 @@ int fuzz_command(Arguments& arguments) {
   }
   for (const std::string& fault : arguments.converters.faults) {
     if (const std::size_t at = fault.find('@'); at != std::string::npos) {
-      return report_error(
-          usage(fmt::format("--fault {}: fuzz makes graphs up, so that no node can be named; leave out \"{}\"", fault,
-                            fault.substr(at))));
+      return report_error(core::usage_error(
+          fmt::format("--fault {}: fuzz makes graphs up, so that no node can be named; leave out \"{}\"", fault,
+                      fault.substr(at))));
     }
   }
   const core::Result<std::vector<programs::ConverterSpec>> specs =
       resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return report_error(specs.error());
   if (specs->size() != 1) {
-    return report_error(usage("fuzz asks one converter, in one version"));
+    return report_error(core::usage_error("fuzz asks one converter, in one version"));
   }
   const core::Result<fuzz::Hunted> hunted = fuzz::hunt(specs->front(), arguments.hunt, progress());
   if (!hunted) return report_error(hunted.error());
@@ -190,7 +188,7 @@ int fuzz_command(Arguments& arguments) {
 }  // namespace
 
 void register_fuzz(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<FuzzArguments>();
   const Command command = app.add_subcommand(
       "fuzz", "Judge a converter on small graphs that are made up, and reduce what goes wrong to small models");
   add_converter_options(command, arguments->converters);

@@ -13,7 +13,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct HistoryArguments {
   std::string pattern = "*";
   std::string database = ".assay/history.db";
   bool json = false, everything = false, changed = false;
@@ -34,7 +34,7 @@ std::map<std::string, std::set<std::string>> programs_of(const std::vector<resul
   return programs;
 }
 
-int history_command(const Arguments& arguments) {
+int history_command(const HistoryArguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
     return report_error(store.error());
@@ -80,7 +80,7 @@ int history_command(const Arguments& arguments) {
 }  // namespace
 
 void register_history(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<HistoryArguments>();
   const Command command =
       app.add_subcommand("history", "Show since when the recorded cases are as they are, and plot one case by version");
   command.add_option("pattern", arguments->pattern, "Pattern on case names");

@@ -12,12 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct ImportArguments {
   new_cases::ImportRequest request;
   std::string into;
 };
 
-int import_command(const Arguments& arguments) {
+int import_command(const ImportArguments& arguments) {
   const core::Result<std::vector<new_cases::CaseDraft>> drafts = new_cases::import_drafts(arguments.request);
   if (!drafts) return report_error(drafts.error());
   std::vector<new_cases::StagedCase> staged;
@@ -51,7 +51,7 @@ int import_command(const Arguments& arguments) {
 }  // namespace
 
 void register_import(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ImportArguments>();
   const Command command =
       app.add_subcommand("import", "Make cases of ONNX test folders, Polygraphy input files and Q/DQ exports");
   command

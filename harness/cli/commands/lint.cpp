@@ -14,7 +14,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct LintArguments {
   std::vector<std::string> suites;
 };
 
@@ -71,7 +71,7 @@ int lint_files(const std::vector<std::string>& paths) {
   return count == 0 ? kExitOk : kExitUsage;
 }
 
-int lint_command(const Arguments& arguments) {
+int lint_command(const LintArguments& arguments) {
   const bool files = std::ranges::any_of(arguments.suites, is_own_file);
   if (files && std::ranges::all_of(arguments.suites, is_own_file)) return lint_files(arguments.suites);
   if (files) {
@@ -103,7 +103,7 @@ int lint_command(const Arguments& arguments) {
 }  // namespace
 
 void register_lint(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<LintArguments>();
   const Command command =
       app.add_subcommand("lint", "Check cases and suites: expected failures that can't be met or say too little");
   command.add_option("suites", arguments->suites, "Suites, or files and folders of cases (default: all of the corpus)");

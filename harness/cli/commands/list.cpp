@@ -12,7 +12,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct ListArguments {
   std::vector<std::string> words;
   std::vector<std::string> only;
   bool faults = false;
@@ -39,7 +39,7 @@ std::string list_json(const Selection& selection) {
 }
 
 /// The faults of the embedded converter that a pattern matches; all of them without one.
-int list_faults(const Arguments& arguments) {
+int list_faults(const ListArguments& arguments) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   std::string text;
   std::vector<std::string> patterns = arguments.words;
@@ -60,7 +60,7 @@ int list_faults(const Arguments& arguments) {
   return kExitOk;
 }
 
-int list_command(const Arguments& arguments) {
+int list_command(const ListArguments& arguments) {
   if (arguments.faults) return list_faults(arguments);
   const core::Result<Selection> selection = select(arguments.words, "", arguments.only);
   if (!selection) {
@@ -82,7 +82,7 @@ int list_command(const Arguments& arguments) {
 }  // namespace
 
 void register_list(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ListArguments>();
   const Command command =
       app.add_subcommand("list", "List the cases of suites or patterns, or the faults that --fault takes");
   command.add_option(

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Arguments {
+struct NewArguments {
   std::string what, name, model, title, reported_against, defect, into, options = "{}", expect;
   std::string calibration, inputs, with, without = "embedded", wrong_artifact;
   std::vector<std::string> faults, tags, data;
@@ -28,20 +28,19 @@ struct Arguments {
   double timeout_s = 60;
 };
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 core::Result<programs::ConverterSpec> one_converter(const std::string& name, const std::vector<std::string>& faults) {
   const core::Result<std::vector<programs::ConverterSpec>> specs = resolve_converters({{name}, {}, faults, ""}, {});
   if (!specs) return specs.error();
-  if (specs->size() != 1) return usage(fmt::format("\"{}\" is several versions; name one", name));
+  if (specs->size() != 1) return core::usage_error(fmt::format("\"{}\" is several versions; name one", name));
   return specs->front();
 }
 
-core::Result<new_cases::Accusation> accusation_of(const Arguments& arguments) {
+core::Result<new_cases::Accusation> accusation_of(const NewArguments& arguments) {
   const auto given = static_cast<int>(!arguments.faults.empty()) + static_cast<int>(!arguments.with.empty()) +
                      static_cast<int>(!arguments.wrong_artifact.empty());
   if (given != 1) {
-    return usage("say what has the defect, by one of --fault NAME, --with NAME@VERSION, --wrong-artifact FILE.onnx");
+    return core::usage_error(
+        "say what has the defect, by one of --fault NAME, --with NAME@VERSION, --wrong-artifact FILE.onnx");
   }
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
   if (!options) return options.error();
@@ -51,7 +50,7 @@ core::Result<new_cases::Accusation> accusation_of(const Arguments& arguments) {
   accusation.wrong_artifact = arguments.wrong_artifact;
   std::error_code code;
   if (!arguments.wrong_artifact.empty() && !std::filesystem::is_regular_file(arguments.wrong_artifact, code)) {
-    return usage(fmt::format("\"{}\" is not a readable file", arguments.wrong_artifact));
+    return core::usage_error(fmt::format("\"{}\" is not a readable file", arguments.wrong_artifact));
   }
   if (arguments.wrong_artifact.empty()) {
     core::Result<programs::ConverterSpec> with =
@@ -65,7 +64,7 @@ core::Result<new_cases::Accusation> accusation_of(const Arguments& arguments) {
   return accusation;
 }
 
-ordered_json words_of(const Arguments& arguments, const model::Model& model) {
+ordered_json words_of(const NewArguments& arguments, const model::Model& model) {
   const bool url = arguments.what.find("://") != std::string::npos;
   ordered_json words{{"title", corpus::escaped(arguments.title)}};
   if (url) {
@@ -86,11 +85,12 @@ ordered_json words_of(const Arguments& arguments, const model::Model& model) {
   return words;
 }
 
-core::Result<new_cases::CaseDraft> draft_of(const Arguments& arguments) {
+core::Result<new_cases::CaseDraft> draft_of(const NewArguments& arguments) {
   core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
   const bool url = arguments.what.find("://") != std::string::npos;
-  if (url && arguments.defect.empty()) return usage("a report has a --defect: say in a line what goes wrong");
+  if (url && arguments.defect.empty())
+    return core::usage_error("a report has a --defect: say in a line what goes wrong");
   if (const core::Status named = run::check_fault_nodes(arguments.faults, user->test_case.model->graph); !named) {
     return named.error();
   }
@@ -106,7 +106,8 @@ core::Result<new_cases::CaseDraft> draft_of(const Arguments& arguments) {
   }
   if (!arguments.expect.empty()) {
     draft.words["expect"] = ordered_json::parse(arguments.expect, nullptr, false);
-    if (!draft.words["expect"].is_object()) return usage("--expect takes the JSON object of a case file's key expect");
+    if (!draft.words["expect"].is_object())
+      return core::usage_error("--expect takes the JSON object of a case file's key expect");
   }
   if (!arguments.wrong_artifact.empty()) draft.beside[".wrong.onnx"] = arguments.wrong_artifact;
   return draft;
@@ -126,7 +127,7 @@ std::string verdict_text(std::string_view side, const run::ExplainedVerdict& ver
   return text;
 }
 
-std::string next_steps(const Arguments& arguments, const new_cases::Proof& proof) {
+std::string next_steps(const NewArguments& arguments, const new_cases::Proof& proof) {
   std::string text = "not registered: " + proof.missing() + ".\nnext:\n";
   if (proof.with.judgement.gate != judge::Gate::red) {
     text +=
@@ -175,11 +176,11 @@ core::Status require_shown_options(new_cases::CaseDraft& draft, new_cases::Accus
 
 /// A wrong artifact that is none: it is judged as right, or is right under the options that it shows itself and only
 /// those that the user states make it red.
-core::Status check_accused(const Arguments& arguments, const new_cases::CaseDraft& draft,
+core::Status check_accused(const NewArguments& arguments, const new_cases::CaseDraft& draft,
                            const new_cases::Accusation& accusation, const new_cases::Proof& proof) {
   if (accusation.wrong_artifact.empty()) return core::success();
   if (proof.with.judgement.gate != judge::Gate::red) {
-    return usage(fmt::format(
+    return core::usage_error(fmt::format(
         "not registered: \"{}\" shows no defect. Under the options {} the verdict is {}{}{}; see `{} {} --artifact "
         "{}{}`",
         arguments.wrong_artifact, accusation.options.options_json, judge::verdict_name(proof.with.judgement.verdict),
@@ -198,7 +199,7 @@ core::Status check_accused(const Arguments& arguments, const new_cases::CaseDraf
   if (!staged) return staged.error();
   const core::Result<new_cases::Proof> without_them = new_cases::prove(staged->test_case(), nothing_stated);
   if (!without_them || without_them->with.judgement.gate == judge::Gate::red) return core::success();
-  return usage(
+  return core::usage_error(
       fmt::format("not registered: nothing but --options {} makes \"{}\" red. The options that it shows are {}, and "
                   "under these its "
                   "verdict is {}; leave --options out",
@@ -207,8 +208,8 @@ core::Status check_accused(const Arguments& arguments, const new_cases::CaseDraf
 }
 
 /// The commands that show both verdicts again, as they were.
-std::string run_commands(const Arguments& arguments, const new_cases::Accusation& accusation, const std::string& name,
-                         const std::filesystem::path& file) {
+std::string run_commands(const NewArguments& arguments, const new_cases::Accusation& accusation,
+                         const std::string& name, const std::filesystem::path& file) {
   const std::string run = "./assay run " + shell_quoted(arguments.into.empty() ? name : file.string());
   const std::string options = " --options default";  // what else it was tried with is in the case
   const auto by = [](const std::string& converter) {
@@ -223,7 +224,7 @@ std::string run_commands(const Arguments& arguments, const new_cases::Accusation
   return fmt::format("red:   {}\ngreen: {}{}{}\n", with, run, by(arguments.without), options);
 }
 
-int new_command(const Arguments& arguments) {
+int new_command(const NewArguments& arguments) {
   core::Result<new_cases::Accusation> accusation = accusation_of(arguments);
   if (!accusation) return report_error(accusation.error());
   core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
@@ -258,7 +259,7 @@ int new_command(const Arguments& arguments) {
 }  // namespace
 
 void register_new(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<NewArguments>();
   const Command command =
       app.add_subcommand("new", "Turn a model into a case, if it is red with the defect and green without it");
   command.add_option("what", arguments->what, "URL of the report, or a name for the case").required();

@@ -19,13 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct PackArguments {
   std::string folder, parts;
   std::vector<std::string> converters, executors, suites;
   int level = 6;
 };
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// "60M" → bytes, with K, M and G as powers of 1024; 0 for "".
 core::Result<std::uint64_t> part_bytes(const std::string& text) {
@@ -41,7 +39,7 @@ core::Result<std::uint64_t> part_bytes(const std::string& text) {
     const unsigned bits = unit.empty() ? 0 : kBitsPerUnit * (static_cast<unsigned>(at) + 1);
     if (number << bits >> bits == number && number << bits >= kFewest) return number << bits;
   }
-  return usage(fmt::format("--parts takes a number of bytes such as 60M, at least 256K, not \"{}\"", text));
+  return core::usage_error(fmt::format("--parts takes a number of bytes such as 60M, at least 256K, not \"{}\"", text));
 }
 
 /// As `run` names converters; install's "==" stands for "@".
@@ -62,9 +60,10 @@ core::Result<std::vector<programs::ConverterSpec>> outside_converters(
   std::vector<programs::ConverterSpec> outside;
   for (const programs::ConverterSpec& spec : specs) {
     if (spec.is_reference()) {
-      return usage("converter \"reference\" runs stored cases, which are not packed; name another with --converter");
+      return core::usage_error(
+          "converter \"reference\" runs stored cases, which are not packed; name another with --converter");
     }
-    if (!spec.unavailable.empty()) return usage(spec.unavailable);
+    if (!spec.unavailable.empty()) return core::usage_error(spec.unavailable);
     const bool known = std::ranges::any_of(
         outside, [&](const programs::ConverterSpec& each) { return full_name(each) == full_name(spec); });
     if (!spec.version.empty() && !known) outside.push_back(spec);
@@ -94,10 +93,11 @@ core::Result<std::vector<std::string>> fetched_models(const Selection& selection
   for (const run::RunItem& item : selection.items) {
     const corpus::Case& test_case = item.test_case;
     if (test_case.stored_case) {
-      return usage(fmt::format(
+      return core::usage_error(fmt::format(
           "\"{}\" is a stored case, which runs by the reference alone; stored cases are not packed", test_case.name));
     }
-    if (!test_case.unavailable.empty()) return usage(fmt::format("{}: {}", test_case.name, test_case.unavailable));
+    if (!test_case.unavailable.empty())
+      return core::usage_error(fmt::format("{}: {}", test_case.name, test_case.unavailable));
     if (!test_case.remote) continue;
     models.push_back(test_case.remote->file.lexically_relative(corpus::model_cache()).string());
   }
@@ -106,12 +106,12 @@ core::Result<std::vector<std::string>> fetched_models(const Selection& selection
   return models;
 }
 
-core::Result<nlohmann::ordered_json> make_plan(const Arguments& arguments) {
+core::Result<nlohmann::ordered_json> make_plan(const PackArguments& arguments) {
   const core::Result<std::uint64_t> bytes = part_bytes(arguments.parts);
   if (!bytes) return bytes.error();
   const core::Result<Selection> selection = select(arguments.suites, "");
   if (!selection) return selection.error();
-  if (!selection->unmatched.empty()) return usage(selection->unmatched);
+  if (!selection->unmatched.empty()) return core::usage_error(selection->unmatched);
   const core::Result<std::vector<std::string>> models = fetched_models(*selection);
   if (!models) return models.error();
 
@@ -148,10 +148,11 @@ core::Result<nlohmann::ordered_json> make_plan(const Arguments& arguments) {
                                 {"folder", fs::absolute(arguments.folder, code).string()}};
 }
 
-int pack_command(const Arguments& arguments) {
+int pack_command(const PackArguments& arguments) {
   std::error_code code;
   if (fs::exists(arguments.folder, code) && !fs::is_empty(arguments.folder, code)) {
-    return report_error(usage(fmt::format("\"{}\" exists already; a pack goes into a new folder", arguments.folder)));
+    return report_error(
+        core::usage_error(fmt::format("\"{}\" exists already; a pack goes into a new folder", arguments.folder)));
   }
   const core::Result<nlohmann::ordered_json> plan = make_plan(arguments);
   if (!plan) return report_error(plan.error());
@@ -165,7 +166,7 @@ int pack_command(const Arguments& arguments) {
 }  // namespace
 
 void register_pack(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PackArguments>();
   const Command command = app.add_subcommand(
       "pack", "Pack program, converters and cases for a machine without network or installation (docs/pack.md)");
   command.add_option("folder", arguments->folder, "Folder to make, with a folder for each part").required();

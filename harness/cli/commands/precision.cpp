@@ -11,7 +11,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct PrecisionArguments {
   std::string model, calibration, inputs, options = "{}";
   ConverterOptions converters;
   std::optional<double> sqnr_db;
@@ -25,7 +25,7 @@ struct Found {
   localize::PrecisionSearch search;
 };
 
-core::Result<Found> search(const Arguments& arguments) {
+core::Result<Found> search(const PrecisionArguments& arguments) {
   const core::Result<data::UserCase> user =
       data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
@@ -68,7 +68,7 @@ std::string outcome_text(const judge::Judgement& judgement) {
                      judgement.sqnr_db ? fmt::format(", {:.1f} dB", *judgement.sqnr_db) : "");
 }
 
-int precision_command(const Arguments& arguments) {
+int precision_command(const PrecisionArguments& arguments) {
   const core::Result<Found> answer = search(arguments);
   if (!answer) return report_error(answer.error());
   const localize::PrecisionSearch* found = &answer->search;
@@ -118,7 +118,7 @@ int precision_command(const Arguments& arguments) {
 }  // namespace
 
 void register_precision(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PrecisionArguments>();
   const Command command = app.add_subcommand("precision", "Find a smallest set of nodes to keep in float");
   command.add_option("model", arguments->model, "Float ONNX model").required();
   add_converter_options(command, arguments->converters);

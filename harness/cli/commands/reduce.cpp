@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using localize::Candidate;
 
-struct Arguments {
+struct ReduceArguments {
   std::string model, calibration, inputs, options = "{}", check, output;
   ConverterOptions converters;
   ArtifactOptions artifact;
@@ -30,8 +30,6 @@ struct Arguments {
   int jobs = 0;
   bool json = false;
 };
-
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
 
 /// What is kept while the model shrinks, ready to be asked by several threads.
 struct Kept {
@@ -49,8 +47,8 @@ std::string digest_of(const fs::path& program) {
   return bytes ? core::sha256_hex(*bytes) : "";
 }
 
-core::Error nothing_wrong(const Arguments& arguments, const judge::Judgement& judgement) {
-  return usage(fmt::format(
+core::Error nothing_wrong(const ReduceArguments& arguments, const judge::Judgement& judgement) {
+  return core::usage_error(fmt::format(
       "nothing is wrong with \"{}\": the verdict is {}, so there is nothing to reduce. "
       "Name the converter or the options that it fails with, or a criterion with --check",
       arguments.artifact.given() ? arguments.artifact.file : arguments.model, judge::verdict_name(judgement.verdict)));
@@ -64,7 +62,7 @@ struct Rules {
 
 /// Those that the user states, else those that the whole was judged by: a part holds too little to tell who made it.
 /// `judgement` gets the whole's verdict under them.
-core::Result<Rules> rules_of(const Arguments& arguments, const run::MadeBy& made_by, const Candidate& candidate,
+core::Result<Rules> rules_of(const ReduceArguments& arguments, const run::MadeBy& made_by, const Candidate& candidate,
                              judge::Judgement& judgement) {
   const auto judge = localize::Judge::of_artifacts(made_by, arguments.options);
   if (!judge) return judge.error();
@@ -82,19 +80,19 @@ core::Result<Rules> rules_of(const Arguments& arguments, const run::MadeBy& made
   return Rules{*std::move(stated), whole.made_by, whole.options_json};
 }
 
-core::Result<Kept> kept_finding(const Arguments& arguments, const run::MadeBy& made_by, const Candidate& candidate,
-                                std::size_t jobs) {
+core::Result<Kept> kept_finding(const ReduceArguments& arguments, const run::MadeBy& made_by,
+                                const Candidate& candidate, std::size_t jobs) {
   judge::Judgement judgement;
   const core::Result<Rules> rules = rules_of(arguments, made_by, candidate, judgement);
   if (!rules) return rules.error();
   if (judgement.gate != judge::Gate::red) return nothing_wrong(arguments, judgement);
-  Kept kept{
-      {},
-      localize::signature_of(judgement),
-      localize::suspects_of(judgement),
-      fmt::format("artifact made by \"{}\" {} judged by {}", rules->name, rules->options, digest_of(corpus::own_program())),
-      rules->name,
-      rules->options};
+  Kept kept{{},
+            localize::signature_of(judgement),
+            localize::suspects_of(judgement),
+            fmt::format("artifact made by \"{}\" {} judged by {}", rules->name, rules->options,
+                        digest_of(corpus::own_program())),
+            rules->name,
+            rules->options};
   for (std::size_t i = 0; i < jobs; ++i) {
     core::Result<std::unique_ptr<localize::Judge>> judge =
         localize::Judge::of_artifacts(rules->made_by, rules->options);
@@ -104,11 +102,11 @@ core::Result<Kept> kept_finding(const Arguments& arguments, const run::MadeBy& m
   return kept;
 }
 
-core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& candidate, std::size_t jobs) {
+core::Result<Kept> kept_verdict(const ReduceArguments& arguments, const Candidate& candidate, std::size_t jobs) {
   const core::Result<std::vector<programs::ConverterSpec>> specs =
       resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
-  if (specs->size() != 1) return usage("reduce asks one converter, in one version");
+  if (specs->size() != 1) return core::usage_error("reduce asks one converter, in one version");
   std::vector<std::shared_ptr<const localize::Judge>> judges;
   for (std::size_t i = 0; i < jobs; ++i) {
     core::Result<std::unique_ptr<localize::Judge>> judge =
@@ -131,10 +129,10 @@ core::Result<Kept> kept_verdict(const Arguments& arguments, const Candidate& can
   return kept;
 }
 
-core::Result<Kept> kept_check(const Arguments& arguments, const Candidate& candidate, std::size_t jobs) {
+core::Result<Kept> kept_check(const ReduceArguments& arguments, const Candidate& candidate, std::size_t jobs) {
   const localize::Criterion holds = localize::command_succeeds(arguments.check, arguments.timeout_s);
   if (!holds(candidate)) {
-    return usage(
+    return core::usage_error(
         fmt::format("the check `{}` doesn't succeed on \"{}\" itself: it must exit with 0 on what is to be kept",
                     arguments.check, arguments.model));
   }
@@ -150,7 +148,7 @@ struct Outcome {
   fs::path folder;
 };
 
-std::string repeat_command(const Arguments& arguments, const Outcome& outcome) {
+std::string repeat_command(const ReduceArguments& arguments, const Outcome& outcome) {
   if (!arguments.check.empty()) return "";
   const Candidate& reduced = outcome.after;
   const fs::path& folder = outcome.folder;
@@ -164,7 +162,7 @@ std::string repeat_command(const Arguments& arguments, const Outcome& outcome) {
                      converter_words(arguments.converters));
 }
 
-core::Result<Outcome> reduce(const Arguments& arguments) {
+core::Result<Outcome> reduce(const ReduceArguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   const bool ready = arguments.artifact.given();
   const core::Result<UserModel> loaded = load_user_model(arguments.model, arguments.calibration, arguments.inputs,
@@ -219,7 +217,7 @@ std::string size_text(const Candidate& candidate) {
                      candidate.calibration.size(), candidate.inputs.size());
 }
 
-int reduce_command(const Arguments& arguments) {
+int reduce_command(const ReduceArguments& arguments) {
   const core::Result<Outcome> outcome = reduce(arguments);
   if (!outcome) return report_error(outcome.error());
   const std::string repeat = repeat_command(arguments, *outcome);
@@ -248,7 +246,7 @@ int reduce_command(const Arguments& arguments) {
 }  // namespace
 
 void register_reduce(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReduceArguments>();
   const Command command =
       app.add_subcommand("reduce", "Shrink a model that fails while its verdict, stage, facet and message stay");
   command.add_option("model", arguments->model, "Float ONNX model that a converter fails on").required();

@@ -11,7 +11,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct ReplayArguments {
   std::string folder;
   ConverterOptions converters;
   bool convert = false;
@@ -19,26 +19,25 @@ struct Arguments {
   bool json = false;
 };
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 /// The converter that the command line names, else the bundle's own.
-core::Result<programs::ConverterSpec> converter_of(const Arguments& arguments, const bundles::Bundle& bundle) {
+core::Result<programs::ConverterSpec> converter_of(const ReplayArguments& arguments, const bundles::Bundle& bundle) {
   ConverterOptions options = arguments.converters;
   if (options.names.empty() && options.commands.empty()) {
-    if (bundle.ready_artifact) return usage("the bundle's artifact was given, not converted; name a --converter");
+    if (bundle.ready_artifact)
+      return core::usage_error("the bundle's artifact was given, not converted; name a --converter");
     options = {{bundle.asked.name}, {bundle.asked.command}, bundle.asked.faults, bundle.asked.variant};
     (bundle.asked.command.empty() ? options.commands : options.names).clear();
   }
   core::Result<std::vector<programs::ConverterSpec>> converters = resolve_converters(options, {});
   if (!converters) return converters.error();
-  if (converters->size() != 1) return usage("replay asks one converter, in one version");
+  if (converters->size() != 1) return core::usage_error("replay asks one converter, in one version");
   return converters->front();
 }
 
-core::Result<bundles::Replayed> replayed(const Arguments& arguments, const bundles::Bundle& bundle) {
+core::Result<bundles::Replayed> replayed(const ReplayArguments& arguments, const bundles::Bundle& bundle) {
   const bool named = !arguments.converters.names.empty() || !arguments.converters.commands.empty();
   if (!arguments.convert) {
-    return named ? core::Result<bundles::Replayed>(usage("a converter is asked only with --convert"))
+    return named ? core::Result<bundles::Replayed>(core::usage_error("a converter is asked only with --convert"))
                  : bundles::replay(bundle);
   }
   const core::Result<programs::ConverterSpec> converter = converter_of(arguments, bundle);
@@ -68,7 +67,7 @@ std::string replayed_text(const bundles::Replayed& replayed) {
   return text + (replayed.same() ? "the verdict is the recorded one\n" : "the verdict is not the recorded one\n");
 }
 
-int replay_command(const Arguments& arguments) {
+int replay_command(const ReplayArguments& arguments) {
   const core::Result<bundles::Bundle> bundle = bundles::read_bundle(arguments.folder);
   if (!bundle) return report_error(bundle.error());
   const core::Result<bundles::Replayed> again = replayed(arguments, *bundle);
@@ -84,7 +83,7 @@ int replay_command(const Arguments& arguments) {
 }  // namespace
 
 void register_replay(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReplayArguments>();
   const Command command = app.add_subcommand(
       "replay", "Judge a bundle again, from its folder alone: 0 where the verdict is the recorded one, else 1");
   command.add_option("folder", arguments->folder, "Folder that `assay bundle` made").required();

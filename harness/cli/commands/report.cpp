@@ -16,7 +16,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> converters;
   std::string suite;
   bool found = false;
@@ -41,7 +41,7 @@ core::Result<std::string> page_of(results::Store& store, const std::vector<std::
 }
 
 /// The public reports behind a suite's cases, and which of the converters' newest recorded versions still have them.
-core::Result<std::string> origins_of(results::Store& store, const Arguments& arguments) {
+core::Result<std::string> origins_of(results::Store& store, const ReportArguments& arguments) {
   if (arguments.converters.empty()) {
     return core::Error{core::ErrorKind::usage, "who is red on them? --converter NAME", {}, {}, {}};
   }
@@ -83,7 +83,7 @@ core::Result<std::string> found_defects() {
   return report::found_table(*cases, suites);
 }
 
-core::Result<std::string> made(const Arguments& arguments) {
+core::Result<std::string> made(const ReportArguments& arguments) {
   if (arguments.found) {
     return found_defects();
   }
@@ -94,7 +94,7 @@ core::Result<std::string> made(const Arguments& arguments) {
   return arguments.suite.empty() ? page_of(*store, arguments.converters) : origins_of(*store, arguments);
 }
 
-core::Status write_html(const Arguments& arguments) {
+core::Status write_html(const ReportArguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
     return store.error();
@@ -105,11 +105,11 @@ core::Status write_html(const Arguments& arguments) {
 }
 
 /// Whether one run is asked for, and not a converter over all of them.
-bool of_a_run(const Arguments& arguments) {
+bool of_a_run(const ReportArguments& arguments) {
   return !arguments.junit.empty() || !arguments.sarif.empty() || !arguments.against.empty();
 }
 
-core::Status report_run(const Arguments& arguments) {
+core::Status report_run(const ReportArguments& arguments) {
   if (!arguments.against.empty() && arguments.markdown.empty()) {
     return core::Error{core::ErrorKind::usage, "--against is for --markdown FILE", {}, {}, {}};
   }
@@ -117,7 +117,7 @@ core::Status report_run(const Arguments& arguments) {
                           arguments.against.empty() ? "" : arguments.markdown, arguments.against});
 }
 
-core::Status report(const Arguments& arguments) {
+core::Status report(const ReportArguments& arguments) {
   if (!arguments.html.empty()) {
     const core::Status written = write_html(arguments);
     const bool more = of_a_run(arguments) || !arguments.markdown.empty();
@@ -154,7 +154,7 @@ core::Status report(const Arguments& arguments) {
   return core::write_file(arguments.markdown, *whole);
 }
 
-int report_command(const Arguments& arguments) {
+int report_command(const ReportArguments& arguments) {
   const core::Status status = report(arguments);
   return status ? kExitOk : report_error(status.error());
 }
@@ -162,7 +162,7 @@ int report_command(const Arguments& arguments) {
 }  // namespace
 
 void register_report(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReportArguments>();
   const Command command = app.add_subcommand(
       "report", "What is recorded, as a page: a converter over all its versions, or one run for other programs");
   command.add_option("--converter", arguments->converters, "The converter's name; with --suite it may be repeated")

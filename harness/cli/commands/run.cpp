@@ -25,7 +25,7 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::vector<std::string> words;
   ConverterOptions converters;
   ArtifactOptions artifact;
@@ -55,8 +55,8 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
 }
 
 /// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
-std::string whole_command(const Arguments& arguments, const std::string& selection) {
-  const Arguments defaults;
+std::string whole_command(const RunArguments& arguments, const std::string& selection) {
+  const RunArguments defaults;
   std::string command = "run " + selection + artifact_words(arguments.artifact) + converter_words(arguments.converters);
   for (const std::string& executor : arguments.executors) command += " --execute-with " + shell_quoted(executor);
   if (!arguments.options.empty()) command += " --options " + shell_quoted(arguments.options);
@@ -68,7 +68,7 @@ std::string whole_command(const Arguments& arguments, const std::string& selecti
 }
 
 /// Those of --converter-cmd that are the verdict's program: one, or none where it was named otherwise.
-std::vector<std::string> commands_of(const Arguments& arguments, const run::RunReport& report,
+std::vector<std::string> commands_of(const RunArguments& arguments, const run::RunReport& report,
                                      const results::JobKey& key) {
   std::vector<std::string> own;
   for (const std::string& text : arguments.converters.commands) {
@@ -82,7 +82,7 @@ std::vector<std::string> commands_of(const Arguments& arguments, const run::RunR
   return own;
 }
 
-std::string repeat_command(const Arguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
+std::string repeat_command(const RunArguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
   return report::repeat_command(
       row, {report::files_of(with_folders_marked(arguments.words)), commands_of(arguments, report, row.key),
             arguments.executors, arguments.converters.faults, arguments.converters.variant, arguments.metamorphic,
@@ -132,8 +132,8 @@ std::string set_by_case(const corpus::Case& test_case, const std::string& option
   return changed.empty() ? "" : "the case sets " + core::join(changed, ", ");
 }
 
-RunOutput::Words output_words(const Arguments& arguments, const run::RunConfig& config) {
-  const Arguments defaults;
+RunOutput::Words output_words(const RunArguments& arguments, const run::RunConfig& config) {
+  const RunArguments defaults;
   RunOutput::Words words;
   words.detail = arguments.quiet     ? RunOutput::Detail::last_line
                  : arguments.verbose ? RunOutput::Detail::everything
@@ -182,23 +182,22 @@ core::Status add_executors(const std::vector<std::string>& names, std::vector<pr
   return core::success();
 }
 
-core::Error usage(std::string message) { return {core::ErrorKind::usage, std::move(message), {}, {}, {}}; }
-
 /// The ready artifact instead of a conversion of the one case that is selected, under the options that it requires.
-core::Status take_artifact(const Arguments& arguments, run::RunConfig& config) {
+core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config) {
   if (config.items.size() != 1) {
-    return usage(
+    return core::usage_error(
         fmt::format("--artifact is what a converter made of one case's model, and {} cases are selected; name "
                     "one",
                     config.items.size()));
   }
   run::RunItem& item = config.items.front();
   if (item.test_case.model == nullptr) {
-    return usage(fmt::format("\"{}\" has no model here that an artifact could be made of", item.test_case.name));
+    return core::usage_error(
+        fmt::format("\"{}\" has no model here that an artifact could be made of", item.test_case.name));
   }
   std::error_code code;
   if (!std::filesystem::is_regular_file(arguments.artifact.file, code)) {
-    return usage(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact.file));
+    return core::usage_error(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact.file));
   }
   core::Result<run::MadeBy> made_by = run::made_by(arguments.artifact.made_by);
   if (!made_by) return made_by.error();
@@ -225,7 +224,7 @@ void stop_on_signal() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-int run_command(const Arguments& arguments) {
+int run_command(const RunArguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.only);
   if (!selection) {
     return report_error(selection.error());
@@ -267,7 +266,8 @@ int run_command(const Arguments& arguments) {
   config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
   config.resume = arguments.resume;
   if (!parse_shard(arguments.shard, config)) {
-    return report_error(usage(fmt::format("--shard takes i/n with 1 <= i <= n, not \"{}\"", arguments.shard)));
+    return report_error(
+        core::usage_error(fmt::format("--shard takes i/n with 1 <= i <= n, not \"{}\"", arguments.shard)));
   }
   RunOutput output(output_words(arguments, config), Terminal::of(stdout), Terminal::of(stderr));
   if (arguments.json) {
@@ -324,7 +324,7 @@ int run_command(const Arguments& arguments) {
 }  // namespace
 
 void register_run(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   const Command command = app.add_subcommand("run", "Run cases through converters, judge and record every verdict");
   command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
   add_converter_options(command, arguments->converters);

@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Arguments {
+struct ScoreArguments {
   std::vector<std::string> words;
   std::vector<std::string> kinds;
   std::vector<std::string> faults;
@@ -51,7 +51,7 @@ core::Result<std::vector<std::string>> faults_of(const std::vector<run::RunItem>
   return faults;
 }
 
-int score_command(const Arguments& arguments) {
+int score_command(const ScoreArguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, "");
   if (!selection) return report_error(selection.error());
   std::vector<converters::ArtifactKind> kinds;
@@ -135,12 +135,12 @@ void add_artifact_options(Command command, ArtifactArguments& arguments) {
 constexpr std::array kOfArtifacts{"--falsify", "--mutants", "--seed", "--mutant", "--options", "--keep", "--timeout"};
 constexpr std::array kOfFaults{"--fault", "--variant", "--faults", "--variants"};
 
-bool is_of_artifacts(const Arguments& arguments) {
+bool is_of_artifacts(const ScoreArguments& arguments) {
   return !arguments.artifacts.converters.empty() || !arguments.artifacts.folders.empty();
 }
 
 /// An option that the command line names and that belongs to the other way to measure.
-std::optional<core::Error> misplaced_option(Command command, const Arguments& arguments) {
+std::optional<core::Error> misplaced_option(Command command, const ScoreArguments& arguments) {
   const auto find = [&](const auto& names, std::string_view why) -> std::optional<core::Error> {
     for (const char* name : names) {
       if (command.count(name) == 0) continue;
@@ -154,7 +154,7 @@ std::optional<core::Error> misplaced_option(Command command, const Arguments& ar
              : find(kOfArtifacts, "changes artifacts: say whose with --artifacts or --folder");
 }
 
-int dispatch(Arguments& arguments, bool kind_named) {
+int dispatch(ScoreArguments& arguments, bool kind_named) {
   if (!is_of_artifacts(arguments)) return score_command(arguments);
   ArtifactArguments& artifacts = arguments.artifacts;
   if (kind_named) {
@@ -176,12 +176,14 @@ int dispatch(Arguments& arguments, bool kind_named) {
 }  // namespace
 
 void register_score(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ScoreArguments>();
   arguments->kinds = core::all_words<converters::ArtifactKind>();
   const Command command =
       app.add_subcommand("score", "Measure Assay: the embedded converter's faults against the cases they concern");
   command.add_option("selection", arguments->words, "Suites and patterns on case names (default: suite default)");
-  command.add_option("--artifact-kind", arguments->kinds, "What the judge may see: qdq, scales, opaque (artifacts: one; qdq where left out)")
+  command
+      .add_option("--artifact-kind", arguments->kinds,
+                  "What the judge may see: qdq, scales, opaque (artifacts: one; qdq where left out)")
       .allow_extra_args(false);
   command.add_option("--fault", arguments->faults, "Only these faults; may be repeated").allow_extra_args(false);
   command.add_option("--variant", arguments->variants, "Only these correct variants; may be repeated")

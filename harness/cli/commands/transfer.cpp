@@ -16,14 +16,14 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct TransferArguments {
   std::string file;
   std::string database = ".assay/history.db";
   bool verdicts = false;
   bool json = false;
 };
 
-int export_command(const Arguments& arguments) {
+int export_command(const TransferArguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) return report_error(store.error());
   const core::Status written = results::write_results_file(
@@ -99,7 +99,7 @@ core::Result<std::vector<results::Store::RecordedRun>> read_runs(const std::stri
   return results::read_results_file(file, [&](std::size_t done, std::size_t all) { progress.step(done, all); });
 }
 
-int import_command(const Arguments& arguments) {
+int import_command(const TransferArguments& arguments) {
   const auto runs = read_runs(arguments.file);
   if (!runs) return report_error(runs.error());
   core::Result<results::Store> store = results::Store::open(arguments.database);
@@ -135,7 +135,7 @@ int import_command(const Arguments& arguments) {
 }
 
 void add_export(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TransferArguments>();
   const Command command =
       app.add_subcommand("export-results", "Write all recorded runs into one file, for import-results elsewhere");
   command.add_option("file", arguments->file, "File to write, a compressed results database").required();
@@ -146,7 +146,7 @@ void add_export(Command app, Action& action) {
 }
 
 void add_import(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TransferArguments>();
   const Command command = app.add_subcommand(
       "import-results", "Add the runs of another machine's results file; what is recorded here stays as it is");
   command.add_option("file", arguments->file, "What export-results or a pack's run.sh wrote, or a results database")

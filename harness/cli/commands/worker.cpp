@@ -8,13 +8,13 @@
 namespace assay::cli {
 namespace {
 
-struct Arguments {
+struct WorkerArguments {
   std::vector<std::string> faults;
   std::string variant;
   std::string artifact_kind = "qdq";
 };
 
-int worker_command(const Arguments& arguments) {
+int worker_command(const WorkerArguments& arguments) {
   const core::Result<converters::ArtifactKind> kind = converters::artifact_kind(arguments.artifact_kind);
   if (!kind) {
     return report_error(kind.error());
@@ -30,7 +30,7 @@ int worker_command(const Arguments& arguments) {
 }  // namespace
 
 void register_worker(Command app, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<WorkerArguments>();
   const Command command = app.add_subcommand("worker", "Serve the embedded converter over protocol 1 (internal)");
   command.internal();
   command.add_option("--fault", arguments->faults, "Switch a fault on; may be repeated").allow_extra_args(false);

@@ -36,11 +36,11 @@ double epsilon_of(const Node& node) { return node.float_or("epsilon", kDefaultEp
 
 /// What each channel is multiplied by, and what is added then: with a mean of 0, a variance of 1 and no epsilon these
 /// are gamma and beta.
-struct Affine {
+struct ChannelAffine {
   std::vector<double> slope, offset;
 };
-Affine affine_of(const Numbers& numbers, double epsilon) {
-  Affine out;
+ChannelAffine affine_of(const Numbers& numbers, double epsilon) {
+  ChannelAffine out;
   for (std::size_t i = 0; i < numbers[0]->reals().size(); ++i) {
     out.slope.push_back(numbers[0]->reals()[i] / std::sqrt(numbers[3]->reals()[i] + epsilon));
     out.offset.push_back(numbers[1]->reals()[i] - numbers[2]->reals()[i] * out.slope.back());
@@ -154,7 +154,7 @@ class Renormalization {
     const std::int64_t channels = own.front()->size();
     if (weight == nullptr || weight->size() != channels || theirs.int_or("group", 1) != channels || channels < 2)
       return;
-    Affine affine = affine_of(own, epsilon_of(node));
+    ChannelAffine affine = affine_of(own, epsilon_of(node));
     Node& changed = graph().nodes[index];
     changed.op_type = "Conv";
     changed.attributes = {{"group", channels}};

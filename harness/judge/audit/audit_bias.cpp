@@ -14,8 +14,8 @@
 namespace assay::judge {
 namespace {
 
-constexpr double kRelativeError = 0x1p-22;
-constexpr std::size_t kShownDifferences = 10;
+constexpr double kBiasScaleError = 0x1p-22;
+constexpr std::size_t kShownBiases = 10;
 
 class BiasAudit {
  public:
@@ -110,7 +110,7 @@ class BiasAudit {
       const auto expected = product_scale(c);
       if (!expected) continue;
       // Below float32's least normal the spacing is absolute.
-      const double limit = std::max(kRelativeError * *expected, float32_ulp(*expected));
+      const double limit = std::max(kBiasScaleError * *expected, float32_ulp(*expected));
       if (std::abs(scale(c) - *expected) <= limit) continue;
       add(fmt::format("channel {}: expected scale s_x·s_w = {}, actual {}", c,
                       core::exact_text(static_cast<float>(*expected)), core::exact_text(static_cast<float>(scale(c)))));
@@ -154,7 +154,7 @@ class BiasAudit {
     for (std::size_t c = 0; c < wanted.size(); ++c) {
       const double expected = wanted[c], actual = factor_ * value(c);
       const double limit =
-          std::abs(factor_) * step(c) / 2 + kRelativeError * std::abs(expected) + linear_.bias_slack[c] + slack;
+          std::abs(factor_) * step(c) / 2 + kBiasScaleError * std::abs(expected) + linear_.bias_slack[c] + slack;
       const double distance = std::abs(actual - expected);
       if (context_.explanation != nullptr && context_.explanation->nears("bias", distance / limit)) {
         context_.explanation->note({"bias", fmt::format("{}[{}]", original_.input(2), c), core::exact_text64(expected),
@@ -164,7 +164,7 @@ class BiasAudit {
       if (distance <= limit) continue;
       ++found.count;
       found.worst = std::max(found.worst, limit > 0 ? distance / limit : distance);
-      if (found.lines.size() >= kShownDifferences) continue;
+      if (found.lines.size() >= kShownBiases) continue;
       found.lines.push_back(fmt::format("\n  channel {}: expected {}, actual {} (limit {:.3g})", c,
                                         core::exact_text64(expected), core::exact_text64(actual), limit));
     }

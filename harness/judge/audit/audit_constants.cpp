@@ -22,7 +22,7 @@ using core::TensorPtr;
 using model::Node;
 
 /// Relative error of a constant that a converter computes in float32 from others, or stores in float32.
-constexpr double kRelativeError = 0x1p-20;
+constexpr double kConstantError = 0x1p-20;
 
 struct Difference {
   std::size_t element = 0, count = 0;
@@ -65,10 +65,10 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
       // Beyond the last quantized value there is none that is nearer; but a constant's range is known, and no more than
       // one code of it is given up where codes lie around zero.
       const double clamped = representable(want, *operand.params, c);
-      if (std::fabs(clamped - want) <= step * (1 + kRelativeError)) low = high = clamped;
+      if (std::fabs(clamped - want) <= step * (1 + kConstantError)) low = high = clamped;
     }
     const double distance = got < low ? low - got : got - high;
-    const double limit = step / 2 + kRelativeError * std::fabs(want) + 0x1p-126;
+    const double limit = step / 2 + kConstantError * std::fabs(want) + 0x1p-126;
     if (!(distance > limit) && !std::isnan(distance)) continue;
     const double margin = distance / limit;
     const std::size_t count = worst ? worst->count : 0;
@@ -150,7 +150,7 @@ class ConstantAudit {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < all; ++i) {
       const double want = expected.reals()[i] + correction->shift[i % channels];
-      const double limit = kRelativeError * std::fabs(want) + correction->slack;
+      const double limit = kConstantError * std::fabs(want) + correction->slack;
       wrong += std::fabs(actual.reals()[i] - want) <= limit ? 0U : 1U;
     }
     return wrong;

@@ -13,7 +13,7 @@
 namespace assay::judge {
 namespace {
 
-std::string params_text(const core::QuantParams& params) {
+std::string single_params_text(const core::QuantParams& params) {
   return fmt::format("scale {}, zero_point {}", core::exact_text(static_cast<float>(params.scale.front())),
                      params.zero_point.front());
 }
@@ -81,7 +81,8 @@ class PolicyAudit {
         add(quantizer.original, node.original,
             fmt::format("the policy says that {} shares its input's parameters, but \"{}\" goes in with {} and comes "
                         "out with {}",
-                        node.op, input.original, params_text(*input.params), params_text(quantizer.params)));
+                        node.op, input.original, single_params_text(*input.params),
+                        single_params_text(quantizer.params)));
       }
     }
   }
@@ -276,7 +277,7 @@ class PolicyAudit {
       }
       add(output.name, wiring_.producer(output.name),
           fmt::format("the policy says that graph outputs stay in float, but \"{}\" is quantized with {}", output.name,
-                      params_text(quantizers.front()->params)));
+                      single_params_text(quantizers.front()->params)));
     }
   }
 
@@ -321,7 +322,7 @@ class PolicyAudit {
       if (quantizer->codes != reader->inputs.front().codes) continue;
       add(node.outputs.front(), follower,
           fmt::format("the policy says that {} are fused, but \"{}\" is quantized between them with {}", pair,
-                      node.outputs.front(), params_text(quantizer->params)));
+                      node.outputs.front(), single_params_text(quantizer->params)));
     }
   }
 

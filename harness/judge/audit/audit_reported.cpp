@@ -21,8 +21,8 @@ using core::Tensor;
 using model::Node;
 
 /// Roundings of a folded weight and of its scale.
-constexpr double kFoldRoundings = 8;
-constexpr std::size_t kShownDifferences = 10;
+constexpr double kReportedFoldRoundings = 8;
+constexpr std::size_t kShownChannels = 10;
 
 /// One value that the reported weight may have been quantized from.
 struct Form {
@@ -206,7 +206,7 @@ class ReportedWeightAudit {
         ++faults;
         margin = std::max(margin, fault.margin);
         kind = kind.value_or(fault.facet);
-        if (lines.size() < kShownDifferences) {
+        if (lines.size() < kShownChannels) {
           lines.push_back(fmt::format("\n  channel {}: expected {}, actual {}", channel, fault.expected, fault.actual));
         }
       });
@@ -253,7 +253,7 @@ class ReportedWeightAudit {
     allowed.low = {low, low};
     allowed.high = {high, high};
     allowed.slack = computing_error(told.name);
-    if (form.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
+    if (form.folded) allowed.slack += rounding_gamma(kReportedFoldRoundings) * std::max(-low, high);
     if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
     const QuantParams one{{told.params.scale[channel]}, {told.params.zero_point[channel]}, told.params.type, {}};
     const auto limits = core::integer_limits(one.type);

@@ -15,14 +15,14 @@ namespace {
 using core::DType;
 using core::QuantParams;
 
-constexpr auto kLeastNormal = static_cast<double>(std::numeric_limits<float>::min());
+constexpr auto kLeastScale = static_cast<double>(std::numeric_limits<float>::min());
 /// Histogram bins of the entropy and percentile methods, as TensorRT and ONNX Runtime have them; the code range that
 /// entropy can't go below is 128 of them.
 constexpr double kBins = 2048, kEntropyLeastBins = 128;
 /// Two roundings of float32: the range's difference and the division.
 constexpr double kScaleUlps = 2;
 /// Relative error of lo'/s in float32.
-constexpr double kQuotientError = 0x1p-22;
+constexpr double kStepsError = 0x1p-22;
 
 std::string text(double value) { return core::exact_text(static_cast<float>(value)); }
 
@@ -75,7 +75,7 @@ AllowedRange::Bins bins_of(const TensorRange& range, double largest) {
   AllowedRange::Bins bins;
   if (!(range.first > 0) || !std::isfinite(largest)) return bins;
   bins.width = range.first / kBins;
-  bins.relative_error = (range.is_input ? 0 : range.slack / range.first) + kQuotientError;
+  bins.relative_error = (range.is_input ? 0 : range.slack / range.first) + kStepsError;
   const double error = range.is_input ? 0 : 2 * range.slack;
   bins.least_doublings = doublings(range.first, largest - error);
   bins.most_doublings = doublings(range.first, largest + error);
@@ -128,7 +128,7 @@ Span scale_span(const AllowedRange& allowed, DType type, bool symmetric, double 
 bool may_be_empty(const AllowedRange& allowed, DType type, bool symmetric, double divisor,
                   const converters::Policy& policy) {
   const double steps = symmetric ? divisor : steps_of(type) / 2;
-  return scale_span(allowed, type, symmetric, divisor, policy).high - allowed.slack / steps < kLeastNormal;
+  return scale_span(allowed, type, symmetric, divisor, policy).high - allowed.slack / steps < kLeastScale;
 }
 
 bool is_power_of_two(double value) {
@@ -172,7 +172,7 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
   span = {core::round_to_type(span.low, DType::float32), core::round_to_type(span.high, DType::float32)};
   if (policy.power_of_two) {
     // Which neighbour a converter takes isn't stated: either is a power of two next to an allowed scale.
-    span = {std::exp2(std::floor(std::log2(std::max(span.low - tolerance, kLeastNormal)))),
+    span = {std::exp2(std::floor(std::log2(std::max(span.low - tolerance, kLeastScale)))),
             std::exp2(std::ceil(std::log2(span.high + tolerance)))};
   }
   const double distance = std::max({0.0, span.low - scale, scale - span.high});
@@ -194,7 +194,7 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
     return ParamFault{Facet::zero_point, std::to_string(expected), std::to_string(actual),
                       static_cast<double>(std::abs(actual - expected))};
   }
-  const double error = allowed.slack / scale + kQuotientError * std::abs(allowed.low.low) / scale;
+  const double error = allowed.slack / scale + kStepsError * std::abs(allowed.low.low) / scale;
   const auto low = static_cast<double>(limits.low), high = static_cast<double>(limits.high);
   if (policy.zero == converters::ZeroRule::exact) {
     const WidenedSpan widened = widened_span(allowed, high - low);
@@ -296,7 +296,7 @@ WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
       }
       // Codes below zero, rounded from a quotient whose ends are off by as much as the slack.
       const double quotient = -lo * steps / (hi - lo);
-      const double error = kQuotientError * quotient + 2 * allowed.slack * steps / (hi - lo);
+      const double error = kStepsError * quotient + 2 * allowed.slack * steps / (hi - lo);
       const auto codes = [&](double count) { return std::clamp(reference::round_half_even(count), 0.0, steps); };
       const double fewest = codes(quotient - error), most = codes(quotient + error);
       // The scale is least next to the quotient itself, and most at an end.
@@ -356,7 +356,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
   }
   scale = std::max(scale, policy.scale_floor);
   if (policy.power_of_two && scale > 0) scale = std::exp2(std::ceil(std::log2(scale)));
-  if (!(scale >= kLeastNormal)) scale = 1;
+  if (!(scale >= kLeastScale)) scale = 1;
   scale = core::round_to_type(scale, DType::float32);
   QuantParams params;
   params.type = type;

@@ -14,7 +14,7 @@ using core::Tensor;
 /// Roundings of float32 between a model's input and a quotient that is rounded.
 constexpr double kQuotientError = 0x1p-20;
 
-double share_of_ties(const Tensor& tensor, const Tensor& scale, const model::Node& quantizer) {
+double share_of_tied_values(const Tensor& tensor, const Tensor& scale, const model::Node& quantizer) {
   std::size_t inner = 1;
   const core::Shape& shape = tensor.shape();
   if (scale.size() > 1) {
@@ -44,7 +44,7 @@ double share_of_ties(const model::Graph& graph, const core::TensorMap& reference
     const auto scale = constants.find(node.input(1));
     if (tensor == reference.end() || !tensor->second.is_real() || tensor->second.size() == 0) continue;
     if (scale == constants.end() || !scale->second->is_real() || scale->second->size() == 0) continue;
-    largest = std::max(largest, share_of_ties(tensor->second, *scale->second, node));
+    largest = std::max(largest, share_of_tied_values(tensor->second, *scale->second, node));
   }
   return largest;
 }

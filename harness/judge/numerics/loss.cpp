@@ -144,7 +144,7 @@ class Reads {
 };
 
 /// SQNR of one tensor, as it is and as its operation had it before anything of its own was lost.
-struct Sums {
+struct LossSums {
   Deviation own, carried;
   std::size_t sets = 0, carried_sets = 0;
 };
@@ -229,7 +229,7 @@ class Losses {
       own = *read;
     }
     if (!own || !std::isfinite(own->noise) || !std::isfinite(own->signal)) return;
-    Sums& sums = sums_[tensor];
+    LossSums& sums = sums_[tensor];
     sums.own += *own;
     ++sums.sets;
     if (value == nullptr) return;
@@ -275,7 +275,7 @@ class Losses {
   const LayerContext& context_;
   const model::Graph& graph_;
   std::map<std::pair<std::string, std::string>, double> predicted_;  ///< by data set and tensor
-  std::map<std::string, Sums> sums_;
+  std::map<std::string, LossSums> sums_;
   std::vector<Metric> metrics_;
 };
 

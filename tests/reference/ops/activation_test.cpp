@@ -11,9 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 double at_point(const std::string& op, double x, const Attributes& attributes = {}, std::int64_t opset = 18) {
   return first_output(op, {scalar(x)}, attributes, opset).reals()[0];
 }

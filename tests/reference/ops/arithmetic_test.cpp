@@ -12,7 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 
 Tensor bytes(std::vector<std::int64_t> values) {

@@ -12,8 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 Tensor cast_to(DType type, const Tensor& x) {
   return first_output("Cast", {x}, {{"to", static_cast<std::int64_t>(type)}});
 }

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using List = std::vector<std::int64_t>;
 
-constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kHighestInt = std::numeric_limits<std::int64_t>::max();
 
 Tensor list(List values) {
   const auto count = static_cast<std::int64_t>(values.size());
@@ -61,7 +61,7 @@ TEST(Split, MakesTheLastPartSmallerFromOpset18) {
 TEST(Split, RefusesSizesThatDoNotAddUp) {
   EXPECT_THAT(error_of("Split", {counting({5}), list({2, 2})}), HasSubstr("split [2,2] does not add up to extent 5"));
   EXPECT_THAT(error_of("Split", {counting({5}), list({6, -1})}), HasSubstr("does not add up"));
-  EXPECT_THAT(error_of("Split", {counting({5}), list({kHighest, kHighest})}), HasSubstr("does not add up"));
+  EXPECT_THAT(error_of("Split", {counting({5}), list({kHighestInt, kHighestInt})}), HasSubstr("does not add up"));
 }
 
 TEST(Transpose, ReversesTheAxesByDefault) {
@@ -93,7 +93,7 @@ TEST(Reshape, RefusesShapesThatDoNotHoldTheData) {
   EXPECT_THAT(error_of("Reshape", {counting({2, 3}), list({4, -1})}), HasSubstr("can't be given"));
   EXPECT_THAT(error_of("Reshape", {counting({2, 3}), list({0, 0, 0})}), HasSubstr("can't be given"));
   EXPECT_THAT(error_of("Reshape", {reals({0}, {}), list({0, -1})}), HasSubstr("can't be given"));
-  EXPECT_THAT(error_of("Reshape", {counting({2, 3}), list({kHighest, kHighest})}), HasSubstr("exceed"));
+  EXPECT_THAT(error_of("Reshape", {counting({2, 3}), list({kHighestInt, kHighestInt})}), HasSubstr("exceed"));
 }
 
 TEST(Flatten, SplitsTheAxesInTwo) {

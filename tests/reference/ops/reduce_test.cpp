@@ -12,8 +12,6 @@ namespace {
 using testing::HasSubstr;
 using Axes = std::vector<std::int64_t>;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 TEST(ReduceSum, TakesAxesAsAttributeAndFromOpset13AsInput) {
   const Tensor x = counting({2, 3});  // 0 1 2 / 3 4 5
   EXPECT_EQ(first_output("ReduceSum", {x}, {{"axes", Axes{1}}}, 11), reals({2, 1}, {3, 12}));

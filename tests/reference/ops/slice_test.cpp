@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLowestIndex = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHighestIndex = std::numeric_limits<std::int64_t>::max();
 
 Tensor one(std::int64_t value) { return codes(DType::int64, {1}, {value}); }
 
@@ -22,24 +22,24 @@ Tensor sliced(std::int64_t start, std::int64_t end, std::int64_t step) {
 
 TEST(Slice, CountsNegativePositionsFromTheEnd) {
   EXPECT_EQ(sliced(-3, -1, 1), reals({2, 3}));
-  EXPECT_EQ(sliced(1, kHighest, 2), reals({1, 3}));
+  EXPECT_EQ(sliced(1, kHighestIndex, 2), reals({1, 3}));
 }
 
 TEST(Slice, ReachesTheFirstElementBackwards) {
-  EXPECT_EQ(sliced(-1, kLowest, -1), reals({4, 3, 2, 1, 0}));
-  EXPECT_EQ(sliced(kHighest, -6, -2), reals({4, 2, 0}));
+  EXPECT_EQ(sliced(-1, kLowestIndex, -1), reals({4, 3, 2, 1, 0}));
+  EXPECT_EQ(sliced(kHighestIndex, -6, -2), reals({4, 2, 0}));
   // -1 is the last element, not "before the first".
   EXPECT_EQ(sliced(4, -1, -1), reals({0}, {}));
 }
 
 TEST(Slice, ClampsABackwardStartToTheFirstElement) {
   // Slice-13: "[0, dims - 1] for negative stepping"; Python would give nothing.
-  EXPECT_EQ(sliced(-9, kLowest, -1), reals({0}));
+  EXPECT_EQ(sliced(-9, kLowestIndex, -1), reals({0}));
 }
 
 TEST(Slice, SurvivesTheLongestSteps) {
-  EXPECT_EQ(sliced(1, 5, kHighest), reals({1}));
-  EXPECT_EQ(sliced(3, kLowest, kLowest), reals({3}));
+  EXPECT_EQ(sliced(1, 5, kHighestIndex), reals({1}));
+  EXPECT_EQ(sliced(3, kLowestIndex, kLowestIndex), reals({3}));
 }
 
 TEST(Slice, TakesNegativeAxesInAnyOrder) {
@@ -51,8 +51,8 @@ TEST(Slice, TakesNegativeAxesInAnyOrder) {
 }
 
 TEST(Slice, TakesAttributesBeforeOpset10) {
-  using List = std::vector<std::int64_t>;
-  EXPECT_EQ(first_output("Slice", {counting({2, 3})}, {{"starts", List{0, 1}}, {"ends", List{1, 9}}}, 9),
+  using Extents = std::vector<std::int64_t>;
+  EXPECT_EQ(first_output("Slice", {counting({2, 3})}, {{"starts", Extents{0, 1}}, {"ends", Extents{1, 9}}}, 9),
             reals({1, 2}, {1, 2}));
 }
 
