@@ -88,6 +88,15 @@ const METRICS = {
   prediction_deviation_db: "SQNR less the predicted one, dB",
   channel_deviation_db: "the same of the worst channel, dB",
   weight_deviation_db: "SQNR of the worst weight channel less the expected one, dB",
+  inner_deviation_db: "SQNR of this inner tensor less the predicted one, dB",
+  settled_deviation_db: "noise beyond the predicted one where no choice of rounding is open, dB",
+  drawn_deviation_db: "how far the noise stays below the largest that draws of roundings allow, dB",
+  prediction_limit_db: "how far the noise may exceed the mean of the draws, dB",
+  prediction_gates: "1: a loss against the prediction is red",
+  gain_margin: "|difference in size| ÷ limit, worst channel",
+  noise_ratio: "noise ÷ the noise that INT8 must leave",
+  accumulator_worst: "largest accumulator that any data could give, in units of 2³¹",
+  l1_not_followed: "elements that exact integers could not follow",
 };
 
 /// What a facet says in a line of its own, where its name does not.
