@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/version.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/figures.hpp"
@@ -179,8 +180,7 @@ std::string history_summary(std::span<const results::Store::HistoryRow> rows) {
                         since_text(points));
     if (newest->sqnr_db) text += "  " + decibels(*newest->sqnr_db);
     if (newest->margin) text += "  margin " + figure(*newest->margin);
-    text += fmt::format("  ({} {}, {} {})\n", count, count == 1 ? "verdict" : "verdicts", points.size(),
-                        points.size() == 1 ? "version" : "versions");
+    text += fmt::format("  ({}, {})\n", core::counted(count, "verdict"), core::counted(points.size(), "version"));
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include <regex>
 #include <sstream>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/verdict.hpp"
 #include "harness/report/figures.hpp"
@@ -228,7 +229,7 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
   for (const results::MetricRow& metric : row.metrics) {
     if (metric.name == "findings_left_out") more += static_cast<std::size_t>(metric.value);
   }
-  if (more > 0) text += fmt::format("  … and {} more {}\n", more, more == 1 ? "finding" : "findings");
+  if (more > 0) text += "  … and " + core::counted(more, "more finding") + "\n";
   text += "  reproduce: " + repeat_command + "\n";
   return text;
 }

@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
@@ -344,8 +345,7 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
       take(*narrower);
       const std::size_t others = narrower->red.size();
       return fmt::format("judged as {}: all but {} are as it makes them; {} could make {} too", narrower->label,
-                         others == 1 ? "1 value" : fmt::format("{} values", others), each.label,
-                         others == 1 ? "that one" : "those");
+                         core::counted(others, "value"), each.label, others == 1 ? "that one" : "those");
     }
     take(each);
     if (each.general) {
@@ -376,18 +376,15 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
   const Candidate& nearest = narrower == nullptr ? least : *narrower;
   take(nearest);
   if (made_by.stated) {
-    return fmt::format(
-        "judged as {}, and {} as its rules make {}", nearest.label,
-        nearest.red.size() == 1 ? std::string("1 value isn't") : fmt::format("{} values aren't", nearest.red.size()),
-        nearest.red.size() == 1 ? "it" : "them");
+    return fmt::format("judged as {}, and {} as its rules make {}", nearest.label,
+                       core::counted(nearest.red.size(), "value isn't", "values aren't"),
+                       nearest.red.size() == 1 ? "it" : "them");
   }
   evidence.granted = grants(nearest, all, evidence.artifact->graph, evidence.model->graph);
   const std::size_t granted = evidence.granted.size();
-  return fmt::format("no known converter makes such a model; compared with the rules of {}, the nearest{}",
-                     nearest.label,
-                     granted == 0 ? ""
-                                  : fmt::format(", except for {} {} that another converter does alike", granted,
-                                                granted == 1 ? "value" : "values"));
+  return fmt::format(
+      "no known converter makes such a model; compared with the rules of {}, the nearest{}", nearest.label,
+      granted == 0 ? "" : ", except for " + core::counted(granted, "value") + " that another converter does alike");
 }
 
 /// What is to be said where the user states a method that searches for a range, and the artifact shows no search: ""

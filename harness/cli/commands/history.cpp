@@ -7,6 +7,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/report/history.hpp"
 #include "results/store.hpp"
 
@@ -71,7 +72,8 @@ int history_command(const Arguments& arguments) {
   if (arguments.everything || arguments.changed || cases.size() == 1) {
     fmt::print("{}", report::history_plots(*rows));
   } else {
-    fmt::print("{} verdicts of {} cases; -v lists every verdict and plots each series\n", rows->size(), cases.size());
+    fmt::print("{} of {}; -v lists every verdict and plots each series\n", core::counted(rows->size(), "verdict"),
+               core::counted(cases.size(), "case"));
   }
   if (arguments.changed) fmt::print("{} of {} series changed\n", report::series_count(*rows), series);
   return kExitOk;

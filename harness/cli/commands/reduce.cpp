@@ -9,6 +9,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -88,13 +89,13 @@ core::Result<Kept> kept_finding(const Arguments& arguments, const run::MadeBy& m
   const core::Result<Rules> rules = rules_of(arguments, made_by, candidate, judgement);
   if (!rules) return rules.error();
   if (judgement.gate != judge::Gate::red) return nothing_wrong(arguments, judgement);
-  Kept kept{
-      {},
-      localize::signature_of(judgement),
-      localize::suspects_of(judgement),
-      fmt::format("artifact made by \"{}\" {} judged by {}", rules->name, rules->options, digest_of(corpus::own_program())),
-      rules->name,
-      rules->options};
+  Kept kept{{},
+            localize::signature_of(judgement),
+            localize::suspects_of(judgement),
+            fmt::format("artifact made by \"{}\" {} judged by {}", rules->name, rules->options,
+                        digest_of(corpus::own_program())),
+            rules->name,
+            rules->options};
   for (std::size_t i = 0; i < jobs; ++i) {
     core::Result<std::unique_ptr<localize::Judge>> judge =
         localize::Judge::of_artifacts(rules->made_by, rules->options);
@@ -215,8 +216,10 @@ nlohmann::ordered_json size_json(const Candidate& candidate) {
 }
 
 std::string size_text(const Candidate& candidate) {
-  return fmt::format("{} nodes, {} bytes, {} calibration batches, {} data sets", candidate.nodes(), candidate.bytes(),
-                     candidate.calibration.size(), candidate.inputs.size());
+  return fmt::format("{}, {}, {}, {}", core::counted(candidate.nodes(), "node"),
+                     core::counted(candidate.bytes(), "byte"),
+                     core::counted(candidate.calibration.size(), "calibration batch", "calibration batches"),
+                     core::counted(candidate.inputs.size(), "data set"));
 }
 
 int reduce_command(const Arguments& arguments) {
@@ -236,8 +239,8 @@ int reduce_command(const Arguments& arguments) {
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return kExitOk;
   }
-  fmt::print("kept:   {}\nbefore: {}\nafter:  {}\n{} checks", outcome->kept, size_text(outcome->before),
-             size_text(outcome->after), outcome->checks);
+  fmt::print("kept:   {}\nbefore: {}\nafter:  {}\n{}", outcome->kept, size_text(outcome->before),
+             size_text(outcome->after), core::counted(outcome->checks, "check"));
   if (outcome->known > 0) fmt::print(" ({} more were known)", outcome->known);
   fmt::print(", {:.1f} s; {}\n", outcome->seconds, (outcome->folder / "model.onnx").string());
   if (!outcome->stopped.empty()) fmt::print("no smaller part shows it: of those tried, {}\n", outcome->stopped);
