@@ -62,6 +62,19 @@ TEST_F(Errors, AnArrayWithoutTheBatchAxisIsExplained) {
               AllOf(HasSubstr("these are 2 batches of shape [1,4,8,8]"), Not(HasSubstr("None"))));
 }
 
+TEST_F(Errors, AStackOfSamplesSaysHowItBecomesBatches) {
+  save("relu.onnx", kRelu);
+  save("pairs.onnx", "agraph (float[2,3,8,8] x) => (float[2,3,8,8] y) { y = Relu (x) }");
+  write_npz("stack.npz", {{"x", "(8, 3, 8, 8)"}});
+  write_npz("odd.npz", {{"x", "(7, 3, 8, 8)"}});
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "stack.npz"}),
+              AllOf(HasSubstr("the model declares [1,3,8,8] for one batch. array.reshape(8,1,3,8,8) makes 8 batches of "
+                              "these 8 samples; or declare the model's first axis free"),
+                    HasSubstr("give array[None], one batch of 8")));
+  EXPECT_THAT(said({"check", "pairs.onnx", "--calibration", "stack.npz"}), HasSubstr("array.reshape(4,2,3,8,8)"));
+  EXPECT_THAT(said({"check", "pairs.onnx", "--calibration", "odd.npz"}), Not(HasSubstr("reshape")));
+}
+
 TEST_F(Errors, AnArchiveWithOtherKeysSaysWhichThereAre) {
   save("relu.onnx", kRelu);
   write_npz("keys.npz", {{"xx", "(1, 1, 3, 8, 8)"}, {"label", "(1, 10)"}});
@@ -171,7 +184,8 @@ TEST_F(Errors, EveryWordSelectsSomething) {
   EXPECT_EQ(both[1]["options"], "default");
   // A printed command repeats the one verdict, whichever word selected it.
   const Call red = run({"run", "one", "mine/own.json", "--fault", "bias_dropped"});
-  EXPECT_THAT(red.out, HasSubstr("assay run one mine/own.json --only own/stride=1 --fault bias_dropped"));
+  EXPECT_THAT(red.out,
+              HasSubstr("assay run one mine/own.json --only own/stride=1 --options default --fault bias_dropped"));
   EXPECT_EQ(selected({"one", "mine/own.json", "--only", "mini/stride=1"}), "mini/stride=1\n");
 }
 
