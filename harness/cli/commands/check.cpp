@@ -34,9 +34,9 @@ struct Arguments {
   bool json = false;
 };
 
-/// Behind the program's name.
-std::string repeat_words(const Arguments& arguments) {
-  std::string command = "check " + shell_quoted(arguments.model);
+/// The model, and whose verdict on which data: what the commands that look further take too.
+std::string model_words(const Arguments& arguments) {
+  std::string command = " " + shell_quoted(arguments.model);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) {
       command += fmt::format(" {} {}", option, shell_quoted(value));
@@ -47,13 +47,14 @@ std::string repeat_words(const Arguments& arguments) {
   add("--inputs", arguments.inputs);
   add("--options", arguments.options.value_or(""));
   command += converter_words(arguments.converters);
-  if (arguments.metamorphic) {
-    command += " --metamorphic";
-  }
-  if (arguments.require_judged) {
-    command += " --require-judged";
-  }
+  if (arguments.timeout_s != Arguments().timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
   return command;
+}
+
+/// Behind the program's name, what gives the same verdict; the record keeps this.
+std::string repeat_words(const Arguments& arguments) {
+  return "check" + model_words(arguments) + (arguments.metamorphic ? " --metamorphic" : "") +
+         (arguments.require_judged ? " --require-judged" : "");
 }
 
 struct Checked {
@@ -94,7 +95,7 @@ std::string next_steps(const Arguments& arguments, const results::ResultRow& row
   if (run::gate_of(row) != judge::Gate::red) {
     return "";
   }
-  const std::string rest = repeat_words(arguments).substr(std::string_view("check").size());
+  const std::string rest = model_words(arguments);
   std::string text = "  next:\n    ./assay reduce" + rest + "  # the smallest model that fails alike\n";
   if (row.stage != "convert" || row.facet != "status") {
     text += "    ./assay bisect" + rest + "  # every node that goes wrong\n";
@@ -202,9 +203,11 @@ int check_command(const Arguments& arguments) {
     return finish();
   }
   fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
-  fmt::print("{}",
-             here(report::judged_model_text(checked->report, corpus::command_word() + " " + repeat_words(arguments),
-                                            &checked->model->graph)));
+  fmt::print("{}", here(report::judged_model_text(
+                       checked->report,
+                       corpus::command_word() + " " + repeat_words(arguments) +
+                           (arguments.database.empty() ? "" : " --db " + shell_quoted(arguments.database)),
+                       &checked->model->graph)));
   fmt::print("\n{}", report::node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
   if (wrong != nodes.end()) {

@@ -15,6 +15,7 @@
 #include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/detail.hpp"
@@ -54,17 +55,24 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
           static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
 }
 
+/// The limits on a converter, which decide whether it times out or has no memory.
+std::string limit_words(const Arguments& arguments) {
+  const Arguments defaults;
+  std::string words;
+  if (arguments.timeout_s != defaults.timeout_s) words += fmt::format(" --timeout {:g}", arguments.timeout_s);
+  if (arguments.memory_gib != defaults.memory_gib) words += fmt::format(" --memory {:g}", arguments.memory_gib);
+  return words;
+}
+
 /// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
 std::string whole_command(const Arguments& arguments, const std::string& selection) {
-  const Arguments defaults;
   std::string command = "run " + selection + artifact_words(arguments.artifact) + converter_words(arguments.converters);
   for (const std::string& executor : arguments.executors) command += " --execute-with " + shell_quoted(executor);
   if (!arguments.options.empty()) command += " --options " + shell_quoted(arguments.options);
   if (arguments.metamorphic) command += " --metamorphic";
+  if (arguments.require_judged) command += " --require-judged";
   if (!arguments.shard.empty()) command += " --shard " + arguments.shard;
-  if (arguments.timeout_s != defaults.timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
-  if (arguments.memory_gib != defaults.memory_gib) command += fmt::format(" --memory {:g}", arguments.memory_gib);
-  return command;
+  return command + limit_words(arguments);
 }
 
 /// Those of --converter-cmd that are the verdict's program: one, or none where it was named otherwise.
@@ -83,10 +91,12 @@ std::vector<std::string> commands_of(const Arguments& arguments, const run::RunR
 }
 
 std::string repeat_command(const Arguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
+  const bool elsewhere = arguments.database != Arguments().database;
   return report::repeat_command(
-      row, {report::files_of(with_folders_marked(arguments.words)), commands_of(arguments, report, row.key),
-            arguments.executors, arguments.converters.faults, arguments.converters.variant, arguments.metamorphic,
-            arguments.options, arguments.artifact.file, arguments.artifact.made_by});
+      row, {with_folders_marked(arguments.words), commands_of(arguments, report, row.key), arguments.executors,
+            arguments.converters.faults, arguments.converters.variant, arguments.metamorphic, arguments.require_judged,
+            limit_words(arguments), arguments.options, arguments.artifact.file, arguments.artifact.made_by,
+            elsewhere ? arguments.database : ""});
 }
 
 /// The embedded converter's faults and variant, in words.
@@ -140,8 +150,7 @@ RunOutput::Words output_words(const Arguments& arguments, const run::RunConfig& 
                                      : RunOutput::Detail::usual;
   if (arguments.artifact.given()) words.judged = "artifact " + arguments.artifact.file;
   words.changed_by = changed_by(arguments.converters);
-  words.selection =
-      fmt::format("{} {} ({})", config.items.size(), config.items.size() == 1 ? "case" : "cases", config.suite);
+  words.selection = fmt::format("{} ({})", core::counted(config.items.size(), "case"), config.suite);
   words.data = data_words(config.items);
   const bool elsewhere = arguments.database != defaults.database;
   words.database = elsewhere ? " --db " + shell_quoted(arguments.database) : "";
@@ -187,10 +196,8 @@ core::Error usage(std::string message) { return {core::ErrorKind::usage, std::mo
 /// The ready artifact instead of a conversion of the one case that is selected, under the options that it requires.
 core::Status take_artifact(const Arguments& arguments, run::RunConfig& config) {
   if (config.items.size() != 1) {
-    return usage(
-        fmt::format("--artifact is what a converter made of one case's model, and {} cases are selected; name "
-                    "one",
-                    config.items.size()));
+    return usage(fmt::format("--artifact is what a converter made of one case's model, and {} selected; name one",
+                             core::counted(config.items.size(), "case is", "cases are")));
   }
   run::RunItem& item = config.items.front();
   if (item.test_case.model == nullptr) {
@@ -299,10 +306,9 @@ int run_command(const Arguments& arguments) {
     output.end(*report);
   }
   if (report->rows.size() < report->planned) {
-    fmt::print(
-        stderr,
-        "assay: stopped by a signal: {} of {} verdicts are recorded; the same command with --resume finishes the run\n",
-        report->rows.size(), report->planned);
+    fmt::print(stderr,
+               "assay: stopped by a signal: {} of {} recorded; the same command with --resume finishes the run\n",
+               report->rows.size(), core::counted(report->planned, "verdict is", "verdicts are"));
   }
   const int code = run::exit_code(*report);
   if (code == kExitOk) {

@@ -206,13 +206,23 @@ function askedText(row) {
   const named = own.some((word) => word.startsWith(" --converter-cmd")) ? [] : converterWords(row);
   return named.map((word) => " " + shellWord(word)).join("") + own.join("");
 }
+/// What else decides the verdict of a run: its options on judging and its limits.
+function decidingText(row) {
+  return (D.runs[C.run[row]].command.match(/ --(metamorphic|require-judged)(?= |$)| --(timeout|memory) \S+/g) || []).join("");
+}
+/// The case, out of the suite where that expects a failure: only the suite knows it.
+function selectedText(row) {
+  const name = shellWord(textOf("case", row));
+  if (!textOf("verdict", row).startsWith("x")) return " " + name;
+  return " " + D.runs[C.run[row]].suite.replace(/ --only .*/, "") + " --only " + name;
+}
 /// The commands that make this verdict again, by how it was made.
 function repeatCommands(row) {
   const run = D.runs[C.run[row]];
   if (/^(check|audit) /.test(run.command)) return [el("p", null, "Made by"), command([D.assay], " " + run.command)];
   const common = [textOf("case", row)], rest = " --options " + shellWord(textOf("options", row)) + askedText(row);
   return [el("p", null, "In numbers, why the verdict is what it is:"), command([D.assay, "explain", ...common], rest),
-    el("p", null, "The verdict again:"), command([D.assay, "run", ...common], rest),
+    el("p", null, "The verdict again:"), command([D.assay, "run"], selectedText(row) + rest + decidingText(row)),
     el("p", null, "As a folder that can be sent, with the model and the data:"),
     command([D.assay, "bundle", ...common, "bundle"], rest)];
 }
