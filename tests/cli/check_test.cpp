@@ -53,7 +53,7 @@ TEST_F(Check, NamesWhoseArtifactItJudges) {
   const Call named = run(
       {"check", model, "--artifact", "out/model.onnx", "--calibration", calibration, "--made-by", "nncf_onnx@3.4.0"},
       shipped);
-  EXPECT_THAT(named.out, HasSubstr("judged as nncf_onnx 3.4.0")) << named.out << named.err;
+  EXPECT_THAT(named.out, HasSubstr("judged by the policy of nncf_onnx 3.4.0")) << named.out << named.err;
   const Call unknown = run({"check", model, "--artifact", "out/model.onnx", "--made-by", "nncf"}, shipped);
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("nncf_onnx"));

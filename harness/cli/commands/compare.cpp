@@ -118,8 +118,8 @@ int compare_command(const Arguments& arguments) {
                     {"sqnr_db", core::exact_text64(each.sqnr_db)}});
     if (!arguments.json) {
       fmt::print("{}: {} of {} differ, largest error {:.6g}, SQNR {:.2f} dB{}{}\n", each.name, each.differing,
-                 core::counted(each.size, "element"), each.max_error, each.sqnr_db, each.difference.empty() ? "" : "; ",
-                 each.difference);
+                 core::counted(static_cast<std::uint64_t>(each.size), "element"), each.max_error, each.sqnr_db,
+                 each.difference.empty() ? "" : "; ", each.difference);
     }
   }
   if (arguments.json) {
