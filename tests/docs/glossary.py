@@ -37,7 +37,7 @@ PLAIN = {"node", "operator", "tensor", "reason", "value", "meaning", "why not", 
          "fail now", "fails at", "commonest reason", "measured", "verdict"}
 # Nouns of lines and sentences, which stand in no list. Each has to occur in a text of the program.
 TERMS = ["nodes judged", "end to end", "stated policy", "correct engines", "first wrong", "fused into", "local dB", "so far",
-         "calibrated range", "declared range", "ulp", "multiplier", "nearest", "rolled", "judged by the policy of", "accumulator", "codes",
+         "expected range", "declared range", "ulp", "multiplier", "nearest", "rolled", "judged by the policy of", "accumulator", "codes",
          "tie", "style", "margin", "int8", "known converter", "over all data sets", "lost at", "data set", "steps",
          "calibration", "inputs_", "worst", "unsupported", "anchor", "series", "planned", "reproduce", "only a note",
          "which may follow from it", "exact integers", "correct quantization"]
