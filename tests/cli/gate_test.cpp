@@ -20,7 +20,7 @@ TEST_F(Gate, IsZeroWhenEveryVerdictIsGreen) {
 TEST_F(Gate, IsOneWhenAVerdictIsRed) {
   const Call call = run({"run", kOneCase, "--fault", "bias_dropped"});
   EXPECT_EQ(call.code, 1) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("/assay run mini/stride=1 --fault bias_dropped"));
+  EXPECT_THAT(call.out, HasSubstr("/assay run mini/stride=1 --options default --fault bias_dropped"));
 }
 
 TEST_F(Gate, IsTwoForAWrongOption) {
@@ -188,6 +188,11 @@ TEST_F(Gate, SkipsOneUnsupportedCase) {
   EXPECT_EQ(several.code, 0) << several.out << several.err;
   EXPECT_THAT(several.err, HasSubstr("nothing was judged"));
   EXPECT_EQ(run({"run", "--converter-cmd", nothing, "--skip-unavailable"}).code, 77);
+  const Call asked = run({"run", "--converter-cmd", nothing, "--min-judged", "1"});
+  EXPECT_EQ(asked.code, 5);
+  EXPECT_THAT(asked.err, HasSubstr("0 of 2 verdicts were judged, and --min-judged asks for 1"));
+  EXPECT_EQ(run({"run", "--min-judged", "2"}).code, 0);
+  EXPECT_EQ(run({"run", "--min-judged", "3"}).code, 5);
 }
 
 TEST_F(Gate, ReportsAsManyVerdictsAsPlanned) {

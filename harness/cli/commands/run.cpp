@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -40,6 +41,7 @@ struct Arguments {
   std::string shard;
   bool metamorphic = false;
   bool require_judged = false;
+  std::size_t min_judged = 0;
   bool keep_detail = false;
   bool resume = false;
   bool skip_unavailable = false;
@@ -232,6 +234,15 @@ void stop_on_signal() {
   sigaction(SIGINT, &action, nullptr);
 }
 
+/// Whether the verdict says something of the converter: it was compared with limits, failed, or refused as it should.
+bool is_judged(const results::ResultRow& row) {
+  using judge::Verdict;
+  const std::optional<Verdict> verdict = judge::parse_verdict(row.verdict);
+  constexpr std::array kNone{Verdict::unsupported, Verdict::skipped, Verdict::not_run, Verdict::unjudged,
+                             Verdict::mistrusted};
+  return verdict && std::ranges::find(kNone, *verdict) == kNone.end();
+}
+
 int run_command(const Arguments& arguments) {
   core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.only);
   if (!selection) {
@@ -319,11 +330,19 @@ int run_command(const Arguments& arguments) {
   const bool nothing_ran = std::ranges::all_of(report->rows, [](const results::ResultRow& row) {
     return row.verdict == judge::verdict_name(judge::Verdict::unsupported);
   });
+  if (code == kExitOk && nothing_ran && arguments.skip_unavailable) return static_cast<int>(run::ExitCode::skip);
+  if (const auto judged = static_cast<std::size_t>(std::ranges::count_if(report->rows, is_judged));
+      judged < arguments.min_judged && (code == kExitOk || code == kExitDrift)) {
+    fmt::print(stderr,
+               "assay: {} of {} judged, and --min-judged asks for {}: select other cases, or see the reasons above\n",
+               judged, core::counted(report->rows.size(), "verdict was", "verdicts were"), arguments.min_judged);
+    return kExitIncomplete;
+  }
   if (code != kExitOk || !nothing_ran) return code;
-  if (arguments.skip_unavailable) return static_cast<int>(run::ExitCode::skip);
-  fmt::print(stderr,
-             "assay: every verdict is unsupported, so nothing was judged; with --skip-unavailable the exit code "
-             "is 77 then\n");
+  fmt::print(
+      stderr,
+      "assay: every verdict is unsupported, so nothing was judged; with --min-judged 1 the exit code is 5 then, with "
+      "--skip-unavailable 77\n");
   return code;
 }
 
@@ -362,6 +381,8 @@ void register_run(Command app, Action& action) {
       "are red, expected to fail or not judged");
   command.add_flag("--require-judged", arguments->require_judged,
                    "A verdict that could not be judged is red, whoever converted");
+  command.add_option("--min-judged", arguments->min_judged,
+                     "Exit code 5 where fewer verdicts were judged: unsupported and unjudged ones don't count");
   command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
   command.add_flag("--skip-unavailable", arguments->skip_unavailable,
                    "Exit code 77, which a test runner counts as skipped, where every verdict is unsupported; of one "
