@@ -189,6 +189,35 @@ TEST_F(Errors, EveryWordSelectsSomething) {
   EXPECT_EQ(selected({"one", "mine/own.json", "--only", "mini/stride=1"}), "mini/stride=1\n");
 }
 
+TEST_F(Errors, ASuiteSelectsTheCasesOfAnotherAndHoldsACommand) {
+  write(
+      "suites/one.json",
+      R"({"title": "t", "select": ["mini/stride=1"], "option_sets": [{"label": "symmetric", "options": {"symmetric": true}}]})");
+  write("suites/circle.json", R"({"title": "t", "select": ["ring"]})");
+  write("suites/ring.json", R"({"title": "t", "select": ["circle"]})");
+  write("mine.json", nlohmann::json{{"title", "t"},
+                                    {"select", {"one"}},
+                                    {"converters", {std::string(ASSAY_PROGRAM) + " worker --fault bias_dropped"}}}
+                         .dump());
+  EXPECT_EQ(run({"list", "mine.json"}).out, "mini/stride=1\n");
+  const Call red = run({"run", "mine.json"});
+  EXPECT_EQ(red.code, 1) << red.out << red.err;
+  EXPECT_THAT(red.out, AllOf(HasSubstr("1 planned: 1 fail"), HasSubstr("--converter-cmd '")));
+  EXPECT_THAT(said({"run", "circle"}), HasSubstr("suite \"circle\" selects itself, by circle, ring"));
+}
+
+TEST_F(Errors, OptionSetsThatACaseMakesEqualAreOne) {
+  std::string family = kMiniFamily;
+  family.replace(family.find("\"kills\""), 0, R"("options": {"symmetric": true, "activation": "int8"}, )");
+  write("own.json", family);
+  write("suites/default.json", R"({"title": "all", "select": ["*"], "option_sets": [{"label": "default", "options": {}},
+        {"label": "uint8", "options": {"activation": "uint8"}}, {"label": "per_tensor", "options": {"per_axis": false}}]})");
+  const nlohmann::json results = run({"run", "./own.json", "--only", "mini/stride=1", "--json"}).json()["results"];
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0]["options"], "default");
+  EXPECT_EQ(results[1]["options"], "per_tensor");
+}
+
 TEST_F(Errors, AFolderWithoutSuitesIsNamed) {
   std::filesystem::remove_all(path("suites"));
   const std::string said = run({"lint", "mini"}).out + this->said({"run", "mini"});

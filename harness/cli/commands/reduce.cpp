@@ -195,8 +195,8 @@ core::Result<Outcome> reduce(const Arguments& arguments) {
       localize::reduce(*std::move(start), kept->suspects, trials, [&](const localize::Progress& now) {
         if (now.stage == "data") kept->refusals->forget();  // what follows is about parts
         if (now.stage == "nodes") outcome.stopped = kept->refusals->text();
-        fmt::print(stderr, "{:<22} {:>4} nodes {:>10} bytes {:>5} checks\n", now.stage, now.nodes, now.bytes,
-                   now.checks);
+        fmt::print(stderr, "{:<22} {:>10} {:>16} {:>12}\n", now.stage, core::counted(now.nodes, "node"),
+                   core::counted(now.bytes, "byte"), core::counted(now.checks, "check"));
       });
   if (!smallest) return smallest.error();
   if (const core::Status saved = localize::save(*smallest, outcome.folder); !saved) return saved.error();

@@ -243,7 +243,16 @@ bool is_judged(const results::ResultRow& row) {
   return verdict && std::ranges::find(kNone, *verdict) == kNone.end();
 }
 
-int run_command(const Arguments& arguments) {
+/// A suite may hold a converter as a command, which has a blank: it is taken as if it had been given.
+void take_commands(const std::vector<std::string>& of_suites, ConverterOptions& converters) {
+  const auto is_command = [](const std::string& word) { return word.find(' ') != std::string::npos; };
+  const bool given = !converters.names.empty() || !converters.commands.empty();
+  if (given || std::ranges::none_of(of_suites, is_command)) return;
+  for (const std::string& word : of_suites) (is_command(word) ? converters.commands : converters.names).push_back(word);
+}
+
+int run_command(const Arguments& given) {
+  Arguments arguments = given;
   core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.only);
   if (!selection) {
     return report_error(selection.error());
@@ -251,6 +260,7 @@ int run_command(const Arguments& arguments) {
   if (!selection->unmatched.empty()) {
     return report_unmatched(selection->unmatched);
   }
+  take_commands(selection->converters, arguments.converters);
   if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
     return report_error(named.error());
   }
