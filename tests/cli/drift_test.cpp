@@ -278,6 +278,24 @@ TEST_F(Drift, OneCaseIsPlottedByVersion) {
   EXPECT_THAT(run({"history", "f0/a", "--db", "h.db", "-v"}).out, HasSubstr("Z  fail          f0/a  default  c@1.10"));
 }
 
+TEST_F(Drift, TheHistorySaysSinceWhenACaseIsBrokenAndIsLimitedToAConverter) {
+  record("1.9", 1, [](std::size_t) { return 0.0; });
+  record(
+      "1.10", 1, [](std::size_t) { return 4.0; }, "fail");
+  record(
+      "1.11", 1, [](std::size_t) { return 2.0; }, "crash");
+  const auto history = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"history", "f0/a", "--db", "h.db"});
+    return run(more);
+  };
+  EXPECT_THAT(history({}).out, HasSubstr("crash at judge, scale since 1.11; broken since 1.10"));
+  EXPECT_THAT(history({"--since", "1.11"}).out, HasSubstr("since 1.11; broken since 1.10"));
+  EXPECT_EQ(history({"--since", "1.12"}).out, "of 1 series none has become what it is since 1.12\n");
+  EXPECT_EQ(history({"--since", "1.12", "--json"}).json()["history"].size(), 0U);
+  EXPECT_THAT(history({"--converter", "c@1.10"}).out, HasSubstr("fail at judge, scale since 1.10, the oldest"));
+  EXPECT_EQ(history({"--converter", "other"}).code, 5);
+}
+
 TEST_F(Drift, TheHistoryOfManyCasesIsALineForEach) {
   record("1.0", 3, [](std::size_t f) { return static_cast<double>(f); });
   record("1.1", 3, [](std::size_t f) { return static_cast<double>(f); });
