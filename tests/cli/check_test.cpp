@@ -59,6 +59,25 @@ TEST_F(Check, NamesWhoseArtifactItJudges) {
   EXPECT_THAT(unknown.err, HasSubstr("nncf_onnx"));
 }
 
+TEST_F(Check, SaysHowToStateThatANodeWasLeftInFloatOnPurpose) {
+  const std::string model = data("concat_ranges.onnx");
+  const std::string calibration = data("concat_ranges.calibration.npz");
+  ASSERT_EQ(run({"convert", model, "--calibration", calibration, "--output", "out", "--options",
+                 R"({"precision":{"cb":"fp32"}})"})
+                .code,
+            0);
+  const std::map<std::string, std::string> shipped{{"ASSAY_HOME", source_tree().string()}};
+  const auto checked = [&](const std::string& options) {
+    return run({"check", model, "--artifact", "out/model.onnx", "--calibration", calibration, "--options", options},
+               shipped);
+  };
+  const Call red = checked(R"({"method":"minmax"})");
+  EXPECT_EQ(red.code, 1);
+  const std::string stated = R"({"method":"minmax","precision":{"cb":"fp32"}})";
+  EXPECT_THAT(red.out, HasSubstr("--options '" + stated + "'  # if this node was left in float on purpose")) << red.out;
+  EXPECT_EQ(checked(stated).code, 0);
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 TEST_F(Check, SaysFirstWhichDataWereGivenAndWhichMadeUp) {

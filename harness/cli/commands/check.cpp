@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
@@ -90,13 +91,34 @@ std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
   return localize::node_table(checked.model->graph, metrics, precision, findings);
 }
 
+/// The same check with the nodes that the artifact has in float stated so, where that is what it is faulted for: they
+/// may have been left out on purpose. "" where it isn't, or where they are many.
+std::string as_left_in_float(const Arguments& arguments, const results::ResultRow& row) {
+  constexpr std::size_t kMost = 12;
+  std::set<std::string> nodes;
+  for (const results::FindingRow& finding : row.findings) {
+    const bool in_float = finding.facet == judge::facet_name(judge::Facet::precision) &&
+                          finding.message.find("expected int8") != std::string::npos;
+    if (in_float && !finding.node.empty()) nodes.insert(finding.node);
+  }
+  if (!arguments.artifact.given() || nodes.empty() || nodes.size() > kMost) return "";
+  nlohmann::ordered_json options = nlohmann::ordered_json::parse(arguments.options.value_or("{}"), nullptr, false);
+  if (!options.is_object()) return "";
+  for (const std::string& node : nodes) options["precision"][node] = "fp32";
+  Arguments stated = arguments;
+  stated.options = options.dump();
+  return fmt::format("    ./assay check{}  # if {} left in float on purpose, as by ONNX Runtime's nodes_to_exclude\n",
+                     model_words(stated), nodes.size() == 1 ? "this node was" : "these nodes were");
+}
+
 /// What helps somebody whose model has gone wrong, by what has gone wrong.
 std::string next_steps(const Arguments& arguments, const results::ResultRow& row) {
   if (run::gate_of(row) != judge::Gate::red) {
     return "";
   }
   const std::string rest = model_words(arguments);
-  std::string text = "  next:\n    ./assay reduce" + rest + "  # the smallest model that fails alike\n";
+  std::string text = "  next:\n" + as_left_in_float(arguments, row) + "    ./assay reduce" + rest +
+                     "  # the smallest model that fails alike\n";
   if (row.stage != "convert" || row.facet != "status") {
     text += "    ./assay bisect" + rest + "  # every node that goes wrong\n";
     text += arguments.artifact.given() ? "    ./assay explain" + rest + "  # the numbers behind the worst element\n"
