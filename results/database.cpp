@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -89,8 +90,13 @@ struct Database::State {
     sqlite3_close(connection);
   }
   [[nodiscard]] Error error() const {
-    return {ErrorKind::io, fmt::format("results database {}: {}", file.string(), sqlite3_errmsg(connection)), "", "",
-            ""};
+    std::string what = sqlite3_errmsg(connection);
+    const int system = sqlite3_system_errno(connection);
+    if (sqlite3_errcode(connection) == SQLITE_FULL || system == ENOSPC || system == EDQUOT || system == EFBIG) {
+      what = system == EFBIG ? "the file is as large as it may be here (ulimit -f)" : "the disk is full";
+      what += "; make room or name another file with --db, and a run goes on with --resume";
+    }
+    return {ErrorKind::io, fmt::format("results database {}: {}", file.string(), what), "", "", ""};
   }
 };
 

@@ -83,7 +83,7 @@ core::Status check_table(const converters::CalibrationTable& table, const model:
   }
   const std::string& first = table.ranges.begin()->first;
   return not_of_this_model(fmt::format(
-      "none of its {} is a tensor of the model; it begins with \"{}\", the model has \"{}\"",
+      "it names {}, and none of the model's; it begins with \"{}\", the model has \"{}\"",
       core::counted(table.ranges.size(), "tensor"), first, core::join(core::nearest(first, names), "\", \"")));
 }
 

@@ -185,7 +185,7 @@ TEST_F(Drift, AcceptRefusesWhatItCannotMean) {
 TEST_F(Drift, AcceptTakesASuiteAConverterAndARun) {
   const Call first = run({"run", "--db", "h.db", "--json"});
   ASSERT_EQ(run({"run", "mini/stride=1", "--db", "h.db"}).code, 0);
-  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", "r"}).out, HasSubstr(": 1 verdicts are anchors now"));
+  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", "r"}).out, HasSubstr(": 1 verdict is an anchor now"));
   const std::string id = first.json()["run"].get<std::string>();
   const Call all = run({"accept", "default", "--db", "h.db", "--reason", "r", "--run", id, "--converter", "embedded"});
   EXPECT_THAT(all.out, HasSubstr(": 2 verdicts are anchors now")) << all.err;
