@@ -6,7 +6,6 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -90,10 +89,11 @@ struct Database::State {
     sqlite3_close(connection);
   }
   [[nodiscard]] Error error() const {
+    constexpr int kPrimary = 0xff;  // the rest of a code says which system call it was
+    const int code = sqlite3_errcode(connection) & kPrimary;
     std::string what = sqlite3_errmsg(connection);
-    const int system = sqlite3_system_errno(connection);
-    if (sqlite3_errcode(connection) == SQLITE_FULL || system == ENOSPC || system == EDQUOT || system == EFBIG) {
-      what = system == EFBIG ? "the file is as large as it may be here (ulimit -f)" : "the disk is full";
+    if (code == SQLITE_IOERR) what += ": the disk is full, or the file as large as it may be here (ulimit -f)";
+    if (code == SQLITE_IOERR || code == SQLITE_FULL) {
       what += "; make room or name another file with --db, and a run goes on with --resume";
     }
     return {ErrorKind::io, fmt::format("results database {}: {}", file.string(), what), "", "", ""};

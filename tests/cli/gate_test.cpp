@@ -59,7 +59,7 @@ TEST_F(Gate, IsThreeAndSaysWhatToDoWhereTheDatabaseCannotGrow) {
   const Call call = finished(options);
   EXPECT_EQ(call.code, 3) << call.out << call.err;
   EXPECT_THAT(call.err,
-              HasSubstr("the file is as large as it may be here (ulimit -f); make room or name another file with "
+              HasSubstr("the file as large as it may be here (ulimit -f); make room or name another file with "
                         "--db, and a run goes on with --resume"));
 }
 
