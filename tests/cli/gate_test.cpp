@@ -63,6 +63,13 @@ TEST_F(Gate, IsThreeAndSaysWhatToDoWhereTheDatabaseCannotGrow) {
                         "--db, and a run goes on with --resume"));
 }
 
+TEST_F(Gate, IsTwoAndSaysWhatToInstallWhereAConvertersPythonLacksAssay) {
+  write("bare.sh", "echo \"ModuleNotFoundError: No module named 'onnx_assay'\" >&2\nexit 1\n");
+  const Call call = run({"run", kOneCase, "--converter-cmd", "sh " + path("bare.sh").string()});
+  EXPECT_EQ(call.code, 2) << call.out << call.err;
+  EXPECT_THAT(call.err, HasSubstr("has no module onnx_assay: install Assay's wheel there"));
+}
+
 TEST_F(Gate, IsFiveForAnEmptySelection) {
   const Call call = run({"run", "nothing_of_that_name"});
   EXPECT_EQ(call.code, 5);
