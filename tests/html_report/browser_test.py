@@ -403,7 +403,7 @@ def told_apart(folder, original):
     database, file = os.path.join(folder, "apart.db"), os.path.join(folder, "apart.html")
     shutil.copy(original, database)
     with sqlite3.connect(database) as db:
-        first, second = [row[0] for row in db.execute("SELECT id FROM result WHERE verdict = 'pass' ORDER BY id LIMIT 2")]
+        first, second = [row[0] for row in db.execute("SELECT id FROM result WHERE verdict = 'pass' ORDER BY id DESC LIMIT 2")]
         db.execute("UPDATE result SET op = 'CumSum', layers = '', reason = 'refused as expected: node \"s\" (CumSum)' WHERE id = ?", (first,))
         db.execute("DELETE FROM coverage WHERE result_id = ?", (first,))
         columns = [row[1] for row in db.execute("PRAGMA table_info(converter_version)") if row[1] not in ("id", "hash")]
