@@ -527,6 +527,7 @@ Trial CaseBench::attempt_artifact(converters::Converter& executor, const convert
   if (trial.evidence.artifact != nullptr) {
     trial.judged_as = settle_maker(trial.evidence, *references_, made_by);
   }
+  trial.evidence.converter.supports.reports.clear();  // whoever made it isn't here to report anything
   note_own_limit(trial.evidence);
   return trial;
 }

@@ -115,5 +115,26 @@ TEST(Alignment, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
   EXPECT_EQ(operations(), 1U);
 }
 
+TEST(Alignment, AValueThatARemovedActivationLetsThroughPointsToTheOperatorBeforeIt) {
+  const auto original = std::make_shared<model::Model>(
+      parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w, b) y = Relu(c) }", kWeights));
+  const auto artifact = std::make_shared<const model::Model>(parse(
+      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+      " wd = DequantizeLinear(wq, s, z) c = Conv(xd, wd) yq = QuantizeLinear(c, s, z) y = DequantizeLinear(yq, s, z) }",
+      {{"s", Tensor::scalar(DType::float32, 1)},
+       {"z", codes(DType::int8, {}, {0})},
+       {"wq", codes(DType::int8, {2, 1, 1, 1}, {0, 0})}}));
+  const auto view = ArtifactView::build(artifact, *original);
+  ASSERT_TRUE(view) << view.error().message;
+  const Alignment alignment = Alignment::of(*original, &*view);
+  ASSERT_TRUE(alignment.is_gone(1));
+  EXPECT_EQ(alignment.answers_for(1, 3.0), 0U) << "a Relu lets 3 through: the Conv made it";
+  EXPECT_EQ(alignment.answers_for(1, 0.0), 0U);
+  EXPECT_EQ(alignment.answers_for(1, -0.5), 1U) << "a Relu would have cut it off";
+  EXPECT_EQ(alignment.answers_for(0, -0.5), 0U);
+  const Alignment without = Alignment::of(*original, nullptr);
+  EXPECT_EQ(without.answers_for(1, 3.0), 1U) << "without an artifact nobody knows what is gone";
+}
+
 }  // namespace
 }  // namespace assay::judge

@@ -194,5 +194,48 @@ TEST(EncloseNorm, KnowsNoBoundWhereALineMayBeZero) {
   EXPECT_FALSE(enclosed(0.1));
 }
 
+TEST(EncloseBatchNormalization, HoldsEveryChoiceOfUncertainParameters) {
+  core::Rng rng(7);
+  model::Node node;
+  node.name = "n";
+  node.op_type = "BatchNormalization";
+  node.inputs = {"x", "scale", "bias", "mean", "variance"};
+  node.outputs = {"y"};
+  node.attributes["epsilon"] = static_cast<double>(kEpsilon);
+  double most = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::vector<double>> centres(5), radii(5);
+    std::vector<Enclosure> inputs;
+    for (std::size_t k = 0; k < 5; ++k) {
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        centres[k].push_back(core::round_to_type(k == 4 ? rng.uniform(0.5, 2) : rng.uniform(-2, 2), DType::float32));
+        radii[k].push_back(round % 4 == 0 && k != 1 ? 0 : 0.1 * rng.uniform());
+      }
+      const core::Shape shape = k == 0 ? core::Shape{1, kWidth} : core::Shape{kWidth};
+      inputs.push_back(enclosure_around(std::make_shared<const Tensor>(DType::float32, shape, centres[k]), radii[k]));
+    }
+    std::vector<const Enclosure*> operands;
+    for (const Enclosure& input : inputs) operands.push_back(&input);
+    const auto enclosed = enclose_node(node, 15, operands, {.float_unit = kFloatUnit});
+    ASSERT_TRUE(enclosed) << enclosed.error().message;
+    const std::vector<double> radius = radius_of((*enclosed)[0]);
+    for (int choice = 0; choice < 40; ++choice) {
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        std::vector<float> chosen;
+        for (std::size_t k = 0; k < 5; ++k) {
+          const double by = choice % 2 == 0 ? rng.uniform(-1, 1) : rng.uniform() < 0.5 ? -1 : 1;
+          chosen.push_back(static_cast<float>(centres[k][i] + by * radii[k][i] * (1 - 1e-6)));
+        }
+        const float y =
+            (chosen[0] - chosen[3]) / std::sqrt(chosen[4] + kEpsilon) * chosen[1] + chosen[2];  // in float32
+        const double moved = std::fabs(static_cast<double>(y) - (*enclosed)[0].centre->reals()[i]);
+        EXPECT_LE(moved, radius[i]) << "round " << round;
+        most = std::max(most, moved / radius[i]);
+      }
+    }
+  }
+  EXPECT_GT(most, 0.9) << "a bound far from what is reached would say nothing";
+}
+
 }  // namespace
 }  // namespace assay::judge

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -309,6 +310,31 @@ std::string Alignment::codes_read(std::size_t operation, std::size_t index) cons
   const ArtifactNode* node = operations[operation].made;
   return node != nullptr && index < node->inputs.size() && node->inputs[index].quantized() ? node->inputs[index].codes
                                                                                            : "";
+}
+
+std::optional<Alignment::Passed> Alignment::passed_by(const Node& node) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (traits_of(node).clamp == Clamp::at_zero) return Passed{0, kInfinity};
+  if (traits_of(node).clamp != Clamp::to_bounds) return std::nullopt;
+  Passed passed{node.float_or("min", -kInfinity), node.float_or("max", kInfinity)};
+  for (const std::size_t i : {1U, 2U}) {
+    if (node.input(i).empty()) continue;
+    const auto bound = constants.find(node.input(i));
+    if (bound == constants.end() || bound->second->size() != 1) return std::nullopt;
+    (i == 1 ? passed.low : passed.high) = bound->second->as_real(0);
+  }
+  return passed;
+}
+
+std::size_t Alignment::answers_for(std::size_t index, double actual) const {
+  while (is_gone(index)) {
+    const Node& node = original->graph.nodes[index];
+    const auto passed = passed_by(node);
+    const auto producer = wiring.producer(node.input(0));
+    if (!passed || !producer || !(actual >= passed->low && actual <= passed->high)) break;
+    index = *producer;
+  }
+  return index;
 }
 
 std::string Alignment::after_removed_activation(std::string tensor) const {

@@ -82,6 +82,15 @@ class Alignment {
   [[nodiscard]] std::optional<std::size_t> bias_behind_product(std::size_t index) const;
   /// The artifact's codes that input `index` of an operation reads, "" where it reads none or that is unknown.
   [[nodiscard]] std::string codes_read(std::size_t operation, std::size_t index) const;
+  struct Passed {
+    double low = 0, high = 0;
+  };
+  /// What a Relu or Clip lets through; nothing of another operator, and where a bound is no constant.
+  [[nodiscard]] std::optional<Passed> passed_by(const model::Node& node) const;
+  /// The node of the original to which a value outside its limit, `actual` for the output of node `index`, points: an
+  /// activation that is gone from the artifact only where it should have cut the value off, else the operator whose
+  /// result it cuts.
+  [[nodiscard]] std::size_t answers_for(std::size_t index, double actual) const;
   /// The tensor whose clamped codes stand for `tensor`: a Relu or Clip that alone reads it and is gone from the
   /// artifact lives on in the clamping of the quantizer before it.
   [[nodiscard]] std::string after_removed_activation(std::string tensor) const;

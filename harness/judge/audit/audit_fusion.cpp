@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -11,22 +10,6 @@
 
 namespace assay::judge {
 namespace {
-
-/// What a Relu or Clip lets through; nothing where a bound is no constant.
-std::optional<Interval> passed_by(const model::Node& node,
-                                  const std::map<std::string, core::TensorPtr, std::less<>>& constants) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (traits_of(node).clamp == Clamp::at_zero) return Interval{0, kInfinity};
-  if (traits_of(node).clamp != Clamp::to_bounds) return std::nullopt;
-  Interval passed{node.float_or("min", -kInfinity), node.float_or("max", kInfinity)};
-  for (const std::size_t i : {1U, 2U}) {
-    if (node.input(i).empty()) continue;
-    const auto bound = constants.find(node.input(i));
-    if (bound == constants.end() || bound->second->size() != 1) return std::nullopt;
-    (i == 1 ? passed.low : passed.high) = bound->second->as_real(0);
-  }
-  return passed;
-}
 
 /// A Relu or Clip that vanished into the operator before it: the quantization itself has to clip as it would have. That
 /// is so where no code lies beyond the code of the bound; for a Relu, where zero_point is the least code.
@@ -38,13 +21,12 @@ class FusionAudit {
         original_(context.evidence.model->graph),
         artifact_(view_.artifact().graph),
         original_wiring_(original_),
-        artifact_wiring_(artifact_),
-        constants_(constants_of(original_)) {}
+        artifact_wiring_(artifact_) {}
 
   std::vector<Finding> run() {
     for (std::size_t i = 0; i < original_.nodes.size(); ++i) {
       const model::Node& node = original_.nodes[i];
-      const auto passed = passed_by(node, constants_);
+      const auto passed = alignment_.passed_by(node);
       if (!passed || !alignment_.is_gone(i) || node.outputs.empty()) continue;
       if (never_outside(std::string(node.input(0)), *passed)) continue;
       for (const Quantizer* quantizer : view_.quantizers_of(node.outputs.front())) {
@@ -65,19 +47,19 @@ class FusionAudit {
   }
 
   /// Operators whose values can't lie outside, whatever their inputs: the activation does nothing there.
-  bool never_outside(const std::string& tensor, const Interval& passed, int depth = 0) const {
+  bool never_outside(const std::string& tensor, const Alignment::Passed& passed, int depth = 0) const {
     constexpr int kDeepest = 16;
     const auto producer = original_wiring_.producer(tensor);
     if (!producer || depth > kDeepest) return false;
     const model::Node& node = original_.nodes[*producer];
     const auto within = [&](double low, double high) { return low >= passed.low && high <= passed.high; };
-    if (const auto inner = passed_by(node, constants_)) return within(inner->low, inner->high);
+    if (const auto inner = alignment_.passed_by(node)) return within(inner->low, inner->high);
     const OperatorTraits& traits = traits_of(node);
     if (within(traits.least, traits.most)) return true;
     return always_moves(traits) && never_outside(std::string(node.input(0)), passed, depth + 1);
   }
 
-  void check(const Quantizer& quantizer, const model::Node& node, const Interval& passed) {
+  void check(const Quantizer& quantizer, const model::Node& node, const Alignment::Passed& passed) {
     const core::QuantParams& params = quantizer.params;
     const double scale = params.scale.front();
     const std::int64_t z = params.zero_point.front();
@@ -108,7 +90,6 @@ class FusionAudit {
   const model::Graph& original_;
   const model::Graph& artifact_;
   model::Wiring original_wiring_, artifact_wiring_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
   std::vector<Finding> findings_;
 };
 

@@ -321,33 +321,29 @@ Result<Outputs> enclose_softmax(const Call& call) {
   return Outputs{output};
 }
 
-/// BatchNormalization with exact parameters but for its bias: an affine function per channel, computed in up to 6
+/// BatchNormalization: linear in its input, scale, mean and bias and monotone in the variance, computed in up to 6
 /// roundings.
 Result<Outputs> enclose_batch_normalization(const Call& call) {
   if (call.node.int_or("training_mode", 0) != 0) {
     return no_bound(call.node, "it takes the moments of its input");
   }
-  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
-    if (call.inputs[i] == nullptr || (i != kBias && !call.inputs[i]->is_point())) {
-      return no_bound(call.node, "its parameters are uncertain");
-    }
+  if (std::ranges::any_of(call.inputs, [](const Enclosure* input) { return input == nullptr; })) {
+    return no_bound(call.node, "a parameter is missing");
   }
   std::vector<Enclosure> storage;
   const std::vector<const Enclosure*> inputs = explicit_inputs(call, storage);
-  std::vector<const Enclosure*> points(inputs);
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    points[i] = call.inputs[i];
-  }
-  Result<Outputs> outputs = at_corners({call.node, call.opset, points, call.arithmetic});
+  constexpr std::size_t kMean = 3, kVariance = 4;
+  Result<Outputs> outputs = at_corners({call.node, call.opset, inputs, call.arithmetic});
   if (!outputs || call.arithmetic.float_unit == 0) {
     return outputs;
   }
-  std::vector<TensorPtr> magnitudes = pick_each({call.node, call.opset, points, call.arithmetic}, magnitude_of);
-  Tensor mean = *magnitudes[3];
+  std::vector<TensorPtr> magnitudes = pick_each({call.node, call.opset, inputs, call.arithmetic}, magnitude_of);
+  Tensor mean = *magnitudes[kMean];
   for (double& value : mean.reals()) {
     value = -value;
   }
-  magnitudes[3] = std::make_shared<const Tensor>(std::move(mean));
+  magnitudes[kMean] = std::make_shared<const Tensor>(std::move(mean));
+  magnitudes[kVariance] = inputs[kVariance]->is_point() ? inputs[kVariance]->centre : inputs[kVariance]->low;
   const Result<std::vector<Tensor>> magnitude = run(call, magnitudes);
   if (!magnitude) {
     return magnitude.error();

@@ -385,7 +385,8 @@ class BoundsCheck {
     finding.facet = excess.not_a_number ? Facet::nan : Facet::numerics;
     std::string maker = "graph input";
     if (entry != nullptr) {
-      const Node& node = context_.evidence.model->graph.nodes[entry->last];
+      const std::size_t to_blame = context_.alignment->answers_for(entry->last, excess.actual);
+      const Node& node = context_.evidence.model->graph.nodes[to_blame];
       finding.node = node.name;
       finding.op = node.op_type;
       maker = fmt::format("node \"{}\" ({})", node.name, node.op_type);
