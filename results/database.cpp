@@ -89,8 +89,14 @@ struct Database::State {
     sqlite3_close(connection);
   }
   [[nodiscard]] Error error() const {
-    return {ErrorKind::io, fmt::format("results database {}: {}", file.string(), sqlite3_errmsg(connection)), "", "",
-            ""};
+    constexpr int kPrimary = 0xff;  // the rest of a code says which system call it was
+    const int code = sqlite3_errcode(connection) & kPrimary;
+    std::string what = sqlite3_errmsg(connection);
+    if (code == SQLITE_IOERR) what += ": the disk is full, or the file as large as it may be here (ulimit -f)";
+    if (code == SQLITE_IOERR || code == SQLITE_FULL) {
+      what += "; make room or name another file with --db, and a run goes on with --resume";
+    }
+    return {ErrorKind::io, fmt::format("results database {}: {}", file.string(), what), "", "", ""};
   }
 };
 

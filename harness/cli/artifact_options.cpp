@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "harness/core/counted.hpp"
 #include "harness/model/onnx_io.hpp"
 
 namespace assay::cli {
@@ -18,10 +19,9 @@ core::Status check_original(const std::string& model, const ArtifactOptions& art
   if (quantized == 0) {
     return core::success();
   }
-  const std::string what = fmt::format(
-      "\"{}\" is quantized already ({} of its {} nodes quantize, dequantize or compute on "
-      "quantized values)",
-      model, quantized, graph.nodes.size());
+  const std::string what =
+      fmt::format("\"{}\" is quantized already ({} of its {} quantize, dequantize or compute on quantized values)",
+                  model, quantized, core::counted(graph.nodes.size(), "node"));
   if (!artifact.given()) {
     fmt::print(stderr, "assay: {}; to judge it, give its float original: {} FLOAT.onnx --artifact {}\n", what,
                here("./assay check"), shell_quoted(model));

@@ -146,9 +146,10 @@ std::string zsh_script(const CommandText& program) {
   std::string script = R"sh(#compdef assay
 # Completion of assay for zsh: source <(assay completion zsh), or this text as the file _assay in a folder of $fpath
 _assay_words() {
+  # _arguments puts compadd's options before the kind of words.
   local -a found
-  found=(${(f)"$(${_assay_program} words $1 2>/dev/null)"})
-  compadd -a found
+  found=(${(f)"$(${_assay_program} words $@[-1] 2>/dev/null)"})
+  compadd "${@[1,-2]}" -a found
 }
 _assay() {
   local _assay_program=$words[1]

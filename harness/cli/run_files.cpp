@@ -11,6 +11,7 @@
 #include "harness/core/text.hpp"
 #include "harness/report/changes.hpp"
 #include "harness/report/junit.hpp"
+#include "harness/report/repeat.hpp"
 #include "harness/report/sarif.hpp"
 
 namespace assay::cli {
@@ -120,8 +121,14 @@ core::Status write_run_files(const RunFiles& files) {
     changes = report::changes_page(*comparison, recorded->run.command);
   }
   const std::string junit = files.junit.empty() ? "" : report::junit_xml(recorded->run, recorded->rows);
-  const std::string sarif =
-      files.sarif.empty() ? "" : report::sarif_json(recorded->run, recorded->rows, corpus::CasePlaces::read());
+  std::string sarif;
+  if (!files.sarif.empty()) {
+    std::vector<std::string> own = report::run_words(recorded->run.command).selection;
+    std::erase_if(own, [](const std::string& word) { return !report::is_case_file(word); });
+    std::error_code code;
+    sarif = report::sarif_json(recorded->run, recorded->rows,
+                               corpus::CasePlaces::read(std::filesystem::current_path(code), own));
+  }
   for (const auto& [file, text] : {std::pair(files.junit, junit), {files.sarif, sarif}, {files.markdown, changes}}) {
     if (const core::Status written = write_named(file, text); !written) {
       return written;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/causes.hpp"
@@ -15,6 +16,7 @@
 #include "harness/report/run_report.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/exit_code.hpp"
+#include "results/cause.hpp"
 
 namespace assay::cli {
 namespace {
@@ -27,6 +29,8 @@ using results::ResultRow;
 constexpr std::size_t kFewVerdicts = 12;
 /// Of more causes the rest is a line each.
 constexpr std::size_t kCausesInFull = 12;
+/// Red verdicts that are shown as they come, of one cause and in all; the end of a run counts each by its cause.
+constexpr std::size_t kShownOfACause = 3, kShownRed = 24;
 
 std::string listed(const std::set<std::string>& names) {
   constexpr std::size_t kShown = 4;
@@ -45,9 +49,8 @@ std::string cause_line(const Cause& cause) {
     cases.insert(row->key.case_name);
     families.insert(row->family);
   }
-  const std::string in_cases = cases.size() == 1 ? "in 1 case" : fmt::format("in {} cases", cases.size());
-  return fmt::format("{}× {}, {}, {} of {}", cause.rows.size(), listed(verdicts), cause.what, in_cases,
-                     listed(families));
+  return fmt::format("{}× {}, {}, in {} of {}", cause.rows.size(), listed(verdicts), cause.what,
+                     core::counted(cases.size(), "case"), listed(families));
 }
 
 bool is_shared(const std::vector<run::RunProgram>& programs, const results::JobKey& key) {
@@ -89,9 +92,13 @@ void RunOutput::begin(const std::vector<run::RunProgram>& programs, std::size_t 
   }
 }
 
-bool RunOutput::shows(const ResultRow& row) const {
+bool RunOutput::shows(const ResultRow& row) {
   if (words_.detail == Detail::last_line) return false;
-  return words_.detail == Detail::everything || planned_ <= kFewVerdicts || run::gate_of(row) == Gate::red;
+  if (words_.detail == Detail::everything || planned_ <= kFewVerdicts) return true;
+  if (run::gate_of(row) != Gate::red) return false;
+  const bool shown = ++of_cause_[results::cause_of(row)] <= kShownOfACause && shown_red_ < kShownRed;
+  ++(shown ? shown_red_ : left_out_);
+  return shown;
 }
 
 void RunOutput::print_verdict(const ResultRow& row) const {
@@ -151,7 +158,8 @@ void RunOutput::print_drift(const run::RunReport& report) const {
     return;
   }
   fmt::print("{}{}", report::drifted_text(drift), report::suites_text(drift));
-  fmt::print("{} verdicts have an anchor: {} changed\n", drift.compared, drift.drifted.size());
+  fmt::print("{} an anchor: {} changed\n", core::counted(drift.compared, "verdict has", "verdicts have"),
+             drift.drifted.size());
   if (drift.any()) {
     fmt::print("accept: {} --run {}{} --reason TEXT\n", here("./assay accept"), report.run, words_.database);
   }
@@ -165,6 +173,9 @@ void RunOutput::end(const run::RunReport& report) {
       for (const ResultRow& row : report.rows) {
         if (shows(row)) print_verdict(row);
       }
+    }
+    if (left_out_ > 0) {
+      fmt::print("… and {}, counted below by cause; -v shows each\n", core::counted(left_out_, "more red verdict"));
     }
     print_causes(report);
     for (const std::string& line : report.unused_expectations) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,11 @@ namespace assay::cli {
 
 /// What `assay run` prints of a run for people.
 ///
-/// First who is judged and where the data come from; then a line for each red verdict (each verdict with
-/// Detail::everything, and of runs of a few verdicts); then what is not green, grouped by cause, with the smallest case
-/// of each in full; then what changed since it was accepted; and one line of counts. On a terminal the verdicts'
-/// lines are printed as they come, elsewhere in the order of the plan, so that the same run prints the same.
+/// First who is judged and where the data come from; then a line for the first red verdicts of each cause (for
+/// each verdict with Detail::everything, and of runs of a few verdicts); then what is not green, grouped by cause, with
+/// the smallest case of each in full; then what changed since it was accepted; and one line of counts. On a terminal
+/// the verdicts' lines are printed as they come, elsewhere in the order of the plan, so that the same run prints the
+/// same.
 class RunOutput {
  public:
   enum class Detail { last_line, usual, everything };
@@ -41,7 +43,8 @@ class RunOutput {
   void clear() { progress_.clear(); }
 
  private:
-  [[nodiscard]] bool shows(const results::ResultRow& row) const;
+  /// Counts what it shows and leaves out.
+  [[nodiscard]] bool shows(const results::ResultRow& row);
   void print_verdict(const results::ResultRow& row) const;
   void print_causes(const run::RunReport& report) const;
   void print_drift(const run::RunReport& report) const;
@@ -51,6 +54,8 @@ class RunOutput {
   Progress progress_;
   std::vector<run::RunProgram> programs_;
   std::size_t planned_ = 0;
+  std::map<std::string, std::size_t> of_cause_;  ///< red verdicts, by cause
+  std::size_t shown_red_ = 0, left_out_ = 0;
 };
 
 /// "onnxruntime 1.31.1" of each program, with " and " before the last.

@@ -103,6 +103,21 @@ core::Status complete(corpus::Case& test_case) {
   return error;
 }
 
+/// Of option sets that the case's own options make equal the first: the others would be the same verdict again.
+void drop_equal_sets(run::RunItem& item) {
+  std::set<std::string> seen;
+  std::erase_if(item.option_sets, [&](const corpus::OptionSet& set) {
+    const core::Result<converters::Options> asked = converters::options_from_json(set.options_json);
+    if (!asked) return false;
+    core::Result<converters::Options> used = converters::options_from_json(item.test_case.options_json, *asked);
+    for (const corpus::Step& step : item.test_case.steps) {
+      if (!used || item.test_case.steps.size() > 1) return false;
+      used = converters::options_from_json(step.options_json, converters::Options(*used));
+    }
+    return used && !seen.insert(converters::options_to_json(*used)).second;
+  });
+}
+
 /// The whole corpus, or one family's cases where the only word is a case's full name: a test runs one case in a
 /// process of its own and need not read the others.
 core::Result<std::vector<corpus::Case>> load_cases(const std::vector<std::string>& words) {
@@ -286,6 +301,7 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
   selection.converters = std::move(once);
   for (run::RunItem& item : selection.items) {
     if (const core::Status status = complete(item.test_case); !status) return status.error();
+    drop_equal_sets(item);
   }
   for (const run::RunItem& item : selection.items) {
     const std::string wanted_converter = item.test_case.stored_case ? corpus::kReference : "embedded";

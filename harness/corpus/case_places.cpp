@@ -1,6 +1,7 @@
 #include "harness/corpus/case_places.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "harness/core/files.hpp"
@@ -8,6 +9,7 @@
 #include "harness/corpus/suite.hpp"
 
 namespace assay::corpus {
+namespace fs = std::filesystem;
 namespace {
 
 /// Strings of a JSON text with their line, by what they are: a key, or the value of one. The text is taken as valid,
@@ -64,12 +66,25 @@ class Strings {
 
 }  // namespace
 
-CasePlaces CasePlaces::read() {
-  CasePlaces places;
-  for (const std::filesystem::path& file : json_files(home() / "cases")) {
-    if (const core::Result<std::string> text = core::read_file(file)) {
-      places.add(file.lexically_relative(home()).generic_string(), *text);
+CasePlaces CasePlaces::read(const fs::path& root, const std::vector<std::string>& own) {
+  std::error_code code;
+  std::vector<fs::path> files;
+  for (const std::string& path : own) {
+    if (fs::is_directory(path, code)) {
+      std::ranges::move(json_files(path), std::back_inserter(files));
+    } else {
+      files.emplace_back(path);
     }
+  }
+  std::ranges::move(json_files(home() / "cases"), std::back_inserter(files));
+  CasePlaces places;
+  const fs::path base = fs::weakly_canonical(root, code);
+  for (const fs::path& file : files) {
+    const core::Result<std::string> text = core::read_file(file);
+    if (!text) continue;
+    const fs::path whole = fs::weakly_canonical(file, code), below = whole.lexically_relative(base);
+    const bool outside = below.empty() || *below.begin() == "..";
+    places.add((outside ? whole : below).generic_string(), *text);
   }
   return places;
 }

@@ -1,25 +1,28 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace assay::corpus {
 
 /// Where a case is written.
 struct CasePlace {
-  std::string file;      ///< relative to home(), with slashes
+  std::string file;      ///< relative to the root where it lies below that, else absolute; with slashes
   std::size_t line = 1;  ///< of its form, else of its family's name; the first line is 1
   friend bool operator==(const CasePlace&, const CasePlace&) = default;
 };
 
-/// Where the families below cases/ and their forms are written. Nothing is expanded, so that this costs little.
+/// Where the families of cases and their forms are written. Nothing is expanded, so that this costs little.
 class CasePlaces {
  public:
-  /// Of all files below home()'s cases/; what can't be read is left out.
-  [[nodiscard]] static CasePlaces read();
+  /// Of the files and folders `own` and of all files below home()'s cases/, in this order; what can't be read is left
+  /// out. `root` is what SARIF calls the source root: the folder that a job has checked out.
+  [[nodiscard]] static CasePlaces read(const std::filesystem::path& root, const std::vector<std::string>& own = {});
   /// Adds the families in the text of one file.
   void add(const std::string& file, std::string_view json);
   /// Of "family/form=x,…"; nothing where no file holds its family.

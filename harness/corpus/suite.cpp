@@ -220,9 +220,13 @@ std::vector<Case> in_front_of(std::vector<Case> own, std::vector<Case> corpus) {
   return own;
 }
 
-core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& known) {
+namespace {
+
+/// `around`: the suites that select this one, by name; a circle of them would have no end.
+core::Result<std::vector<Case>> cases_of(const Suite& suite, const std::vector<Case>& known,
+                                         const std::vector<std::string>& around) {
   std::vector<Case> corpus = known;
-  std::set<std::string> of_paths;
+  std::set<std::string> of_paths;  // and of other suites
   for (const std::string& pattern : suite.select) {
     const bool used =
         std::any_of(corpus.begin(), corpus.end(), [&](const Case& c) { return matches_any({pattern}, c); });
@@ -232,6 +236,21 @@ core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vect
       if (!own) return own.error();
       for (const Case& each : *own) of_paths.insert(each.name);
       corpus = in_front_of(*std::move(own), std::move(corpus));
+      continue;
+    }
+    const std::vector<std::string> suites = suite_names();
+    if (std::ranges::find(suites, pattern) != suites.end()) {
+      if (std::ranges::find(around, pattern) != around.end()) {
+        return Error{ErrorKind::usage, "suite \"" + pattern + "\" selects itself, by " + core::join(around, ", "), "",
+                     "", ""};
+      }
+      const auto other = load_suite(pattern);
+      if (!other) return other.error();
+      std::vector<std::string> path = around;
+      path.push_back(pattern);
+      const auto theirs = cases_of(*other, known, path);
+      if (!theirs) return theirs.error();
+      for (const Case& each : *theirs) of_paths.insert(each.name);
       continue;
     }
     std::vector<std::string> names;
@@ -257,6 +276,12 @@ core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vect
     if (const auto status = load_deferred(selected.back()); !status) return status.error();
   }
   return selected;
+}
+
+}  // namespace
+
+core::Result<std::vector<Case>> select_cases(const Suite& suite, const std::vector<Case>& corpus) {
+  return cases_of(suite, corpus, {suite.name});
 }
 
 }  // namespace assay::corpus

@@ -2,24 +2,22 @@
 
 #include <fmt/format.h>
 
+#include "harness/core/counted.hpp"
+
 namespace assay::data {
 namespace {
 
 using judge::DataSource;
 
-std::string count_text(std::size_t count, std::string_view one, std::string_view several) {
-  return fmt::format("{} {}", count, count == 1 ? one : several);
-}
-
 std::string calibration_text(const DataOrigin& origin, std::uint64_t seed) {
   switch (origin.calibration) {
     case DataSource::given:
-      return fmt::format("calibration given ({})", count_text(origin.batches, "batch", "batches"));
+      return fmt::format("calibration given ({})", core::counted(origin.batches, "batch", "batches"));
     case DataSource::generated:
       return fmt::format("calibration generated (seed {})", seed);
     case DataSource::stands_in:
       return fmt::format("calibration not given: the inputs stand in ({})",
-                         count_text(origin.batches, "batch", "batches"));
+                         core::counted(origin.batches, "batch", "batches"));
     case DataSource::unknown:
       return "calibration not given: activations' ranges aren't judged (--calibration)";
   }
@@ -33,7 +31,7 @@ std::string inputs_text(const DataOrigin& origin, std::uint64_t seed) {
       : origin.data_sets == 2
           ? ": \"typical\", the first, and \"inputs_1\""
           : fmt::format(": \"typical\", the first, and \"inputs_1\" to \"inputs_{}\"", origin.data_sets - 1);
-  const std::string sets = count_text(origin.data_sets, "data set", "data sets") + named;
+  const std::string sets = core::counted(origin.data_sets, "data set") + named;
   switch (origin.inputs) {
     case DataSource::given:
       return fmt::format("inputs given ({})", sets);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/model/numpy_io.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -124,6 +125,25 @@ bool lacks_batch_axis(const core::Shape& shape, const model::ValueInfo& info) {
   return shape_fits(shape, info) || shape_fits(with, info);
 }
 
+/// What makes batches of `shape` where its first axis counts samples: the model takes a fixed number of them at a time.
+std::string stacked_samples(const core::Shape& shape, const model::ValueInfo& info) {
+  if (!info.shape || info.shape->empty() || !info.shape->front().value) return "";
+  const std::int64_t at_a_time = *info.shape->front().value;
+  core::Shape batch = shape;
+  batch.front() = at_a_time;
+  if (!shape_fits(batch, info) || at_a_time < 1 || shape.front() % at_a_time != 0) return "";
+  core::Shape batches = batch;
+  batches.insert(batches.begin(), shape.front() / at_a_time);
+  std::string extents = core::shape_text(batches);
+  extents = extents.substr(1, extents.size() - 2);
+  return fmt::format(
+      ". array.reshape({}) makes {} of these {}; or declare the model's first axis free and give array[None], one "
+      "batch "
+      "of {}",
+      extents, core::counted(static_cast<std::uint64_t>(batches.front()), "batch", "batches"),
+      core::counted(static_cast<std::uint64_t>(shape.front()), "sample"), shape.front());
+}
+
 /// An array whose first axis does not count batches, told apart from one that is wrong otherwise.
 core::Status check_first_axis(const core::TensorMap& arrays, const model::Model& model, const fs::path& path) {
   for (const model::ValueInfo& info : model.graph.inputs) {
@@ -136,9 +156,9 @@ core::Status check_first_axis(const core::TensorMap& arrays, const model::Model&
         "{}: array \"{}\" has shape {}. Its first axis counts the batches, so that these "
         "are {} of shape {}; the model declares {} for one batch",
         path.string(), info.name, core::shape_text(shape),
-        shape.front() == 1 ? "1 batch" : fmt::format("{} batches", shape.front()), core::shape_text(batch),
+        core::counted(static_cast<std::uint64_t>(shape.front()), "batch", "batches"), core::shape_text(batch),
         declared_text(info));
-    const std::string next = !lacks_batch_axis(shape, info) ? ""
+    const std::string next = !lacks_batch_axis(shape, info) ? stacked_samples(shape, info)
                              : shape_fits(shape, info)
                                  ? ". numpy.stack([batch, …]) makes that axis of a list of batches, array[None] of one"
                                  : ". numpy.stack([sample[None], …]) makes both axes of a list of samples, "
@@ -155,9 +175,10 @@ core::Result<std::vector<core::TensorMap>> unstack(const core::TensorMap& arrays
       return invalid(fmt::format("{}: array \"{}\" has no first axis to count batches", path.string(), name), name);
     }
     if (batches && *batches != array.shape().front()) {
-      return invalid(fmt::format("{}: array \"{}\" holds {} batches, others {}", path.string(), name,
-                                 array.shape().front(), *batches),
-                     name);
+      return invalid(
+          fmt::format("{}: array \"{}\" holds {}, others {}", path.string(), name,
+                      core::counted(static_cast<std::uint64_t>(array.shape().front()), "batch", "batches"), *batches),
+          name);
     }
     batches = array.shape().front();
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "harness/core/counted.hpp"
 #include "harness/localize/trials.hpp"
 
 namespace assay::localize {
@@ -76,8 +77,8 @@ class NodeBisection {
     }
     judge::Judgement judgement = judge_.judge(*part, judge::Depth::full);
     if (on_progress_) {
-      on_progress_(fmt::format("{} nodes from \"{}\": {}", nodes.size(), cutter_.graph().nodes[*nodes.begin()].name,
-                               judge::verdict_name(judgement.verdict)));
+      on_progress_(fmt::format("{} from \"{}\": {}", core::counted(nodes.size(), "node"),
+                               cutter_.graph().nodes[*nodes.begin()].name, judge::verdict_name(judgement.verdict)));
     }
     // A part that nothing can be told of is not the trouble.
     const bool own_fault =

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/conformance/conform.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/write_case.hpp"
 #include "harness/data/user_data.hpp"
@@ -144,7 +145,8 @@ core::Result<std::vector<CaseDraft>> import_drafts(const ImportRequest& request)
                     request.path.string()));
   }
   if (folders.size() > 1 && !request.name.empty()) {
-    return invalid(fmt::format("\"{}\" holds {} models; --name names one", request.path.string(), folders.size()));
+    return invalid(fmt::format("\"{}\" holds {}; --name names one", request.path.string(),
+                               core::counted(folders.size(), "model")));
   }
   std::vector<CaseDraft> drafts;
   const auto add = [&](core::Result<CaseDraft> draft) -> core::Status {

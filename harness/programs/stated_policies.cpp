@@ -34,6 +34,7 @@ json option_sets(const json& file, const json& variant) {
 
 core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, const json& file, const json& variant,
                                                      const std::string& version) {
+  const std::string spoken = version.empty() ? file["tried_with"].get<std::string>() : version;
   json words = file["policy"];
   words.merge_patch(variant.value("policy", json::object()));
   const core::Result<converters::Policy> policy = protocol::read_policy(words.dump());
@@ -46,8 +47,8 @@ core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, con
     if (const auto known = converters::options_from_json(text); !known) {
       return broken(adapter, known.error().message);
     }
-    all.push_back(
-        {adapter.name, version, variant["name"].get<std::string>(), *policy, text, variant.value("limit", "")});
+    all.push_back({adapter.name, spoken, variant["name"].get<std::string>(), *policy, text,
+                   version.empty() ? file.value("versions", "") : "", variant.value("limit", "")});
   }
   return all;
 }
@@ -65,7 +66,6 @@ core::Result<std::vector<StatedPolicy>> read_file(const Adapter& adapter, const 
   if (!whole) {
     return broken(adapter, "it needs \"tried_with\", \"policy\" and \"variants\"");
   }
-  const std::string spoken = version.empty() ? file["tried_with"].get<std::string>() : version;
   for (const json& variant : file["variants"]) {
     if (!variant.is_object() || !variant.contains("name") || !variant["name"].is_string()) {
       return broken(adapter, "each of \"variants\" is an object with a \"name\"");
@@ -77,7 +77,7 @@ core::Result<std::vector<StatedPolicy>> read_file(const Adapter& adapter, const 
     if (!version.empty() && !core::version_within(versions, version)) {
       continue;
     }
-    core::Result<std::vector<StatedPolicy>> more = read_variant(adapter, file, variant, spoken);
+    core::Result<std::vector<StatedPolicy>> more = read_variant(adapter, file, variant, version);
     if (!more) {
       return more.error();
     }
@@ -88,8 +88,11 @@ core::Result<std::vector<StatedPolicy>> read_file(const Adapter& adapter, const 
 
 }  // namespace
 
-std::string StatedPolicy::label() const {
-  std::string text = fmt::format("{} {}, {}", converter, version, variant);
+namespace {
+
+/// ", percentile 99.99"; nothing for min-max.
+std::string method_text(const std::string& options_json) {
+  std::string text;
   const core::Result<converters::Options> options = converters::options_from_json(options_json);
   if (options && options->method != converters::Method::minmax) {
     text += fmt::format(", {}", converters::method_name(options->method));
@@ -98,6 +101,17 @@ std::string StatedPolicy::label() const {
     text += fmt::format(" {}", core::exact_text64(options->percentile));
   }
   return text;
+}
+
+}  // namespace
+
+std::string StatedPolicy::label() const {
+  return fmt::format("{} {}, {}{}", converter, versions.empty() ? version : versions, variant,
+                     method_text(options_json));
+}
+
+std::string StatedPolicy::plain_label() const {
+  return fmt::format("{} {}{}", converter, versions.empty() ? version : versions, method_text(options_json));
 }
 
 core::Result<std::vector<StatedPolicy>> list_stated_policies() {

@@ -16,10 +16,14 @@ struct StatedPolicy {
   std::string variant;  ///< the documented settings that it is about
   converters::Policy policy;
   std::string options_json;  ///< what these settings fix of the options; the artifact shows the rest
-  std::string limit = "";    ///< what of these settings the judge doesn't follow; "" where it follows all
+  std::string versions =
+      "";                  ///< those that were judged and have this policy, "1.15.1 to 1.32.0"; "" where one was named
+  std::string limit = "";  ///< what of these settings the judge doesn't follow; "" where it follows all
 
-  /// "nncf_onnx 3.4.0, preset mixed", and the method where it is not min-max.
+  /// "nncf_onnx 3.4.0, preset mixed", with all versions that share the policy, and the method where it is not min-max.
   [[nodiscard]] std::string label() const;
+  /// Without the settings.
+  [[nodiscard]] std::string plain_label() const;
 };
 
 /// Those of every adapter that states some, by its name, then in the order of its file.

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/counted.hpp"
+
 namespace assay::report {
 namespace {
 
@@ -140,11 +142,11 @@ std::string artifact_score_text(const mutants::ArtifactScoreReport& report, bool
       total.visible() == 0 ? 0 : 100 * static_cast<double>(total.of(Fate::red)) / static_cast<double>(total.visible());
   for (const auto& [name, count] : report.executors) text += fmt::format("executed by {}: {}\n", name, count);
   text += fmt::format(
-      "{} artifacts, {} changed, {} not run, {} visible: {} red ({:.2f} %), {} unjudged, {} passed, {} failed; "
-      "{} at nodes that count as judged; {} false alarms\n",
-      report.artifacts, total.tried(), total.of(Fate::not_run), total.visible(), total.of(Fate::red), share,
-      total.of(Fate::unjudged), total.of(Fate::passed), total.of(Fate::failed), report.overclaimed(),
-      report.false_alarms.size());
+      "{}, {} changed, {} not run, {} visible: {} red ({:.2f} %), {} unjudged, {} passed, {} failed; "
+      "{} at nodes that count as judged; {}\n",
+      core::counted(report.artifacts, "artifact"), total.tried(), total.of(Fate::not_run), total.visible(),
+      total.of(Fate::red), share, total.of(Fate::unjudged), total.of(Fate::passed), total.of(Fate::failed),
+      report.overclaimed(), core::counted(report.false_alarms.size(), "false alarm"));
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/report/causes.hpp"
 #include "harness/report/figures.hpp"
@@ -29,10 +30,6 @@ std::string key_text(const ResultRow& row) { return fmt::format("`{}` ({})", row
 
 std::string outcome(const ResultRow& row) {
   return row.facet.empty() ? row.verdict : fmt::format("{} {}/{}", row.verdict, row.stage, row.facet);
-}
-
-std::string plural(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 std::string html_escaped(const std::string& text) {
@@ -60,7 +57,8 @@ std::string causes_section(const std::vector<ResultRow>& rows, const std::string
         html_escaped(smallest.key.options),
         fenced(with_short_figures(smallest.reason) + "\nreproduce: " + repeat_command(smallest, run_words(command))));
   }
-  if (causes.size() > kShownCauses) text += fmt::format("\n… and {} more causes\n", causes.size() - kShownCauses);
+  if (causes.size() > kShownCauses)
+    text += "\n… and " + core::counted(causes.size() - kShownCauses, "more cause") + "\n";
   return text;
 }
 
@@ -142,13 +140,13 @@ std::string changes_page(const Comparison& comparison, const std::string& comman
   const Changed found = changed(comparison, drift);
   const std::size_t red = found.newly_red.size() + found.new_and_red.size();
   std::vector<std::string> counts;
-  if (red > 0) counts.push_back(plural(red, "newly red verdict", "newly red verdicts"));
+  if (red > 0) counts.push_back(core::counted(red, "newly red verdict"));
   if (!found.mended.empty()) counts.push_back(fmt::format("{} no longer red", found.mended.size()));
   if (!found.moved.empty()) counts.push_back(fmt::format("{} moved", found.moved.size()));
   const std::string headline = counts.empty() ? "nothing changed" : core::join(counts, ", ");
   std::string page = fmt::format("### {} Assay: {}\n\n{} against {}: {} compared, {} unchanged",
                                  mark_of(comparison, drift, red > 0), headline, comparison.now, comparison.against,
-                                 plural(drift.compared, "verdict", "verdicts"), drift.compared - drift.drifted.size());
+                                 core::counted(drift.compared, "verdict"), drift.compared - drift.drifted.size());
   if (found.new_verdicts > 0) page += fmt::format(", {} new", found.new_verdicts);
   if (drift.edited > 0) {
     page += fmt::format(", {} of cases that were edited since and not compared", drift.edited);
@@ -158,8 +156,8 @@ std::string changes_page(const Comparison& comparison, const std::string& comman
   if (!found.newly_red.empty()) page += "\n**Red now, and not before**\n\n" + causes_section(found.newly_red, command);
   if (!found.new_and_red.empty()) page += "\n**New and red**\n\n" + causes_section(found.new_and_red, command);
   if (!found.mended.empty()) page += "\n**No longer red**\n\n" + list(found.mended);
-  page +=
-      folded(plural(found.moved.size(), "other verdict that moved", "other verdicts that moved"), list(found.moved));
+  page += folded(core::counted(found.moved.size(), "other verdict that moved", "other verdicts that moved"),
+                 list(found.moved));
   return page;
 }
 

@@ -125,10 +125,30 @@ std::optional<std::vector<double>> channel_extents(const core::Tensor& weight, c
   return extents;
 }
 
-ordered_json weights_json(const judge::ArtifactView& view, const model::Model& original) {
+/// Whether a red finding is about the node: it names it, or a tensor that it reads as a constant or makes.
+bool is_at_fault(const model::Node& node, const model::Graph& graph, const judge::Judgement& judgement) {
+  return std::ranges::any_of(judgement.findings, [&](const judge::Finding& finding) {
+    if (finding.amber) return false;
+    const bool reads = std::ranges::find(node.inputs, finding.tensor) != node.inputs.end();
+    return (!node.name.empty() && finding.node == node.name) ||
+           std::ranges::find(node.outputs, finding.node) != node.outputs.end() ||
+           (reads && graph.initializer(finding.tensor) != nullptr);
+  });
+}
+
+/// The first kMostWeights; those of nodes that are at fault come first.
+ordered_json weights_json(const judge::ArtifactView& view, const model::Model& original,
+                          const judge::Judgement& judgement) {
   ordered_json json = ordered_json::array();
+  std::vector<const judge::ArtifactNode*> nodes;
   for (const judge::ArtifactNode& node : view.nodes()) {
-    if (!node.original) continue;
+    if (node.original) nodes.push_back(&node);
+  }
+  std::ranges::stable_partition(nodes, [&](const judge::ArtifactNode* node) {
+    return is_at_fault(original.graph.nodes[*node->original], original.graph, judgement);
+  });
+  for (const judge::ArtifactNode* made : nodes) {
+    const judge::ArtifactNode& node = *made;
     const model::Node& own = original.graph.nodes[*node.original];
     if (!judge::sums_products(own)) continue;
     for (std::size_t i = 0; i < std::min<std::size_t>(judge::kBias, node.inputs.size()); ++i) {
@@ -198,7 +218,7 @@ std::string detail_json(const run::Trial& trial, const judge::Explained& explain
         const bool shown = made != nullptr && made->index < kMostNodes;
         json["made"].push_back(shown ? static_cast<std::int64_t>(made->index) : -1);
       }
-      json["weights"] = weights_json(*view, *evidence.model);
+      json["weights"] = weights_json(*view, *evidence.model, explained.judgement);
     }
   }
   json["judged"] = ordered_json::array();

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/counted.hpp"
 #include "harness/report/figures.hpp"
 #include "harness/report/history.hpp"
 
@@ -118,9 +119,9 @@ std::string suites_text(const DriftReport& report) {
     if (shift.test.pairs == 0) {
       continue;
     }
-    text += fmt::format("{}: the median SQNR of {} of {} families moved, their median by {:+.3f} dB, p {:.2g}: {}\n",
-                        converter, shift.test.pairs, shift.families.size(), shift.median_db, shift.test.p,
-                        suite_verdict(shift));
+    text += fmt::format("{}: the median SQNR of {} of {} moved, their median by {:+.3f} dB, p {:.2g}: {}\n", converter,
+                        shift.test.pairs, core::counted(shift.families.size(), "family", "families"), shift.median_db,
+                        shift.test.p, suite_verdict(shift));
   }
   return text;
 }
@@ -146,7 +147,9 @@ std::string families_table(const DriftReport& report) {
     if (!rows.empty()) {
       text += fmt::format("{:<30} {:>9} {:>8} {:>12}\n{}", "family", "measured", "changed", "median dB", rows);
     }
-    text += fmt::format("{} {}families didn't move\n", still, rows.empty() ? "" : "other ");
+    text +=
+        core::counted(still, rows.empty() ? "family" : "other family", rows.empty() ? "families" : "other families") +
+        " didn't move\n";
   }
   return text;
 }

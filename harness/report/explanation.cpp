@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
 #include "harness/judge/evidence/verdict_margin.hpp"
@@ -117,8 +118,8 @@ std::string taps_text(const std::vector<Tap>& taps) {
                         real(tap.w), code(tap.w_code), brief(tap.x * tap.w));
   }
   if (sorted.size() > kShown)
-    text += fmt::format("      … and {} smaller products (all with --json)\n", sorted.size() - kShown);
-  return text.empty() ? text : fmt::format("    {} products, the largest:\n", taps.size()) + text;
+    text += fmt::format("      … and {} (all with --json)\n", core::counted(sorted.size() - kShown, "smaller product"));
+  return text.empty() ? text : fmt::format("    {}, the largest:\n", core::counted(taps.size(), "product")) + text;
 }
 
 std::string parameter_text(const ParameterDerivation& p) {
@@ -164,7 +165,7 @@ std::string layer_head(const judge::Judgement& judgement, std::string_view layer
   std::size_t findings = 0;
   for (const judge::Finding& finding : judgement.findings) findings += finding.layer == layer ? 1U : 0U;
   return fmt::format("\n{} {}: {}\n", layer, title,
-                     findings > 0                ? fmt::format("{} finding{}", findings, findings == 1 ? "" : "s")
+                     findings > 0                ? core::counted(findings, "finding")
                      : applied(judgement, layer) ? "nothing outside its limits"
                                                  : "not applied");
 }

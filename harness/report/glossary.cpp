@@ -33,14 +33,24 @@ std::string without_addresses(const std::string& text) {
   return plain;
 }
 
-/// As words are compared.
+/// As words are compared: a head such as "SQNR dB" without its unit.
 std::string folded(const std::string& word) {
   std::string key;
   for (const char c : trimmed(word.substr(0, word.find(" (")))) {
     if (c == '`') continue;
     key += c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
+  for (const std::string_view unit : {", db", " db"}) {
+    if (key.ends_with(unit)) return key.substr(0, key.size() - unit.size());
+  }
   return key;
+}
+
+/// "inputs 2" → "inputs n", as an entry names all that are numbered; what has no number behind it stays.
+std::string with_open_number(std::string key) {
+  const std::size_t last = key.find_last_not_of("0123456789");
+  if (last == std::string::npos || last + 1 == key.size() || key[last] != ' ') return key;
+  return key.substr(0, last + 1) + "n";
 }
 
 }  // namespace
@@ -78,17 +88,20 @@ std::optional<GlossaryEntry> Glossary::explained(const std::string& word) const 
 }
 
 const GlossaryEntry* Glossary::find(const std::string& word) const {
-  const std::string wanted = folded(word);
-  const auto is_it = [&](const GlossaryEntry& entry) {
-    if (folded(entry.word) == wanted) return true;
-    std::istringstream words(entry.word);
-    for (std::string each; std::getline(words, each, ',');) {
-      if (folded(each) == wanted) return true;
-    }
-    return false;
-  };
-  const auto found = std::ranges::find_if(entries_, is_it);
-  return found == entries_.end() ? nullptr : &*found;
+  const std::string exact = folded(word);
+  for (const std::string& wanted : {exact, with_open_number(exact)}) {
+    const auto is_it = [&](const GlossaryEntry& entry) {
+      if (folded(entry.word) == wanted) return true;
+      std::istringstream words(entry.word);
+      for (std::string each; std::getline(words, each, ',');) {
+        if (folded(each) == wanted) return true;
+      }
+      return false;
+    };
+    const auto found = std::ranges::find_if(entries_, is_it);
+    if (found != entries_.end()) return &*found;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> Glossary::words() const {

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/version.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/figures.hpp"
@@ -50,10 +51,23 @@ Points::const_iterator since(const Points& points) {
   return first;
 }
 
+/// Whether nothing is known to be broken there: an expected failure is, whatever its gate.
+bool is_whole(const ResultRow& row) { return row.verdict == "pass" || row.gate == "neutral" || row.gate == "amber"; }
+
+/// The oldest version from which on every one is broken, in whatever way.
+Points::const_iterator broken_since(const Points& points) {
+  auto first = points.end();
+  while (first != points.begin() && !is_whole(*std::prev(first)->second)) --first;
+  return first;
+}
+
 std::string since_text(const Points& points) {
-  const auto first = since(points);
-  return fmt::format("{} since {}{}", state_of(*first->second), first->first,
-                     first == points.begin() ? ", the oldest recorded" : "");
+  const auto first = since(points), broken = broken_since(points);
+  const auto oldest = [&](const auto& at) { return at == points.begin() ? ", the oldest recorded" : ""; };
+  std::string text = fmt::format("{} since {}{}", state_of(*first->second), first->first, oldest(first));
+  if (broken != points.end() && broken != first)
+    text += fmt::format("; broken since {}{}", broken->first, oldest(broken));
+  return text;
 }
 
 /// The verdicts of a case under one option set by one converter; an edited case starts anew.
@@ -121,6 +135,20 @@ std::vector<results::Store::HistoryRow> changed_versions(std::span<const results
   return changed;
 }
 
+std::vector<results::Store::HistoryRow> became_so_since(std::span<const results::Store::HistoryRow> rows,
+                                                        const std::string& version) {
+  std::set<SeriesName> kept;
+  for (const auto& [name, points] : all_series(rows)) {
+    const auto first = since(points);
+    // Of what is so in the oldest recorded version nobody knows since when.
+    if (first != points.begin() && !core::version_less(first->first, version)) kept.insert(name);
+  }
+  std::vector<results::Store::HistoryRow> chosen;
+  std::ranges::copy_if(rows, std::back_inserter(chosen),
+                       [&](const results::Store::HistoryRow& row) { return kept.contains(series_of(row.result)); });
+  return chosen;
+}
+
 nlohmann::ordered_json history_json(const results::Store::HistoryRow& row) {
   nlohmann::ordered_json json;
   json["started_at"] = row.run.started_at;
@@ -179,8 +207,7 @@ std::string history_summary(std::span<const results::Store::HistoryRow> rows) {
                         since_text(points));
     if (newest->sqnr_db) text += "  " + decibels(*newest->sqnr_db);
     if (newest->margin) text += "  margin " + figure(*newest->margin);
-    text += fmt::format("  ({} {}, {} {})\n", count, count == 1 ? "verdict" : "verdicts", points.size(),
-                        points.size() == 1 ? "version" : "versions");
+    text += fmt::format("  ({}, {})\n", core::counted(count, "verdict"), core::counted(points.size(), "version"));
   }
   return text;
 }

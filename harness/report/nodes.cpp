@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/report/figures.hpp"
 
@@ -82,8 +83,8 @@ std::string node_table_text(std::span<const NodeRow> rows) {
   }
   std::vector<const NodeRow*> kept;
   std::ranges::copy_if(known, std::back_inserter(kept), [&](const NodeRow* row) { return shown.contains(row); });
-  return table(kept) + fmt::format("  … {} of {} nodes: the wrong ones{} and the largest losses; all with --json\n",
-                                   kept.size(), known.size(),
+  return table(kept) + fmt::format("  … {} of {}: the wrong ones{} and the largest losses; all with --json\n",
+                                   kept.size(), core::counted(known.size(), "node"),
                                    wrong > kWrong ? fmt::format(" (first {} of {})", kWrong, wrong) : "");
 }
 

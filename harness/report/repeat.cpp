@@ -6,6 +6,7 @@
 #include "harness/core/shell.hpp"
 #include "harness/corpus/case.hpp"
 #include "harness/corpus/command_word.hpp"
+#include "harness/corpus/suite.hpp"
 #include "harness/corpus/suite_file.hpp"
 
 namespace assay::report {
@@ -30,9 +31,11 @@ RunWords run_words(const std::string& command) {
     if (word == "--options") known.options = value;
     if (word == "--artifact") known.artifact = value;
     if (word == "--made-by") known.made_by = value;
+    if (word == "--timeout" || word == "--memory") known.limits += " " + word + " " + value;
     if (word == "--metamorphic") known.metamorphic = true;
+    if (word == "--require-judged") known.require_judged = true;
   }
-  known.files = files_of(selection);
+  known.selection = std::move(selection);
   return known;
 }
 
@@ -41,9 +44,30 @@ bool is_case_file(const std::string& word) {
          word.ends_with("/");
 }
 
-std::vector<std::string> files_of(const std::vector<std::string>& words) {
-  return std::ranges::any_of(words, is_case_file) ? words : std::vector<std::string>{};
+namespace {
+
+bool is_suite_name(const std::string& word) {
+  const std::vector<std::string> names = corpus::suite_names();
+  return std::ranges::find(names, word) != names.end();
 }
+
+/// The words beside the case's name, and whether the name is to pick out of what they select.
+std::string selected(const results::ResultRow& row, const RunWords& words) {
+  // Only its suite knows what was expected of it.
+  const bool expected = row.expectation.has_value() || row.verdict.starts_with("x");
+  std::vector<std::string> scope = words.selection;
+  if (scope.empty() && expected) scope = {"default"};
+  const bool of_suite = std::ranges::any_of(
+      scope, [&](const std::string& word) { return corpus::is_suite_file(word) || (expected && is_suite_name(word)); });
+  if (!of_suite && std::ranges::none_of(scope, is_case_file)) scope.clear();
+  std::string text;
+  for (const std::string& word : scope) text += shell_quoted(word) + " ";
+  // Out of one file of cases a name picks; suites and several words select by themselves.
+  if (scope.size() > 1 || of_suite) text += "--only ";
+  return text + shell_quoted(row.key.case_name);
+}
+
+}  // namespace
 
 Makers makers_of(const results::JobKey& key, const RunWords& words) {
   std::string converter = key.converter, version = key.version;
@@ -62,19 +86,18 @@ Makers makers_of(const results::JobKey& key, const RunWords& words) {
 
 std::string repeat_command(const results::ResultRow& row, const RunWords& words) {
   const results::JobKey& key = row.key;
-  std::string command = corpus::command_word() + " run ";
-  for (const std::string& file : words.files) command += shell_quoted(file) + " ";
-  // Out of one file of cases a name picks; suites and several words select by themselves.
-  if (words.files.size() > 1 || std::ranges::any_of(words.files, corpus::is_suite_file)) command += "--only ";
-  command += shell_quoted(key.case_name);
+  std::string command = corpus::command_word() + " run " + selected(row, words);
+  const std::string rest = (words.require_judged ? " --require-judged" : "") + words.limits +
+                           (words.database.empty() ? "" : " --db " + shell_quoted(words.database));
   // A label that options were given is not always that of an option set: an option set may have it for others.
   const bool as_json = words.options.starts_with("{");
   if (!words.artifact.empty()) {
     command += " --artifact " + shell_quoted(words.artifact);
     if (!words.made_by.empty()) command += " --made-by " + shell_quoted(words.made_by);
-    return command + (words.options.empty() ? "" : " --options " + shell_quoted(words.options));
+    return command + (words.options.empty() ? "" : " --options " + shell_quoted(words.options)) + rest;
   }
-  if (as_json || key.options != "default") {
+  // Without it the case runs under every option set, and so may be red where this verdict isn't.
+  if (as_json || !key.options.empty()) {
     command += " --options " + shell_quoted(as_json ? words.options : key.options);
   }
   for (const std::string& program : words.programs) command += " --converter-cmd " + shell_quoted(program);
@@ -83,7 +106,7 @@ std::string repeat_command(const results::ResultRow& row, const RunWords& words)
   if (!makers.executor.empty()) command += " --execute-with " + shell_quoted(makers.executor);
   for (const std::string& fault : words.faults) command += " --fault " + shell_quoted(fault);
   if (!words.variant.empty()) command += " --variant " + shell_quoted(words.variant);
-  return command + (words.metamorphic ? " --metamorphic" : "");
+  return command + (words.metamorphic ? " --metamorphic" : "") + rest;
 }
 
 }  // namespace assay::report

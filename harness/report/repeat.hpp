@@ -9,15 +9,18 @@ namespace assay::report {
 
 /// What a command that shows a verdict again needs beside the verdict.
 struct RunWords {
-  std::vector<std::string> files;      ///< files_of() the selection
+  std::vector<std::string> selection;  ///< the words that selected cases; none: suite default
   std::vector<std::string> programs;   ///< each --converter-cmd
   std::vector<std::string> executors;  ///< each --execute-with
   std::vector<std::string> faults;     ///< each --fault
   std::string variant;
   bool metamorphic = false;
+  bool require_judged = false;
+  std::string limits;    ///< --timeout and --memory with their values, where the command has them
   std::string options;   ///< --options, where the command has it
   std::string artifact;  ///< --artifact, likewise
   std::string made_by;   ///< --made-by, likewise
+  std::string database;  ///< --db, where it isn't the usual one; a run's recorded command never has it
 };
 
 /// Who made a verdict, as a command's options name them.
@@ -31,14 +34,12 @@ struct Makers {
 /// begins so.
 [[nodiscard]] bool is_case_file(const std::string& word);
 
-/// What of a selection a command that repeats one verdict must name: the path of a file or folder; all of the words
-/// where there are others beside it, since each would select by itself.
-[[nodiscard]] std::vector<std::string> files_of(const std::vector<std::string>& words);
-
 /// Of a run's recorded command line. What it does not know it leaves out.
 [[nodiscard]] RunWords run_words(const std::string& command);
 
-/// "assay run CASE …": the shortest command that gives this verdict again.
+/// "assay run CASE …": the shortest command that gives this verdict again, and no other. Files and folders of cases are
+/// named, and where a failure was expected the suite that says so: with --only, and all words of the selection, where one
+/// of them would select by itself.
 [[nodiscard]] std::string repeat_command(const results::ResultRow& row, const RunWords& words);
 
 }  // namespace assay::report

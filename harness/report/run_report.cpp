@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/causes.hpp"
@@ -82,7 +83,7 @@ std::string judged_model_text(const run::RunReport& report, const std::string& r
 std::string unsupported_text(const run::RunReport& report) {
   std::string text;
   for (const auto& [reason, count] : unsupported_reasons(report)) {
-    text += fmt::format("unsupported: {} ({} {})\n", reason, count, count == 1 ? "verdict" : "verdicts");
+    text += fmt::format("unsupported: {} ({})\n", reason, core::counted(count, "verdict"));
   }
   return text;
 }
@@ -115,11 +116,11 @@ std::string counts_line(const run::RunReport& report) {
   std::size_t red = 0;
   for (const Cause& cause : causes) red += cause.rows.size();
   if (red > 1) {
-    line += fmt::format("; {} red of {} {}", red, causes.size(), causes.size() == 1 ? "cause" : "causes");
+    line += fmt::format("; {} red of {}", red, core::counted(causes.size(), "cause"));
   }
   if (!report.drift.drifted.empty()) line += fmt::format("; {} changed", report.drift.drifted.size());
   if (!report.unused_expectations.empty()) {
-    line += fmt::format("; {} expected failures not met", report.unused_expectations.size());
+    line += "; " + core::counted(report.unused_expectations.size(), "expected failure") + " not met";
   }
   return line;
 }

@@ -68,8 +68,11 @@ std::string uri_text(const std::string& path) {
 ordered_json location_json(const ResultRow& row, const corpus::CasePlaces& places) {
   ordered_json location;
   if (const std::optional<corpus::CasePlace> place = places.of(row.key.case_name)) {
-    location["physicalLocation"] = {{"artifactLocation", {{"uri", uri_text(place->file)}, {"uriBaseId", "%SRCROOT%"}}},
-                                    {"region", {{"startLine", place->line}}}};
+    // Of an installed Assay's cases: they lie outside of what was checked out.
+    const bool outside = place->file.starts_with("/");
+    ordered_json file{{"uri", (outside ? "file://" : "") + uri_text(place->file)}};
+    if (!outside) file["uriBaseId"] = "%SRCROOT%";
+    location["physicalLocation"] = {{"artifactLocation", std::move(file)}, {"region", {{"startLine", place->line}}}};
   }
   location["logicalLocations"] = ordered_json::array({{{"fullyQualifiedName", row.key.case_name}, {"kind", "case"}}});
   if (!row.node.empty()) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "harness/core/counted.hpp"
 #include "harness/score/share.hpp"
 
 namespace assay::report {
@@ -123,9 +124,11 @@ std::string score_text(const score::ScoreReport& report, const std::vector<Artif
     text += fmt::format("false alarm ({}): {}, options {}: {}\n", alarm.variant, alarm.case_name, alarm.options,
                         alarm.reason);
   }
-  text += fmt::format("{} trials, {} judgements, {} broken claims, {} idle cases, {} false alarms\n", report.trials,
-                      report.judgements, report.broken_claims.size(), whole ? report.idle_cases.size() : 0,
-                      report.false_alarms.size());
+  text += fmt::format("{}, {}, {}, {}, {}\n", core::counted(report.trials, "trial"),
+                      core::counted(report.judgements, "judgement"),
+                      core::counted(report.broken_claims.size(), "broken claim"),
+                      core::counted(whole ? report.idle_cases.size() : 0, "idle case"),
+                      core::counted(report.false_alarms.size(), "false alarm"));
   return text;
 }
 
@@ -143,8 +146,8 @@ std::string alarms_text(const score::FalseAlarmReport& report) {
                         alarm.reason);
   }
   for (const std::string& line : report.unused_expectations) text += fmt::format("{}\n", line);
-  text += fmt::format("{} false alarms in {} judgements: a rate of at most {:.2g} (95 %)\n", report.alarms.size(),
-                      report.judgements(), report.upper_bound());
+  text += fmt::format("{} in {}: a rate of at most {:.2g} (95 %)\n", core::counted(report.alarms.size(), "false alarm"),
+                      core::counted(report.judgements(), "judgement"), report.upper_bound());
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <regex>
 #include <sstream>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/verdict.hpp"
 #include "harness/report/figures.hpp"
@@ -174,6 +175,21 @@ std::string place_of(const results::ResultRow& row) {
   return row.facet.empty() ? row.stage : row.stage + "/" + row.facet;
 }
 
+std::string margin_of_text(const results::ResultRow& row) {
+  const auto red = [&](const results::FindingRow& finding) { return !finding.amber && finding.margin == row.margin; };
+  if (!row.margin || !(*row.margin > 1)) return "";
+  const auto of_outputs = std::ranges::find(row.metrics, "output_margin", &results::MetricRow::name);
+  if (of_outputs != row.metrics.end() && of_outputs->value == *row.margin) {
+    const bool named = std::ranges::any_of(row.findings, [&](const results::FindingRow& finding) {
+      return red(finding) && finding.data_set == of_outputs->data_set;
+    });
+    return named || of_outputs->data_set.empty() ? "" : fmt::format(" on \"{}\"", of_outputs->data_set);
+  }
+  const auto own = std::ranges::find_if(row.findings, red);
+  const bool of_values = own == row.findings.end() || own->facet == judge::facet_name(judge::Facet::numerics);
+  return of_values ? "" : " of the " + own->facet;
+}
+
 std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case) {
   std::string line = fmt::format("{:<13} {}  {}", row.verdict, row.key.case_name, row.key.options);
   if (!set_by_case.empty()) {
@@ -199,7 +215,7 @@ std::string verdict_line(const results::ResultRow& row, const std::string& set_b
     line += "  " + decibels(*row.sqnr_db);
   }
   if (row.margin) {
-    line += "  margin " + figure(*row.margin);
+    line += "  margin " + figure(*row.margin) + margin_of_text(row);
   }
   if (!row.judged_as.empty()) {
     line += "  " + row.judged_as;
@@ -228,7 +244,7 @@ std::string failure_text(const results::ResultRow& row, const std::string& repea
   for (const results::MetricRow& metric : row.metrics) {
     if (metric.name == "findings_left_out") more += static_cast<std::size_t>(metric.value);
   }
-  if (more > 0) text += fmt::format("  … and {} more {}\n", more, more == 1 ? "finding" : "findings");
+  if (more > 0) text += "  … and " + core::counted(more, "more finding") + "\n";
   text += "  reproduce: " + repeat_command + "\n";
   return text;
 }

@@ -31,6 +31,10 @@ struct Headline {
 /// Where a verdict went wrong: "artifact/scale", or the stage alone.
 [[nodiscard]] std::string place_of(const results::ResultRow& row);
 
+/// What a margin beyond 1 is of, where no finding that is printed says it: ` on "one_hot"`, the data set on which an
+/// output is furthest off, or " of the bias", the parameter of the first red finding; else "".
+[[nodiscard]] std::string margin_of_text(const results::ResultRow& row);
+
 /// One verdict in one line: verdict, case, options, converter, where it went wrong, layers, SQNR, margin.
 /// `set_by_case`: what the case's own options change in the option set, in words.
 [[nodiscard]] std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case = "");

@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
@@ -99,7 +100,7 @@ bool contradicts(const std::string& user_options, const std::string& own) {
 }
 
 struct Candidate {
-  std::string label;
+  std::string label, plain;  ///< with the settings and without
   Policy policy;
   Options options;
   bool general = false;  ///< of no converter: what holds for all
@@ -141,7 +142,7 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
     if (contradicts(evidence.stated_options.value_or("{}"), stated.options_json)) continue;
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);
     for (const Options& options : possible_options(evidence, stated)) {
-      all.push_back({stated.label(), policy, options, false, stated.limit});
+      all.push_back({stated.label(), stated.plain_label(), policy, options, false, stated.limit});
     }
   }
   // Ranges on the artifact's own codes take another run over the calibration data.
@@ -152,7 +153,7 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   if (!made_by.stated && !made_by.candidates.empty()) {
     const programs::StatedPolicy general{"", "", "", evidence.converter.policy, "{}"};
     for (const Options& options : possible_options(evidence, general)) {
-      all.push_back({"the general rules", evidence.converter.policy, options, true});
+      all.push_back({"the general rules", "the general rules", evidence.converter.policy, options, true});
     }
   }
   return all;
@@ -330,6 +331,18 @@ core::Result<MadeBy> made_by(const std::string& converter) {
 
 namespace {
 
+/// What `chosen`, which explains the artifact, is called: with its settings where no other settings of the same
+/// converter, that fix each value too, explain it as well.
+std::string shown_label(const Candidate& chosen, std::vector<Candidate>& all, const judge::Evidence& evidence,
+                        judge::ReferenceCache& cache) {
+  const bool shared = std::ranges::any_of(all, [&](Candidate& other) {
+    if (other.plain != chosen.plain || other.label == chosen.label || !gives_one_value(other)) return false;
+    if (other.red.empty()) other.red = red_findings(evidence, cache, other);
+    return other.red.empty();
+  });
+  return shared ? chosen.plain : chosen.label;
+}
+
 std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, const MadeBy& made_by) {
   std::vector<Candidate> all = candidates_for(evidence, made_by);
   if (all.empty()) {
@@ -345,8 +358,8 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
     if (const Candidate* narrower = refutes(all, each, evidence, cache)) {
       take(*narrower);
       const std::size_t others = narrower->red.size();
-      return fmt::format("judged as {}: all but {} are as it makes them; {} could make {} too", narrower->label,
-                         others == 1 ? "1 value" : fmt::format("{} values", others), each.label,
+      return fmt::format("judged by the policy of {}: all but {} are as it makes them; {} could make {} too",
+                         narrower->label, core::counted(others, "value"), each.label,
                          others == 1 ? "that one" : "those");
     }
     take(each);
@@ -355,10 +368,11 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
     }
     std::vector<std::string> names;
     for (const Candidate& other : all) {
-      const bool alike = other.same_rules(each) && std::ranges::find(names, other.label) == names.end();
-      if (alike) names.push_back(other.label);
+      if (!other.same_rules(each)) continue;
+      const std::string name = shown_label(other, all, evidence, cache);
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
-    return "judged as " + core::join(names, " or ");
+    return "judged by the policy of " + core::join(names, " or ");
   }
   // What the settings are known by is there, and the rest isn't followed.
   const auto beyond_us = std::ranges::find_if(all, [&](const Candidate& each) {
@@ -371,25 +385,22 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
                                      {},
                                      {},
                                      {}};
-    return "judged as " + beyond_us->label;
+    return "judged by the policy of " + beyond_us->label;
   }
   const Candidate& least = *std::ranges::min_element(all, {}, [](const Candidate& each) { return each.red.size(); });
   const Candidate* narrower = refutes(all, least, evidence, cache);
   const Candidate& nearest = narrower == nullptr ? least : *narrower;
   take(nearest);
   if (made_by.stated) {
-    return fmt::format(
-        "judged as {}, and {} as its rules make {}", nearest.label,
-        nearest.red.size() == 1 ? std::string("1 value isn't") : fmt::format("{} values aren't", nearest.red.size()),
-        nearest.red.size() == 1 ? "it" : "them");
+    return fmt::format("judged by the policy of {}, and {} as its rules make {}", nearest.label,
+                       core::counted(nearest.red.size(), "value isn't", "values aren't"),
+                       nearest.red.size() == 1 ? "it" : "them");
   }
   evidence.granted = grants(nearest, all, evidence.artifact->graph, evidence.model->graph);
   const std::size_t granted = evidence.granted.size();
-  return fmt::format("no known converter makes such a model; compared with the rules of {}, the nearest{}",
-                     nearest.label,
-                     granted == 0 ? ""
-                                  : fmt::format(", except for {} {} that another converter does alike", granted,
-                                                granted == 1 ? "value" : "values"));
+  return fmt::format(
+      "no known converter makes such a model; compared with the rules of {}, the nearest{}", nearest.label,
+      granted == 0 ? "" : ", except for " + core::counted(granted, "value") + " that another converter does alike");
 }
 
 /// What is to be said where the user states a method that searches for a range, and the artifact shows no search: ""
@@ -399,7 +410,7 @@ std::string method_note(const judge::Evidence& evidence, judge::ReferenceCache& 
   const bool whole_range = evidence.options.method == Method::percentile && evidence.options.percentile >= 100;
   if (!stated.contains("method") || evidence.options.method == Method::minmax || whole_range) return "";
   if (evidence.calibration == nullptr || evidence.options.method == Method::given) return "";
-  Candidate minmax{"", evidence.converter.policy, evidence.options};
+  Candidate minmax{"", "", evidence.converter.policy, evidence.options};
   minmax.options.method = Method::minmax;
   const std::vector<Finding> red = red_findings(evidence, cache, minmax);
   const model::Graph& original = evidence.model->graph;

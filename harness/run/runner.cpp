@@ -85,6 +85,13 @@ core::Status check_converters(const std::vector<programs::Subject>& subjects) {
   return core::success();
 }
 
+/// What to do where the Python that runs a converter lacks Assay's own module; "" elsewhere.
+std::string missing_module_text(const std::string& broken) {
+  if (broken.find("No module named 'onnx_assay'") == std::string::npos) return "";
+  return "\nthe Python of that command has no module onnx_assay: install Assay's wheel there (python3 -m pip install "
+         "--no-index --find-links DIST onnx-assay), or set PYTHONPATH to the folder python of Assay's source";
+}
+
 /// Errors   internal, for a verdict that is planned twice.
 /// A program that ends each time before it says what it is has no verdict on any case: its name may be misspelt. One
 /// that runs out of a limit of time or memory has: the limits are the run's.
@@ -93,7 +100,8 @@ core::Status check_answers(const programs::Subject& subject) {
     return core::success();
   }
   return core::Error{core::ErrorKind::usage,
-                     fmt::format("{}\nit never said what it is, so no case was run", subject.broken),
+                     fmt::format("{}\nit never said what it is, so no case was run{}", subject.broken,
+                                 missing_module_text(subject.broken)),
                      {},
                      {},
                      {}};

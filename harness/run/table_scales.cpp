@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audited_params.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -81,9 +82,9 @@ core::Status check_table(const converters::CalibrationTable& table, const model:
     }
   }
   const std::string& first = table.ranges.begin()->first;
-  return not_of_this_model(
-      fmt::format("none of its {} tensors is a tensor of the model; it begins with \"{}\", the model has \"{}\"",
-                  table.ranges.size(), first, core::join(core::nearest(first, names), "\", \"")));
+  return not_of_this_model(fmt::format(
+      "it names {}, and none of the model's; it begins with \"{}\", the model has \"{}\"",
+      core::counted(table.ranges.size(), "tensor"), first, core::join(core::nearest(first, names), "\", \"")));
 }
 
 }  // namespace assay::run

@@ -119,7 +119,7 @@ TEST_F(Audit, WhatIsNoCacheOrNotOfThisModelIsAnError) {
   EXPECT_EQ(audit("concat_ranges", path("truncated.cache").string()).code, 2);
   const Call other = audit("concat_ranges", path("other.cache").string());
   EXPECT_EQ(other.code, 2);
-  EXPECT_THAT(other.err, HasSubstr("none of its 1 tensors"));
+  EXPECT_THAT(other.err, HasSubstr("it names 1 tensor, and none of the model's"));
   const Call noise = audit("concat_ranges", path("noise.cache").string());
   EXPECT_EQ(noise.code, 2);
   EXPECT_THAT(noise.err, HasSubstr("noise.cache"));

@@ -53,10 +53,29 @@ TEST_F(Check, NamesWhoseArtifactItJudges) {
   const Call named = run(
       {"check", model, "--artifact", "out/model.onnx", "--calibration", calibration, "--made-by", "nncf_onnx@3.4.0"},
       shipped);
-  EXPECT_THAT(named.out, HasSubstr("judged as nncf_onnx 3.4.0")) << named.out << named.err;
+  EXPECT_THAT(named.out, HasSubstr("judged by the policy of nncf_onnx 3.4.0")) << named.out << named.err;
   const Call unknown = run({"check", model, "--artifact", "out/model.onnx", "--made-by", "nncf"}, shipped);
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("nncf_onnx"));
+}
+
+TEST_F(Check, SaysHowToStateThatANodeWasLeftInFloatOnPurpose) {
+  const std::string model = data("concat_ranges.onnx");
+  const std::string calibration = data("concat_ranges.calibration.npz");
+  ASSERT_EQ(run({"convert", model, "--calibration", calibration, "--output", "out", "--options",
+                 R"({"precision":{"cb":"fp32"}})"})
+                .code,
+            0);
+  const std::map<std::string, std::string> shipped{{"ASSAY_HOME", source_tree().string()}};
+  const auto checked = [&](const std::string& options) {
+    return run({"check", model, "--artifact", "out/model.onnx", "--calibration", calibration, "--options", options},
+               shipped);
+  };
+  const Call red = checked(R"({"method":"minmax"})");
+  EXPECT_EQ(red.code, 1);
+  const std::string stated = R"({"method":"minmax","precision":{"cb":"fp32"}})";
+  EXPECT_THAT(red.out, HasSubstr("--options '" + stated + "'  # if this node was left in float on purpose")) << red.out;
+  EXPECT_EQ(checked(stated).code, 0);
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }

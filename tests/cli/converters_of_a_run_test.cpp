@@ -33,7 +33,7 @@ TEST_F(ConvertersOfARun, AreAllJudgedThoughTheyCallThemselvesTheSame) {
   EXPECT_EQ(call.code, 1) << call.out << call.err;
   EXPECT_THAT(call.out, HasSubstr("4 planned: 2 fail, 2 pass"));
   EXPECT_THAT(call.out, HasSubstr("is several programs here; program "));
-  EXPECT_THAT(call.out, HasSubstr("/assay run mini/stride=1 --converter-cmd '" + faulty() + "'"));
+  EXPECT_THAT(call.out, HasSubstr("/assay run mini/stride=1 --options default --converter-cmd '" + faulty() + "'"));
   const Call json = run({"run", "--converter", "embedded", "--converter-cmd", faulty(), "--json"});
   EXPECT_EQ(verdicts_by_hash(json.json()).size(), 2U) << json.out;
 }

@@ -185,7 +185,7 @@ TEST_F(Drift, AcceptRefusesWhatItCannotMean) {
 TEST_F(Drift, AcceptTakesASuiteAConverterAndARun) {
   const Call first = run({"run", "--db", "h.db", "--json"});
   ASSERT_EQ(run({"run", "mini/stride=1", "--db", "h.db"}).code, 0);
-  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", "r"}).out, HasSubstr(": 1 verdicts are anchors now"));
+  EXPECT_THAT(run({"accept", "--db", "h.db", "--reason", "r"}).out, HasSubstr(": 1 verdict is an anchor now"));
   const std::string id = first.json()["run"].get<std::string>();
   const Call all = run({"accept", "default", "--db", "h.db", "--reason", "r", "--run", id, "--converter", "embedded"});
   EXPECT_THAT(all.out, HasSubstr(": 2 verdicts are anchors now")) << all.err;
@@ -276,6 +276,24 @@ TEST_F(Drift, OneCaseIsPlottedByVersion) {
                                   "3 versions)\n"));
   EXPECT_THAT(call.out, Not(HasSubstr("Z  fail"))) << "every verdict is for -v";
   EXPECT_THAT(run({"history", "f0/a", "--db", "h.db", "-v"}).out, HasSubstr("Z  fail          f0/a  default  c@1.10"));
+}
+
+TEST_F(Drift, TheHistorySaysSinceWhenACaseIsBrokenAndIsLimitedToAConverter) {
+  record("1.9", 1, [](std::size_t) { return 0.0; });
+  record(
+      "1.10", 1, [](std::size_t) { return 4.0; }, "fail");
+  record(
+      "1.11", 1, [](std::size_t) { return 2.0; }, "crash");
+  const auto history = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"history", "f0/a", "--db", "h.db"});
+    return run(more);
+  };
+  EXPECT_THAT(history({}).out, HasSubstr("crash at judge, scale since 1.11; broken since 1.10"));
+  EXPECT_THAT(history({"--since", "1.11"}).out, HasSubstr("since 1.11; broken since 1.10"));
+  EXPECT_EQ(history({"--since", "1.12"}).out, "of 1 series none has become what it is since 1.12\n");
+  EXPECT_EQ(history({"--since", "1.12", "--json"}).json()["history"].size(), 0U);
+  EXPECT_THAT(history({"--converter", "c@1.10"}).out, HasSubstr("fail at judge, scale since 1.10, the oldest"));
+  EXPECT_EQ(history({"--converter", "other"}).code, 5);
 }
 
 TEST_F(Drift, TheHistoryOfManyCasesIsALineForEach) {

@@ -62,6 +62,19 @@ TEST_F(Errors, AnArrayWithoutTheBatchAxisIsExplained) {
               AllOf(HasSubstr("these are 2 batches of shape [1,4,8,8]"), Not(HasSubstr("None"))));
 }
 
+TEST_F(Errors, AStackOfSamplesSaysHowItBecomesBatches) {
+  save("relu.onnx", kRelu);
+  save("pairs.onnx", "agraph (float[2,3,8,8] x) => (float[2,3,8,8] y) { y = Relu (x) }");
+  write_npz("stack.npz", {{"x", "(8, 3, 8, 8)"}});
+  write_npz("odd.npz", {{"x", "(7, 3, 8, 8)"}});
+  EXPECT_THAT(said({"check", "relu.onnx", "--calibration", "stack.npz"}),
+              AllOf(HasSubstr("the model declares [1,3,8,8] for one batch. array.reshape(8,1,3,8,8) makes 8 batches of "
+                              "these 8 samples; or declare the model's first axis free"),
+                    HasSubstr("give array[None], one batch of 8")));
+  EXPECT_THAT(said({"check", "pairs.onnx", "--calibration", "stack.npz"}), HasSubstr("array.reshape(4,2,3,8,8)"));
+  EXPECT_THAT(said({"check", "pairs.onnx", "--calibration", "odd.npz"}), Not(HasSubstr("reshape")));
+}
+
 TEST_F(Errors, AnArchiveWithOtherKeysSaysWhichThereAre) {
   save("relu.onnx", kRelu);
   write_npz("keys.npz", {{"xx", "(1, 1, 3, 8, 8)"}, {"label", "(1, 10)"}});
@@ -139,10 +152,10 @@ TEST_F(Errors, CasesAreTakenFromAFileOrFolder) {
   }
   const Call picked = run({"run", "mine/own.json", "own/stride=2", "--fault", "bias_dropped"});
   EXPECT_EQ(picked.code, 1);
-  EXPECT_THAT(picked.out, HasSubstr("assay run mine/own.json own/stride=2 --only own/stride=2 --fault bias_dropped"));
+  EXPECT_THAT(picked.out, HasSubstr("assay run mine/own.json own/stride=2 --only own/stride=2 --options default --fault bias_dropped"));
   EXPECT_THAT(said({"run", "./nosuch.json"}, 5), HasSubstr("there is no file or folder \"./nosuch.json\" of cases"));
   EXPECT_THAT(said({"run", "mine/*.json"}, 5), HasSubstr("without quotes the shell"));
-  EXPECT_THAT(run({"run", "mine", "--fault", "bias_dropped"}).out, HasSubstr("assay run mine/ own/stride=1 --fault"));
+  EXPECT_THAT(run({"run", "mine", "--fault", "bias_dropped"}).out, HasSubstr("assay run mine/ own/stride=1 --options default --fault"));
   std::filesystem::create_directories(path("mine/empty"));
   EXPECT_THAT(said({"run", "./mine/empty"}), HasSubstr("holds no case"));
 }
@@ -171,8 +184,38 @@ TEST_F(Errors, EveryWordSelectsSomething) {
   EXPECT_EQ(both[1]["options"], "default");
   // A printed command repeats the one verdict, whichever word selected it.
   const Call red = run({"run", "one", "mine/own.json", "--fault", "bias_dropped"});
-  EXPECT_THAT(red.out, HasSubstr("assay run one mine/own.json --only own/stride=1 --fault bias_dropped"));
+  EXPECT_THAT(red.out,
+              HasSubstr("assay run one mine/own.json --only own/stride=1 --options default --fault bias_dropped"));
   EXPECT_EQ(selected({"one", "mine/own.json", "--only", "mini/stride=1"}), "mini/stride=1\n");
+}
+
+TEST_F(Errors, ASuiteSelectsTheCasesOfAnotherAndHoldsACommand) {
+  write(
+      "suites/one.json",
+      R"({"title": "t", "select": ["mini/stride=1"], "option_sets": [{"label": "symmetric", "options": {"symmetric": true}}]})");
+  write("suites/circle.json", R"({"title": "t", "select": ["ring"]})");
+  write("suites/ring.json", R"({"title": "t", "select": ["circle"]})");
+  write("mine.json", nlohmann::json{{"title", "t"},
+                                    {"select", {"one"}},
+                                    {"converters", {std::string(ASSAY_PROGRAM) + " worker --fault bias_dropped"}}}
+                         .dump());
+  EXPECT_EQ(run({"list", "mine.json"}).out, "mini/stride=1\n");
+  const Call red = run({"run", "mine.json"});
+  EXPECT_EQ(red.code, 1) << red.out << red.err;
+  EXPECT_THAT(red.out, AllOf(HasSubstr("1 planned: 1 fail"), HasSubstr("--converter-cmd '")));
+  EXPECT_THAT(said({"run", "circle"}), HasSubstr("suite \"circle\" selects itself, by circle, ring"));
+}
+
+TEST_F(Errors, OptionSetsThatACaseMakesEqualAreOne) {
+  std::string family = kMiniFamily;
+  family.replace(family.find("\"kills\""), 0, R"("options": {"symmetric": true, "activation": "int8"}, )");
+  write("own.json", family);
+  write("suites/default.json", R"({"title": "all", "select": ["*"], "option_sets": [{"label": "default", "options": {}},
+        {"label": "uint8", "options": {"activation": "uint8"}}, {"label": "per_tensor", "options": {"per_axis": false}}]})");
+  const nlohmann::json results = run({"run", "./own.json", "--only", "mini/stride=1", "--json"}).json()["results"];
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0]["options"], "default");
+  EXPECT_EQ(results[1]["options"], "per_tensor");
 }
 
 TEST_F(Errors, AFolderWithoutSuitesIsNamed) {

@@ -20,7 +20,7 @@ TEST_F(Gate, IsZeroWhenEveryVerdictIsGreen) {
 TEST_F(Gate, IsOneWhenAVerdictIsRed) {
   const Call call = run({"run", kOneCase, "--fault", "bias_dropped"});
   EXPECT_EQ(call.code, 1) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("/assay run mini/stride=1 --fault bias_dropped"));
+  EXPECT_THAT(call.out, HasSubstr("/assay run mini/stride=1 --options default --fault bias_dropped"));
 }
 
 TEST_F(Gate, IsTwoForAWrongOption) {
@@ -49,6 +49,25 @@ TEST_F(Gate, IsTwoForAnInvalidCase) {
 TEST_F(Gate, IsThreeWhenAssayItselfFails) {
   const Call call = run({"run", kOneCase}, {{"TMPDIR", "/nonexistent"}});
   EXPECT_EQ(call.code, 3) << call.out << call.err;
+}
+
+TEST_F(Gate, IsThreeAndSaysWhatToDoWhereTheDatabaseCannotGrow) {
+  core::SpawnOptions options;
+  options.arguments = {"sh", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "sh", ASSAY_PROGRAM, "run", kOneCase};
+  options.working_folder = path("").string();
+  options.environment = {{"ASSAY_HOME", path("").string()}};
+  const Call call = finished(options);
+  EXPECT_EQ(call.code, 3) << call.out << call.err;
+  EXPECT_THAT(call.err,
+              HasSubstr("the file as large as it may be here (ulimit -f); make room or name another file with "
+                        "--db, and a run goes on with --resume"));
+}
+
+TEST_F(Gate, IsTwoAndSaysWhatToInstallWhereAConvertersPythonLacksAssay) {
+  write("bare.sh", "echo \"ModuleNotFoundError: No module named 'onnx_assay'\" >&2\nexit 1\n");
+  const Call call = run({"run", kOneCase, "--converter-cmd", "sh " + path("bare.sh").string()});
+  EXPECT_EQ(call.code, 2) << call.out << call.err;
+  EXPECT_THAT(call.err, HasSubstr("has no module onnx_assay: install Assay's wheel there"));
 }
 
 TEST_F(Gate, IsFiveForAnEmptySelection) {
@@ -188,6 +207,11 @@ TEST_F(Gate, SkipsOneUnsupportedCase) {
   EXPECT_EQ(several.code, 0) << several.out << several.err;
   EXPECT_THAT(several.err, HasSubstr("nothing was judged"));
   EXPECT_EQ(run({"run", "--converter-cmd", nothing, "--skip-unavailable"}).code, 77);
+  const Call asked = run({"run", "--converter-cmd", nothing, "--min-judged", "1"});
+  EXPECT_EQ(asked.code, 5);
+  EXPECT_THAT(asked.err, HasSubstr("0 of 3 verdicts were judged, and --min-judged asks for 1"));
+  EXPECT_EQ(run({"run", "--min-judged", "3"}).code, 0);
+  EXPECT_EQ(run({"run", "--min-judged", "4"}).code, 5);
 }
 
 TEST_F(Gate, ReportsAsManyVerdictsAsPlanned) {

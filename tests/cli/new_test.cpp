@@ -37,6 +37,16 @@ TEST_F(New, RegistersACaseThatIsRedWithTheFaultAndGreenWithout) {
   EXPECT_EQ(run({"run", "lost_bias", "--fault", "bias_dropped"}).code, 1);
 }
 
+TEST_F(New, TakesTheDataThatReduceLeftBesideTheModelAndSaysWhatTheFaultDoes) {
+  ASSERT_EQ(run({"reduce", "net.onnx", "--fault", "bias_dropped", "--output", "small"}).code, 0);
+  const Call call = run({"new", "shrunk", "--model", "small/model.onnx", "--fault", "bias_dropped", "--into", "mine"});
+  ASSERT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.err, HasSubstr("data: \"small/calibration\" and \"small/inputs\", which lie beside the model"));
+  const nlohmann::json json = written("mine/shrunk.json");
+  EXPECT_TRUE(json.contains("stored_data")) << json.dump();
+  EXPECT_THAT(json["title"].get<std::string>(), testing::Not(HasSubstr("a defect of")));
+}
+
 TEST_F(New, RefusesACaseThatDoesNotSeeTheDefect) {
   const Call call = run({"new", "blind", "--model", "net.onnx", "--fault", "deconv_axis_zero"});
   EXPECT_EQ(call.code, 1);

@@ -105,7 +105,7 @@ TEST_F(Pack, RunsWhereNothingIsInstalledAndItsResultsComeBack) {
   EXPECT_EQ(imported.json()["runs"][0]["run"], id);
   const Call again = run({"import-results", file});
   EXPECT_EQ(again.code, 0);
-  EXPECT_THAT(again.out, HasSubstr("1 runs, 0 new; 2 verdicts, 0 new"));
+  EXPECT_THAT(again.out, HasSubstr("1 run, 0 new; 2 verdicts, 0 new"));
   EXPECT_THAT(run({"history", "mini/*"}).out, HasSubstr("mini/stride=2"));
   EXPECT_EQ(run({"expect", "--from", id}).code, 0);
 

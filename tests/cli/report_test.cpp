@@ -70,7 +70,7 @@ TEST_F(Report, ShowsWhatChangedAgainstTheAnchor) {
   report({"--markdown", "c.md", "--against", "anchor"});
   EXPECT_THAT(file("c.md"), HasSubstr("2 newly red verdicts"));
   EXPECT_THAT(file("c.md"), HasSubstr("<b>2×</b> fail artifact/bias at Conv"));
-  EXPECT_THAT(file("c.md"), HasSubstr("./assay run mini/stride=1 --fault bias_dropped"));
+  EXPECT_THAT(file("c.md"), HasSubstr("./assay run mini/stride=1 --options default --fault bias_dropped"));
 }
 
 TEST_F(Report, ShowsWhatChangedAgainstAVersion) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "harness/core/files.hpp"
 #include "harness/corpus/suite.hpp"
 
 namespace assay::corpus {
@@ -34,8 +35,18 @@ TEST(CasePlaces, EndWithATextThatIsNoJson) {
   for (const char* text : {"", "\"", "{\"family\": \"x\\", "]]}", "{\"a\""}) CasePlaces().add("x", text);
 }
 
+TEST(CasePlaces, AreThoseOfTheUsersFilesFirst) {
+  const core::Result<core::TemporaryFolder> folder = core::TemporaryFolder::create();
+  ASSERT_TRUE(folder.ok());
+  const std::filesystem::path file = folder->path() / "own.json";
+  ASSERT_TRUE(core::write_file(file, "{\n \"family\": \"concat\" }").ok());
+  EXPECT_EQ(CasePlaces::read(folder->path(), {file.string()}).of("concat/a=1"), (CasePlace{"own.json", 2}));
+  EXPECT_EQ(CasePlaces::read(folder->path(), {folder->path().string()}).of("concat/a=1")->file, "own.json");
+  EXPECT_TRUE(CasePlaces::read(folder->path()).of("concat")->file.starts_with("/")) << "not below the root";
+}
+
 TEST(CasePlaces, AreFoundForEveryCaseOfTheCorpus) {
-  const CasePlaces places = CasePlaces::read();
+  const CasePlaces places = CasePlaces::read(home());
   const auto corpus = load_corpus();
   ASSERT_TRUE(corpus.ok());
   ASSERT_FALSE(corpus->empty());

@@ -204,6 +204,7 @@ def pages(folder):
         keyboard(page)
         case_page(page, case_route, database)
     checked_model(folder)
+    told_apart(folder, database)
     many_versions(folder, database)
 
 
@@ -351,19 +352,26 @@ def case_page(page, route, database):
     page.run("document.querySelector('.graph .unit').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     need("reads" in page.text(".node-info"), "a node says what it reads")
     need(page.run("return document.querySelectorAll('#tensors svg rect').length") > 1, "ranges are drawn")
-    need("calibrated range" in page.text("#tensors .keys"), "and have a legend")
+    need("expected range" in page.text("#tensors .keys"), "and have a legend")
+    sqnr = page.run("""
+      const children = {metrics: [["a", "typical", "sqnr_db", 30], ["b", "typical", "sqnr_db", 31], ["y", "typical", "sqnr_db", 20],
+        ["y", "saturate", "sqnr_db", 5], ["y", "", "sqnr_db", 6]]};
+      const by = metricsBy(children).get("sqnr_db");
+      return [by.get("a").value, by.get("y").value, comparedText(children), listText([3, 1, 2, 9])]""")
+    need(sqnr == [30, 20, 'on data set "typical"', "1 … 9 (4)"], f"tensors are compared on one data set; scales by their ends: {sqnr}")
     first = page.text("#tensors tbody tr")
     need("✗ scale" in first and "expected 0.081" in first and "expected 21" in first,
          "the wrong tensor comes first, with the scale and zero point that it should have: " + first)
     need("which may follow from it" in page.run("return document.querySelector('#wrong').textContent"), "what follows is said")
     tiles = page.text(".tiles")
+    need("margin, data set" in tiles, "the margin is of a data set that no finding names: " + tiles)
     need(margin in tiles and "data set \"typical\"" in tiles and "worst data set" in tiles,
          f"the margin is {margin}, and each SQNR says of which data it is: {tiles}")
     shared = page.run("""
       const params = (scale) => ({type: 'int8', axis: null, scale: [scale], zero_point: [0]});
       const rows = tensorTable({}, {tensors: [{tensor: 'pooled', expected: params(0.5), declared: [params(0.25)], same_as: 'x'}]},
         new Map());
-      return rows.flat().map((part) => part?.textContent ?? '').join(' ')""")
+      return rows.flat().map((part) => part?.querySelector?.('tbody')?.textContent ?? '').join(' ')""")
     need("shares the scale of x" in shared and "expected" not in shared and "✗" not in shared,
          "a scale that is shared with another tensor is not wrong: " + shared)
     page.check("a case")
@@ -388,6 +396,28 @@ def checked_model(folder):
         need("./assay check" in page.text(), "and the command")
         page.check("check")
         page.shot("check-light-1280")
+
+
+def told_apart(folder, original):
+    """A refusal that a case expects is no sign that an operator works; two programs under one version are marked."""
+    database, file = os.path.join(folder, "apart.db"), os.path.join(folder, "apart.html")
+    shutil.copy(original, database)
+    with sqlite3.connect(database) as db:
+        first, second = [row[0] for row in db.execute("SELECT id FROM result WHERE verdict = 'pass' ORDER BY id DESC LIMIT 2")]
+        db.execute("UPDATE result SET op = 'CumSum', layers = '', reason = 'refused as expected: node \"s\" (CumSum)' WHERE id = ?", (first,))
+        db.execute("DELETE FROM coverage WHERE result_id = ?", (first,))
+        columns = [row[1] for row in db.execute("PRAGMA table_info(converter_version)") if row[1] not in ("id", "hash")]
+        db.execute(f"INSERT INTO converter_version (hash, {', '.join(columns)}) SELECT 'feedfeedfeedfeed', {', '.join(columns)} FROM "
+                   "converter_version WHERE id = (SELECT converter_version_id FROM result WHERE id = ?)", (second,))
+        db.execute("UPDATE result SET converter_version_id = last_insert_rowid() WHERE id = ?", (second,))
+    db.close()
+    assay("report", "--db", database, "--html", file)
+    with Page() as page:
+        page.open(file)
+        line = page.run("return [...document.querySelectorAll('#operators tbody tr')].map((tr) => tr.textContent)"
+                        ".find((text) => text.startsWith('CumSum'))")
+        need(line and "⊘1" in line and "✓" not in line, f"an expected refusal isn't a tick: {line}")
+        need("2 programs" in page.text("#versions"), "two programs are marked")
 
 
 def hostile(folder):

@@ -57,9 +57,9 @@ TEST(VerdictMargin, AgreesWithTheVerdict) {
   judgement.findings = {finding(Facet::scale, 368), finding(Facet::scale, 900)};
   EXPECT_EQ(verdict_margin(judgement), 368);
   judgement.metrics = {{"y", "typical", "local_margin", 1.5}, {"s", "typical", "local_margin", 0.9}};
-  EXPECT_EQ(verdict_margin(judgement), 1.5) << "values come before parameters";
+  EXPECT_EQ(verdict_margin(judgement), 368) << "run looks into no node, and says the same of the artifact";
   judgement.margin = 81.44;
-  EXPECT_EQ(verdict_margin(judgement), 81.44);
+  EXPECT_EQ(verdict_margin(judgement), 81.44) << "values come before parameters";
   judgement.margin = 0.3477;
   judgement.metrics.clear();
   judgement.findings = {finding(Facet::precision, 0)};

@@ -114,7 +114,7 @@ TEST(ArtifactBench, EveryArtifactIsJudgedAsItsMakersAsInCheck) {
     return bench->execute(bench->artifact())->trial.judged_as;
   };
   EXPECT_EQ(judged_as({}), "");
-  EXPECT_THAT(judged_as(run::made_by("nncf_onnx").value()), testing::HasSubstr("judged as nncf_onnx"));
+  EXPECT_THAT(judged_as(run::made_by("nncf_onnx").value()), testing::HasSubstr("judged by the policy of nncf_onnx"));
 }
 
 TEST(ArtifactFates, AnUnjudgedOneIsNotCaught) {

@@ -27,6 +27,7 @@ PINNED = re.compile(r"uses: [\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
 # The program `gh`: it knows one comment, once one was made, and writes down what it is asked.
 GH = """#!/bin/sh
+if [ -f read_only ]; then echo "HTTP 403: Resource not accessible by integration" >&2; exit 1; fi
 case "$*" in
   *--paginate*) [ ! -f asked ] || echo 41 ;;
   *) printf '%s ' "$@" >> asked ;;
@@ -115,8 +116,21 @@ def check_action(action, project):
         assert "exit code 1: a red verdict" in printed and "reproduce: assay run" in printed, printed
         assert outputs == {"exit-code": "1", "changes": "true"}, outputs
         asked = (project / "asked").read_text(encoding="utf-8")
-        assert f"--method {method} --raw-field body=<!-- assay -->" in asked and "expected scale" in asked, asked
+        assert f"--method {method} --raw-field body=<!-- assay: assay -->" in asked and "expected scale" in asked, asked
     assert "expected scale" in (project / "github_summary").read_text(encoding="utf-8")
+    # A job of a matrix has a comment of its own; without a complete run it says so in the place of an older page.
+    printed, outputs = action.run(2, pull, run="--no-such-option", name="py312")
+    asked = (project / "asked").read_text(encoding="utf-8")
+    assert outputs["changes"] == "true" and "body=<!-- assay: py312 -->" in asked and "no verdicts" in asked, asked
+    # A fork's token may not comment, which is no verdict.
+    (project / "read_only").touch()
+    printed, _ = action.run(1, pull, run=WRONG)
+    assert "no comment: the token may not write one" in printed, printed
+    (project / "read_only").unlink()
+    # A job that judged nothing is not green.
+    absent = action.root / "tests" / "package" / "example" / "absent.sh"
+    printed, _ = action.run(5, {"event_name": "push"}, run=f"{CASES} --converter-cmd 'sh {absent}'")
+    assert "--min-judged asks for 1" in printed, printed
     shutil.rmtree(out)
 
 

@@ -41,7 +41,7 @@ TEST(Changes, GroupWhatBecameRedByCause) {
   const std::string page = page_of(before, now);
   EXPECT_THAT(page, HasSubstr("### ❌ Assay: 3 newly red verdicts"));
   EXPECT_THAT(page, HasSubstr("<b>3×</b> fail artifact/scale, for example <code>a/x=1</code>"));
-  EXPECT_THAT(page, HasSubstr("reproduce: ./assay run a/x=1 --fault bias_dropped"));
+  EXPECT_THAT(page, HasSubstr("reproduce: ./assay run a/x=1 --options default --fault bias_dropped"));
   EXPECT_THAT(page, Not(HasSubstr("a/xy=1")));
 }
 

@@ -41,6 +41,10 @@ Signal to noise.
 ## gate, red, amber
 
 What decides the exit code.
+
+## inputs_N
+
+A data set of your own.
 )");
 
 TEST(Glossary, HasTheTextUnderEachHeadingWithoutAddresses) {
@@ -57,6 +61,15 @@ TEST(Glossary, FindsAWordHoweverItIsWritten) {
   EXPECT_EQ(kGlossary.find(""), nullptr);
 }
 
+TEST(Glossary, FindsAHeadWithItsUnitAndANumberedName) {
+  EXPECT_EQ(kGlossary.find("SQNR dB")->word, "SQNR (dB)");
+  EXPECT_EQ(kGlossary.find("SQNR, dB")->word, "SQNR (dB)");
+  EXPECT_EQ(kGlossary.find("inputs_2")->word, "inputs_N");
+  EXPECT_EQ(kGlossary.find("inputs_17")->word, "inputs_N");
+  EXPECT_EQ(kGlossary.find("inputs_"), nullptr);
+  EXPECT_EQ(kGlossary.find("margin 2"), nullptr);
+}
+
 TEST(Glossary, ExplainsBothWordsOfAPlaceThatAVerdictPrints) {
   const auto both = kGlossary.explained("gate/zero_point");
   ASSERT_TRUE(both);
@@ -66,7 +79,7 @@ TEST(Glossary, ExplainsBothWordsOfAPlaceThatAVerdictPrints) {
 }
 
 TEST(Glossary, ListsItsWords) {
-  EXPECT_THAT(kGlossary.words(), ElementsAre("margin", "zero_point", "SQNR (dB)", "gate, red, amber"));
+  EXPECT_THAT(kGlossary.words(), ElementsAre("margin", "zero_point", "SQNR (dB)", "gate, red, amber", "inputs_N"));
 }
 
 template <typename E, typename Name>
@@ -123,7 +136,12 @@ TEST(Glossary, KnowsTheWordsThatTheProgramPrints) {
                            "mutant",
                            "quant_pre_process",
                            "fp16",
-                           "fp32"}) {
+                           "fp32",
+                           "first wrong",
+                           "inputs_2",
+                           "local dB",
+                           "nodes judged",
+                           "calibrated range"}) {
     words.emplace_back(word);
   }
   for (const std::string& word : words) {

@@ -59,6 +59,15 @@ TEST(Sarif, PointsAtTheCasesFileAndLine) {
   EXPECT_EQ(results[1]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "other/form=g");
 }
 
+TEST(Sarif, DoesNotSayThatAnInstalledCaseLiesInTheRepository) {
+  corpus::CasePlaces installed;
+  installed.add("/usr/share/assay/cases/a.json", "{ \"family\": \"a\" }");
+  const json document = json::parse(sarif_json(made_run(), {made_row("a", "fail", "x")}, installed));
+  const json& file = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"];
+  EXPECT_EQ(file["uri"], "file:///usr/share/assay/cases/a.json");
+  EXPECT_FALSE(file.contains("uriBaseId"));
+}
+
 TEST(Sarif, GivesTheSameDefectTheSameFingerprint) {
   ResultRow other_options = made_row("a", "fail", "scale 1.5 is wrong");
   other_options.key.options = "uint8";

@@ -93,7 +93,7 @@ ResultRow full_row(const JobKey& key) {
   row.layers = "L0,L1";
   row.artifact_kind = "qdq";
   row.artifact_hash = "beef";
-  row.judged_as = "judged as somebody 1.0";
+  row.judged_as = "judged by the policy of somebody 1.0";
   row.artifact_bytes = 1234;
   row.margin = 1.5;
   row.seconds = 0.25;

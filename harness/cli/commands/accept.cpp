@@ -7,6 +7,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/recorded.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/program_hash.hpp"
@@ -144,8 +145,9 @@ core::Status accept(const AcceptArguments& arguments) {
     }
     return core::join(parts, ", ");
   };
-  fmt::print("run {} of {} (\"{}\"): {} verdicts are anchors now: {}; {}\n", run->id, run->started_at, run->command,
-             keys.size(), counts(converters), counts(verdicts));
+  fmt::print("run {} of {} (\"{}\"): {} now: {}; {}\n", run->id, run->started_at, run->command,
+             core::counted(keys.size(), "verdict is an anchor", "verdicts are anchors"), counts(converters),
+             counts(verdicts));
   return core::success();
 }
 

@@ -7,6 +7,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/localize/candidate.hpp"
@@ -119,7 +120,8 @@ nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judg
   const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
   nlohmann::ordered_json json{
       {"over", "batches"}, {"batches", whole.calibration.size()}, {"verdict", judgement_json(judgement)}};
-  if (print) fmt::print("all {} batches: {}\n", whole.calibration.size(), headline(judgement));
+  if (print)
+    fmt::print("{} in all: {}\n", core::counted(whole.calibration.size(), "batch", "batches"), headline(judgement));
   json["needed"] = nlohmann::ordered_json::array();
   json["conclusion"] = kNothingRed;
   if (judgement.gate != judge::Gate::red) return json;
@@ -129,7 +131,8 @@ nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judg
     needed.push_back(fmt::format("{:04}", batch));
   }
   json["conclusion"] =
-      fmt::format("of {} calibration batches {} {} enough for the same verdict", whole.calibration.size(),
+      fmt::format("of {} {} {} enough for the same verdict",
+                  core::counted(whole.calibration.size(), "calibration batch", "calibration batches"),
                   needed.empty() ? "none" : core::join(needed, ", "), needed.size() == 1 ? "is" : "are");
   return json;
 }

@@ -8,6 +8,7 @@
 #include "harness/bundles/make_bundle.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/data/user_case.hpp"
@@ -82,8 +83,9 @@ core::Result<bundles::BundleRequest> named_case(const BundleArguments& arguments
   if (!selection) return selection.error();
   if (!selection->unmatched.empty()) return core::usage_error(selection->unmatched + ", and there is no such file");
   if (selection->items.size() != 1) {
-    return core::usage_error(fmt::format("\"{}\" is {} cases; bundle takes one, for example \"{}\"", shown(arguments),
-                                         selection->items.size(), selection->items.front().test_case.name));
+    return core::usage_error(fmt::format("\"{}\" is {}; bundle takes one, for example \"{}\"", shown(arguments),
+                                         core::counted(selection->items.size(), "case"),
+                                         selection->items.front().test_case.name));
   }
   if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) return named.error();
   const run::RunItem& item = selection->items.front();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
@@ -34,9 +35,9 @@ struct CheckArguments {
   bool json = false;
 };
 
-/// Behind the program's name.
-std::string repeat_words(const CheckArguments& arguments) {
-  std::string command = "check " + shell_quoted(arguments.model);
+/// The model, and whose verdict on which data: what the commands that look further take too.
+std::string model_words(const CheckArguments& arguments) {
+  std::string command = " " + shell_quoted(arguments.model);
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) {
       command += fmt::format(" {} {}", option, shell_quoted(value));
@@ -47,13 +48,14 @@ std::string repeat_words(const CheckArguments& arguments) {
   add("--inputs", arguments.inputs);
   add("--options", arguments.options.value_or(""));
   command += converter_words(arguments.converters);
-  if (arguments.metamorphic) {
-    command += " --metamorphic";
-  }
-  if (arguments.require_judged) {
-    command += " --require-judged";
-  }
+  if (arguments.timeout_s != CheckArguments().timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
   return command;
+}
+
+/// Behind the program's name, what gives the same verdict; the record keeps this.
+std::string repeat_words(const CheckArguments& arguments) {
+  return "check" + model_words(arguments) + (arguments.metamorphic ? " --metamorphic" : "") +
+         (arguments.require_judged ? " --require-judged" : "");
 }
 
 struct Checked {
@@ -89,13 +91,34 @@ std::vector<localize::NodeRow> nodes_of(const Checked& checked) {
   return localize::node_table(checked.model->graph, metrics, precision, findings);
 }
 
+/// The same check with the nodes that the artifact has in float stated so, where that is what it is faulted for: they
+/// may have been left out on purpose. "" where it isn't, or where they are many.
+std::string as_left_in_float(const CheckArguments& arguments, const results::ResultRow& row) {
+  constexpr std::size_t kMost = 12;
+  std::set<std::string> nodes;
+  for (const results::FindingRow& finding : row.findings) {
+    const bool in_float = finding.facet == judge::facet_name(judge::Facet::precision) &&
+                          finding.message.find("expected int8") != std::string::npos;
+    if (in_float && !finding.node.empty()) nodes.insert(finding.node);
+  }
+  if (!arguments.artifact.given() || nodes.empty() || nodes.size() > kMost) return "";
+  nlohmann::ordered_json options = nlohmann::ordered_json::parse(arguments.options.value_or("{}"), nullptr, false);
+  if (!options.is_object()) return "";
+  for (const std::string& node : nodes) options["precision"][node] = "fp32";
+  CheckArguments stated = arguments;
+  stated.options = options.dump();
+  return fmt::format("    ./assay check{}  # if {} left in float on purpose, as by ONNX Runtime's nodes_to_exclude\n",
+                     model_words(stated), nodes.size() == 1 ? "this node was" : "these nodes were");
+}
+
 /// What helps somebody whose model has gone wrong, by what has gone wrong.
 std::string next_steps(const CheckArguments& arguments, const results::ResultRow& row) {
   if (run::gate_of(row) != judge::Gate::red) {
     return "";
   }
-  const std::string rest = repeat_words(arguments).substr(std::string_view("check").size());
-  std::string text = "  next:\n    ./assay reduce" + rest + "  # the smallest model that fails alike\n";
+  const std::string rest = model_words(arguments);
+  std::string text = "  next:\n" + as_left_in_float(arguments, row) + "    ./assay reduce" + rest +
+                     "  # the smallest model that fails alike\n";
   if (row.stage != "convert" || row.facet != "status") {
     text += "    ./assay bisect" + rest + "  # every node that goes wrong\n";
     text += arguments.artifact.given() ? "    ./assay explain" + rest + "  # the numbers behind the worst element\n"
@@ -202,9 +225,11 @@ int check_command(const CheckArguments& arguments) {
     return finish();
   }
   fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
-  fmt::print("{}",
-             here(report::judged_model_text(checked->report, corpus::command_word() + " " + repeat_words(arguments),
-                                            &checked->model->graph)));
+  fmt::print("{}", here(report::judged_model_text(
+                       checked->report,
+                       corpus::command_word() + " " + repeat_words(arguments) +
+                           (arguments.database.empty() ? "" : " --db " + shell_quoted(arguments.database)),
+                       &checked->model->graph)));
   fmt::print("\n{}", report::node_table_text(nodes));
   const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
   if (wrong != nodes.end()) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/deviation.hpp"
 #include "harness/model/numpy_io.hpp"
@@ -116,8 +117,9 @@ int compare_command(const CompareArguments& arguments) {
                     {"max_error", core::exact_text64(each.max_error)},
                     {"sqnr_db", core::exact_text64(each.sqnr_db)}});
     if (!arguments.json) {
-      fmt::print("{}: {} of {} elements differ, largest error {:.6g}, SQNR {:.2f} dB{}{}\n", each.name, each.differing,
-                 each.size, each.max_error, each.sqnr_db, each.difference.empty() ? "" : "; ", each.difference);
+      fmt::print("{}: {} of {} differ, largest error {:.6g}, SQNR {:.2f} dB{}{}\n", each.name, each.differing,
+                 core::counted(static_cast<std::uint64_t>(each.size), "element"), each.max_error, each.sqnr_db,
+                 each.difference.empty() ? "" : "; ", each.difference);
     }
   }
   if (arguments.json) {

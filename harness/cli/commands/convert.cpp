@@ -6,6 +6,7 @@
 
 #include "converters/protocol/client.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case.hpp"
 #include "harness/data/data_origin.hpp"
@@ -120,8 +121,8 @@ int convert_command(const ConvertArguments& arguments) {
     for (const converters::NodePrecision& each : reply->precision) {
       integer += each.got == "int8" ? 1U : 0U;
     }
-    fmt::print("{} of {} nodes in int8, {} tensors with a scale\n", integer, reply->precision.size(),
-               reply->tensors.size());
+    fmt::print("{} of {} in int8, {} with a scale\n", integer, core::counted(reply->precision.size(), "node"),
+               core::counted(reply->tensors.size(), "tensor"));
   } else {
     fmt::print(stderr, "assay: {}: node \"{}\" ({}): {}\n", converters::outcome_name(reply->outcome), reply->node,
                reply->op, reply->reason);

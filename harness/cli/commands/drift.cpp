@@ -8,6 +8,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/recorded.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/report/drift.hpp"
@@ -85,10 +86,10 @@ core::Result<int> compare_versions(const DriftArguments& arguments) {
     fmt::print("{}", report::drifted_text(report));
     fmt::print("{}{}", report::families_table(report), report::suites_text(report));
     fmt::print(
-        "{} {} → {}: {} verdicts compared, {} changed; {} have nothing to be compared to ({} of them were "
-        "edited), {} have no counterpart at {}\n",
-        arguments.converter, from, to, report.compared, report.drifted.size(), report.without, report.edited,
-        report.unmet, to);
+        "{} {} → {}: {} compared, {} changed; {} with nothing to be compared to ({} of them edited), {} without a "
+        "counterpart at {}\n",
+        arguments.converter, from, to, core::counted(report.compared, "verdict"), report.drifted.size(), report.without,
+        report.edited, report.unmet, to);
   }
   return report.compared == 0 ? kExitIncomplete : report.any() ? kExitDrift : kExitOk;
 }

@@ -6,6 +6,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/recorded.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/suites/draft_expected.hpp"
 
 namespace assay::cli {
@@ -59,10 +60,11 @@ int expect_command(const ExpectArguments& arguments) {
   for (const corpus::ExpectedFailure& entry : entries) {
     fmt::print("    {}{}\n", entry_json(entry).dump(), &entry == &entries.back() ? "" : ",");
   }
-  fmt::print(stderr,
-             "{} entries for the red verdicts of run {} (\"{}\"). Before they go into a suite's \"expected_failures\", "
-             "say in \"url\" where each is explained; `assay lint` checks them\n",
-             entries.size(), run->id, run->command);
+  fmt::print(
+      stderr,
+      "{} for the red verdicts of run {} (\"{}\"). Before going into a suite's \"expected_failures\", each needs a "
+      "\"url\" that says where it is explained; `assay lint` checks them\n",
+      core::counted(entries.size(), "entry", "entries"), run->id, run->command);
   return kExitOk;
 }
 

@@ -10,6 +10,7 @@
 #include "harness/cli/common.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/report/explanation.hpp"
@@ -189,9 +190,9 @@ int explain_command(const ExplainArguments& arguments) {
   if (entry && !is_case) return print_entry(*entry, arguments.json);
   if (!selection->unmatched.empty()) return report_unknown(selection->unmatched, word, glossary);
   if (!is_case) {
-    return report_error(
-        core::usage_error(fmt::format("\"{}\" is {} cases; explain takes one, for example \"{}\"", word,
-                                      selection->items.size(), selection->items.front().test_case.name)));
+    return report_error(core::usage_error(fmt::format("\"{}\" is {}; explain takes one, for example \"{}\"", word,
+                                                      core::counted(selection->items.size(), "case"),
+                                                      selection->items.front().test_case.name)));
   }
   return print_verdict(explain_case(arguments, *std::move(selection)), arguments.json);
 }

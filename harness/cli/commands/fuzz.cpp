@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/localize/candidate.hpp"
@@ -96,7 +97,7 @@ core::Result<std::vector<Saved>> save(const FuzzArguments& arguments, const fuzz
 }
 
 std::string tally_text(const fuzz::Tally& tally) {
-  std::string text = fmt::format("{} graphs in {:.1f} s", tally.samples, tally.seconds);
+  std::string text = fmt::format("{} in {:.1f} s", core::counted(tally.samples, "graph"), tally.seconds);
   for (const auto& [verdict, count] : tally.verdicts) text += fmt::format(", {} {}", count, verdict);
   return text;
 }
@@ -111,15 +112,16 @@ fuzz::Listener progress() {
   listener.on_sample = [=](const fuzz::Tally& tally, std::size_t signatures) {
     if (Clock::now() - *last < pause) return;
     *last = Clock::now();
-    fmt::print(stderr, "{}{}; {} signatures{}", terminal ? "\r" : "", tally_text(tally), signatures,
+    fmt::print(stderr, "{}{}; {}{}", terminal ? "\r" : "", tally_text(tally), core::counted(signatures, "signature"),
                terminal ? "" : "\n");
   };
   listener.on_find = [=](const Find& find) {
     fmt::print(stderr, "{}new at {}: {}\n", terminal ? "\n" : "", find.first_index, find.signature);
   };
   listener.on_reduced = [=](const Find& find) {
-    fmt::print(stderr, "reduced {}: {} to {} nodes, {} to {} bytes, {} checks, {:.1f} s\n", find.kept_index, find.nodes,
-               find.sample.candidate.nodes(), find.bytes, find.sample.candidate.bytes(), find.checks, find.seconds);
+    fmt::print(stderr, "reduced {}: {} to {}, {} to {}, {}, {:.1f} s\n", find.kept_index, find.nodes,
+               core::counted(find.sample.candidate.nodes(), "node"), find.bytes,
+               core::counted(find.sample.candidate.bytes(), "byte"), core::counted(find.checks, "check"), find.seconds);
   };
   return listener;
 }

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/report/history.hpp"
 #include "results/store.hpp"
 
@@ -15,7 +17,7 @@ namespace {
 
 struct HistoryArguments {
   std::string pattern = "*";
-  std::string database = ".assay/history.db";
+  std::string database = ".assay/history.db", converter, since;
   bool json = false, everything = false, changed = false;
 };
 
@@ -46,7 +48,20 @@ int history_command(const HistoryArguments& arguments) {
   if (rows->empty()) {
     return report_unmatched(fmt::format("no recorded case matches \"{}\"", arguments.pattern));
   }
+  std::erase_if(*rows, [&](const auto& row) { return !by_converter(row.result.key, arguments.converter); });
+  if (rows->empty()) {
+    return report_unmatched(
+        fmt::format("no verdict of {} is recorded of \"{}\"", arguments.converter, arguments.pattern));
+  }
   const std::size_t series = report::series_count(*rows);
+  if (!arguments.since.empty()) {
+    rows = report::became_so_since(*rows, arguments.since);
+    if (rows->empty() && !arguments.json) {
+      fmt::print("of {} none has become what it is since {}\n", core::counted(series, "series", "series"),
+                 arguments.since);
+      return kExitOk;
+    }
+  }
   if (arguments.changed) rows = report::changed_versions(*rows);
   const auto programs = programs_of(*rows);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
@@ -71,7 +86,8 @@ int history_command(const HistoryArguments& arguments) {
   if (arguments.everything || arguments.changed || cases.size() == 1) {
     fmt::print("{}", report::history_plots(*rows));
   } else {
-    fmt::print("{} verdicts of {} cases; -v lists every verdict and plots each series\n", rows->size(), cases.size());
+    fmt::print("{} of {}; -v lists every verdict and plots each series\n", core::counted(rows->size(), "verdict"),
+               core::counted(cases.size(), "case"));
   }
   if (arguments.changed) fmt::print("{} of {} series changed\n", report::series_count(*rows), series);
   return kExitOk;
@@ -85,6 +101,10 @@ void register_history(Command app, Action& action) {
       app.add_subcommand("history", "Show since when the recorded cases are as they are, and plot one case by version");
   command.add_option("pattern", arguments->pattern, "Pattern on case names");
   command.add_option("--db", arguments->database, "Results database");
+  command.add_option("--converter", arguments->converter, "Only verdicts of this converter, NAME or NAME@VERSION");
+  command.add_option(
+      "--since", arguments->since,
+      "Only the series that have been as they are now since this version or a later one, and weren't before");
   command.add_flag("-v,--verbose", arguments->everything, "Every recorded verdict, oldest first, and every plot");
   command.add_flag("--changed", arguments->changed,
                    "Only the series that changed, and of these only the versions at which they did");

@@ -9,6 +9,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/new_cases/new_case.hpp"
 
 namespace assay::cli {
@@ -52,7 +53,7 @@ std::vector<std::string> findings(const std::vector<corpus::Case>& cases, std::s
 
 std::string artifacts_text(std::size_t artifacts) {
   if (artifacts == 0) return "";
-  return fmt::format(", {} wrong {} judged again", artifacts, artifacts == 1 ? "artifact" : "artifacts");
+  return ", " + core::counted(artifacts, "wrong artifact") + " judged again";
 }
 
 /// Files and folders of cases outside the corpus.
@@ -67,7 +68,8 @@ int lint_files(const std::vector<std::string>& paths) {
       ++count;
     }
   }
-  fmt::print("{} {} read{}: {} findings\n", cases, cases == 1 ? "case" : "cases", artifacts_text(artifacts), count);
+  fmt::print("{} read{}: {}\n", core::counted(cases, "case"), artifacts_text(artifacts),
+             core::counted(count, "finding"));
   return count == 0 ? kExitOk : kExitUsage;
 }
 
@@ -95,8 +97,9 @@ int lint_command(const LintArguments& arguments) {
       ++count;
     }
   }
-  fmt::print("{} cases and {} of {} suites read{}: {} findings\n", corpus->size(), suites.size(),
-             corpus::suite_names().size(), artifacts_text(artifacts), count);
+  fmt::print("{} and {} of {} read{}: {}\n", core::counted(corpus->size(), "case"), suites.size(),
+             core::counted(corpus::suite_names().size(), "suite"), artifacts_text(artifacts),
+             core::counted(count, "finding"));
   return count == 0 ? kExitOk : kExitUsage;
 }
 

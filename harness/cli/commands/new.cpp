@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
@@ -85,6 +86,33 @@ ordered_json words_of(const NewArguments& arguments, const model::Model& model) 
   return words;
 }
 
+/// What the case is about, where nobody said it: what the fault does, or who has the defect.
+std::string title_of(const NewArguments& arguments, const std::string& name) {
+  if (!arguments.defect.empty()) return arguments.defect;
+  for (const embedded::FaultInfo& fault : embedded::fault_table()) {
+    if (!arguments.faults.empty() &&
+        arguments.faults.front().substr(0, arguments.faults.front().find('@')) == fault.name)
+      return std::string(fault.title);
+  }
+  return arguments.with.empty() ? "a defect of " + name : "what " + arguments.with + " gets wrong";
+}
+
+/// The data that `assay reduce` wrote beside the model, where no others are named: it is red on these.
+void take_data_beside(NewArguments& arguments) {
+  const bool named = !arguments.calibration.empty() || !arguments.inputs.empty() || !arguments.data.empty() ||
+                     !arguments.range.empty();
+  const std::filesystem::path folder = std::filesystem::path(arguments.model).parent_path();
+  std::error_code code;
+  if (named || !std::filesystem::is_directory(folder / "calibration", code) ||
+      !std::filesystem::is_directory(folder / "inputs", code)) {
+    return;
+  }
+  arguments.calibration = (folder / "calibration").string();
+  arguments.inputs = (folder / "inputs").string();
+  fmt::print(stderr, "data: \"{}\" and \"{}\", which lie beside the model; --data and --range describe others\n",
+             arguments.calibration, arguments.inputs);
+}
+
 core::Result<new_cases::CaseDraft> draft_of(const NewArguments& arguments) {
   core::Result<data::UserCase> user = data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
@@ -102,7 +130,7 @@ core::Result<new_cases::CaseDraft> draft_of(const NewArguments& arguments) {
   draft.data = std::move(user->data);
   draft.words = words_of(arguments, *draft.model);
   if (draft.words["title"].get<std::string>().empty()) {
-    draft.words["title"] = arguments.defect.empty() ? "a defect of " + draft.name : corpus::escaped(arguments.defect);
+    draft.words["title"] = corpus::escaped(title_of(arguments, draft.name));
   }
   if (!arguments.expect.empty()) {
     draft.words["expect"] = ordered_json::parse(arguments.expect, nullptr, false);
@@ -224,7 +252,9 @@ std::string run_commands(const NewArguments& arguments, const new_cases::Accusat
   return fmt::format("red:   {}\ngreen: {}{}{}\n", with, run, by(arguments.without), options);
 }
 
-int new_command(const NewArguments& arguments) {
+int new_command(const NewArguments& given) {
+  NewArguments arguments = given;
+  take_data_beside(arguments);
   core::Result<new_cases::Accusation> accusation = accusation_of(arguments);
   if (!accusation) return report_error(accusation.error());
   core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
@@ -265,7 +295,8 @@ void register_new(Command app, Action& action) {
   command.add_option("what", arguments->what, "URL of the report, or a name for the case").required();
   command.add_option("--model", arguments->model, "Float ONNX model that shows the defect").required();
   command.add_option("--name", arguments->name, "Name of the case (left out beside a URL: the model file's)");
-  command.add_option("--title", arguments->title, "Why the case exists (left out: the defect)");
+  command.add_option("--title", arguments->title,
+                     "Why the case exists (left out: the defect, what the fault does, or who has it)");
   command.add_option("--reported-against", arguments->reported_against, "Converter and version of the report");
   command.add_option("--defect", arguments->defect, "What goes wrong, in a line");
   command.add_option("--tag", arguments->tags, "Tag, beside the operators; may be repeated").allow_extra_args(false);
@@ -276,7 +307,8 @@ void register_new(Command app, Action& action) {
                      "Q/DQ model that shows the defect; kept beside the case");
   command.add_option("--without", arguments->without, "Converter that has not");
   command.add_option("--calibration", arguments->calibration,
-                     "Folder of 0000/input_0.pb …, .npz or .npy; kept beside the case");
+                     "Folder of 0000/input_0.pb …, .npz or .npy; kept beside the case (left out: what `assay reduce` "
+                     "left beside the model)");
   command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms; kept beside the case");
   command.add_option("--range", arguments->range, "Calibrated range of generated data, LOW HIGH").expected(2);
   command.add_option("--data", arguments->data, "Generated data set (docs/cases.md); may be repeated")

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/localize/candidate.hpp"
 #include "harness/localize/precision_search.hpp"
@@ -106,10 +107,12 @@ int precision_command(const PrecisionArguments& arguments) {
                here("./assay reduce"), shell_quoted(arguments.model));
     return kExitRed;
   }
-  fmt::print("{} nodes in float: {} ({} conversions{})\n", found->nodes.size(), outcome_text(found->after),
-             found->conversions, found->reused_cache ? ", calibrated once" : "");
+  fmt::print("{} in float: {} ({}{})\n", core::counted(found->nodes.size(), "node"), outcome_text(found->after),
+             core::counted(found->conversions, "conversion"), found->reused_cache ? ", calibrated once" : "");
   for (const std::string& node : found->nodes) fmt::print("  {}\n", node);
-  if (!found->minimal) fmt::print("{} conversions are spent: a smaller set may do (--most)\n", found->conversions);
+  if (!found->minimal)
+    fmt::print("{} spent: a smaller set may do (--most)\n",
+               core::counted(found->conversions, "conversion is", "conversions are"));
   fmt::print("options: {}\n", options.dump());
   if (!own.empty()) fmt::print("{} itself: {}\n", answer->converter, own);
   return kExitOk;

@@ -9,6 +9,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -192,8 +193,8 @@ core::Result<Outcome> reduce(const ReduceArguments& arguments) {
       localize::reduce(*std::move(start), kept->suspects, trials, [&](const localize::Progress& now) {
         if (now.stage == "data") kept->refusals->forget();  // what follows is about parts
         if (now.stage == "nodes") outcome.stopped = kept->refusals->text();
-        fmt::print(stderr, "{:<22} {:>4} nodes {:>10} bytes {:>5} checks\n", now.stage, now.nodes, now.bytes,
-                   now.checks);
+        fmt::print(stderr, "{:<22} {:>10} {:>16} {:>12}\n", now.stage, core::counted(now.nodes, "node"),
+                   core::counted(now.bytes, "byte"), core::counted(now.checks, "check"));
       });
   if (!smallest) return smallest.error();
   if (const core::Status saved = localize::save(*smallest, outcome.folder); !saved) return saved.error();
@@ -213,8 +214,10 @@ nlohmann::ordered_json size_json(const Candidate& candidate) {
 }
 
 std::string size_text(const Candidate& candidate) {
-  return fmt::format("{} nodes, {} bytes, {} calibration batches, {} data sets", candidate.nodes(), candidate.bytes(),
-                     candidate.calibration.size(), candidate.inputs.size());
+  return fmt::format("{}, {}, {}, {}", core::counted(candidate.nodes(), "node"),
+                     core::counted(candidate.bytes(), "byte"),
+                     core::counted(candidate.calibration.size(), "calibration batch", "calibration batches"),
+                     core::counted(candidate.inputs.size(), "data set"));
 }
 
 int reduce_command(const ReduceArguments& arguments) {
@@ -234,8 +237,8 @@ int reduce_command(const ReduceArguments& arguments) {
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return kExitOk;
   }
-  fmt::print("kept:   {}\nbefore: {}\nafter:  {}\n{} checks", outcome->kept, size_text(outcome->before),
-             size_text(outcome->after), outcome->checks);
+  fmt::print("kept:   {}\nbefore: {}\nafter:  {}\n{}", outcome->kept, size_text(outcome->before),
+             size_text(outcome->after), core::counted(outcome->checks, "check"));
   if (outcome->known > 0) fmt::print(" ({} more were known)", outcome->known);
   fmt::print(", {:.1f} s; {}\n", outcome->seconds, (outcome->folder / "model.onnx").string());
   if (!outcome->stopped.empty()) fmt::print("no smaller part shows it: of those tried, {}\n", outcome->stopped);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -15,6 +16,7 @@
 #include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/detail.hpp"
@@ -39,6 +41,7 @@ struct RunArguments {
   std::string shard;
   bool metamorphic = false;
   bool require_judged = false;
+  std::size_t min_judged = 0;
   bool keep_detail = false;
   bool resume = false;
   bool skip_unavailable = false;
@@ -54,17 +57,24 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
           static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
 }
 
+/// The limits on a converter, which decide whether it times out or has no memory.
+std::string limit_words(const RunArguments& arguments) {
+  const RunArguments defaults;
+  std::string words;
+  if (arguments.timeout_s != defaults.timeout_s) words += fmt::format(" --timeout {:g}", arguments.timeout_s);
+  if (arguments.memory_gib != defaults.memory_gib) words += fmt::format(" --memory {:g}", arguments.memory_gib);
+  return words;
+}
+
 /// The command line as the run's record keeps it: all that says what was done, nothing of where and how fast.
 std::string whole_command(const RunArguments& arguments, const std::string& selection) {
-  const RunArguments defaults;
   std::string command = "run " + selection + artifact_words(arguments.artifact) + converter_words(arguments.converters);
   for (const std::string& executor : arguments.executors) command += " --execute-with " + shell_quoted(executor);
   if (!arguments.options.empty()) command += " --options " + shell_quoted(arguments.options);
   if (arguments.metamorphic) command += " --metamorphic";
+  if (arguments.require_judged) command += " --require-judged";
   if (!arguments.shard.empty()) command += " --shard " + arguments.shard;
-  if (arguments.timeout_s != defaults.timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
-  if (arguments.memory_gib != defaults.memory_gib) command += fmt::format(" --memory {:g}", arguments.memory_gib);
-  return command;
+  return command + limit_words(arguments);
 }
 
 /// Those of --converter-cmd that are the verdict's program: one, or none where it was named otherwise.
@@ -83,10 +93,12 @@ std::vector<std::string> commands_of(const RunArguments& arguments, const run::R
 }
 
 std::string repeat_command(const RunArguments& arguments, const run::RunReport& report, const results::ResultRow& row) {
+  const bool elsewhere = arguments.database != RunArguments().database;
   return report::repeat_command(
-      row, {report::files_of(with_folders_marked(arguments.words)), commands_of(arguments, report, row.key),
-            arguments.executors, arguments.converters.faults, arguments.converters.variant, arguments.metamorphic,
-            arguments.options, arguments.artifact.file, arguments.artifact.made_by});
+      row, {with_folders_marked(arguments.words), commands_of(arguments, report, row.key), arguments.executors,
+            arguments.converters.faults, arguments.converters.variant, arguments.metamorphic, arguments.require_judged,
+            limit_words(arguments), arguments.options, arguments.artifact.file, arguments.artifact.made_by,
+            elsewhere ? arguments.database : ""});
 }
 
 /// The embedded converter's faults and variant, in words.
@@ -140,8 +152,7 @@ RunOutput::Words output_words(const RunArguments& arguments, const run::RunConfi
                                      : RunOutput::Detail::usual;
   if (arguments.artifact.given()) words.judged = "artifact " + arguments.artifact.file;
   words.changed_by = changed_by(arguments.converters);
-  words.selection =
-      fmt::format("{} {} ({})", config.items.size(), config.items.size() == 1 ? "case" : "cases", config.suite);
+  words.selection = fmt::format("{} ({})", core::counted(config.items.size(), "case"), config.suite);
   words.data = data_words(config.items);
   const bool elsewhere = arguments.database != defaults.database;
   words.database = elsewhere ? " --db " + shell_quoted(arguments.database) : "";
@@ -186,9 +197,8 @@ core::Status add_executors(const std::vector<std::string>& names, std::vector<pr
 core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config) {
   if (config.items.size() != 1) {
     return core::usage_error(
-        fmt::format("--artifact is what a converter made of one case's model, and {} cases are selected; name "
-                    "one",
-                    config.items.size()));
+        fmt::format("--artifact is what a converter made of one case's model, and {} selected; name one",
+                    core::counted(config.items.size(), "case is", "cases are")));
   }
   run::RunItem& item = config.items.front();
   if (item.test_case.model == nullptr) {
@@ -224,7 +234,25 @@ void stop_on_signal() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-int run_command(const RunArguments& arguments) {
+/// Whether the verdict says something of the converter: it was compared with limits, failed, or refused as it should.
+bool is_judged(const results::ResultRow& row) {
+  using judge::Verdict;
+  const std::optional<Verdict> verdict = judge::parse_verdict(row.verdict);
+  constexpr std::array kNone{Verdict::unsupported, Verdict::skipped, Verdict::not_run, Verdict::unjudged,
+                             Verdict::mistrusted};
+  return verdict && std::ranges::find(kNone, *verdict) == kNone.end();
+}
+
+/// A suite may hold a converter as a command, which has a blank: it is taken as if it had been given.
+void take_commands(const std::vector<std::string>& of_suites, ConverterOptions& converters) {
+  const auto is_command = [](const std::string& word) { return word.find(' ') != std::string::npos; };
+  const bool given = !converters.names.empty() || !converters.commands.empty();
+  if (given || std::ranges::none_of(of_suites, is_command)) return;
+  for (const std::string& word : of_suites) (is_command(word) ? converters.commands : converters.names).push_back(word);
+}
+
+int run_command(const RunArguments& given) {
+  RunArguments arguments = given;
   core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.only);
   if (!selection) {
     return report_error(selection.error());
@@ -232,6 +260,7 @@ int run_command(const RunArguments& arguments) {
   if (!selection->unmatched.empty()) {
     return report_unmatched(selection->unmatched);
   }
+  take_commands(selection->converters, arguments.converters);
   if (core::Status named = check_fault_nodes(arguments.converters, selection->items); !named) {
     return report_error(named.error());
   }
@@ -299,10 +328,9 @@ int run_command(const RunArguments& arguments) {
     output.end(*report);
   }
   if (report->rows.size() < report->planned) {
-    fmt::print(
-        stderr,
-        "assay: stopped by a signal: {} of {} verdicts are recorded; the same command with --resume finishes the run\n",
-        report->rows.size(), report->planned);
+    fmt::print(stderr,
+               "assay: stopped by a signal: {} of {} recorded; the same command with --resume finishes the run\n",
+               report->rows.size(), core::counted(report->planned, "verdict is", "verdicts are"));
   }
   const int code = run::exit_code(*report);
   if (code == kExitOk) {
@@ -313,11 +341,19 @@ int run_command(const RunArguments& arguments) {
   const bool nothing_ran = std::ranges::all_of(report->rows, [](const results::ResultRow& row) {
     return row.verdict == judge::verdict_name(judge::Verdict::unsupported);
   });
+  if (code == kExitOk && nothing_ran && arguments.skip_unavailable) return static_cast<int>(run::ExitCode::skip);
+  if (const auto judged = static_cast<std::size_t>(std::ranges::count_if(report->rows, is_judged));
+      judged < arguments.min_judged && (code == kExitOk || code == kExitDrift)) {
+    fmt::print(stderr,
+               "assay: {} of {} judged, and --min-judged asks for {}: select other cases, or see the reasons above\n",
+               judged, core::counted(report->rows.size(), "verdict was", "verdicts were"), arguments.min_judged);
+    return kExitIncomplete;
+  }
   if (code != kExitOk || !nothing_ran) return code;
-  if (arguments.skip_unavailable) return static_cast<int>(run::ExitCode::skip);
-  fmt::print(stderr,
-             "assay: every verdict is unsupported, so nothing was judged; with --skip-unavailable the exit code "
-             "is 77 then\n");
+  fmt::print(
+      stderr,
+      "assay: every verdict is unsupported, so nothing was judged; with --min-judged 1 the exit code is 5 then, with "
+      "--skip-unavailable 77\n");
   return code;
 }
 
@@ -356,6 +392,8 @@ void register_run(Command app, Action& action) {
       "are red, expected to fail or not judged");
   command.add_flag("--require-judged", arguments->require_judged,
                    "A verdict that could not be judged is red, whoever converted");
+  command.add_option("--min-judged", arguments->min_judged,
+                     "Exit code 5 where fewer verdicts were judged: unsupported and unjudged ones don't count");
   command.add_flag("--resume", arguments->resume, "Finish the newest unfinished run of the same selection");
   command.add_flag("--skip-unavailable", arguments->skip_unavailable,
                    "Exit code 77, which a test runner counts as skipped, where every verdict is unsupported; of one "

@@ -10,6 +10,7 @@
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/terminal.hpp"
+#include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "results/results_file.hpp"
 
@@ -30,7 +31,7 @@ int export_command(const TransferArguments& arguments) {
       *store, arguments.file, arguments.verdicts ? results::Detail::verdicts : results::Detail::everything);
   if (!written) return report_error(written.error());
   std::error_code code;
-  fmt::print("{}: {} bytes\n", arguments.file, std::filesystem::file_size(arguments.file, code));
+  fmt::print("{}: {}\n", arguments.file, core::counted(std::filesystem::file_size(arguments.file, code), "byte"));
   return kExitOk;
 }
 
@@ -38,7 +39,7 @@ std::string converters_of(const results::Store::RecordedRun& run) {
   std::map<std::string, std::size_t> counts;
   for (const results::ResultRow& row : run.results) ++counts[row.key.converter + "@" + row.key.version];
   std::vector<std::string> words;
-  for (const auto& [name, count] : counts) words.push_back(fmt::format("{} verdicts of {}", count, name));
+  for (const auto& [name, count] : counts) words.push_back(core::counted(count, "verdict") + " of " + name);
   return core::join(words, ", ");
 }
 
@@ -74,7 +75,7 @@ class ImportProgress {
     const Clock::time_point now = Clock::now();
     if (terminal_.live || now - said_ < std::chrono::seconds(10)) return;
     said_ = now;
-    fmt::print(stderr, "assay: {}: {} of {} verdicts\n", what_, done, all);
+    fmt::print(stderr, "assay: {}: {} of {}\n", what_, done, core::counted(all, "verdict"));
   }
 
  private:
@@ -123,14 +124,15 @@ int import_command(const TransferArguments& arguments) {
   }
   for (const results::Store::RecordedRun& run : *runs) {
     const results::RunInfo& info = run.run;
-    fmt::print(
-        "run {} of {} ({}): {}\n  on {}{}{}\n", info.id, info.suite,
-        info.finished_at.empty() ? fmt::format("not complete, {} of {} verdicts", run.results.size(), info.planned)
-                                 : info.started_at,
-        converters_of(run), info.machine.cpu, info.machine.accelerators.empty() ? "" : "; ", info.machine.accelerators);
+    fmt::print("run {} of {} ({}): {}\n  on {}{}{}\n", info.id, info.suite,
+               info.finished_at.empty()
+                   ? fmt::format("not complete, {} of {}", run.results.size(), core::counted(info.planned, "verdict"))
+                   : info.started_at,
+               converters_of(run), info.machine.cpu, info.machine.accelerators.empty() ? "" : "; ",
+               info.machine.accelerators);
   }
-  fmt::print("{} runs, {} new; {} verdicts, {} new in {}\n", runs->size(), merged->runs, verdicts, merged->results,
-             arguments.database);
+  fmt::print("{}, {} new; {}, {} new in {}\n", core::counted(runs->size(), "run"), merged->runs,
+             core::counted(verdicts, "verdict"), merged->results, arguments.database);
   return kExitOk;
 }
 

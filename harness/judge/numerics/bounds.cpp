@@ -74,6 +74,7 @@ class BoundsCheck {
       out_.layers.emplace_back("L2");
     }
     cover_locally();
+    if (largest_) out_.metrics.push_back(*largest_);
     for (const auto& [tensor, local] : local_) {
       out_.metrics.push_back({tensor, local.data_set, "local_margin", local.margin});
       out_.metrics.push_back({tensor, local.data_set, "local_sqnr_db", local.sqnr_db});
@@ -193,7 +194,7 @@ class BoundsCheck {
         note_locally(tensor, execution.data_set, excess.margin, measure_deviation(*expected.centre, *value).sqnr_db());
       }
       if (context_.evidence.model->graph.find_output(tensor) != nullptr) {
-        raise_margin(excess.margin);
+        raise_margin(excess.margin, tensor, execution.data_set);
       }
       if (context_.explanation != nullptr) {
         nearest_.see({entry,
@@ -286,7 +287,7 @@ class BoundsCheck {
     if (with_kept_signs) {
       excess = compare_bounds(ends, actual.reals());
     }
-    raise_margin(excess.margin);
+    raise_margin(excess.margin, tensor, execution.data_set);
     if (context_.explanation != nullptr) {
       nearest_.see({output.entry,
                     tensor,
@@ -371,7 +372,11 @@ class BoundsCheck {
             .bias = out_.style == StyleName::rounded_bias};
   }
 
-  void raise_margin(double margin) { out_.margin = std::max(out_.margin.value_or(0), margin); }
+  void raise_margin(double margin, const std::string& output, const std::string& data_set) {
+    if (out_.margin && !(margin > *out_.margin)) return;
+    out_.margin = std::max(0.0, margin);
+    largest_ = Metric{output, data_set, "output_margin", *out_.margin};
+  }
 
   void report(const Alignment::Operation* entry, const std::string& tensor, const std::string& data_set,
               const Tensor& expected, const Excess& excess, std::string_view how) {
@@ -415,6 +420,7 @@ class BoundsCheck {
     std::string data_set;
     double margin, sqnr_db;
   };
+  std::optional<Metric> largest_;                               ///< margin of the outputs, with where it is
   std::map<std::string, Local> local_;                          ///< by tensor
   std::map<std::string, double, std::less<>> reached_locally_;  ///< share of elements, by tensor
   bool applied_ = false;

@@ -28,10 +28,12 @@ function rangeOf(params) {
 }
 function rangeText(range) { return range ? "[" + digits(range[0]) + ", " + digits(range[1]) + "]" : "–"; }
 function listText(values) {
-  return values.length <= 3 ? values.map(digits).join(", ") : digits(values[0]) + " … " + digits(values[values.length - 1]) +
-    " (" + values.length + ")";
+  if (values.length <= 3) return values.map(digits).join(", ");
+  const known = values.filter((value) => value !== null);
+  const least = known.reduce((a, b) => Math.min(a, b), Infinity), most = known.reduce((a, b) => Math.max(a, b), -Infinity);
+  return digits(least) + (least === most ? "" : " … " + digits(most)) + " (" + values.length + ")";
 }
-/// The calibrated range above the declared one, on one scale.
+/// The expected range above the declared one, on one scale.
 function rangesPicture(wanted, declared) {
   if (!wanted && !declared) return null;
   const all = [wanted, declared].filter((range) => range).flat().filter(Number.isFinite);
@@ -39,23 +41,42 @@ function rangesPicture(wanted, declared) {
   const x = (value) => 2 + 156 * (value - low) / (high - low || 1);
   const bar = (range, y, fill, name) => range ? el("rect", {x: x(range[0]), y, width: Math.max(1.5, x(range[1]) - x(range[0])),
     height: 7, style: {fill}, tip: name + " " + rangeText(range)}) : null;
-  return el("svg", {viewBox: "0 0 160 22", width: 160, height: 22, role: "img", "aria-label": "calibrated " +
-    rangeText(wanted) + ", declared " + rangeText(declared)}, bar(wanted, 2, "var(--pass-fill)", "calibrated"),
+  return el("svg", {viewBox: "0 0 160 22", width: 160, height: 22, role: "img", "aria-label": "expected " +
+    rangeText(wanted) + ", declared " + rangeText(declared)}, bar(wanted, 2, "var(--pass-fill)", "expected"),
   bar(declared, 12, "var(--accent)", "declared"), el("line", {x1: x(0), x2: x(0), y1: 0, y2: 22, style: {stroke: "var(--quiet)"}}));
 }
 
 function rangesKeys() {
-  return el("div.keys", null, el("span", null, el("i", {style: {background: "var(--pass-fill)"}}), "calibrated range: what the data require"),
+  return el("div.keys", null, el("span", null, el("i", {style: {background: "var(--pass-fill)"}}), "expected range: what the expected scale and zero point hold"),
     el("span", null, el("i", {style: {background: "var(--accent)"}}), "declared range: what scale and zero point hold"),
     el("span", null, "upright line: 0"));
 }
 
-/// Of each measure and tensor what it is over all data sets, where that was measured; else on the worst one.
+/// The data set on which the SQNR of most tensors was measured ("": over all of them), so that tensors along a model can be
+/// compared: inner ones are often measured on one data set only, and outputs on each.
+function comparedSet(children) {
+  const tensors = new Map();
+  for (const [tensor, dataSet, name] of children.metrics || []) {
+    if (name !== "sqnr_db") continue;
+    if (!tensors.has(dataSet)) tensors.set(dataSet, new Set());
+    tensors.get(dataSet).add(tensor);
+  }
+  const order = [...tensors].sort(([a, x], [b, y]) => y.size - x.size || (a === "" ? -1 : b === "" ? 1 : 0));
+  return order.length ? order[0][0] : "";
+}
+function comparedText(children) {
+  const set = comparedSet(children);
+  return set === "" ? "over all data sets together" : "on data set \"" + set + "\"";
+}
+/// Of each measure and tensor what it is on the compared data set, where it was measured there; else over all data sets;
+/// else on the worst one.
 function metricsBy(children) {
-  const by = new Map();
+  const by = new Map(), compared = comparedSet(children);
   for (const [tensor, dataSet, name, value] of children.metrics || []) {
     if (!by.has(name)) by.set(name, new Map());
     const known = by.get(name).get(tensor);
+    if (dataSet === compared && name.startsWith("sqnr")) { by.get(name).set(tensor, {value, dataSet}); continue; }
+    if (known && known.dataSet === compared && name.startsWith("sqnr")) continue;
     if (known && known.dataSet === "" && dataSet !== "") continue;
     if (dataSet === "") { by.get(name).set(tensor, {value, dataSet}); continue; }
     const worse = known === undefined || (name.includes("loss") || name.includes("margin") || name === "max_error"
@@ -89,6 +110,13 @@ function sqnrTile(children, row) {
   const whole = (children.metrics || []).find(([, , name, each]) => name === "whole_sqnr_db" && same(each));
   const set = (children.metrics || []).find(([, dataSet, name, each]) => name === "sqnr_db" && dataSet !== "" && same(each));
   return [decibels(value) + " dB", "SQNR" + (whole ? ", all data sets" : set ? ", data set \"" + set[1] + "\"" : "")];
+}
+/// The margin of the verdict, and what it is of: as the program's margin_of_text() says it.
+function marginTile(children, row) {
+  const value = C.margin[row], output = (children.metrics || []).find(([, , name]) => name === "output_margin");
+  const own = (children.findings || []).find(([, , , , , , , , margin, amber]) => !amber && margin === value);
+  const of = !(value > 1) ? "" : output && output[3] === value ? ", data set \"" + output[1] + "\"" : own ? " of the " + own[1] : "";
+  return [digits(value), "margin" + of];
 }
 function worstSetTile(children) {
   const worst = (children.metrics || []).find(([, , name]) => name === "worst_sqnr_db");
@@ -135,7 +163,7 @@ function tensorTable(children, detail, metrics) {
         decibels(each.loss)));
   };
   const table = plainTable([["Tensor"], ["Type"], ["Scale", "scale", "number"], ["Zero point", "zero_point", "number"],
-    ["Declared range", "range", "number"], ["Calibrated range", "calibrated", "number"], ["Both"],
+    ["Declared range", "range", "number"], ["Expected range", "expected", "number"], ["Both"],
     ["SQNR dB", "left", "number"], ["Lost dB", "loss", "number"]], all.slice(0, few).map(row), "tensors");
   return [rangesKeys(), table, all.length > few ? el("button", {type: "button", on: {click: (event) => {
     event.target.remove();
@@ -206,13 +234,23 @@ function askedText(row) {
   const named = own.some((word) => word.startsWith(" --converter-cmd")) ? [] : converterWords(row);
   return named.map((word) => " " + shellWord(word)).join("") + own.join("");
 }
+/// What else decides the verdict of a run: its options on judging and its limits.
+function decidingText(row) {
+  return (D.runs[C.run[row]].command.match(/ --(metamorphic|require-judged)(?= |$)| --(timeout|memory) \S+/g) || []).join("");
+}
+/// The case, out of the suite where that expects a failure: only the suite knows it.
+function selectedText(row) {
+  const name = shellWord(textOf("case", row));
+  if (!textOf("verdict", row).startsWith("x")) return " " + name;
+  return " " + D.runs[C.run[row]].suite.replace(/ --only .*/, "") + " --only " + name;
+}
 /// The commands that make this verdict again, by how it was made.
 function repeatCommands(row) {
   const run = D.runs[C.run[row]];
   if (/^(check|audit) /.test(run.command)) return [el("p", null, "Made by"), command([D.assay], " " + run.command)];
   const common = [textOf("case", row)], rest = " --options " + shellWord(textOf("options", row)) + askedText(row);
   return [el("p", null, "In numbers, why the verdict is what it is:"), command([D.assay, "explain", ...common], rest),
-    el("p", null, "The verdict again:"), command([D.assay, "run", ...common], rest),
+    el("p", null, "The verdict again:"), command([D.assay, "run"], selectedText(row) + rest + decidingText(row)),
     el("p", null, "As a folder that can be sent, with the model and the data:"),
     command([D.assay, "bundle", ...common, "bundle"], rest)];
 }
@@ -238,13 +276,14 @@ async function showCase(content, parameters, current) {
     el("h1", null, verdictBadge(verdict), " ", textOf("case", row)),
     el("p.quiet", null, verdictOf(verdict).says),
     el("div.tiles", null, [[...sqnrTile(children, row), "sqnr"], worst && worst[0] !== sqnrTile(children, row)[0] ? [...worst, "sqnr"] : null,
-      [digits(C.margin[row]), "margin", "margin"], [nodes ? judged + " of " + nodes : "–", "nodes judged", "judged"],
+      [...marginTile(children, row), "margin"], [nodes ? judged + " of " + nodes : "–", "nodes judged", "judged"],
       [textOf("layers", row) || "–", "layers", "layer"]].filter((tile) => tile).map(([value, name, legend]) =>
       el("div.tile", {legend, tabindex: 0}, el("b", null, value), name))),
-    el("dl.facts", null, fact("converter", versionName(row), "version"), fact("options", textOf("options", row), "options"),
+    el("dl.facts", null, fact("converter", versionName(row), "version"),
+      programsOf(C.version[row]).size > 1 ? fact("program", programText(row), "program") : null, fact("options", textOf("options", row), "options"),
       fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
       verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
-      fact("rounding style", textOf("style", row)), fact("judged as", textOf("judged_as", row).replace(/^judged as /, "")),
+      fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "")),
       fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     C.newest[row] ? null : el("p", null, el("span.badge.unjudged", null, "An older verdict."), " ",
       el("a", {link: address("case", {...parameters, run: ""})}, "The newest of this version")),
@@ -273,7 +312,7 @@ async function showCase(content, parameters, current) {
   const error = errorChart(detail, metrics);
   append(content, [
     error ? section("Precision along the model", "error", el("p.quiet", null,
-      "Here and below SQNR is over all data sets together, where that was measured, else of the worst one."), error) : null,
+      "Here and below SQNR is " + comparedText(children) + "; of a tensor that wasn't measured there, over all data sets or on the worst one."), error) : null,
     section("Tensors", "tensors", tensorTable(children, detail, metrics)),
     detail && detail.weights?.length ? section("Weights by channel", "weights", el("p.quiet", null,
       "A declared scale below the dashed line cuts weights off; far above it wastes precision."), weightCharts(detail)) : null,

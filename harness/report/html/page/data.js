@@ -12,6 +12,14 @@ const TEXT_COLUMNS = ["case", "options", "program", "family", "content", "verdic
 
 function textOf(column, row) { return D.strings[C[column][row]]; }
 function versionName(row) { const v = D.versions[C.version[row]]; return v[0] + "@" + v[1]; }
+/// The programs that were judged under a version's name: numbers of their hashes.
+const PROGRAMS = new Map();
+for (const row of EVERY_ROW) {
+  if (!PROGRAMS.has(C.version[row])) PROGRAMS.set(C.version[row], new Set());
+  PROGRAMS.get(C.version[row]).add(C.program[row]);
+}
+function programsOf(version) { return PROGRAMS.get(version) ?? new Set(); }
+function programText(row) { return textOf("program", row).slice(0, 12); }
 const NEWEST = EVERY_ROW.filter((row) => C.newest[row] === 1);
 
 /// [[operator, judged, nodes], …] of a row.

@@ -131,6 +131,13 @@ function causeList(groups, filter, limit = 20) {
   return list;
 }
 
+/// A mark where verdicts under one name and version are of several programs.
+function severalPrograms(number) {
+  const count = programsOf(number).size;
+  return count < 2 ? null : [" ", el("span.badge.unjudged", {tabindex: 0, tip: "The verdicts under this name and version are of " +
+    "several programs: files that the command names differed, or its arguments did. A case's page says which."},
+  plural(count, "program"))];
+}
 function versionsMatrix() {
   const used = countVerdicts(NEWEST), shown = verdictsIn(used);
   const by = grouped(NEWEST, (row) => C.version[row]);
@@ -140,7 +147,7 @@ function versionsMatrix() {
       const members = by.get(number) || [];
       const counts = countVerdicts(members);
       rows.push(el("tr", null, i === 0 ? el("th", {rowspan: versions.length, scope: "rowgroup"}, name) : null,
-        el("td", null, el("a", {link: address("results", {converter: name, version})}, version)),
+        el("td", null, el("a", {link: address("results", {converter: name, version})}, version), severalPrograms(number)),
         el("td", null, verdictBar(counts)),
         shown.map((verdict) => el("td.number", null, countLink(counts[verdict], verdict, {converter: name, version}))),
         el("td.number", null, whole(members.length))));
@@ -151,6 +158,8 @@ function versionsMatrix() {
     ["verdicts", "All verdicts of this version.", "number"]], rows, "converters and versions")];
 }
 
+/// A pass that says that the converter refuses what it should refuse: not that an operator works.
+function isRefusal(row) { return textOf("verdict", row) === "pass" && textOf("reason", row).startsWith("refused as expected"); }
 function operatorsMatrix(rows) {
   const withCoverage = rows.some((row) => coverageOf(row).length > 0);
   const names = new Map();
@@ -158,16 +167,20 @@ function operatorsMatrix(rows) {
     if (!names.has(name)) names.set(name, new Map());
     const versions = names.get(name);
     if (!versions.has(C.version[row])) versions.set(C.version[row], {});
-    const counts = versions.get(C.version[row]);
-    counts[textOf("verdict", row)] = (counts[textOf("verdict", row)] || 0) + 1;
+    const counts = versions.get(C.version[row]), key = isRefusal(row) ? "refusal" : textOf("verdict", row);
+    counts[key] = (counts[key] || 0) + 1;
   };
   for (const row of rows) {
-    if (!withCoverage) note(textOf("family", row), row);
-    else if (textOf("op", row) !== "") note(textOf("op", row), row);
-    else for (const [op] of coverageOf(row)) note(op, row);
+    if (!withCoverage) { note(textOf("family", row), row); continue; }
+    if (textOf("op", row) !== "") note(textOf("op", row), row);
+    // Each operator of a model has a line, also where all its verdicts failed at another one.
+    for (const [op] of coverageOf(row)) {
+      if (textOf("op", row) === "") note(op, row);
+      else if (!names.has(op)) names.set(op, new Map());
+    }
   }
   const versions = [...new Set(rows.map((row) => C.version[row]))].sort((a, b) => a - b);
-  const bad = (counts) => Object.keys(counts).filter((verdict) => !["pass", "unsupported"].includes(verdict))
+  const bad = (counts) => Object.keys(counts).filter((verdict) => !["pass", "refusal", "unsupported"].includes(verdict))
     .reduce((sum, verdict) => sum + counts[verdict], 0);
   const order = [...names].sort(([a, x], [b, y]) => {
     const sum = (map) => [...map.values()].reduce((all, counts) => all + bad(counts), 0);
@@ -178,10 +191,12 @@ function operatorsMatrix(rows) {
     if (!counts) return el("td", null, el("span.zero", null, "–"));
     const filter = {converter: D.versions[version][0], version: D.versions[version][1],
       [withCoverage ? "operator" : "family"]: name};
-    return el("td", null, verdictsIn(counts).map((verdict) =>
-      [el("a", {link: address("results", {...filter, verdict})}, el("span.badge." + verdictOf(verdict).colour,
-        {tip: plural(counts[verdict], "verdict") + " " + verdict},
-        el("span.sign", {"aria-hidden": "true"}, verdictOf(verdict).sign), whole(counts[verdict]))), " "]));
+    return el("td", null, verdictsIn(counts).map((word) => {
+      const {sign, colour} = word === "refusal" ? {sign: "⊘", colour: "unsupported"} : verdictOf(word);
+      const tip = word === "refusal" ? plural(counts[word], "refusal") + ", as the cases expect; nothing ran" : plural(counts[word], "verdict") + " " + word;
+      return [el("a", {link: address("results", {...filter, verdict: word === "refusal" ? "pass" : word})},
+        el("span.badge." + colour, {tip}, el("span.sign", {"aria-hidden": "true"}, sign), whole(counts[word]))), " "];
+    }));
   }));
   const body = order.map(line);
   const few = 25;
@@ -192,7 +207,7 @@ function operatorsMatrix(rows) {
     more.remove();
   }}}, "show " + (body.length - few) + " more") : null;
   return [el("p.quiet", null, withCoverage
-    ? "A verdict that failed at a named operator counts for that one, every other for all operators of its model. Newest version of each converter."
+    ? "A verdict that failed at a named operator counts for that one, every other for all operators of its model. ⊘ counts refusals that the cases expect. Newest version of each converter."
     : "This database does not say which operators a model has (it was made by an older Assay): families of cases instead. Newest version of each converter.",
   " What has most against it comes first."), verdictKeys(countVerdicts(rows)), table, more];
 }

@@ -41,7 +41,7 @@ const LEGENDS = {
   verdict: "Verdict: what Assay concluded about this case.",
   sqnr: "SQNR, in dB: strength of the right output over strength of the error, against float64. More is better; one bit " +
     "more of precision is about 6 dB. Of the worst output. Over which data is said beside it.",
-  margin: "Margin: largest error of outputs and judged nodes ÷ its limit; of a red verdict in which these are within their " +
+  margin: "Margin: largest error of an output ÷ its limit; of a red verdict in which these are within their " +
     "limits, that of the first red finding. Up to 1 is within the limit. 1.00 is no near miss: of many rounded values some lie right at the limit.",
   judged: "Judged: nodes of the float model whose results a limit checks, of all its nodes.",
   seconds: "Seconds that this case took, conversion and judging together.",
@@ -54,11 +54,13 @@ const LEGENDS = {
   op: "Operator of the node where it failed.",
   cause: "Cause: verdicts that failed in the same way: same stage, facet, operator and message, numbers left out.",
   loss: "Lost here: dB of SQNR that the tensor lost against what its inputs had.",
-  left: "SQNR of this tensor against float64, in dB: over all data sets, where that was measured, else on the worst one.",
+  left: "SQNR of this tensor against float64, in dB, on the data set on which most tensors were measured; else over all data sets or on the worst one.",
   scale: "Scale: real value of one quantization step.",
   zero_point: "Zero point: the quantized value that stands for 0.",
   range: "Range: the least and the largest real value that the quantized type can hold with this scale.",
-  calibrated: "Calibrated range: least and largest value of this tensor over the calibration data, in float64.",
+  expected: "Expected range: what the expected scale and zero point hold, which follow from the calibration data, the method " +
+    "and the stated policy. The data themselves may reach less far: a symmetric or shared range, or zero, widens it.",
+  program: "Program: hash of the files that the converter's command names. Several programs under one name and version are told apart by it.",
   days: "Days left until the expected failure has to be looked at again.",
   delta: "Difference to the version or the anchor compared with.",
   started: "When the verdict was made (UTC).",
@@ -83,11 +85,21 @@ const METRICS = {
   bias_margin: "|mean error| ÷ limit, worst channel",
   variance_margin: "mean squared error ÷ limit, worst channel",
   local_margin: "largest error ÷ limit of this node alone",
+  output_margin: "largest error ÷ limit of an output",
   local_sqnr_db: "SQNR of this node alone, on the values before it, dB",
   accumulator_bits: "bits that the accumulator needs",
   prediction_deviation_db: "SQNR less the predicted one, dB",
   channel_deviation_db: "the same of the worst channel, dB",
   weight_deviation_db: "SQNR of the worst weight channel less the expected one, dB",
+  inner_deviation_db: "SQNR of this inner tensor less the predicted one, dB",
+  settled_deviation_db: "noise beyond the predicted one where no choice of rounding is open, dB",
+  drawn_deviation_db: "how far the noise stays below the largest that draws of roundings allow, dB",
+  prediction_limit_db: "how far the noise may exceed the mean of the draws, dB",
+  prediction_gates: "1: a loss against the prediction is red",
+  gain_margin: "|difference in size| ÷ limit, worst channel",
+  noise_ratio: "noise ÷ the noise that INT8 must leave",
+  accumulator_worst: "largest accumulator that any data could give, in units of 2³¹",
+  l1_not_followed: "elements that exact integers could not follow",
 };
 
 /// What a facet says in a line of its own, where its name does not.
@@ -103,7 +115,7 @@ const STATUS = {
 
 /// What to do about a verdict, by facet first.
 const NEXT = {
-  scale: "Compare the declared range with the calibrated one in the table of tensors: the two should agree.",
+  scale: "Compare the declared range with the expected one in the table of tensors: the two should agree.",
   zero_point: "Check symmetric against asymmetric: 0 must be an exact quantized value, and the type's ends must match.",
   axis: "The scales run along another axis than the output channels. Look at the axis that the converter passes on.",
   weight: "Quantize the weight from the declared scale by hand and compare the first channel that differs.",
