@@ -144,8 +144,9 @@ std::vector<results::Store::HistoryRow> became_so_since(std::span<const results:
     if (first != points.begin() && !core::version_less(first->first, version)) kept.insert(name);
   }
   std::vector<results::Store::HistoryRow> chosen;
-  std::ranges::copy_if(rows, std::back_inserter(chosen),
-                       [&](const results::Store::HistoryRow& row) { return kept.contains(series_of(row.result)); });
+  std::ranges::copy_if(rows, std::back_inserter(chosen), [&](const results::Store::HistoryRow& row) {
+    return kept.contains(case_series_of(row.result));
+  });
   return chosen;
 }
 

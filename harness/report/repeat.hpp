@@ -38,8 +38,8 @@ struct Makers {
 [[nodiscard]] RunWords run_words(const std::string& command);
 
 /// "assay run CASE …": the shortest command that gives this verdict again, and no other. Files and folders of cases are
-/// named, and where a failure was expected the suite that says so: with --only, and all words of the selection, where one
-/// of them would select by itself.
+/// named, and where a failure was expected the suite that says so: with --only, and all words of the selection, where
+/// one of them would select by itself.
 [[nodiscard]] std::string repeat_command(const results::ResultRow& row, const RunWords& words);
 
 }  // namespace assay::report

@@ -152,10 +152,13 @@ TEST_F(Errors, CasesAreTakenFromAFileOrFolder) {
   }
   const Call picked = run({"run", "mine/own.json", "own/stride=2", "--fault", "bias_dropped"});
   EXPECT_EQ(picked.code, 1);
-  EXPECT_THAT(picked.out, HasSubstr("assay run mine/own.json own/stride=2 --only own/stride=2 --options default --fault bias_dropped"));
+  EXPECT_THAT(
+      picked.out,
+      HasSubstr("assay run mine/own.json own/stride=2 --only own/stride=2 --options default --fault bias_dropped"));
   EXPECT_THAT(said({"run", "./nosuch.json"}, 5), HasSubstr("there is no file or folder \"./nosuch.json\" of cases"));
   EXPECT_THAT(said({"run", "mine/*.json"}, 5), HasSubstr("without quotes the shell"));
-  EXPECT_THAT(run({"run", "mine", "--fault", "bias_dropped"}).out, HasSubstr("assay run mine/ own/stride=1 --options default --fault"));
+  EXPECT_THAT(run({"run", "mine", "--fault", "bias_dropped"}).out,
+              HasSubstr("assay run mine/ own/stride=1 --options default --fault"));
   std::filesystem::create_directories(path("mine/empty"));
   EXPECT_THAT(said({"run", "./mine/empty"}), HasSubstr("holds no case"));
 }
