@@ -13,10 +13,6 @@ using core::Tensor;
 using model::Graph;
 using model::Node;
 
-/// Roundings of folding a BatchNormalization in float32: sum, root, quotient, product for the weight; with mean and
-/// beta three more for the bias.
-constexpr double kBiasFoldRoundings = 7;
-
 Tensor transposed(const Tensor& matrix) {
   const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
   std::vector<double> values(static_cast<std::size_t>(rows * columns));
@@ -133,6 +129,10 @@ class LinearReader {
     if (!takes_bias(traits_of(node).product) || node.input(kBias).empty()) return true;
     const auto bias = constant(node.input(kBias));
     if (!bias) return false;
+    const double unknown = context_.evidence.uncertainty_of(node.input(kBias));
+    double largest = 0;
+    for (const double value : bias->to_reals()) largest = std::max(largest, std::abs(value));
+    for (double& slack : out_.bias_slack) slack += std::abs(beta_of(node)) * unknown * largest;
     return add_bias(*bias, beta_of(node));
   }
 

@@ -8,6 +8,10 @@ namespace assay::judge {
 /// γ_K = K·u / (1 − K·u) with float32's u = 2⁻²⁴: the relative error bound of K roundings in a row.
 [[nodiscard]] double rounding_gamma(double roundings);
 
+/// Roundings of folding a BatchNormalization in float32: sum, root, quotient, product for the weight; with mean and
+/// beta three more for the bias.
+inline constexpr double kBiasFoldRoundings = 7;
+
 /// Fills every range's `slack`: how far a float32 execution's extreme may lie from the float64 reference's.
 ///
 /// Formula  a linear node adds γ_K·Σ|w||x| ≤ γ_K·(max over outputs Σ|w|)·max|x| with K its taps; what its inputs

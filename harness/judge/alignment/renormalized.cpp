@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/judge/alignment/forward_error.hpp"
 #include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -38,12 +39,15 @@ double epsilon_of(const Node& node) { return node.float_or("epsilon", kDefaultEp
 /// are gamma and beta.
 struct ChannelAffine {
   std::vector<double> slope, offset;
+  double largest = 0;  ///< of the terms that an offset is the sum of
 };
 ChannelAffine affine_of(const Numbers& numbers, double epsilon) {
   ChannelAffine out;
   for (std::size_t i = 0; i < numbers[0]->reals().size(); ++i) {
     out.slope.push_back(numbers[0]->reals()[i] / std::sqrt(numbers[3]->reals()[i] + epsilon));
-    out.offset.push_back(numbers[1]->reals()[i] - numbers[2]->reals()[i] * out.slope.back());
+    const double beta = numbers[1]->reals()[i], shift = numbers[2]->reals()[i] * out.slope.back();
+    out.offset.push_back(beta - shift);
+    out.largest = std::max(out.largest, std::abs(beta) + std::abs(shift));
   }
   return out;
 }
@@ -69,7 +73,7 @@ std::size_t alike(const Numbers& made, std::span<const double> gamma, std::span<
 /// The original's numbers with the artifact's mean and variance; nothing where the artifact's gamma and beta aren't
 /// what these ask for in most channels.
 std::optional<Numbers> in_its_form(const Numbers& own, double epsilon, const Numbers& made, double made_epsilon) {
-  auto [gamma, beta] = affine_of(own, epsilon);
+  auto [gamma, beta, largest] = affine_of(own, epsilon);
   for (std::size_t i = 0; i < gamma.size(); ++i) {
     beta[i] += gamma[i] * made[2]->reals()[i];
     gamma[i] *= std::sqrt(made[3]->reals()[i] + made_epsilon);
@@ -155,6 +159,7 @@ class Renormalization {
     if (weight == nullptr || weight->size() != channels || theirs.int_or("group", 1) != channels || channels < 2)
       return;
     ChannelAffine affine = affine_of(own, epsilon_of(node));
+    const double offset = std::abs(*std::ranges::max_element(affine.offset, {}, [](double b) { return std::abs(b); }));
     Node& changed = graph().nodes[index];
     changed.op_type = "Conv";
     changed.attributes = {{"group", channels}};
@@ -162,6 +167,9 @@ class Renormalization {
     set(changed, 1, std::make_shared<const Tensor>(own.front()->type(), weight->shape(), std::move(affine.slope)));
     set(changed, kBias,
         std::make_shared<const Tensor>(own.front()->type(), core::Shape{channels}, std::move(affine.offset)));
+    // Folded in float32, where the terms of the bias may nearly cancel.
+    if (offset > 0)
+      form_->uncertainty[changed.inputs[kBias]] = rounding_gamma(kBiasFoldRoundings) * affine.largest / offset;
   }
 
   const model::Model& original_;
