@@ -214,6 +214,11 @@ TEST(AuditPolicy, AListedOperatorWritesQuantizedValuesAlwaysOrWhereItReadsThem) 
   EXPECT_THAT(missing(kept), IsEmpty());
   EXPECT_THAT(missing(real), ElementsAre("precision "));
   EXPECT_THAT(missing(of_reals), IsEmpty()) << "it reads none";
+  policy.writes_quantized = {"Concat", "Reshape"};
+  const std::string reshaped = kept.substr(0, kept.find(" y = Sigmoid")) +
+                               " one = Constant<value_ints=[2]>() shape = Concat<axis=0>(one, one)"
+                               " r = Reshape(hd, shape) y = Sigmoid(r) }";
+  EXPECT_THAT(missing(reshaped), ElementsAre("precision ")) << "the Reshape, and not the Concat of extents";
 }
 
 TEST(AuditPolicy, ANodeThatReadsEvenlyHasNoInputLeftOut) {

@@ -197,7 +197,7 @@ class PolicyAudit {
     const bool always = lists(policy_.quantizes, node.op) || lists(policy_.writes_quantized, node.op);
     const bool kept = lists(policy_.keeps_quantized, node.op) && reads_only_quantized(node);
     const bool listed = always || kept;
-    if (!(listed || is_reported_int8(node)) || asked_in_float(node) || is_gate(node)) return;
+    if (!(listed || is_reported_int8(node)) || asked_in_float(node) || is_gate(node) || !writes_reals(node)) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
       const std::string tensor = view_.original_tensor(output);
       if (!listed && !has_reported_scale(tensor)) continue;
@@ -218,6 +218,14 @@ class PolicyAudit {
     return std::ranges::all_of(inputs, [&](const Operand& input) {
       return input.name.empty() || input.quantized() || is_made_of_quantized(input.name) || !is_real(input);
     });
+  }
+
+  /// A Concat of extents writes none. What the original doesn't have is real where something real goes in.
+  [[nodiscard]] bool writes_reals(const ArtifactNode& node) const {
+    const auto has_own_range = [&](const std::string& output) { return has_range(view_.original_tensor(output)); };
+    const auto is_data = [&](const Operand& input) { return input.quantized() || is_real(input); };
+    return std::ranges::any_of(artifact_.nodes[node.index].outputs, has_own_range) ||
+           std::ranges::any_of(node.inputs, is_data);
   }
 
   /// Somebody asked for it in float; what the converter put in of itself goes by its operator.
