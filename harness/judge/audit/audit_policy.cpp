@@ -100,10 +100,11 @@ class PolicyAudit {
     return std::ranges::find(operators, op) != operators.end();
   }
 
-  /// The precision map calls this very node INT8, which isn't part of the one before it. Of several nodes of one name
-  /// nobody knows which is meant.
+  /// The precision map calls this very node INT8, which isn't part of the one before it, as an activation and a product's
+  /// bias are. Of several nodes of one name nobody knows which is meant.
   [[nodiscard]] bool is_reported_int8(const ArtifactNode& node) const {
-    if (!node.original || node.fused) return false;
+    const bool activation = traits_of(node.op).clamp != Clamp::none;
+    if (!node.original || activation || context_.alignment->bias_behind_product(*node.original)) return false;
     const std::string& name = original_.nodes[*node.original].name;
     const converters::NodePrecision* reported = reported_precision(context_.evidence, name);
     return reported != nullptr && ran_in_int8(*reported) &&
@@ -201,7 +202,10 @@ class PolicyAudit {
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
       const std::string tensor = view_.original_tensor(output);
       if (!listed && !has_reported_scale(tensor)) continue;
-      const std::string reader = reader_of_reals(output);
+      // Of a tensor that others read quantized the graph may give the real values all the same.
+      const bool outputs = listed ? policy_.outputs != converters::GraphOutputs::stay_float
+                                  : policy_.outputs == converters::GraphOutputs::quantized;
+      const std::string reader = reader_of_reals(output, outputs);
       if (reader.empty()) continue;
       add_unquantized(node,
                       always ? fmt::format("the policy says that {} always writes quantized values", node.op)
@@ -246,9 +250,10 @@ class PolicyAudit {
     return context_.ranges != nullptr && context_.ranges->contains(tensor);
   }
 
-  /// Who takes `tensor` of the artifact without a quantizer before it; a Relu or Clip in front of one belongs to it.
-  std::string reader_of_reals(const std::string& tensor) const {
-    if (made_.is_output(tensor) && policy_.outputs != converters::GraphOutputs::stay_float) return "the graph's output";
+  /// Who takes `tensor` of the artifact without a quantizer before it, the graph with `outputs`; a Relu or Clip in
+  /// front of one belongs to it.
+  std::string reader_of_reals(const std::string& tensor, bool outputs) const {
+    if (made_.is_output(tensor) && outputs) return "the graph's output";
     for (const std::size_t index : made_.consumers(tensor)) {
       const model::Node& reader = artifact_.nodes[index];
       const OperatorTraits& traits = traits_of(reader);
@@ -259,7 +264,7 @@ class PolicyAudit {
         continue;
       const std::string behind = traits.clamp == Clamp::none
                                      ? fmt::format("node \"{}\" ({})", reader.name, reader.op_type)
-                                     : reader_of_reals(reader.outputs.front());
+                                     : reader_of_reals(reader.outputs.front(), outputs);
       if (!behind.empty()) return behind;
     }
     return "";
