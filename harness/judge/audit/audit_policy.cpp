@@ -100,11 +100,9 @@ class PolicyAudit {
     return std::ranges::find(operators, op) != operators.end();
   }
 
-  /// The precision map calls this very node INT8, which isn't part of the one before it, as an activation and a product's
-  /// bias are. Of several nodes of one name nobody knows which is meant.
+  /// The precision map calls this very node INT8. Of several nodes of one name nobody knows which is meant.
   [[nodiscard]] bool is_reported_int8(const ArtifactNode& node) const {
-    const bool activation = traits_of(node.op).clamp != Clamp::none;
-    if (!node.original || activation || context_.alignment->bias_behind_product(*node.original)) return false;
+    if (!node.original || node.fused) return false;
     const std::string& name = original_.nodes[*node.original].name;
     const converters::NodePrecision* reported = reported_precision(context_.evidence, name);
     return reported != nullptr && ran_in_int8(*reported) &&
@@ -128,7 +126,11 @@ class PolicyAudit {
     const bool listed = lists(policy_.quantizes, node.op) || lists(policy_.reads_quantized, node.op);
     const bool whole = policy_.whole_products && has_quantized_weight(node);
     const bool even = policy_.reads_evenly && reads_quantized_activation(node);
-    if (!(listed || whole || even || is_reported_int8(node)) || asked_in_float(node) || is_gate(node)) return;
+    // An activation and a product's bias are parts of the node before them.
+    const bool apart = traits_of(node.op).clamp == Clamp::none && node.original &&
+                       !context_.alignment->bias_behind_product(*node.original);
+    if (!(listed || whole || even || (apart && is_reported_int8(node))) || asked_in_float(node) || is_gate(node))
+      return;
     const std::string why =
         listed  ? fmt::format("the policy says that {} always reads quantized values", node.op)
         : whole ? fmt::format("the policy says that {} with a quantized weight reads quantized data", node.op)
