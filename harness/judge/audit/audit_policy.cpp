@@ -126,9 +126,7 @@ class PolicyAudit {
     const bool listed = lists(policy_.quantizes, node.op) || lists(policy_.reads_quantized, node.op);
     const bool whole = policy_.whole_products && has_quantized_weight(node);
     const bool even = policy_.reads_evenly && reads_quantized_activation(node);
-    // An activation and a product's bias are parts of the node before them.
-    const bool apart = traits_of(node.op).clamp == Clamp::none && node.original &&
-                       !context_.alignment->bias_behind_product(*node.original);
+    const bool apart = !is_part_of_its_maker(node);
     if (!(listed || whole || even || (apart && is_reported_int8(node))) || asked_in_float(node) || is_gate(node))
       return;
     const std::string why =
@@ -160,6 +158,19 @@ class PolicyAudit {
 
   [[nodiscard]] bool is_gate(const ArtifactNode& node) const {
     return node.original && gates_.contains(&original_.nodes[*node.original]);
+  }
+
+  /// An activation and a product's bias are parts of the node before them, and where nobody states what is fused so may
+  /// any function of what a product makes for it alone.
+  [[nodiscard]] bool is_part_of_its_maker(const ArtifactNode& node) const {
+    if (!node.original || traits_of(node.op).clamp != Clamp::none) return true;
+    if (context_.alignment->bias_behind_product(*node.original)) return true;
+    if (policy_.fusions || data_input_count(node.op, node.inputs.size()) != 1) return false;
+    const std::string& input = node.inputs.front().name;
+    const auto producer = made_.producer(input);
+    const ArtifactNode* maker = producer ? view_.find(*producer) : nullptr;
+    return maker != nullptr && maker->quantized_inputs && sums_products(maker->op) &&
+           made_.consumers(input).size() == 1;
   }
 
   void check_float_read(const ArtifactNode& node) {
