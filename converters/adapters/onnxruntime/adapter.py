@@ -41,7 +41,7 @@ class Route:
     takes: dict = field(default_factory=dict)  # what of the options it takes, where it isn't everything
     for_qnn: bool = False  # settings by get_qnn_qdq_config
     operators: frozenset = OPERATORS
-    outputs_in_float: bool = False
+    outputs_in_float: bool = False  # pairs stand only where an operator reads them, and none is taken into another
 
 
 # The names and what they mean stand in adapter.json, too.
@@ -57,7 +57,7 @@ ROUTES = {
     "float_bias": Route(policy="QuantizeBias off", extra={"QuantizeBias": False}),
     "qnn": Route(for_qnn=True, takes={"method": ["minmax"]}),
     # What ONNX Runtime's examples for TensorRT set: pairs right before each reader, weights and biases in float.
-    "tensorrt": Route(policy="for TensorRT", outputs_in_float=True,
+    "tensorrt": Route(policy="for TensorRT", operators=OPERATORS - {"Relu", "Clip"}, outputs_in_float=True,
                       takes={"activation": ["int8"], "symmetric": [True]},
                       extra={"AddQDQPairToWeight": True, "DedicatedQDQPair": True, "QuantizeBias": False,
                              "OpTypesToExcludeOutputQuantization": sorted(OPERATORS)}),
@@ -71,6 +71,7 @@ class OnnxRuntime(QdqAdapter):
         self.variant, self.route = variant, ROUTES[variant]
         self.session, self.operators = self.route.session, self.route.operators
         self.outputs_in_float = self.route.outputs_in_float
+        self.fuses = () if self.route.outputs_in_float else self.fuses
 
     def describe(self):
         policy = stated_policy("onnxruntime", self.route.policy)
