@@ -143,7 +143,7 @@ core::Result<nlohmann::ordered_json> over_optimizers(const Candidate& whole, loc
   if (asked.supports.optimizers.empty()) {
     return core::usage_error(
         fmt::format("{} {} lists no optimizers that it can execute without (supports.optimizers in docs/protocol.md); "
-                    "{} converters list shows which variants there are",
+                    "{} converters list shows the variants",
                     asked.name, asked.version, corpus::command_word()));
   }
   const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
