@@ -9,7 +9,6 @@
 #include "harness/cli/common.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
-#include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/localize/candidate.hpp"
 #include "harness/report/nodes.hpp"
@@ -143,8 +142,8 @@ core::Result<nlohmann::ordered_json> over_optimizers(const Candidate& whole, loc
   if (asked.supports.optimizers.empty()) {
     return core::usage_error(
         fmt::format("{} {} lists no optimizers that it can execute without (supports.optimizers in docs/protocol.md); "
-                    "{} converters list shows the variants",
-                    asked.name, asked.version, corpus::command_word()));
+                    "name a converter or a variant that does",
+                    asked.name, asked.version));
   }
   const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
   nlohmann::ordered_json json{
