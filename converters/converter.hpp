@@ -65,8 +65,9 @@ struct Supports {
   std::optional<std::vector<std::string>> int8_operators;  ///< those with an INT8 form; the others stay in float
   bool execute = true;
   ArtifactKind artifact = ArtifactKind::qdq;
-  std::vector<std::string> reports;  ///< "tensors", "activations", "inputs", "precision", "cache"
-  bool trace = false;                ///< execute can tell the codes inside the artifact
+  std::vector<std::string> reports;     ///< "tensors", "activations", "inputs", "precision", "cache"
+  bool trace = false;                   ///< execute can tell the codes inside the artifact
+  std::vector<std::string> optimizers;  ///< passes over the artifact's graph that execute can leave out, by name
   [[nodiscard]] bool says(std::string_view what) const;
 };
 
@@ -115,6 +116,7 @@ struct ExecuteRequest {
   std::filesystem::path inputs;   ///< folder of input_0.pb …
   std::filesystem::path output;   ///< folder, exists; empty where a converter that hands over is to do so
   std::filesystem::path trace{};  ///< folder, exists, for trace_0.pb …; empty where nobody asks for a trace
+  std::vector<std::string> disabled_optimizers{};  ///< of Supports::optimizers, to be left out
 };
 struct ExecuteReply {
   Outcome outcome = Outcome::error;

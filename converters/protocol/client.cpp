@@ -124,6 +124,7 @@ class ProcessClient final : public Client {
     message.verb = Verb::execute;
     message.execute = {from_here(request.artifact), from_here(request.inputs), from_here(request.output)};
     if (!request.trace.empty()) message.execute.trace = from_here(request.trace);
+    message.execute.disabled_optimizers = request.disabled_optimizers;
     return ask<ExecuteReply>(message, message.execute.output,
                              [](std::int64_t id, std::string_view line) { return read_execute_reply(id, line); });
   }

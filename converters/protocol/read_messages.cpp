@@ -62,7 +62,7 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "models", supports.models), read_choice_list(object, "operators", supports.operators),
       read_choice_list(object, "int8_operators", supports.int8_operators), read(object, "execute", supports.execute),
       read(object, "artifact", supports.artifact), read(object, "reports", supports.reports),
-      read(object, "trace", supports.trace));
+      read(object, "trace", supports.trace), read(object, "optimizers", supports.optimizers));
 }
 
 using Ranges = std::map<std::string, std::pair<double, double>>;
@@ -270,6 +270,8 @@ Result<Request> read_request(std::string_view line) {
     std::string trace;
     if (auto status = read(*object, "trace", trace); !status) return status.error();
     request.execute.trace = trace;
+    std::vector<std::string>& disabled = request.execute.disabled_optimizers;
+    if (auto status = read(*object, "disabled_optimizers", disabled); !status) return status.error();
   }
   if (const json* options = find(*object, "options"); request.verb == Verb::convert && options != nullptr) {
     // Unknown keys are ignored in the protocol; the reader of options itself refuses them.

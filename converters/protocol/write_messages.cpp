@@ -108,6 +108,8 @@ std::string write_request(const Request& request) {
     object["inputs"] = request.execute.inputs.string();
     object["output"] = request.execute.output.string();
     put(object, "trace", request.execute.trace.string());
+    const std::vector<std::string>& disabled = request.execute.disabled_optimizers;
+    if (!disabled.empty()) object["disabled_optimizers"] = disabled;
   }
   return text_of(object);
 }
@@ -123,6 +125,7 @@ std::string write_description(std::int64_t id, const Description& description) {
   put(supports, "operators", can.operators);
   put(supports, "int8_operators", can.int8_operators);
   if (can.trace) supports["trace"] = true;
+  if (!can.optimizers.empty()) supports["optimizers"] = can.optimizers;
 
   json object = head(id, "ok");
   object["name"] = description.name;

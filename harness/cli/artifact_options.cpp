@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/model/onnx_io.hpp"
 
@@ -39,6 +40,23 @@ core::Status check_original(const std::string& model, const ArtifactOptions& art
   return core::success();
 }
 
+/// The one case that a word names, with its own data, as a model of the user's.
+core::Result<data::UserCase> case_as_model(const std::string& word, const std::string& calibration,
+                                           const std::string& inputs) {
+  if (!calibration.empty() || !inputs.empty()) {
+    return core::usage_error(fmt::format("\"{}\" is no ONNX file but a case, which has its own data", word));
+  }
+  core::Result<Selection> selection = select({word}, "");
+  if (!selection) return selection.error();
+  if (selection->items.size() != 1 || selection->items.front().test_case.model == nullptr) {
+    return core::usage_error(fmt::format("\"{}\" is no ONNX file and {}", word,
+                                         selection->items.empty()       ? "no case's name"
+                                         : selection->items.size() == 1 ? "its case has no model"
+                                                                        : "more than one case"));
+  }
+  return data::UserCase{std::move(selection->items.front().test_case), {}};
+}
+
 }  // namespace
 
 void add_artifact_options(Command command, ArtifactOptions& options) {
@@ -61,7 +79,10 @@ std::string artifact_words(const ArtifactOptions& options) {
 core::Result<UserModel> load_user_model(const std::string& model, const std::string& calibration,
                                         const std::string& inputs, const std::string& options_json,
                                         const ConverterOptions& converters, const ArtifactOptions& artifact) {
-  core::Result<data::UserCase> user = data::make_user_case(model, calibration, inputs);
+  std::error_code missing;
+  const bool is_file = is_model_file(model) || std::filesystem::exists(model, missing);
+  core::Result<data::UserCase> user =
+      is_file ? data::make_user_case(model, calibration, inputs) : case_as_model(model, calibration, inputs);
   if (!user) return user.error();
   const core::Result<converters::Options> options = converters::options_from_json(options_json);
   if (!options) return options.error();

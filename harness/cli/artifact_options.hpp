@@ -27,10 +27,10 @@ struct UserModel {
   corpus::OptionSet options;
   run::MadeBy made_by;  ///< of the artifact; empty without one
 };
-/// Loads the model and its data, and checks them against the options: nodes that --options and --fault name are there;
-/// with an artifact, its file is there and `model` is its float original. Without one, a model that is quantized
-/// already is a note on standard error.
-/// Errors   as data::make_user_case(); usage; io.
+/// Loads the model and its data, or a case's where `model` names one and no file, and checks them against the options:
+/// nodes that --options and --fault name are there; with an artifact, its file is there and `model` is its float
+/// original. Without one, a model that is quantized already is a note on standard error. Errors   as
+/// data::make_user_case(); usage; io.
 [[nodiscard]] core::Result<UserModel> load_user_model(const std::string& model, const std::string& calibration,
                                                       const std::string& inputs, const std::string& options_json,
                                                       const ConverterOptions& converters,

@@ -147,6 +147,34 @@ core::Result<std::vector<WrongPart>> wrong_parts(const Candidate& whole, const J
   return std::move(bisection).result();
 }
 
+std::vector<std::string> guilty_optimizers(const Candidate& whole, Judge& judge,
+                                           const std::function<void(const std::string&)>& on_progress) {
+  const std::vector<std::string> names = judge.description().supports.optimizers;
+  const auto chosen = [&](const Items& items) {
+    std::vector<std::string> some;
+    for (const std::size_t item : items) some.push_back(names[item]);
+    return some;
+  };
+  const auto is_right_without = [&](const Items& items) {
+    judge.disable_optimizers(chosen(items));
+    const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
+    if (on_progress) {
+      on_progress(fmt::format("without {} (\"{}\" …): {}", core::counted(items.size(), "optimizer"),
+                              names[*items.begin()], judge::verdict_name(judgement.verdict)));
+    }
+    return judgement.gate != judge::Gate::red;
+  };
+  Items guilty;
+  for (std::size_t i = 0; i < names.size(); ++i) guilty.insert(i);
+  if (guilty.empty() || !is_right_without(guilty)) return {};
+  guilty = ddmin(std::move(guilty), [&](const std::vector<Items>& sets) -> std::optional<std::size_t> {
+    const auto found = std::ranges::find_if(sets, is_right_without);
+    return found == sets.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - sets.begin()));
+  });
+  judge.disable_optimizers({});
+  return chosen(guilty);
+}
+
 Items needed_batches(const Candidate& whole, const Judge& judge, const std::string& signature) {
   Items all;
   for (std::size_t i = 0; i < whole.calibration.size(); ++i) {

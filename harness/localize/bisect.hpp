@@ -30,4 +30,9 @@ struct WrongPart {
 /// The fewest of the calibration batches, by index, with which the verdict keeps its signature.
 [[nodiscard]] Items needed_batches(const Candidate& whole, const Judge& judge, const std::string& signature);
 
+/// The fewest of the executor's optimizers (converters::Supports::optimizers) without which nothing is red; nothing
+/// where all of them left out still leave it red. `whole` is red with all of them.
+[[nodiscard]] std::vector<std::string> guilty_optimizers(
+    const Candidate& whole, Judge& judge, const std::function<void(const std::string&)>& on_progress = {});
+
 }  // namespace assay::localize

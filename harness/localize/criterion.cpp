@@ -51,6 +51,36 @@ std::string with_method(const std::string& options_json, converters::Method meth
 
 }  // namespace
 
+/// The converter, whose executions leave out the optimizers that are disabled.
+class Judge::Asked final : public converters::Converter {
+ public:
+  explicit Asked(std::shared_ptr<converters::Converter> converter) : converter_(std::move(converter)) {}
+  core::Result<converters::Description> describe() override { return converter_->describe(); }
+  converters::ConvertReply convert(const converters::ConvertRequest& request) override {
+    return converter_->convert(request);
+  }
+  converters::ExecuteReply execute(const converters::ExecuteRequest& request) override {
+    converters::ExecuteRequest asked = request;
+    asked.disabled_optimizers = disabled;
+    return converter_->execute(asked);
+  }
+  [[nodiscard]] bool hands_over() const override { return converter_->hands_over(); }
+
+  std::vector<std::string> disabled;
+
+ private:
+  std::shared_ptr<converters::Converter> converter_;
+};
+
+Judge::Judge(std::shared_ptr<converters::Converter> converter, converters::Description description,
+             std::string options_json, std::size_t planned_verdicts)
+    : converter_(std::make_shared<Asked>(std::move(converter))),
+      description_(std::move(description)),
+      options_json_(std::move(options_json)),
+      planned_verdicts_(planned_verdicts) {}
+
+void Judge::disable_optimizers(std::vector<std::string> names) { converter_->disabled = std::move(names); }
+
 core::Result<std::unique_ptr<Judge>> Judge::make(const programs::ConverterSpec& spec, std::string options_json,
                                                  double timeout_s, std::size_t planned_verdicts) {
   if (!spec.unavailable.empty()) {

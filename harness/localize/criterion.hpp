@@ -59,19 +59,18 @@ class Judge {
   /// have is left out.
   [[nodiscard]] Judged ask(const Candidate& candidate, judge::Depth depth, const std::string& options_json) const;
   [[nodiscard]] const std::string& options_json() const { return options_json_; }
+  /// Artifacts are executed without these of the executor's optimizers from here on.
+  void disable_optimizers(std::vector<std::string> names);
   /// Other options from here on.
   void use_options(std::string options_json) { options_json_ = std::move(options_json); }
   [[nodiscard]] const converters::Description& description() const { return description_; }
 
  private:
   Judge(std::shared_ptr<converters::Converter> converter, converters::Description description, std::string options_json,
-        std::size_t planned_verdicts)
-      : converter_(std::move(converter)),
-        description_(std::move(description)),
-        options_json_(std::move(options_json)),
-        planned_verdicts_(planned_verdicts) {}
+        std::size_t planned_verdicts);
 
-  std::shared_ptr<converters::Converter> converter_;
+  class Asked;
+  std::shared_ptr<Asked> converter_;
   converters::Description description_;
   std::string options_json_;
   std::size_t planned_verdicts_;

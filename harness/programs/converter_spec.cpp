@@ -32,8 +32,10 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// The adapter's command with "{python}" as its environment's Python and its own files by their full paths.
-std::vector<std::string> adapter_command(const Adapter& adapter, const std::string& version) {
+/// The adapter's command, asked for `variant` where there is one, with "{python}" as its environment's Python and its
+/// own files by their full paths.
+std::vector<std::string> adapter_command(const Adapter& adapter, const std::string& version,
+                                         const std::string& variant) {
   const fs::path python = environments_folder() / fmt::format("{}-{}", adapter.name, version) / "bin" / "python";
   std::vector<std::string> words;
   std::error_code code;
@@ -41,6 +43,7 @@ std::vector<std::string> adapter_command(const Adapter& adapter, const std::stri
     const fs::path file = adapter.folder / word;
     words.push_back(word == "{python}" ? python.string() : fs::is_regular_file(file, code) ? file.string() : word);
   }
+  if (!variant.empty()) words.insert(words.end(), {"--variant", variant});
   return words;
 }
 
@@ -79,6 +82,7 @@ std::vector<Adapter> list_adapters() {
     adapter.name = json.value("name", entry.path().filename().string());
     adapter.notes = json.value("notes", "");
     adapter.command = json.value("command", std::vector<std::string>());
+    adapter.variants = json.value("variants", adapter.variants);
     adapter.folder = entry.path();
     const nlohmann::json in_float = json.value("in_float", nlohmann::json::object());
     adapter.in_float.text = in_float.value("text", adapter.in_float.text);
@@ -99,7 +103,7 @@ std::vector<Adapter> list_adapters() {
 
 std::optional<Adapter> find_adapter(std::string_view name) {
   for (Adapter& adapter : list_adapters()) {
-    if (adapter.name == name) {
+    if (adapter.name == name.substr(0, name.find(':'))) {
       return std::move(adapter);
     }
   }
@@ -147,6 +151,13 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     return core::usage_error(fmt::format("there is no converter \"{}\"; there are: {}", name,
                                          core::join(core::nearest(name, names, names.size()), ", ")));
   }
+  const std::string used_as = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (colon != std::string::npos && !adapter->variants.contains(used_as)) {
+    std::vector<std::string> names;
+    for (const auto& [each, what] : adapter->variants) names.push_back(adapter->name + ":" + each);
+    return core::usage_error(fmt::format("{} has no variant \"{}\"; there {}", adapter->name, used_as,
+                                         names.empty() ? "are none" : "are: " + core::join(names, ", ")));
+  }
   std::vector<std::string> wanted = versions;
   if (wanted.empty()) {
     wanted.push_back(adapter->installed.empty() ? "" : adapter->installed.back());
@@ -159,9 +170,9 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     const bool installed =
         std::find(adapter->installed.begin(), adapter->installed.end(), version) != adapter->installed.end();
     if (installed) {
-      spec.command = adapter_command(*adapter, version);
+      spec.command = adapter_command(*adapter, version, used_as);
     } else {
-      const std::string pinned = version.empty() ? name : name + "==" + version;
+      const std::string pinned = version.empty() ? adapter->name : adapter->name + "==" + version;
       spec.unavailable =
           fmt::format("{} is not installed; run {} converters install {}", pinned, corpus::command_word(), pinned);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +15,9 @@ namespace assay::programs {
 
 /// A converter as the command line names it: a program that speaks protocol 1, or corpus::kReference.
 struct ConverterSpec {
-  std::string name;                  ///< "embedded", "reference", an adapter's name, or the command's first word
-  std::string version;               ///< asked for, "" for whichever is installed
-  std::vector<std::string> command;  ///< program and arguments
+  std::string name;     ///< "embedded", "reference", an adapter's name or NAME:VARIANT, or the command's first word
+  std::string version;  ///< asked for, "" for whichever is installed
+  std::vector<std::string> command;               ///< program and arguments
   std::shared_ptr<const ConverterSpec> executor;  ///< runs the artifacts instead of the converter; null: it does itself
   std::string unavailable;                  ///< why it can't run here; its verdicts are `unsupported` with this reason
   bool by_command = false;                  ///< the user gave the command; what the program is called says nothing
@@ -26,7 +27,7 @@ struct ConverterSpec {
 
 /// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded";
 /// "embedded:scales" and "embedded:opaque" are that converter with its artifact kept from the judge; "reference" has no
-/// program.
+/// program. "NAME:VARIANT" is an adapter's converter used in another way, one of Adapter::variants.
 /// Errors   usage, for an unknown name, listing what exists.
 [[nodiscard]] core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text,
                                                                        const std::filesystem::path& program,
@@ -50,12 +51,13 @@ struct FloatForm {
 struct Adapter {
   std::string name, notes;
   std::filesystem::path folder;
-  std::vector<std::string> command;    ///< "{python}" stands for the environment's Python
-  std::vector<std::string> installed;  ///< versions, oldest first
+  std::vector<std::string> command;             ///< "{python}" stands for the environment's Python
+  std::vector<std::string> installed;           ///< versions, oldest first
+  std::map<std::string, std::string> variants;  ///< other ways to use the converter, and what each is
   FloatForm in_float;
 };
 [[nodiscard]] std::vector<Adapter> list_adapters();
-/// Nothing where there is none of that name.
+/// The adapter that NAME or NAME:VARIANT speaks of; nothing where there is none.
 [[nodiscard]] std::optional<Adapter> find_adapter(std::string_view name);
 
 }  // namespace assay::programs

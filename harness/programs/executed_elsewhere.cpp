@@ -23,6 +23,7 @@ core::Result<converters::Description> ExecutedElsewhere::describe() {
   description->version += "+" + other->version;
   description->supports.execute = other->supports.execute;
   description->supports.trace = false;
+  description->supports.optimizers = other->supports.optimizers;
   description->policy.arithmetic = converters::EngineArithmetic::unknown;
   description->policy.dequantize = other->policy.dequantize;
   description->policy.deterministic = description->policy.deterministic && other->policy.deterministic;

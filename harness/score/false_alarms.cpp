@@ -57,21 +57,16 @@ std::vector<Variant> all_variants(const converters::Switchable& converter) {
   for (const converters::Switchable::Variant& each : converter.variants) {
     all.push_back({each.name, each.name, each.options_json, {}, {}, {}});
   }
-  const std::optional<programs::Adapter> adapter = programs::find_adapter("onnxruntime");
-  const bool installed = adapter && !adapter->installed.empty();
-  const core::Result<std::vector<programs::ConverterSpec>> specs = programs::parse_converter("onnxruntime", {}, {}, "");
-  for (const auto& [name, settings] : {std::pair<std::string, std::vector<std::string>>{"onnxruntime", {}},
-                                       {"onnxruntime_optimized", {"ASSAY_ORT_OPTIMIZE=all"}},
-                                       {"onnxruntime_threads", {"ASSAY_ORT_THREADS=4"}}}) {
-    Variant variant{name, "", "{}", {"env"}, {}, {}};
-    variant.executor.insert(variant.executor.end(), settings.begin(), settings.end());
-    if (installed && specs) {
-      const std::vector<std::string>& command = specs->front().command;
-      variant.executor.insert(variant.executor.end(), command.begin(), command.end());
+  for (const auto& [name, executor] : {std::pair<std::string, std::string>{"onnxruntime", "onnxruntime"},
+                                       {"onnxruntime_optimized", "onnxruntime:optimized"},
+                                       {"onnxruntime_threads", "onnxruntime:threads"}}) {
+    Variant variant{name, "", "{}", {}, {}, {}};
+    if (const auto specs = programs::parse_converter(executor, {}, {}, ""); specs) {
+      variant.executor = specs->front().command;
       variant.version = specs->front().version;
+      variant.skipped = specs->front().unavailable;
     } else {
-      variant.skipped =
-          "onnxruntime is not installed; run " + corpus::command_word() + " converters install onnxruntime";
+      variant.skipped = specs.error().message;
     }
     if (name == "onnxruntime_optimized" && variant.skipped.empty() && !adds_products_in_32_bits()) {
       variant.skipped = "this processor has no VNNI, and ONNX Runtime's optimized kernels saturate there";

@@ -22,6 +22,7 @@ bool known_converter(const corpus::Suite& suite, const std::string& pattern) {
   names.insert(names.end(), {"embedded", "embedded:scales", "embedded:opaque", corpus::kReference});
   for (const programs::Adapter& adapter : programs::list_adapters()) {
     names.push_back(adapter.name);
+    for (const auto& [variant, what] : adapter.variants) names.push_back(adapter.name + ":" + variant);
   }
   // The variants of the embedded converter, which `score` runs, are named embedded+VARIANT@KIND.
   return pattern.starts_with("embedded+") ||

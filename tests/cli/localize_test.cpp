@@ -96,6 +96,24 @@ TEST_F(Localize, BisectFindsTheBatches) {
   EXPECT_THAT(call.json()["conclusion"].get<std::string>(), HasSubstr("calibration batches 0"));
 }
 
+TEST_F(Localize, BisectTakesACaseByItsName) {
+  const Call call = run({"bisect", "mini/stride=1", "--fault", "bias_dropped", "--json"});
+  EXPECT_EQ(call.code, 1) << call.err;
+  EXPECT_EQ(call.json()["wrong"][0]["op"], "Conv");
+  const Call several = run({"bisect", "mini"});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_THAT(several.err, HasSubstr("\"mini\" is no ONNX file and more than one case"));
+  const Call with_data = run({"bisect", "mini/stride=1", "--calibration", data("concat_ranges.calibration.npz")});
+  EXPECT_EQ(with_data.code, 2);
+  EXPECT_THAT(with_data.err, HasSubstr("which has its own data"));
+}
+
+TEST_F(Localize, BisectOverOptimizersTakesAConverterThatListsThem) {
+  const Call call = faulted("bisect", {"--over", "optimizers"});
+  EXPECT_EQ(call.code, 2);
+  EXPECT_THAT(call.err, HasSubstr("lists no optimizers that it can execute without"));
+}
+
 /// An artifact of the user's, made with a fault, and what judges it.
 class ReadyArtifact : public Localize {
  protected:
@@ -136,7 +154,7 @@ TEST_F(ReadyArtifact, BisectNamesItsWrongNodesAndConvertsNothing) {
   EXPECT_EQ(call.code, 1) << call.err;
   ASSERT_EQ(call.json()["wrong"].size(), 1U) << call.out;
   EXPECT_EQ(call.json()["wrong"][0]["node"], "cb");
-  for (const char* over : {"versions", "batches"}) {
+  for (const char* over : {"versions", "batches", "optimizers"}) {
     const Call refused = judged("bisect", {"--over", over});
     EXPECT_EQ(refused.code, 2);
     EXPECT_THAT(refused.err, HasSubstr("--artifact is converted already"));

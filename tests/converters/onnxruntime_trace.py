@@ -109,7 +109,7 @@ def main():
         check(adapter, pathlib.Path(folder), np.random.default_rng(7))
     adapter.quit()
     # More graph outputs would change what the optimizer fuses: with it there is no trace to be had.
-    optimized = Adapter(sys.argv[1], ASSAY_ORT_OPTIMIZE="all")
+    optimized = Adapter(sys.argv[1], "--variant", "optimized")
     assert optimized.ask("describe")["supports"]["trace"] is False
     optimized.quit()
 

@@ -254,6 +254,21 @@ TEST(AllowedRange, PercentileLiesBetweenTheNeighbouringValues) {
   EXPECT_EQ(fault(params(80.0 / 255, -128), allowed), "scale");
 }
 
+TEST(AllowedRange, PercentileMayBeOfTheMagnitudes) {
+  Options options;
+  options.method = Method::percentile;
+  options.percentile = 90;
+  // Of the values 95 % are at most 50, of the magnitudes not even 90 % are.
+  std::vector<double> values(55, -100);
+  values.insert(values.end(), 799, 0);
+  values.insert(values.end(), 100, 50);
+  values.insert(values.end(), 46, 99);
+  const AllowedRange allowed = allowed_range("t", observed(-100, 99), &values, options, {});
+  EXPECT_EQ(fault(params(198.0 / 255, 0), allowed), "") << "[-99, 99]";
+  EXPECT_EQ(fault(params(150.0 / 255, 42), allowed), "") << "[-100, 50]";
+  EXPECT_EQ(fault(params(210.0 / 255, 0), allowed), "scale");
+}
+
 TEST(ForwardError, GammaGrowsWithTheRoundings) {
   EXPECT_DOUBLE_EQ(rounding_gamma(0), 0);
   EXPECT_GT(rounding_gamma(1), 0x1p-24);

@@ -91,6 +91,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.supports.artifact = converters::ArtifactKind::scales;
   d.supports.reports = {"tensors"};
   d.supports.trace = true;
+  d.supports.optimizers = {"ConstantFolding", "NhwcTransformer"};
   d.policy.weights = converters::WeightRounding::adapted;
   d.policy.divisor = 127.5;
   d.policy.fixed_ranges = {{"Softmax", {0, 1}}, {"Odd", {-HUGE_VAL, HUGE_VAL}}};
@@ -132,6 +133,7 @@ TEST(Description, ReadsBackAsWritten) {
   EXPECT_FALSE(read->supports.per_axis.has_value());
   EXPECT_FALSE(read->supports.execute);
   EXPECT_TRUE(read->supports.trace);
+  EXPECT_EQ(read->supports.optimizers, d.supports.optimizers);
   EXPECT_EQ(read->supports.artifact, converters::ArtifactKind::scales);
   EXPECT_EQ(read->policy, d.policy);
 }

@@ -10,9 +10,9 @@ import sys
 class Adapter:
     """Runs `script` with the interpreter that runs this, from the script's own folder."""
 
-    def __init__(self, script, **environment):
+    def __init__(self, script, *arguments, **environment):
         script = pathlib.Path(script).resolve()
-        self.process = subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([sys.executable, script, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, env={**os.environ, **environment},
                                         cwd=script.parent)
         self.number = 0

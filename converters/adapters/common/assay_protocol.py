@@ -7,7 +7,8 @@ An adapter is an object with three methods, handed to `serve`:
     execute(artifact, inputs, output) -> None             writes output_0.pb … into the folder `output`
 
 One whose `supports` says "trace" also takes execute(artifact, inputs, output, trace), writes the codes inside the
-artifact as trace_0.pb … into the folder `trace` and returns their tensors' names.
+artifact as trace_0.pb … into the folder `trace` and returns their tensors' names. One whose `supports` lists "optimizers" takes
+disabled_optimizers=[NAME, …] as well.
 
 Raise `Refused` where the converter declines a node; any other exception is answered as `error` with its message. An
 object that has usable() -> bool as well is asked it after such an answer: where it says no, the program starts anew, so
@@ -77,7 +78,8 @@ def _answer(adapter, request):
         return adapter.describe()
     if verb == "execute":
         paths = [request[key] for key in ("artifact", "inputs", "output", "trace") if key in request]
-        names = adapter.execute(*paths)
+        disabled = {key: request[key] for key in ("disabled_optimizers",) if request.get(key)}
+        names = adapter.execute(*paths, **disabled)
         return {"trace": names} if "trace" in request else {}
     if verb == "convert":
         diagnostics = _Diagnostics()

@@ -1,15 +1,60 @@
-"""Executes a Q/DQ artifact with ONNX Runtime, plain Q/DQ semantics unless ASSAY_ORT_OPTIMIZE=all asks for more."""
+"""Executes a Q/DQ artifact with ONNX Runtime, by plain Q/DQ semantics unless the graph optimizations are asked for."""
 
 import os
+import re
+import tempfile
+from dataclasses import dataclass
 
 import onnx
 import onnxruntime
 from assay_protocol import read_tensors, write_tensors
 
+PLAIN, ALL = (onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL)
+VERBOSE = 0
+# Rewriting rules, which "disabled_optimizers" takes by name and no log names: those of 1.15 to 1.32. A name that a
+# release doesn't have disables nothing.
+RULES = ("CastChainElimination", "CastElimination", "ClipQuantRewrite", "ConvAddFusion", "ConvBNFusion",
+         "ConvMulFusion", "DivMulFusion", "EliminateDropout", "EliminateIdentity", "EliminateSlice",
+         "ExpandElimination", "FuseReluClip", "GemmSumFusion", "GemmTransposeFusion", "LabelEncoderFusion",
+         "MatMul_BatchNormalization_Fusion", "NoopElimination", "NotWhereFusion", "Pad_Fusion",
+         "PreShapeNodeElimination", "ReluQuantRewrite", "UnsqueezeElimination")
 
-def optimizes():
-    """Whether the graph optimizations are on: these may requantize, legally, and differ by up to some dB."""
-    return os.environ.get("ASSAY_ORT_OPTIMIZE") == "all"
+
+@dataclass(frozen=True)
+class Session:
+    """How an artifact is executed."""
+
+    optimized: bool = False  # the session's default: passes that may requantize, legally, and differ by up to some dB
+    threads: int = 1
+
+    def options(self):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = ALL if self.optimized else PLAIN
+        options.intra_op_num_threads = self.threads
+        return options
+
+
+def optimizers():
+    """The names of this release's optimizers, as InferenceSession's "disabled_optimizers" takes them. A verbose session
+    logs each transformer that it tries, whether that changes the graph or not."""
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g",
+                                   [value("x", onnx.TensorProto.FLOAT, [1])], [value("y", onnx.TensorProto.FLOAT, [1])])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    options = Session(optimized=True).options()
+    options.log_severity_level = VERBOSE
+    with tempfile.TemporaryFile() as log:
+        kept = os.dup(2)
+        os.dup2(log.fileno(), 2)  # the library writes there by itself
+        try:
+            onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        log.seek(0)
+        text = log.read().decode(errors="replace")
+    transformers = dict.fromkeys(re.findall(r"GraphTransformer (\S+) modified", text))
+    return [*transformers, *(rule for rule in RULES if rule not in transformers)]
 
 
 def activation_codes(graph):
@@ -19,19 +64,16 @@ def activation_codes(graph):
     return [node.output[0] for node in made if node.input[0] not in constants]
 
 
-def execute(artifact, inputs, output, trace=None):
+def execute(artifact, inputs, output, trace=None, session=Session(), disabled_optimizers=()):
     """Writes the outputs into the folder `output` and, where `trace` is one, the codes; returns the codes' names."""
-    session_options = onnxruntime.SessionOptions()
-    if not optimizes():
-        session_options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session_options.intra_op_num_threads = int(os.environ.get("ASSAY_ORT_THREADS", "1"))
     if trace is not None:
         model = onnx.load(artifact)
         outputs = [tensor.name for tensor in model.graph.output]
         codes = [name for name in activation_codes(model.graph) if name not in outputs]
         model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in codes)
         artifact = model.SerializeToString()
-    session = onnxruntime.InferenceSession(artifact, session_options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(artifact, session.options(), providers=["CPUExecutionProvider"],
+                                           disabled_optimizers=list(disabled_optimizers) or None)
     names = [tensor.name for tensor in session.get_outputs()]
     fed = read_tensors(inputs)  # kept until all is written: an output that is an input may look into its memory
     tensors = dict(zip(names, session.run(names, fed)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 from model_request import nodes_in_float, open_model
-from onnxruntime_executor import execute, optimizes
+from onnxruntime_executor import Session, execute, optimizers
 from qdq_report import FUSED_ACTIVATIONS, node_precision, tensor_scales
 
 
@@ -31,6 +31,8 @@ class QdqAdapter:
     fuses = FUSED_ACTIVATIONS  # into the operator before: no pair stands between
     moves_codes = False  # it puts no pair behind what only moves codes
     outputs_in_float = False  # it puts pairs only where the next operator reads them
+    session = Session()  # how artifacts are executed
+    reports = ("tensors", "precision")
 
     def quantize(self, job):
         """Writes job.written."""
@@ -49,7 +51,8 @@ class QdqAdapter:
         every operator can be tried. More graph outputs would change what the optimizer may fuse, and with it the
         results: no trace with optimizations."""
         return {**stated, "int8_operators": sorted(self.operators), "execute": True, "artifact": "qdq",
-                "reports": ["tensors", "precision"], "trace": not optimizes()}
+                "reports": list(self.reports), "trace": not self.session.optimized,
+                "optimizers": optimizers() if self.session.optimized else []}
 
     def convert(self, model, calibration, options, output):
         original = open_model(model, options, self.converter)
@@ -65,12 +68,12 @@ class QdqAdapter:
             shutil.copyfile(written, artifact)
         quantized = onnx.load(artifact)
         original_name = self.renaming(original, quantized)
-        return {
-            "artifact": artifact,
+        told = {
             "tensors": tensor_scales(quantized, original_name),
             "precision": node_precision(original, self.as_computed(quantized), original_name, self.operators, in_float,
                                         self.outputs_in_float, self.fuses, self.moves_codes),
         }
+        return {"artifact": artifact} | {key: told[key] for key in self.reports}
 
-    def execute(self, artifact, inputs, output, trace=None):
-        return execute(artifact, inputs, output, trace)
+    def execute(self, artifact, inputs, output, trace=None, disabled_optimizers=()):
+        return execute(artifact, inputs, output, trace, self.session, disabled_optimizers)

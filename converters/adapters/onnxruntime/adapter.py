@@ -1,18 +1,23 @@
-"""ONNX Runtime's static quantization (`quantize_static`, Q/DQ format) behind Assay's protocol 1."""
+"""ONNX Runtime's static quantization (`quantize_static`) behind Assay's protocol 1.
+
+usage: adapter.py [--variant NAME]: quantizes and executes in the way of that name in ROUTES
+"""
 
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 import onnxruntime
 from assay_protocol import serve
-from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize, quantize_static
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 from onnxruntime.quantization.shape_inference import quant_pre_process
+from onnxruntime_executor import Session
 from onnxruntime_quantizer import Batches, renaming
 from qdq_adapter import QdqAdapter
-from stated_policy import stated_policy
+from stated_policy import asked_variant, stated_policy
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {
@@ -20,45 +25,115 @@ METHODS = {
     "entropy": CalibrationMethod.Entropy,
     "percentile": CalibrationMethod.Percentile,
 }
-OPERATORS = set(QDQRegistry) | set(QLinearOpsRegistry)  # those with an INT8 form
+OPERATORS = frozenset(QDQRegistry) | frozenset(QLinearOpsRegistry)  # those with an INT8 form
+
+
+@dataclass(frozen=True)
+class Route:
+    """One of the ways that people take."""
+
+    session: Session = Session()
+    policy: str = ""  # the variant in policies.json, where it is another one
+    prepared: bool = True  # by quant_pre_process, the documented preparation
+    quant_format: QuantFormat = QuantFormat.QDQ
+    settings: dict = field(default_factory=dict)  # of quantize_static
+    extra: dict = field(default_factory=dict)  # its extra_options
+    takes: dict = field(default_factory=dict)  # what of the options it takes, where it isn't everything
+    for_qnn: bool = False  # settings by get_qnn_qdq_config
+    operators: frozenset = OPERATORS
+    outputs_in_float: bool = False  # pairs stand only where an operator reads them, and none is taken into another
+
+
+# The names and what they mean stand in adapter.json, too.
+ROUTES = {
+    "": Route(),
+    "optimized": Route(session=Session(optimized=True)),
+    "threads": Route(session=Session(threads=4)),
+    "unprepared": Route(policy="no quant_pre_process", prepared=False),
+    "qoperator": Route(policy="QOperator", quant_format=QuantFormat.QOperator, operators=frozenset(QLinearOpsRegistry)),
+    "reduce_range": Route(policy="reduce_range", settings={"reduce_range": True}, takes={"symmetric": [False]}),
+    "moving_average": Route(policy="CalibMovingAverage", extra={"CalibMovingAverage": True},
+                            takes={"method": ["minmax"]}),
+    "float_bias": Route(policy="QuantizeBias off", extra={"QuantizeBias": False}),
+    "qnn": Route(for_qnn=True, takes={"method": ["minmax"]}),
+    # What ONNX Runtime's examples for TensorRT set: pairs right before each reader, weights and biases in float.
+    "tensorrt": Route(policy="for TensorRT", operators=OPERATORS - {"Relu", "Clip"}, outputs_in_float=True,
+                      takes={"activation": ["int8"], "symmetric": [True]},
+                      extra={"AddQDQPairToWeight": True, "DedicatedQDQPair": True, "QuantizeBias": False,
+                             "OpTypesToExcludeOutputQuantization": sorted(OPERATORS)}),
+}
 
 
 class OnnxRuntime(QdqAdapter):
-    converter, operators = "quantize_static", OPERATORS
+    converter = "quantize_static"
+
+    def __init__(self, variant):
+        self.variant, self.route = variant, ROUTES[variant]
+        self.session, self.operators = self.route.session, self.route.operators
+        self.outputs_in_float = self.route.outputs_in_float
+        self.fuses = () if self.route.outputs_in_float else self.fuses
 
     def describe(self):
+        policy = stated_policy("onnxruntime", self.route.policy)
+        if self.session.optimized:
+            policy["arithmetic"] = "unknown"  # in integers where a kernel takes the whole unit of nodes, else in float
+        takes = {"activation": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}
         return {
-            "name": "onnxruntime",
+            "name": "onnxruntime" + (self.variant and f":{self.variant}"),
             "version": onnxruntime.__version__,
-            "supports": self.supports(
-                activation=list(TYPES), symmetric=True, per_axis=True, method=list(METHODS)),
-            "policy": stated_policy("onnxruntime"),
+            "supports": self.supports(**takes | self.route.takes),
+            "policy": policy,
         }
+
+    @property
+    def reports(self):
+        """Nothing of QLinear operators: the judge reads them by itself."""
+        return [] if self.route.quant_format == QuantFormat.QOperator else super().reports
 
     def renaming(self, model, artifact):
         return renaming(model, (), ("ConvBnFusion_W_",))
 
     def quantize(self, job):
-        options = job.options
-        # The documented preparation: shape inference and the basic optimizations, BatchNormalization folded.
-        prepared = job.file.with_name("prepared.onnx")
-        quant_pre_process(str(job.file), str(prepared))
+        options, route = job.options, self.route
+        prepared = job.file
+        if route.prepared:  # shape inference and the basic optimizations, BatchNormalization folded
+            prepared = job.file.with_name("prepared.onnx")
+            quant_pre_process(str(job.file), str(prepared))
+        if route.for_qnn:
+            return self._quantize_for_qnn(job, prepared)
         quantize_static(
             str(prepared),
             str(job.written),
             Batches(job.calibration),
-            quant_format=QuantFormat.QDQ,
+            quant_format=route.quant_format,
             per_channel=options.get("per_axis", True),
             activation_type=TYPES[options.get("activation", "int8")],
             weight_type=TYPES[options.get("weight", "int8")],
             nodes_to_exclude=job.in_float,
             calibrate_method=METHODS[options.get("method", "minmax")],
             extra_options=self._extra_options(options),
+            **route.settings,
         )
 
     @staticmethod
-    def _extra_options(options):
-        extra = {"ActivationSymmetric": options.get("symmetric", False), "WeightSymmetric": True}
+    def _quantize_for_qnn(job, prepared):
+        from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config  # not in every release
+
+        options = job.options
+        config = get_qnn_qdq_config(
+            str(prepared),
+            Batches(job.calibration),
+            activation_type=TYPES[options.get("activation", "int8")],
+            weight_type=TYPES[options.get("weight", "int8")],
+            per_channel=options.get("per_axis", True),
+            activation_symmetric=options.get("symmetric", False),
+            weight_symmetric=True,
+        )
+        config.nodes_to_exclude = job.in_float
+        quantize(str(prepared), str(job.written), config)
+
+    def _extra_options(self, options):
+        extra = {"ActivationSymmetric": options.get("symmetric", False), "WeightSymmetric": True, **self.route.extra}
         if options.get("method") == "percentile":
             extra["CalibPercentile"] = options.get("percentile", 99.99)
             extra["CalibTensorRangeSymmetric"] = options.get("symmetric", False)
@@ -66,4 +141,4 @@ class OnnxRuntime(QdqAdapter):
 
 
 if __name__ == "__main__":
-    serve(OnnxRuntime())
+    serve(OnnxRuntime(asked_variant(ROUTES)))

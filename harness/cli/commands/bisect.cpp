@@ -137,6 +137,31 @@ nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judg
   return json;
 }
 
+core::Result<nlohmann::ordered_json> over_optimizers(const Candidate& whole, localize::Judge& judge, bool print) {
+  const converters::Description& asked = judge.description();
+  if (asked.supports.optimizers.empty()) {
+    return core::usage_error(
+        fmt::format("{} {} lists no optimizers that it can execute without (supports.optimizers in docs/protocol.md); "
+                    "name a converter or a variant that does",
+                    asked.name, asked.version));
+  }
+  const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
+  nlohmann::ordered_json json{
+      {"over", "optimizers"}, {"optimizers", asked.supports.optimizers}, {"verdict", judgement_json(judgement)}};
+  if (print) {
+    fmt::print("with all {}: {}\n", core::counted(asked.supports.optimizers.size(), "optimizer"), headline(judgement));
+  }
+  json["guilty"] = nlohmann::ordered_json::array();
+  json["conclusion"] = kNothingRed;
+  if (judgement.gate != judge::Gate::red) return json;
+  const std::vector<std::string> guilty = localize::guilty_optimizers(whole, judge, tell);
+  json["guilty"] = guilty;
+  json["conclusion"] = guilty.empty() ? "it is red without any optimizer, too"
+                                      : fmt::format("nothing is red without {} {}",
+                                                    guilty.size() == 1 ? "optimizer" : "optimizers", listed(guilty));
+  return json;
+}
+
 /// `changes`: the versions that differ from the one before.
 std::string conclusion_of(const std::vector<programs::ConverterSpec>& specs, const std::vector<std::size_t>& changes,
                           const std::string& first) {
@@ -230,6 +255,7 @@ core::Result<nlohmann::ordered_json> bisect(const BisectArguments& arguments) {
     return core::usage_error(fmt::format("bisecting over {} takes one converter, in one version", arguments.over));
   const auto judge = localize::Judge::make(specs->front(), arguments.options, arguments.timeout_s);
   if (!judge) return judge.error();
+  if (arguments.over == "optimizers") return over_optimizers(*whole, **judge, print);
   return arguments.over == "batches" ? over_batches(*whole, **judge, print)
                                      : over_nodes(*whole, **judge, arguments.part_nodes, print);
 }
@@ -239,7 +265,7 @@ int bisect_command(const BisectArguments& arguments) {
   if (!found) return report_error(found.error());
   if (!arguments.json) fmt::print("\nconclusion: {}\n", found->at("conclusion").get<std::string>());
   if (arguments.json) fmt::print("{}\n", found->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-  for (const char* key : {"wrong", "needed", "changes"}) {
+  for (const char* key : {"wrong", "needed", "changes", "guilty"}) {
     if (found->contains(key) && !found->at(key).empty()) return kExitRed;
   }
   return kExitOk;
@@ -250,12 +276,12 @@ int bisect_command(const BisectArguments& arguments) {
 void register_bisect(Command app, Action& action) {
   auto arguments = std::make_shared<BisectArguments>();
   const Command command =
-      app.add_subcommand("bisect", "Find the nodes, converter versions or calibration batches at fault");
-  command.add_option("model", arguments->model, "Float ONNX model").required();
+      app.add_subcommand("bisect", "Find the nodes, converter versions, calibration batches or optimizers at fault");
+  command.add_option("model", arguments->model, "Float ONNX model, or a case").required();
   add_converter_options(command, arguments->converters);
   add_artifact_options(command, arguments->artifact);
-  command.add_option("--over", arguments->over, "nodes, versions or batches")
-      .check_one_of({"nodes", "versions", "batches"});
+  command.add_option("--over", arguments->over, "nodes, versions, batches or optimizers")
+      .check_one_of({"nodes", "versions", "batches", "optimizers"});
   command.add_option("--calibration", arguments->calibration, "Folder of 0000/input_0.pb …, .npz or .npy");
   command.add_option("--inputs", arguments->inputs, "Data to execute, in the same forms");
   command.add_option("--options", arguments->options, "Converter options as JSON (--artifact: what it was made with)");

@@ -22,6 +22,7 @@ std::vector<std::string> converter_names() {
   std::vector<std::string> names{"embedded"};
   for (const programs::Adapter& adapter : programs::list_adapters()) {
     names.push_back(adapter.name);
+    for (const auto& [variant, what] : adapter.variants) names.push_back(adapter.name + ":" + variant);
     for (const std::string& version : adapter.installed) names.push_back(adapter.name + "@" + version);
   }
   return names;

@@ -27,6 +27,9 @@ int list_converters(const ConvertersArguments& arguments) {
   json.push_back({{"name", "embedded"}, {"installed", {"built in"}}, {"notes", "Assay's own INT8 converter"}});
   for (const programs::Adapter& adapter : programs::list_adapters()) {
     json.push_back({{"name", adapter.name}, {"installed", adapter.installed}, {"notes", adapter.notes}});
+    for (const auto& [variant, what] : adapter.variants) {
+      json.push_back({{"name", adapter.name + ":" + variant}, {"installed", adapter.installed}, {"notes", what}});
+    }
   }
   if (arguments.json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"converters", json}}.dump());

@@ -35,22 +35,25 @@ double quantile(const std::vector<double>& sorted, double share, bool higher) {
   return sorted[quantile_index(sorted.size(), share, higher)];
 }
 
-/// Ends by percentile. One-sided counts the whole tail share on each side, two-sided halves it, and a symmetric method
-/// takes the quantile of the magnitudes: all are in use, so the interval spans them.
+/// Ends by percentile. One-sided counts the whole tail share on each side, two-sided halves it, and others take the
+/// quantile of the magnitudes, cut where the values end before it: all are in use, so the interval spans them.
 void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, double percent) {
   const double tail = 1 - percent / 100;
   // Histograms lie symmetric around zero in several converters, whatever the values do: the widest bin in use.
   const double bin = 2 * std::max(std::abs(sorted.front()), std::abs(sorted.back())) / kBins;
   std::vector<double> magnitudes(sorted.size());
   std::ranges::transform(sorted, magnitudes.begin(), [](double v) { return std::abs(v); });
-  const auto middle =
-      magnitudes.begin() + static_cast<std::ptrdiff_t>(quantile_index(magnitudes.size(), 1 - tail, false));
-  std::ranges::nth_element(magnitudes, middle);
-  const double symmetric = *middle - bin;
-  allowed.high.high = std::max(0.0, quantile(sorted, 1 - tail / 2, true) + bin);
-  allowed.high.low = std::clamp(std::min(quantile(sorted, 1 - tail, false) - bin, symmetric), 0.0, allowed.high.high);
-  allowed.low.low = std::min(0.0, quantile(sorted, tail / 2, false) - bin);
-  allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -symmetric), allowed.low.low, 0.0);
+  const auto magnitude = [&](bool higher) {
+    const auto index = static_cast<std::ptrdiff_t>(quantile_index(magnitudes.size(), 1 - tail, higher));
+    std::ranges::nth_element(magnitudes, magnitudes.begin() + index);
+    return magnitudes[static_cast<std::size_t>(index)];
+  };
+  const double least = magnitude(false) - bin, most = magnitude(true);
+  allowed.high.high =
+      std::max(0.0, std::max(quantile(sorted, 1 - tail / 2, true), std::min(most, sorted.back())) + bin);
+  allowed.high.low = std::clamp(std::min(quantile(sorted, 1 - tail, false) - bin, least), 0.0, allowed.high.high);
+  allowed.low.low = std::min(0.0, std::min(quantile(sorted, tail / 2, false), std::max(-most, sorted.front())) - bin);
+  allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -least), allowed.low.low, 0.0);
 }
 
 /// The mean of the batches' extremes; of their largest magnitudes where codes lie around zero.
