@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 from bundles import read_tensors
 from history import RECORDS, spans
 
-HOW = {"error": "refusal", "runs": "refusal", "crash": "crash"}  # all else is wrong without a word
+HOW = {"runs": "refusal", "crash": "crash"}  # all else is wrong without a word
 ROWS_SHOWN = 12
 VALUES_SHOWN = 12  # of an initializer
 EVALUATED_OPSET = 21  # ONNX's evaluator has QuantizeLinear of this one, not of 13
@@ -35,7 +35,17 @@ def title(bundle, maker):
     for origin in bundle.case["file"].get("origin", []):
         if origin.get("defect") and maker.product.lower() in origin.get("reported_against", "").lower():
             return f"{maker.product}: {origin['defect']}"
-    return f"{maker.product}: wrong for {bundle.case['file']['title']}"
+    return f"{maker.product}: {headline(bundle)} with {bundle.case['file']['title'].partition(':')[0]}"
+
+
+def headline(bundle):
+    """The verdict in a few words."""
+    facet, tensor = bundle.headline.get("facet", ""), bundle.headline.get("tensor", "")
+    if facet == "status" and bundle.headline.get("stage") == "convert":
+        return {"ok": "no error", "error": "an error"}.get(bundle.reply.get("status"), "a crash")
+    if facet == "status":
+        return "a quantized model that doesn't run"
+    return f"wrong {facet.replace('_', ' ')}" + (f' of "{tensor}"' if tensor else "")
 
 
 def cause(bundle):
