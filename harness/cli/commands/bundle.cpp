@@ -7,11 +7,15 @@
 
 #include "harness/bundles/make_bundle.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/script.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
+#include "harness/core/files.hpp"
+#include "harness/core/staging.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/data/user_case.hpp"
+#include "harness/programs/environments.hpp"
 #include "harness/report/verdict.hpp"
 #include "harness/run/explain.hpp"
 
@@ -20,6 +24,7 @@ namespace {
 
 struct BundleArguments {
   std::vector<std::string> words;  ///< what to bundle, and last the folder
+  std::string maker;               ///< a kit for who makes this converter, NAME[@VERSION], in place of a bundle
   std::string artifact, calibration, inputs;
   std::optional<std::string> options;
   ConverterOptions converters;
@@ -105,11 +110,49 @@ core::Result<bundles::BundleRequest> named_case(const BundleArguments& arguments
   return request;
 }
 
-int bundle_command(const BundleArguments& arguments) {
+/// Errors   usage, where no template says how the converter is called, listing those that have one.
+core::Status check_maker(const std::string& name) {
+  std::vector<std::string> known;
+  for (const programs::Adapter& adapter : programs::list_adapters()) {
+    if (std::filesystem::is_regular_file(adapter.folder / "kit.py.in")) known.push_back(adapter.name);
+  }
+  if (std::ranges::find(known, name) != known.end()) return core::success();
+  return core::usage_error(
+      fmt::format("no kit can be made for \"{}\": it has no kit.py.in beside its adapter; these have "
+                  "one: {}",
+                  name, core::join(known, ", ")));
+}
+
+/// A kit of what `request` shows: a bundle is made and left out of sight, and the script beside the adapters writes the
+/// kit from it with the interpreter of the converter's environment, in which it also runs what it wrote.
+int make_kit(const bundles::BundleRequest& request, const std::string& folder) {
+  if (core::Status status = check_maker(request.converter.name); !status) return report_error(status.error());
+  core::Result<core::Staging> kit = core::Staging::create(folder);
+  if (!kit) return report_error(kit.error());
+  const core::Result<core::TemporaryFolder> place = core::TemporaryFolder::create();
+  if (!place) return report_error(place.error());
+  const std::filesystem::path bundle = place->path() / "bundle";
+  const core::Result<results::ResultRow> row = bundles::make_bundle(request, bundle);
+  if (!row) return report_error(row.error());
+  fmt::print("{}\n", report::verdict_line(*row));
+  const programs::ConverterSpec& converter = request.converter;
+  const std::filesystem::path interpreter =
+      programs::environments_folder() / (converter.name + "-" + converter.version) / "bin" / "python";
+  const int code =
+      run_script({interpreter.string(), (corpus::home() / "converters" / "adapters" / "kit" / "kit.py").string(),
+                  bundle.string(), kit->path().string()});
+  if (code != kExitOk) return code;
+  if (core::Status status = kit->commit(); !status) return report_error(status.error());
+  fmt::print("kit: {0}\nrun: python {0}/repro.py\n", folder);
+  return kExitOk;
+}
+
+int bundle_command(BundleArguments arguments) {
   if (arguments.words.size() < 2) {
     return report_error(
         core::usage_error("bundle takes what to bundle and the folder to make: assay bundle CASE FOLDER"));
   }
+  if (!arguments.maker.empty()) arguments.converters.names = {arguments.maker};
   std::error_code code;
   const std::string folder = folder_of(arguments);
   core::Result<bundles::BundleRequest> request = arguments.words.size() == 2 && is_model_file(arguments.words.front())
@@ -122,6 +165,7 @@ int bundle_command(const BundleArguments& arguments) {
   request->artifact = arguments.artifact;
   request->options_stated = arguments.artifact.empty() || arguments.options.has_value();
   request->timeout_s = arguments.timeout_s;
+  if (!arguments.maker.empty()) return make_kit(*request, folder);
   request->command = "assay bundle";
   for (const std::string& word : arguments.words) request->command += " " + shell_quoted(word);
   const core::Result<results::ResultRow> row = bundles::make_bundle(*request, folder);
@@ -149,8 +193,13 @@ void register_bundle(Command app, Action& action) {
                   "folder to make")
       .required();
   add_converter_options(command, arguments->converters);
+  command
+      .add_option("--for", arguments->maker,
+                  "Make a kit in place of a bundle: a report for the makers of this converter, NAME[@VERSION], that "
+                  "needs nothing of Assay")
+      .excludes({"--converter", "--converter-cmd", "--fault", "--variant"});
   command.add_option("--artifact", arguments->artifact, "Judge this Q/DQ model instead of converting")
-      .excludes({"--converter", "--converter-cmd"});
+      .excludes({"--converter", "--converter-cmd", "--for"});
   command.add_option("--calibration", arguments->calibration, "For a model: folder of 0000/input_0.pb …, .npz or .npy");
   command.add_option("--inputs", arguments->inputs, "For a model: data to execute, in the same forms");
   command.add_option("--options", arguments->options,

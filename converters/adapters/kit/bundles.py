@@ -1,0 +1,65 @@
+"""A folder that `assay bundle` wrote, for who makes a kit of it."""
+import json
+import re
+from pathlib import Path
+
+import numpy
+import onnx
+from onnx import numpy_helper
+
+PAIR = ("QuantizeLinear", "DequantizeLinear")
+
+
+def read_tensors(folder):
+    """The TensorProto files of a folder as {name: array}, in their order."""
+    files = sorted(Path(folder).glob("*_*.pb"), key=lambda file: int(re.search(r"_(\d+)\.pb$", file.name)[1]))
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in map(onnx.load_tensor, map(str, files))}
+
+
+def constants(graph):
+    """Initializers and Constant nodes as {name: array}."""
+    made = {node.output[0]: node.attribute[0].t for node in graph.node if node.op_type == "Constant"}
+    made.update({tensor.name: tensor for tensor in graph.initializer})
+    return {name: numpy_helper.to_array(tensor) for name, tensor in made.items()}
+
+
+class Bundle:
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.json = json.loads((self.folder / "bundle.json").read_text(encoding="utf-8"))
+        self.verdict, self.case = self.json["verdict"], self.json["case"]
+        self.converter, self.version = self.json["converter"]["name"], self.json["converter"]["version"]
+        self.findings = self.verdict["findings"]
+        self.headline = self.findings[0] if self.findings else {}
+        self.options = self.json["options_asked"]
+        self.model = onnx.load(self.folder / "model.onnx")
+        self.parameters = {each["tensor"]: each for each in self.json["parameters"]}
+        self.reply = self.json["conversions"][-1]["reply"] if self.json["conversions"] else {}
+        self.artifact = None
+        if str(self.reply.get("artifact", "")).endswith(".onnx"):
+            self.artifact = onnx.load(self.folder / "artifact" / Path(self.reply["artifact"]).name)
+
+    def data_set(self):
+        """The one that shows it: the headline's, else the first."""
+        names = [each["name"] for each in self.json["data_sets"]]
+        return self.headline.get("data_set") or ("typical" if "typical" in names else names[0])
+
+    def batches(self):
+        folders = sorted(each for each in (self.folder / "calibration").iterdir() if each.is_dir())
+        return [read_tensors(folder) for folder in folders]
+
+    def scale_name(self, tensor):
+        """How the artifact calls the scale that it has for `tensor`; "" where none is found."""
+        if self.artifact is None:
+            return ""
+        obtained = [each["scale"] for each in self.parameters.get(tensor, {}).get("obtained", [])]
+        held, named, others = constants(self.artifact.graph), [], []
+        for node in self.artifact.graph.node:
+            scale = held.get(node.input[1]) if node.op_type in PAIR else None
+            if scale is None or not any(numpy.size(each) == scale.size and
+                                        numpy.allclose(numpy.array(each, float), scale.flatten(), rtol=1e-6, equal_nan=True)
+                                        for each in obtained):
+                continue
+            near = (node.input[0], node.output[0], node.input[1])
+            (named if any(re.match(re.escape(tensor) + r"($|\W|_)", name) for name in near) else others).append(node.input[1])
+        return next(iter((*named, *(others if len(set(others)) == 1 else ()))), "")

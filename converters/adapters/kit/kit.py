@@ -1,0 +1,325 @@
+"""A kit of a defect for the makers of a converter: kit.py BUNDLE FOLDER.
+
+BUNDLE is what `assay bundle` wrote. FOLDER becomes a report that needs nothing of Assay: ISSUE.md, repro.py, the model,
+its data. It is run with the interpreter of the converter's environment. A kit is only made where its repro.py exits with 1;
+exit code 1 says that there is none, and standard error why.
+"""
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from string import Template
+
+import numpy
+import onnx
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import report
+from bundles import Bundle, constants, read_tensors
+from history import History
+
+HERE = Path(__file__).resolve().parent
+# Steps of 8 bits over an output's range that a correct INT8 model of a small graph stays well within.
+STEPS_ALLOWED = 8
+# How many times beyond that an output has to be, for a kit to call it wrong.
+PLAINLY = 2
+SECONDS_ALLOWED = 300
+
+
+class NoKit(Exception):
+    """There is none, and why."""
+
+
+# Checks, by what the headline is about. Each returns the values of its template, or None where it doesn't apply.
+
+def crash(bundle):
+    return {} if bundle.reply.get("status") == "crash" else None
+
+
+def accepted(bundle):
+    expected = bundle.case["file"].get("expect", {}).get("status")
+    return {} if expected == "refused" and bundle.reply.get("status") == "ok" else None
+
+
+def runs(bundle):
+    """By the class of the exception, as the adapter passed it on: another one is another defect."""
+    if bundle.headline.get("facet") not in ("status", "diagnostics") or bundle.reply.get("status") == "crash":
+        return None
+    if bundle.reply.get("status") == "error":
+        said = re.match(r"(\w+):", bundle.reply.get("reason", ""))
+        return {"kind": said[1]} if said else None
+    said = re.search(r"ended with error: (\w+): ", bundle.headline["message"])
+    return {"kind": said[1] if said else "ValidationError"}  # ONNX's checker
+
+
+def finite(bundle):
+    tensor = bundle.headline.get("tensor", "")
+    return {"tensor": tensor, "scale": bundle.scale_name(tensor)} if bundle.scale_name(tensor) else None
+
+
+# A scale of 8 bits as repro.py writes it, by what is divided by how many steps; that which gives what the audit expects is taken.
+FORMULAS = [
+    ("(high - low) / 255", lambda low, high: (high - low) / 255, "the range, zero in it, over 255 steps"),
+    ("max(-low, high) / 127", lambda low, high: max(-low, high) / 127, "the larger end of the range over 127 steps"),
+    ("max(-low, high) / 127.5", lambda low, high: max(-low, high) / 127.5, "twice the larger end of the range over 255 steps"),
+    ("max(-low, high) / 128", lambda low, high: max(-low, high) / 128, "the larger end of the range over 128 steps"),
+]
+FORMULA_AGREES = 1e-3  # relative: less than what tells 127 from 127.5
+
+
+def scale(bundle):
+    tensor = bundle.headline.get("tensor", "")
+    expected = bundle.parameters.get(tensor, {}).get("expected")
+    name = bundle.scale_name(tensor)
+    if not expected or not name or len(expected["scale"]) != 1 or bundle.options.get("method", "minmax") != "minmax":
+        return None
+    model = onnx.ModelProto.FromString(bundle.model.SerializeToString())
+    model.graph.output.append(onnx.ValueInfoProto(name=tensor))
+    fed = tensor in [each.name for each in bundle.model.graph.input]
+    values = [batch[tensor] if fed else ReferenceEvaluator(model).run([tensor], batch)[0] for batch in bundle.batches()]
+    low, high = float(min(0, *map(numpy.min, values))), float(max(0, *map(numpy.max, values)))
+    for formula, compute, words in FORMULAS:
+        if math.isclose(compute(low, high), expected["scale"][0], rel_tol=FORMULA_AGREES):
+            return {"tensor": tensor, "scale": name, "formula": formula, "words": words}
+    return None
+
+
+def axis(bundle):
+    tensor = bundle.headline.get("tensor", "")
+    wanted = re.search(r"expected (?:one scale|(\d+) scales?(?: along axis (\d+))?)", bundle.headline.get("message", ""))
+    name = bundle.scale_name(tensor)
+    if not wanted or not name:
+        return None
+    count, along = int(wanted[1] or 1), int(wanted[2] or -1)
+    if count > 1 and along < 0:
+        shape = list(constants(bundle.model.graph)[tensor].shape)
+        along = shape.index(count) if shape.count(count) == 1 else -1
+    words = "one scale" if count == 1 else f"one scale, or {count} along axis {along}"
+    return {"tensor": tensor, "scale": name, "count": count, "axis": along, "words": words}
+
+
+def constant(bundle):
+    tensor = bundle.headline.get("tensor", "")
+    name, held = bundle.scale_name(tensor), constants(bundle.model.graph)
+    stated = re.search(r"off by more than (\S+),", bundle.headline.get("message", ""))
+    if not name or tensor not in held or not numpy.size(held[tensor]):
+        return None
+    if stated:
+        limit = float(stated[1])
+    elif "expected int32" in bundle.headline.get("message", ""):
+        limit = half_step_of_a_sum(bundle, tensor)
+    else:
+        return None
+    return {"tensor": tensor, "scale": name, "limit": f"{limit:.6g}"} if limit else None
+
+
+def half_step_of_a_sum(bundle, tensor):
+    """Half of input scale times weight scale, the largest of a channel: what int32 values of a bias are off by."""
+    node = next(node for node in bundle.model.graph.node if tensor in node.input)
+    steps = [max(bundle.parameters[name]["obtained"][0]["scale"])
+             for name in node.input if name != tensor and bundle.parameters.get(name, {}).get("obtained")]
+    return 0.5 * math.prod(steps) if len(steps) == 2 else None
+
+
+def precision(bundle):
+    return {"node": bundle.headline["node"]} if bundle.artifact is not None and bundle.headline.get("node") else None
+
+
+def bias_type(bundle):
+    return {} if bundle.artifact is not None else None
+
+
+def numerics_set(bundle):
+    """The data set whose outputs are compared: beyond the calibrated range a correct model is wrong too."""
+    return "typical" if bundle.data_set() in ("saturate", "wide") else bundle.data_set()
+
+
+def numerics(bundle):
+    expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
+    stated = re.search(r"limit ([\d.e+-]+)", bundle.headline.get("message", ""))
+    limits = {}
+    for name, values in expected.items():
+        if not numpy.issubdtype(values.dtype, numpy.floating) or not values.size:
+            continue
+        width = max(0, values.max()) - min(0, values.min())
+        own = float(stated[1]) if stated and bundle.headline.get("tensor") == name else 0
+        limits[name] = float(f"{own + STEPS_ALLOWED * width / 255:.4g}")
+    words = f"{STEPS_ALLOWED} steps of 8 bits over the output's range" + (" and what its node may add" if stated else "")
+    return {"limits": limits, "words": words} if limits else None
+
+
+def plainly_wrong(bundle, limits):
+    """Whether the recorded outputs are off by much more than the limits, or have another shape."""
+    folder = bundle.folder / "outputs" / numerics_set(bundle)
+    expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
+    for name, actual in read_tensors(folder).items() if folder.is_dir() else ():
+        if actual.shape != expected[name].shape:
+            return True
+        if name in limits and not numpy.max(numpy.abs(actual - expected[name])) < PLAINLY * limits[name]:  # NaN is wrong
+            return True
+    return False
+
+
+STATUS = (accepted, crash, runs)
+STRUCTURE = (scale, finite, axis, constant, numerics)
+# In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
+CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, bias_type, numerics), "bias": (bias_type, constant, numerics),
+          "weight": (constant, numerics), "scale": STRUCTURE, "zero_point": (numerics,), "axis": (axis, numerics),
+          "count": (axis, numerics)}
+NEEDS_DATA = ("numerics", "runs")
+NEEDS_CONSTANTS = ("scale", "finite", "axis", "constant")
+
+
+class Maker:
+    """The template beside a converter's adapter: heads, imports, an empty line, and code that defines `convert` and, where no
+    head `execute` names a shared way, `execute`.
+
+    #: product NAME, #: package NAME   as its makers call it, as pip does
+    #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
+    #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
+    LINE  #? OPTION=VALUE              only where the option has this value
+    """
+
+    def __init__(self, converter):
+        file = HERE.parent / converter / "kit.py.in"
+        if not file.is_file():
+            raise NoKit(f"{converter} has no template: write converters/adapters/{converter}/kit.py.in")
+        self.heads, code = {}, []
+        for line in file.read_text(encoding="utf-8").splitlines():
+            head = re.match(r"#: (\w+) (.*)", line)
+            if head:
+                self.heads[head[1]] = head[2]
+            else:
+                code.append(line)
+        self.code = "\n".join(code).strip()
+        self.product = self.heads["product"]
+
+    def written(self, options, model):
+        """(imports, code) for these options; NoKit where it knows no word for one of them."""
+        precision = options.get("precision", {})
+        excluded = [node.name for node in model.graph.node
+                    if precision.get(node.name, precision.get(node.op_type)) == "fp32"]
+        values = {"activation": "int8", "weight": "int8", "method": "minmax", "percentile": 99.99, "per_axis": True,
+                  "symmetric": False, **options, "in_float": json.dumps(excluded)}
+        lines = []
+        for line in self.code.splitlines():
+            text, _, condition = line.partition("  #? ")
+            key, _, value = condition.partition("=")
+            if not condition or str(values[key]) == value:
+                lines.append(text)
+        for key, words in self.heads.items():
+            if words.startswith("{"):
+                listed, _, option = words.rpartition("}")
+                option, known = option.strip() or key, json.loads(listed + "}")
+                if str(values[option]) not in known:
+                    raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
+                values[key] = known[str(values[option])]
+        imports, _, code = Template("\n".join(lines)).substitute(values).partition("\n\n")
+        return imports, code
+
+
+def part(name, **values):
+    text = (HERE / name).read_text(encoding="utf-8").rstrip("\n")
+    return Template(text).substitute(values) if values else text
+
+
+def repro(bundle, maker, check, values, title):
+    """The text of repro.py."""
+    name = check.__name__
+    imports, code = maker.written(bundle.options, bundle.model)
+    checks = [part(f"checks/{name}.py.in", **values)]
+    if name in NEEDS_CONSTANTS:
+        checks.insert(0, part("checks/constants.py.in"))
+    if name in NEEDS_DATA:
+        checks.insert(0, part("checks/tensors.py.in"))
+        if "execute" in maker.heads:
+            code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in")
+    if name == "scale":
+        imports = "from onnx.reference import ReferenceEvaluator\n" + imports
+    return part("frame.py.in", title=title.replace("\\", "/").replace('"', "'"), imports=imports, code=code,
+                check="\n\n".join(checks)) + "\n"
+
+
+def run(folder):
+    """(exit code, what it printed) of the kit's repro.py, on a copy: nothing that it writes stays."""
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place, "kit")
+        shutil.copytree(folder, copy)
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        try:
+            done = subprocess.run([sys.executable, str(copy / "repro.py")], capture_output=True, text=True, cwd=place,
+                                  env=environment, timeout=SECONDS_ALLOWED)
+        except subprocess.TimeoutExpired:
+            return 2, f"no end within {SECONDS_ALLOWED} s"
+        return done.returncode, done.stdout if done.returncode in (0, 1) else done.stdout + done.stderr
+
+
+def write_files(bundle, folder):
+    """Everything but repro.py and ISSUE.md."""
+    shutil.copyfile(bundle.folder / "model.onnx", folder / "model.onnx")
+    (folder / "model.txt").write_text(onnx.printer.to_text(bundle.model) + "\n", encoding="utf-8")
+    (folder / "calibration").mkdir()
+    for index, batch in enumerate(bundle.batches()):
+        numpy.savez(folder / "calibration" / f"{index:04}.npz", **batch)
+    test = folder / "test_data_set_0"
+    test.mkdir()
+    chosen = numerics_set(bundle)
+    types = {each.name: onnx.helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)
+             for each in bundle.model.graph.output}
+    for stem, source in (("input", "inputs"), ("output", "expected")):
+        place = bundle.folder / source / chosen
+        for index, (name, values) in enumerate(read_tensors(place).items() if place.is_dir() else ()):
+            values = values.astype(types[name]) if stem == "output" else values
+            onnx.save_tensor(numpy_helper.from_array(values, name), test / f"{stem}_{index}.pb")
+
+
+def make(bundle, folder, checks=None):
+    """Fills `folder`; returns the name of the check that shows the defect and what repro.py printed. NoKit where none does."""
+    maker = Maker(bundle.converter)
+    write_files(bundle, folder)
+    title = report.title(bundle, maker)
+    tried = []
+    for check in checks or CHECKS.get(bundle.headline.get("facet"), (numerics,)):
+        try:
+            values = check(bundle)
+        except Exception as failure:  # of ONNX's evaluator on what it doesn't know
+            values, _ = None, tried.append(f"{check.__name__}: {failure}")
+        if values is None:
+            continue
+        if check is numerics and not plainly_wrong(bundle, values["limits"]):
+            tried.append(f"numerics: no output is off by {PLAINLY} times what is allowed, so a correct model might be too")
+            continue
+        (folder / "repro.py").write_text(repro(bundle, maker, check, values, title), encoding="utf-8")
+        code, printed = run(folder)
+        if code == 1:
+            return check.__name__, printed
+        tried.append(f"{check.__name__}: repro.py exits with {code}: {printed[-800:]}")
+    raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
+
+
+def main(bundle_folder, folder):
+    bundle = Bundle(bundle_folder)
+    history = History(bundle.converter, bundle.case["file"]["family"])
+    said = f"{bundle.case['name']}, options {bundle.json['options']['label']}, {bundle.converter} {bundle.version}"
+    try:
+        if bundle.verdict["verdict"] in ("pass", "unsupported", "unjudged"):
+            raise NoKit(f"the verdict is {bundle.verdict['verdict']}{history.mended(bundle.case['name'], bundle.version)}")
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        check, printed = make(bundle, Path(folder))
+    except NoKit as reason:
+        print(f"no kit of {said}: {reason}", file=sys.stderr)
+        return 1
+    report.write(bundle, Maker(bundle.converter), history, Path(folder), printed)
+    print(f"severity: {report.severity(check)}")
+    print(f"since: {history.since_words(bundle.case['name'], bundle.json['options']['label'], bundle.version)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,116 @@
+"""A kit shows the defect without Assay: kits.py ASSAY ROOT INTERPRETER.
+
+INTERPRETER is that of ONNX Runtime's environment. 77: it isn't there, or Assay doesn't find it.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CONVERTER = "onnxruntime"
+# A scale, numbers, and a conversion that ends with an error; wrong in all releases.
+WRONG = {"clip_of_an_output": "expected: scale", "gemm_beta/beta=3.0": "are off by more than", "deconv_group_bias/groups=2": "actual: ValueError"}
+MENDED, MENDED_SINCE = "conv_weight_input", "mended since 1.18.1"
+RIGHT = "gemm_trans_a"
+LINES_ALLOWED = 60
+
+
+def call(*words):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+
+
+def check(condition, *said):
+    if not condition:
+        print("FAILED:", *said)
+        sys.exit(1)
+
+
+def alone(interpreter, folder):
+    """repro.py by that interpreter, with nothing of Assay in its environment."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "ASSAY"))}
+    return subprocess.run([interpreter, str(folder / "repro.py")], capture_output=True, text=True, env=environment, check=False)
+
+
+def shows(assay, root, interpreter, place):
+    for case, words in WRONG.items():
+        folder = place / case.partition("/")[0]
+        made = call(assay, "bundle", case, folder, "--for", CONVERTER)
+        check(made.returncode == 0, case, made.stdout, made.stderr)
+        for name in ("ISSUE.md", "repro.py", "model.onnx", "model.txt", "calibration/0000.npz", "test_data_set_0/input_0.pb",
+                     "test_data_set_0/output_0.pb"):
+            check((folder / name).is_file(), case, "lacks", name)
+        repro, issue = ((folder / name).read_text(encoding="utf-8") for name in ("repro.py", "ISSUE.md"))
+        check(repro.count("\n") <= LINES_ALLOWED, case, repro.count("\n"), "lines")
+        for text in (repro, issue):
+            check("assay" not in text.lower() and root not in text and str(place) not in text, case, text)
+        check(issue.startswith("# ONNX Runtime: ") and "## Urgency" in issue and "onnxruntime==" in issue, case, issue)
+        done = alone(interpreter, folder)
+        check(done.returncode == 1 and words in done.stdout, case, done.returncode, done.stdout, done.stderr)
+
+
+def declines(assay, place):
+    folder = place / "mended"
+    made = call(assay, "bundle", MENDED, folder, "--for", CONVERTER)
+    check(made.returncode == 1 and MENDED_SINCE in made.stderr and not folder.exists(), made.returncode, made.stderr)
+
+
+def right(assay, root, interpreter, place):
+    """Each check on what the converter gets right."""
+    bundle = place / "right"
+    made = call(assay, "bundle", RIGHT, bundle, "--converter", CONVERTER, "--options", "default")
+    check(json.loads((bundle / "bundle.json").read_text())["verdict"]["verdict"] == "pass", made.stdout)
+    done = call(interpreter, __file__, "checks", root, bundle, place / "checks")
+    check(done.returncode == 0, done.stdout, done.stderr)
+    print(done.stdout, end="")
+
+
+def checks(root, bundle_folder, place):
+    """By the interpreter of the environment: repro.py of every check, on a bundle of a pass."""
+    sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
+    import kit
+    findings = {
+        "crash": {}, "runs": {}, "numerics": {"facet": "numerics", "tensor": "y"},
+        "scale": {"facet": "scale", "tensor": "y"}, "finite": {"facet": "scale", "tensor": "y"},
+        "axis": {"facet": "axis", "tensor": "w"},
+        "constant": {"facet": "bias", "tensor": "b", "message": "expected int32 codes, actual int8"},
+        "precision": {"facet": "precision", "node": "y", "op": "Gemm"},
+        "bias_type": {"facet": "bias"},
+    }
+    stated = {"crash": {}, "runs": {"kind": "Fail"}}
+    bundle = kit.Bundle(bundle_folder)
+    makers = sorted(file.parent.name for file in Path(root, "converters", "adapters").glob("*/kit.py.in"))
+    per_channel = bundle.parameters["w"]["obtained"][0]
+    findings["axis"]["message"] = f"expected {len(per_channel['scale'])} scales along axis {per_channel['axis']}, actual"
+    for name, finding in findings.items():
+        bundle.headline = {"message": "", "tensor": "", "data_set": "typical", **finding}
+        function = getattr(kit, name)
+        values = stated[name] if name in stated else function(bundle)
+        check(values is not None, name, "doesn't apply")
+        folder = Path(place, name)
+        folder.mkdir(parents=True)
+        kit.write_files(bundle, folder)
+        (folder / "repro.py").write_text(kit.repro(bundle, kit.Maker(bundle.converter), function, values, "nothing is wrong"))
+        code, printed = kit.run(folder)
+        check(code == 0, name, code, printed)
+        for maker in makers:
+            text = kit.repro(bundle, kit.Maker(maker), function, values, "nothing is wrong")
+            compile(text, f"{maker}: {name}", "exec")
+            check(text.count("\n") <= LINES_ALLOWED, maker, name, text.count("\n"), "lines")
+    print(f"{len(makers)} makers; {len(findings)} checks say nothing of what is right")
+
+
+def main(assay, root, interpreter):
+    if not Path(interpreter).is_file() or call(interpreter, "-c", "import onnxruntime, onnx").returncode:
+        print("no environment of ONNX Runtime")
+        return 77
+    with tempfile.TemporaryDirectory() as place:
+        shows(assay, root, interpreter, Path(place))
+        declines(assay, Path(place))
+        right(assay, root, interpreter, Path(place))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(checks(*sys.argv[2:]) if sys.argv[1] == "checks" else main(*sys.argv[1:]))
