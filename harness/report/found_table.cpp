@@ -31,7 +31,8 @@ std::string red_in(const std::set<std::string>& names, std::span<const corpus::S
       if (!entry.converter.starts_with("embedded") && std::ranges::any_of(names, [&](const std::string& name) {
             return core::glob_match(entry.case_pattern, name);
           })) {
-        versions[entry.converter].insert(entry.versions);
+        // "NAME*" is the converter with its variants.
+        versions[entry.converter.substr(0, entry.converter.find('*'))].insert(entry.versions);
       }
     }
   }
