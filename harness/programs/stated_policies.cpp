@@ -48,7 +48,8 @@ core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, con
       return broken(adapter, known.error().message);
     }
     all.push_back({adapter.name, spoken, variant["name"].get<std::string>(), *policy, text,
-                   version.empty() ? file.value("versions", "") : "", variant.value("limit", "")});
+                   version.empty() ? file.value("versions", "") : "", variant.value("form", "") == "QOperator",
+                   variant.value("limit", "")});
   }
   return all;
 }

@@ -18,6 +18,7 @@ struct StatedPolicy {
   std::string options_json;  ///< what these settings fix of the options; the artifact shows the rest
   std::string versions =
       "";                  ///< those that were judged and have this policy, "1.15.1 to 1.32.0"; "" where one was named
+  bool qoperator = false;  ///< it is about artifacts in QOperator form alone
   std::string limit = "";  ///< what of these settings the judge doesn't follow; "" where it follows all
 
   /// "nncf_onnx 3.4.0, preset mixed", with all versions that share the policy, and the method where it is not min-max.

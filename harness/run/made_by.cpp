@@ -16,6 +16,7 @@
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
 #include "harness/judge/audit/audited_params.hpp"
+#include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/reference_cache.hpp"
 #include "harness/run/settled_maker.hpp"
 
@@ -61,6 +62,11 @@ int width(const Policy& policy, const Options& options) {
   add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;
+}
+
+bool has_qoperators(const model::Graph& artifact) {
+  return std::ranges::any_of(artifact.nodes,
+                             [](const model::Node& node) { return judge::find_qoperator(node.op_type) != nullptr; });
 }
 
 /// All scales of all quantizers.
@@ -140,6 +146,7 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   for (const programs::StatedPolicy& stated : made_by.candidates) {
     if (!quantized && !made_by.stated) break;
     if (contradicts(evidence.stated_options.value_or("{}"), stated.options_json)) continue;
+    if (stated.qoperator && !has_qoperators(evidence.artifact->graph)) continue;
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);
     for (const Options& options : possible_options(evidence, stated)) {
       all.push_back({stated.label(), stated.plain_label(), policy, options, false, stated.limit});

@@ -215,9 +215,11 @@ class PolicyAudit {
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
       const std::string tensor = view_.original_tensor(output);
       if (!listed && !has_reported_scale(tensor)) continue;
-      // Of a tensor that others read quantized the graph may give the real values all the same.
-      const bool outputs = listed ? policy_.outputs != converters::GraphOutputs::stay_float
-                                  : policy_.outputs == converters::GraphOutputs::quantized;
+      // Of a tensor that others read quantized, or of a Conv whose Relu has the quantizer, the graph may give the real
+      // values all the same: check_outputs() knows where it doesn't.
+      const bool outputs = lists(policy_.quantizes, node.op)
+                               ? policy_.outputs != converters::GraphOutputs::stay_float
+                               : !listed && policy_.outputs == converters::GraphOutputs::quantized;
       const std::string reader = reader_of_reals(output, outputs);
       if (reader.empty()) continue;
       add_unquantized(node,
