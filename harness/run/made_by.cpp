@@ -111,7 +111,8 @@ struct Candidate {
   Options options;
   bool general = false;  ///< of no converter: what holds for all
   std::string limit = "";
-  std::vector<Finding> red = {};
+  bool audited = false;
+  std::vector<Finding> red = {};  ///< once it was audited
 
   [[nodiscard]] bool same_rules(const Candidate& other) const {
     return policy == other.policy && options == other.options;
@@ -173,6 +174,14 @@ std::vector<Finding> red_findings(judge::Evidence evidence, judge::ReferenceCach
   judge::Judgement judgement = judge::audit(evidence, cache, 1);
   std::erase_if(judgement.findings, [](const Finding& finding) { return finding.amber; });
   return std::move(judgement.findings);
+}
+
+/// The same, worked out once.
+const std::vector<Finding>& audited(Candidate& candidate, const judge::Evidence& evidence,
+                                    judge::ReferenceCache& cache) {
+  if (!candidate.audited) candidate.red = red_findings(evidence, cache, candidate);
+  candidate.audited = true;
+  return candidate.red;
 }
 
 /// What a finding is about, of what candidates leave free to one another.
@@ -343,9 +352,8 @@ namespace {
 std::string shown_label(const Candidate& chosen, std::vector<Candidate>& all, const judge::Evidence& evidence,
                         judge::ReferenceCache& cache) {
   const bool shared = std::ranges::any_of(all, [&](Candidate& other) {
-    if (other.plain != chosen.plain || other.label == chosen.label || !gives_one_value(other)) return false;
-    if (other.red.empty()) other.red = red_findings(evidence, cache, other);
-    return other.red.empty();
+    return other.plain == chosen.plain && other.label != chosen.label && gives_one_value(other) &&
+           audited(other, evidence, cache).empty();
   });
   return shared ? chosen.plain : chosen.label;
 }
@@ -360,8 +368,7 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
     evidence.options = chosen.options;
   };
   for (Candidate& each : all) {
-    each.red = red_findings(evidence, cache, each);
-    if (!each.red.empty()) continue;
+    if (!audited(each, evidence, cache).empty()) continue;
     if (const Candidate* narrower = refutes(all, each, evidence, cache)) {
       take(*narrower);
       const std::size_t others = narrower->red.size();
