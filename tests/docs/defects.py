@@ -3,57 +3,43 @@
 A row is a case of cases/found that some recorded version of the converter is red on, from the verdicts that lie beside
 the pages. Without --write, a page whose table is another one is an error.
 """
-import gzip
 import json
 import pathlib
 import re
-import sqlite3
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "converters" / "adapters" / "kit"))
+
+from history import RED, number, opened, spans  # noqa: E402
 
 BEGIN = "<!-- defects: begin, made by tests/docs/defects.py --write -->"
 END = "<!-- defects: end -->"
-RED = {"fail", "xfail", "xfail-changed", "crash", "timeout", "oom", "not-quantized", "refused"}
 RECORDS = ("onnxruntime-released.db.gz", "others-released.db.gz")
-
-
-def number(version):
-    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def recorded(folder):
     """converter → version → family → whether some verdict is red; unsupported ones count for neither."""
     found = {}
     for name in RECORDS:
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(gzip.decompress(pathlib.Path(folder, name).read_bytes()))
-            file.flush()
-            with sqlite3.connect(file.name) as database:
-                rows = database.execute(
-                    "SELECT k.name, v.version, c.family, r.verdict, r.gate FROM result r"
-                    " JOIN case_version c ON c.id = r.case_version_id"
-                    " JOIN converter_version v ON v.id = r.converter_version_id JOIN converter k ON k.id = v.converter_id")
-                for converter, version, family, verdict, gate in rows:
-                    families = found.setdefault(converter, {}).setdefault(version, {})
-                    if verdict in RED and (gate == "red" or verdict == "xfail"):
-                        families[family] = True
-                    elif verdict == "pass":
-                        families.setdefault(family, False)
+        with opened(pathlib.Path(folder, name)) as database:
+            rows = database.execute(
+                "SELECT k.name, v.version, c.family, r.verdict, r.gate FROM result r"
+                " JOIN case_version c ON c.id = r.case_version_id"
+                " JOIN converter_version v ON v.id = r.converter_version_id JOIN converter k ON k.id = v.converter_id")
+            for converter, version, family, verdict, gate in rows:
+                families = found.setdefault(converter, {}).setdefault(version, {})
+                if verdict in RED and (gate == "red" or verdict == "xfail"):
+                    families[family] = True
+                elif verdict == "pass":
+                    families.setdefault(family, False)
     return found
 
 
-def spans(versions, wrong):
+def listed(versions, wrong):
     """Versions as ranges of those that were judged: "1.17.3 to 1.31.1", "all"."""
     if len(wrong) == len(versions):
         return "all" if len(versions) > 1 else versions[0]
-    parts, run = [], []
-    for version in [*versions, None]:
-        if version in wrong:
-            run.append(version)
-        elif run:
-            parts.append(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}")
-            run = []
-    return ", ".join(parts)
+    return spans(versions, wrong)
 
 
 def table(versions, cases):
@@ -65,7 +51,7 @@ def table(versions, cases):
         wrong = [version for version in judged if versions[version][family]]
         if wrong:
             right = [version for version in judged if version not in wrong]
-            rows.append(f"| `{family}` | {title} | {spans(judged, wrong)} | {spans(judged, right) if right else ''} |")
+            rows.append(f"| `{family}` | {title} | {listed(judged, wrong)} | {listed(judged, right) if right else ''} |")
     said = ordered[0] if len(ordered) == 1 else f"{len(ordered)} versions, {ordered[0]} to {ordered[-1]}"
     return [BEGIN, f"Cases of `cases/found` that are red; judged: {said}. What the page calls a limit is among them.", "",
             "| case | what it is about | wrong in | right in |", "| --- | --- | --- | --- |", *rows, END]

@@ -1,4 +1,5 @@
 """What the verdicts that lie beside docs/converters say of a family of cases."""
+import contextlib
 import gzip
 import re
 import sqlite3
@@ -11,6 +12,16 @@ RED = ("fail", "xfail", "xfail-changed", "crash", "timeout", "oom", "not-quantiz
 
 def number(version):
     return [int(part) for part in re.findall(r"\d+", version)]
+
+
+@contextlib.contextmanager
+def opened(file):
+    """A connection to a copy of the packed database `file`."""
+    with tempfile.NamedTemporaryFile() as copy:
+        copy.write(gzip.decompress(Path(file).read_bytes()))
+        copy.flush()
+        with sqlite3.connect(copy.name) as database:
+            yield database
 
 
 def spans(versions, chosen):
@@ -32,17 +43,14 @@ class History:
             self._read(file, converter, family)
 
     def _read(self, file, converter, family):
-        with tempfile.NamedTemporaryFile() as copy:
-            copy.write(gzip.decompress(file.read_bytes()))
-            copy.flush()
-            with sqlite3.connect(copy.name) as database:
-                for case, options, version, verdict in database.execute(
-                        "SELECT c.name, r.options, v.version, r.verdict FROM result r"
-                        " JOIN case_version c ON c.id = r.case_version_id"
-                        " JOIN converter_version v ON v.id = r.converter_version_id"
-                        " JOIN converter k ON k.id = v.converter_id WHERE k.name = ? AND c.family = ?", (converter, family)):
-                    if verdict == "pass" or verdict in RED:
-                        self.verdicts.setdefault((case, options), {})[version] = verdict in RED
+        with opened(file) as database:
+            for case, options, version, verdict in database.execute(
+                    "SELECT c.name, r.options, v.version, r.verdict FROM result r"
+                    " JOIN case_version c ON c.id = r.case_version_id"
+                    " JOIN converter_version v ON v.id = r.converter_version_id"
+                    " JOIN converter k ON k.id = v.converter_id WHERE k.name = ? AND c.family = ?", (converter, family)):
+                if verdict == "pass" or verdict in RED:
+                    self.verdicts.setdefault((case, options), {})[version] = verdict in RED
 
     def versions(self, case, options=None):
         """{version: whether it is wrong there}, oldest first; of any option set where none is named."""
