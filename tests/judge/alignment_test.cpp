@@ -23,16 +23,21 @@ const std::map<std::string, Tensor> kWeights{{"w", reals({2, 1, 1, 1}, {3, 8})},
                                              {"gamma", reals({2}, {2, -1})},     {"beta", reals({2}, {0.5, 0.25})},
                                              {"mean", reals({2}, {1, -2})},      {"variance", reals({2}, {4, 1})}};
 
-/// The effective form of `nodes` where the artifact has a Conv on codes and nothing else.
-Alignment beside_a_conv(const std::string& nodes) {
-  const auto original =
-      std::make_shared<model::Model>(parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) {" + nodes + "}", kWeights));
-  const auto artifact = std::make_shared<const model::Model>(parse(
+/// An artifact that is a Conv on codes and nothing else.
+std::shared_ptr<const model::Model> a_conv() {
+  return std::make_shared<const model::Model>(parse(
       "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
       " wd = DequantizeLinear(wq, s, z) c = Conv(xd, wd) yq = QuantizeLinear(c, s, z) y = DequantizeLinear(yq, s, z) }",
       {{"s", Tensor::scalar(DType::float32, 1)},
        {"z", codes(DType::int8, {}, {0})},
        {"wq", codes(DType::int8, {2, 1, 1, 1}, {0, 0})}}));
+}
+
+/// The effective form of `nodes` where the artifact has a Conv on codes and nothing else.
+Alignment beside_a_conv(const std::string& nodes) {
+  const auto original =
+      std::make_shared<model::Model>(parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) {" + nodes + "}", kWeights));
+  const auto artifact = a_conv();
   auto view = ArtifactView::build(artifact, *original);
   if (!view) throw std::runtime_error(view.error().message);
   Alignment effective = Alignment::of(*original, &*view);
@@ -118,12 +123,7 @@ TEST(Alignment, ABatchNormalizationAskedForInFloatIsNotTakenForFolded) {
 TEST(Alignment, AValueThatARemovedActivationLetsThroughPointsToTheOperatorBeforeIt) {
   const auto original = std::make_shared<model::Model>(
       parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w, b) y = Relu(c) }", kWeights));
-  const auto artifact = std::make_shared<const model::Model>(parse(
-      "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
-      " wd = DequantizeLinear(wq, s, z) c = Conv(xd, wd) yq = QuantizeLinear(c, s, z) y = DequantizeLinear(yq, s, z) }",
-      {{"s", Tensor::scalar(DType::float32, 1)},
-       {"z", codes(DType::int8, {}, {0})},
-       {"wq", codes(DType::int8, {2, 1, 1, 1}, {0, 0})}}));
+  const auto artifact = a_conv();
   const auto view = ArtifactView::build(artifact, *original);
   ASSERT_TRUE(view) << view.error().message;
   const Alignment alignment = Alignment::of(*original, &*view);
