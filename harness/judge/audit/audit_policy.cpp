@@ -67,8 +67,7 @@ class PolicyAudit {
   }
 
   void check_shares(const ArtifactNode& node) {
-    const bool stated = !computes_by_attributes(node) && policy_.shares &&
-                        std::ranges::find(*policy_.shares, node.op) != policy_.shares->end();
+    const bool stated = !computes_by_attributes(node) && policy_.shares && lists(*policy_.shares, node.op);
     // What several inputs share is the audit of ranges' question.
     if (!stated || node.inputs.empty() || data_input_count(node.op, node.inputs.size()) != 1) return;
     if (asked_in_float(node)) return;  // it has parameters of its own behind it
@@ -134,9 +133,8 @@ class PolicyAudit {
         : whole ? fmt::format("the policy says that {} with a quantized weight reads quantized data", node.op)
         : even  ? "the policy says that a node reads quantized values at all of its inputs or at none"
                 : "the precision map says int8";
-    for (std::size_t i = 0; i < data_input_count(node.op, node.inputs.size()); ++i) {
-      const Operand& input = node.inputs[i];
-      if (input.name.empty() || input.quantized() || !is_real(input) || is_made_of_quantized(input.name)) continue;
+    for (const Operand& input : data_inputs(node)) {
+      if (input.name.empty() || holds_quantized(input) || !is_real(input)) continue;
       if (input.constant_values != nullptr && !lists(policy_.quantizes, node.op)) continue;
       const auto producer = made_.producer(input.name);
       const ArtifactNode* maker = producer ? view_.find(*producer) : nullptr;
@@ -149,10 +147,9 @@ class PolicyAudit {
 
   /// A value that the data decide, no constant.
   [[nodiscard]] bool reads_quantized_activation(const ArtifactNode& node) const {
-    const auto inputs = std::span(node.inputs).first(data_input_count(node.op, node.inputs.size()));
-    return std::ranges::any_of(inputs, [&](const Operand& input) {
-      return !input.name.empty() && input.constant_codes == nullptr && input.constant_values == nullptr &&
-             (input.quantized() || is_made_of_quantized(input.name));
+    return std::ranges::any_of(data_inputs(node), [&](const Operand& input) {
+      const bool constant = input.constant_codes != nullptr || input.constant_values != nullptr;
+      return !input.name.empty() && !constant && holds_quantized(input);
     });
   }
 
@@ -199,10 +196,15 @@ class PolicyAudit {
     const OperatorTraits& traits = traits_of(node->op);
     const bool casts = traits.enclosing == Enclosing::step && traits.leap == Leap::none;
     if (traits.movement == Movement::none && !casts) return false;
-    for (std::size_t i = 0; i < data_input_count(node->op, node->inputs.size()); ++i) {
-      if (!node->inputs[i].quantized() && !is_made_of_quantized(node->inputs[i].name)) return false;
-    }
-    return true;
+    return std::ranges::all_of(data_inputs(*node), [&](const Operand& input) { return holds_quantized(input); });
+  }
+
+  [[nodiscard]] bool holds_quantized(const Operand& operand) const {
+    return operand.quantized() || is_made_of_quantized(operand.name);
+  }
+
+  [[nodiscard]] static std::span<const Operand> data_inputs(const ArtifactNode& node) {
+    return std::span(node.inputs).first(data_input_count(node.op, node.inputs.size()));
   }
 
   /// An operator that runs between quantizers, by the policy or by the scale that is reported of its result, with one
@@ -233,9 +235,8 @@ class PolicyAudit {
   }
 
   [[nodiscard]] bool reads_only_quantized(const ArtifactNode& node) const {
-    const auto inputs = std::span(node.inputs).first(data_input_count(node.op, node.inputs.size()));
-    return std::ranges::all_of(inputs, [&](const Operand& input) {
-      return input.name.empty() || input.quantized() || is_made_of_quantized(input.name) || !is_real(input);
+    return std::ranges::all_of(data_inputs(node), [&](const Operand& input) {
+      return input.name.empty() || holds_quantized(input) || !is_real(input);
     });
   }
 
