@@ -227,6 +227,22 @@ TEST_F(Errors, AFolderWithoutSuitesIsNamed) {
   EXPECT_THAT(said, AllOf(HasSubstr("suites\" holds none (ASSAY_HOME names"), Not(HasSubstr("nearest of 0"))));
 }
 
+TEST_F(Errors, AnExpectedShapeOrTypeMustBeOneThatTheOperatorsMake) {
+  const auto with = [&](const std::string& expect) {
+    std::string family = kMiniFamily;
+    family.replace(family.find("\"kills\""), 0, "\"expect\": " + expect + ", ");
+    write("own.json", family);
+  };
+  with(R"({"shape": {"y": [2, 64, 7, 6]}})");
+  const auto contradiction =
+      HasSubstr("expect.shape: output \"y\" is stated as [2,64,7,6], and the operators make [2,5,");
+  for (const char* command : {"run", "lint", "list"}) EXPECT_THAT(said({command, "./own.json"}), contradiction);
+  with(R"({"dtype": {"y": "int8"}})");
+  EXPECT_THAT(said({"lint", "./own.json"}), HasSubstr("output \"y\" is stated as int8, and the operators make float"));
+  with(R"({"shape": {"y": [2, 64, 7, 6]}, "status": "refused", "refused": {"reason": "x"}})");
+  EXPECT_EQ(run({"lint", "./own.json"}).code, 0) << "nothing is made";
+}
+
 TEST_F(Errors, AFaultThatACaseClaimsMustExist) {
   std::string family = kMiniFamily;
   family.replace(family.find("bias_dropped"), 12, "bias_droped");
