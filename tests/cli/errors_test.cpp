@@ -257,6 +257,8 @@ TEST_F(Errors, AFaultThatACaseClaimsMustExist) {
 }
 
 TEST_F(Errors, TheFaultsAreListed) {
+  EXPECT_THAT(run({"list", "--faults", "deconv_axis_zero"}).out, HasSubstr("no integer kernel fits"))
+      << "why a verdict says not-quantized and not axis";
   const Call all = run({"list", "--faults"});
   EXPECT_EQ(all.code, 0);
   EXPECT_THAT(all.out, AllOf(HasSubstr("\nbias_dropped "), HasSubstr("\nconcat_first_scale "),
