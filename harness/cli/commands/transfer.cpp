@@ -46,9 +46,9 @@ std::string converters_of(const results::Store::RecordedRun& run) {
   }
   std::vector<std::string> words;
   for (const auto& [name, all] : versions) {
-    const std::string which = all.size() == 1
-                                  ? "@" + *all.begin()
-                                  : fmt::format(" {} to {} ({} versions)", *all.begin(), *all.rbegin(), all.size());
+    const std::string which = all.size() == 1 ? "@" + *all.begin()
+                                              : fmt::format(" {} to {} ({})", *all.begin(), *all.rbegin(),
+                                                            core::counted(all.size(), "version"));
     words.push_back(fmt::format("{} of {}{}", core::counted(counts[name], "verdict"), name, which));
   }
   return core::join(words, ", ");
