@@ -92,9 +92,10 @@ std::string missing_module_text(const std::string& broken) {
   std::smatch module;
   if (!std::regex_search(broken, module, kMissing)) return "";
   if (module.str(1) != "onnx_assay") {
-    return fmt::format("\nthe Python of that command has no module {0}: install it there (python3 -m pip install {0}), or "
-                       "name another Python in the command",
-                       module.str(1));
+    return fmt::format(
+        "\nthe Python of that command has no module {0}: install it there (python3 -m pip install {0}), or "
+        "name another Python in the command",
+        module.str(1));
   }
   return "\nthe Python of that command has no module onnx_assay: install Assay's wheel there (python3 -m pip install "
          "--no-index --find-links DIST onnx-assay), or set PYTHONPATH to the folder python of Assay's source";

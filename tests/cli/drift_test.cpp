@@ -73,8 +73,7 @@ TEST_F(Drift, AChangedVerdictSaysWhatWasFound) {
   EXPECT_EQ(changed[1]["version"], "2");
   EXPECT_THAT(changed[1]["message"].get<std::string>(), HasSubstr("its neighbour's"));
   const Call plots = run({"history", "--changed", "--db", "h.db"});
-  EXPECT_THAT(plots.out,
-              HasSubstr("fail (judge/scale)\n                 tensor \"x\": expected scale 1, actual 2\n"));
+  EXPECT_THAT(plots.out, HasSubstr("fail (judge/scale)\n                 tensor \"x\": expected scale 1, actual 2\n"));
   EXPECT_THAT(plots.out, HasSubstr("1 of 2 series changed\n"));
   EXPECT_THAT(plots.out, Not(HasSubstr("f1/a")));
 }
