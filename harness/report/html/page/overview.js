@@ -57,11 +57,13 @@ function causeWords(row) {
   // Of a traceback the end says what happened: "expected a conversion … ValueError: …". Details of a sentence are indented.
   const lines = textOf("reason", row).trimEnd().split("\n"), last = lines[lines.length - 1];
   const traced = lines.length > 1 && !last.startsWith(" ");
+  // "expected a conversion, but it ended with an error" is said of all that end so; which one stands below it.
+  const first = facet === "status" && lines.length > 1 && /^expected a conversion, but/.test(lines[0]) ? lines[1].trim() : lines[0];
   // An error has no field for the operator; its words may name it.
   const running = / running (\w+) node/.exec(traced ? last : lines[0]);
   return {at: [what, op || (running ? running[1] : "")].filter((word) => word).join(", ") || textOf("verdict", row),
     whole: lines[0] + (traced ? " … " + last : ""),
-    message: (traced && facet === "status" ? last : lines[0])
+    message: (traced && facet === "status" ? last : first)
       .replace(/^data set "[^"]*": execution ended with error: /, "")
       // What stands before the sentence: `RuntimeException: [ONNXRuntimeError] : 1 : FAIL : `, and the operator once more.
       .replace(/^(\w+: )?\[\w+\] : \d+ : \w+ : /, "").replace(/^node "[^"]*" \([^)]*\)[,:] /, "")
