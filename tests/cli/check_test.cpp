@@ -57,6 +57,13 @@ TEST_F(Check, NamesWhoseArtifactItJudges) {
   const Call unknown = run({"check", model, "--artifact", "out/model.onnx", "--made-by", "nncf"}, shipped);
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("nncf_onnx"));
+  // A version that no policy is stated for, a typo say, is not judged by that of another one unseen.
+  for (const std::string version : {"1.99", "0.1", ""}) {
+    const Call other =
+        run({"check", model, "--artifact", "out/model.onnx", "--made-by", "onnxruntime@" + version}, shipped);
+    EXPECT_EQ(other.code, 2) << version;
+    EXPECT_THAT(other.err, HasSubstr("the policy of onnxruntime is stated for 1.15.1 to 1.32.0, and not for"));
+  }
 }
 
 TEST_F(Check, SaysHowToStateThatANodeWasLeftInFloatOnPurpose) {
