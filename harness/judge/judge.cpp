@@ -320,8 +320,18 @@ class Judge {
 
   /// The first red facet is the headline; amber ones only colour a pass.
   void decide(bool ran_in_float) {
-    std::ranges::stable_sort(out_.findings, {},
-                             [](const Finding& finding) { return std::pair(finding.amber, finding.facet); });
+    // Ranges that other data may explain come after what no data do.
+    const std::string doubt = doubted_calibration(context_, out_.findings);
+    const auto order = [&](const Finding& finding) {
+      const bool later = !doubt.empty() && is_about_range(context_, finding);
+      return std::tuple(finding.amber, later ? Facet::bias : finding.facet, later);
+    };
+    std::ranges::stable_sort(out_.findings, {}, order);
+    if (!doubt.empty()) {
+      Finding& first = *std::ranges::find_if(out_.findings,
+                                             [&](const Finding& finding) { return is_about_range(context_, finding); });
+      first.message.insert(std::min(first.message.find('\n'), first.message.size()), "\n  " + doubt);
+    }
     const bool any = !out_.findings.empty();
     const bool red = any && !out_.findings.front().amber;
     if (any) {

@@ -66,6 +66,21 @@ TEST_F(Check, NamesWhoseArtifactItJudges) {
   }
 }
 
+TEST_F(Check, AsksForTheRightCalibrationDataWhereEveryRangeDiffers) {
+  const std::string model = data("concat_ranges.onnx");
+  ASSERT_EQ(run({"convert", model, "--calibration", data("concat_ranges.calibration.npz"), "--output", "out", "--fault",
+                 "per_axis_rolled@cb"})
+                .code,
+            0);
+  const Call call =
+      run({"check", model, "--artifact", "out/model.onnx", "--calibration", data("concat_ranges.test.npz"), "--json"},
+          {{"ASSAY_HOME", source_tree().string()}});
+  const auto findings = call.json()["results"][0]["findings"];
+  // What no data explain comes first.
+  EXPECT_EQ(findings[0]["tensor"], "wb") << call.out;
+  EXPECT_THAT(findings.dump(), HasSubstr("ranges of activations differ: are these the data that the model was"));
+}
+
 TEST_F(Check, SaysHowToStateThatANodeWasLeftInFloatOnPurpose) {
   const std::string model = data("concat_ranges.onnx");
   const std::string calibration = data("concat_ranges.calibration.npz");
