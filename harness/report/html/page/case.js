@@ -283,7 +283,7 @@ async function showCase(content, parameters, current) {
       programsOf(C.version[row]).size > 1 ? fact("program", programText(row), "program") : null, fact("options", textOf("options", row), "options"),
       fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
       verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
-      fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "")),
+      fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "").replace(/^closest to what (.*) makes; /, "$1 is closest; ")),
       fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     C.newest[row] ? null : el("p", null, el("span.badge.unjudged", null, "An older verdict."), " ",
       el("a", {link: address("case", {...parameters, run: ""})}, "The newest of this version")),
