@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <tuple>
 #include <utility>
 
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/calibrated_network.hpp"
 #include "harness/judge/alignment/layers.hpp"
@@ -129,6 +131,7 @@ class Judge {
     check_trust();
     check_judged();
     summarize();
+    show_names();
     return std::move(out_);
   }
 
@@ -141,6 +144,7 @@ class Judge {
     append(out_.findings, audit_parameters(context_, *calibration_, out_));
     append(out_.findings, check_overflow(context_, prepared(), out_));
     decide(precision.ran_in_float);
+    show_names();
     return std::move(out_);
   }
 
@@ -315,6 +319,37 @@ class Judge {
       if (granted == evidence_.granted.end() || finding.layer != "L0") continue;
       finding.amber = true;
       finding.message += fmt::format("\n  granted: the policy of {} allows it", granted->by);
+    }
+  }
+
+  /// In what is said, a name with quotes or line ends in it stays one word.
+  void show_names() {
+    std::vector<std::string> names;
+    const auto note = [&](const std::string& name) {
+      if (core::visible_name(name) != name) names.push_back(name);
+    };
+    const model::Graph& graph = evidence_.model->graph;
+    for (const model::ValueInfo& input : graph.inputs) note(input.name);
+    for (const auto& [name, tensor] : graph.initializers) note(name);
+    for (const model::Node& node : graph.nodes) {
+      note(node.name);
+      std::ranges::for_each(node.outputs, note);
+    }
+    if (names.empty()) return;
+    // A name may be the end of a longer one.
+    std::ranges::sort(names, std::greater<>(), &std::string::size);
+    for (const std::string& name : names) {
+      // One of few characters is looked for as messages quote it.
+      constexpr std::size_t kFew = 3;
+      const std::string quotes = name.size() < kFew ? "\"" : "";
+      const std::string said = quotes + name + quotes, visible = quotes + core::visible_name(name) + quotes;
+      const auto replace = [&](std::string& text) {
+        for (std::size_t at = 0; (at = text.find(said, at)) != std::string::npos; at += visible.size()) {
+          text.replace(at, said.size(), visible);
+        }
+      };
+      replace(out_.reason);
+      for (Finding& finding : out_.findings) replace(finding.message);
     }
   }
 

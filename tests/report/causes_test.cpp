@@ -45,7 +45,7 @@ TEST(Figures, HaveFourDigitsAtMost) {
 
 TEST(Figures, OfDecibelsHaveTheirDecimalsWhileFourDigitsDo) {
   EXPECT_EQ(decibels(38.125), "38.1 dB");
-  EXPECT_EQ(decibels(-0.04), "-0.0 dB");
+  EXPECT_EQ(decibels(-0.04), "0.0 dB");
   EXPECT_EQ(decibels(999.96), "1000 dB");
   EXPECT_EQ(decibels(HUGE_VAL), "∞ dB");
   EXPECT_EQ(fixed(138.126, 2), "138.1");
@@ -56,6 +56,8 @@ TEST(Figures, OfAMessageAreShortButTellApart) {
   EXPECT_EQ(with_short_figures("range over [-12.090613120913275, 8.564012852755994]"), "range over [-12.09, 8.564]");
   EXPECT_EQ(with_short_figures("expected 0.0809985, actual 0.0809991"), "expected 0.0809985, actual 0.0809991")
       << "four digits would make them equal";
+  EXPECT_EQ(with_short_figures("\"it's \\\"0.123456\\\" y\" is 0.123456"), "\"it's \\\"0.123456\\\" y\" is 0.1235")
+      << "a name stays what it is";
   EXPECT_EQ(with_short_figures("margin 175772173409820929855247480912050885530484736.00"), "margin 1.758e+44");
 }
 
