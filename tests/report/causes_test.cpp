@@ -24,6 +24,16 @@ TEST(Causes, LeaveNamesAndNumbersOpen) {
   EXPECT_EQ(causes[1].what, "artifact/scale at Gemm");
 }
 
+TEST(Causes, OfOneTitleSayWhatTellsThemApart) {
+  const std::vector<ResultRow> rows{
+      made_row("a", "fail", "node \"n\" (Conv), weight \"w\": 8 of 8 scales differ\n  channel 0"),
+      made_row("b", "fail", "tensor \"x\": expected scale 0.123456, actual 0.2")};
+  const std::vector<Cause> causes = causes_of(rows, judge::Gate::red);
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0].what, "artifact/scale: 8 of 8 scales differ");
+  EXPECT_EQ(causes[1].what, "artifact/scale: expected scale 0.1235, actual 0.2");
+}
+
 TEST(Causes, ShowTheSmallestCase) {
   std::vector<ResultRow> rows{made_row("a/aa", "fail", "x"), made_row("a/b", "fail", "x"),
                               made_row("a/cc", "fail", "x")};

@@ -10,6 +10,7 @@
 #include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
@@ -225,19 +226,19 @@ int check_command(const CheckArguments& arguments) {
     return finish();
   }
   fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
+  std::string further = "\n" + report::node_table_text(nodes);
+  const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
+  if (wrong != nodes.end()) {
+    further += fmt::format("  first wrong: \"{}\" ({})\n", core::visible_name(wrong->node), wrong->op);
+  }
+  for (const results::ResultRow& row : checked->report.rows) {
+    further += next_steps(arguments, row);
+  }
   fmt::print("{}", here(report::judged_model_text(
                        checked->report,
                        corpus::command_word() + " " + repeat_words(arguments) +
                            (arguments.database.empty() ? "" : " --db " + shell_quoted(arguments.database)),
-                       &checked->model->graph)));
-  fmt::print("\n{}", report::node_table_text(nodes));
-  const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
-  if (wrong != nodes.end()) {
-    fmt::print("  first wrong: \"{}\" ({})\n", wrong->node, wrong->op);
-  }
-  for (const results::ResultRow& row : checked->report.rows) {
-    fmt::print("{}", here(next_steps(arguments, row)));
-  }
+                       &checked->model->graph, further)));
   return finish();
 }
 
