@@ -133,3 +133,6 @@ const NEXT = {
   determinism: "Two conversions or executions of the same gave different results. Look for uninitialized memory.",
   resources: "A file or process was left behind.",
 };
+/// Of the scales of a weight.
+const NEXT_WEIGHT_SCALE = "Look at the weight in the charts of “Weights by channel”: the declared scales and what the weights give " +
+  "should agree.";
