@@ -356,16 +356,20 @@ class Judge {
   /// The first red facet is the headline; amber ones only colour a pass.
   void decide(bool ran_in_float) {
     // Ranges that other data may explain come after what no data do.
-    const std::string doubt = doubted_calibration(context_, out_.findings);
+    const std::size_t doubted = doubted_ranges(context_, out_.findings);
     const auto order = [&](const Finding& finding) {
-      const bool later = !doubt.empty() && is_about_range(context_, finding);
+      const bool later = doubted > 0 && is_about_range(context_, finding);
       return std::tuple(finding.amber, later ? Facet::bias : finding.facet, later);
     };
     std::ranges::stable_sort(out_.findings, {}, order);
-    if (!doubt.empty()) {
+    if (doubted > 0) {
+      out_.metrics.push_back({"", "", "ranges_doubted", static_cast<double>(doubted)});
       Finding& first = *std::ranges::find_if(out_.findings,
                                              [&](const Finding& finding) { return is_about_range(context_, finding); });
-      first.message.insert(std::min(first.message.find('\n'), first.message.size()), "\n  " + doubt);
+      first.message.insert(std::min(first.message.find('\n'), first.message.size()),
+                           fmt::format("\n  {} ranges of activations differ, nearly all: are these the data that the "
+                                       "model was calibrated on?",
+                                       doubted));
     }
     const bool any = !out_.findings.empty();
     const bool red = any && !out_.findings.front().amber;

@@ -409,7 +409,7 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
   constexpr std::string_view kBelow = "it differs as listed below";
   if (made_by.stated) return fmt::format("judged by the policy of {}; {}", nearest.label, kBelow);
   evidence.granted = grants(nearest, all, evidence.artifact->graph, evidence.model->graph);
-  return fmt::format("closest to what {} makes; {}", nearest.label, kBelow);
+  return fmt::format("closest: {}; {}", nearest.label, kBelow);
 }
 
 /// What is to be said where the user states a method that searches for a range, and the artifact shows no search: ""

@@ -78,7 +78,11 @@ TEST_F(Check, AsksForTheRightCalibrationDataWhereEveryRangeDiffers) {
   const auto findings = call.json()["results"][0]["findings"];
   // What no data explain comes first.
   EXPECT_EQ(findings[0]["tensor"], "wb") << call.out;
-  EXPECT_THAT(findings.dump(), HasSubstr("ranges of activations differ: are these the data that the model was"));
+  EXPECT_THAT(findings.dump(), HasSubstr("nearly all: are these the data that the model was calibrated on?"));
+  const Call shown =
+      run({"check", model, "--artifact", "out/model.onnx", "--calibration", data("concat_ranges.test.npz")},
+          {{"ASSAY_HOME", source_tree().string()}});
+  EXPECT_THAT(shown.out, HasSubstr("is it what the model was calibrated on? Wrong with any data: \"cb\" (Conv)"));
 }
 
 TEST_F(Check, SaysHowToStateThatANodeWasLeftInFloatOnPurpose) {

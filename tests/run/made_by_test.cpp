@@ -96,7 +96,7 @@ TEST(MadeBy, ADefectIsExplainedByNobodyAndGrantedByNobody) {
   for (const char* tensor : {"xs", "ys"}) {
     Ready wrong;
     wrong.set_scalar(tensor, 4 * wrong.constants.at(tensor).as_real(0));
-    EXPECT_THAT(wrong.settle(), StartsWith("closest to what ")) << tensor;
+    EXPECT_THAT(wrong.settle(), StartsWith("closest: ")) << tensor;
     EXPECT_THAT(wrong.faults(), Not(IsEmpty())) << tensor;
     EXPECT_THAT(wrong.evidence.granted, IsEmpty()) << tensor;
   }

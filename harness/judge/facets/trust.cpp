@@ -163,10 +163,10 @@ bool is_about_range(const LayerContext& context, const Finding& finding) {
   return parameters && finding.layer == "L0" && context.evidence.model->graph.initializer(finding.tensor) == nullptr;
 }
 
-std::string doubted_calibration(const LayerContext& context, const std::vector<Finding>& findings) {
+std::size_t doubted_ranges(const LayerContext& context, const std::vector<Finding>& findings) {
   // Of a conversion that ran here it is known what was fed to it.
   if (!context.evidence.stated_options || context.evidence.calibration == nullptr || context.artifact == nullptr)
-    return "";
+    return 0;
   std::set<std::string> ranges, differ;
   for (const Quantizer& quantizer : context.artifact->quantizers()) {
     if (!quantizer.constant && context.audited.contains(quantizer.original)) ranges.insert(quantizer.original);
@@ -176,10 +176,9 @@ std::string doubted_calibration(const LayerContext& context, const std::vector<F
   }
   constexpr std::size_t kFewest = 3;
   constexpr double kNearlyEvery = 0.8;
-  if (differ.size() < kFewest) return "";
-  if (static_cast<double>(differ.size()) < kNearlyEvery * static_cast<double>(ranges.size())) return "";
-  return fmt::format("{} of {} ranges of activations differ: are these the data that the model was calibrated on?",
-                     differ.size(), ranges.size());
+  if (differ.size() < kFewest) return 0;
+  if (static_cast<double>(differ.size()) < kNearlyEvery * static_cast<double>(ranges.size())) return 0;
+  return differ.size();
 }
 
 }  // namespace assay::judge

@@ -102,7 +102,7 @@ function differ(a, b) { return Math.abs(a - b) > 1e-6 * Math.max(Math.abs(a), Ma
 function besideExpected(declared, expected, show) {
   const alike = declared && expected && declared.length === expected.length;
   const unlike = alike ? declared.filter((each, i) => differ(each, expected[i])).length : 0;
-  const says = declared && declared.length > FEW_VALUES ? unlike + " of " + declared.length + " differ: see Weights by channel"
+  const says = declared && declared.length > FEW_VALUES ? unlike + " of " + declared.length + " differ"
     : ["expected ", expected ? show(expected) : ""];
   return [declared ? show(declared) : "–", unlike ? el("div.quiet", null, says) : null];
 }
@@ -149,8 +149,8 @@ function tensorTable(children, detail, metrics) {
   }
   const faults = faultsByTensor(children);
   for (const name of faults.keys()) line(name).faults = faults.get(name);
-  // What is wrong comes first.
-  const all = [...lines.values()].sort((a, b) => (b.faults ? 1 : 0) - (a.faults ? 1 : 0));
+  // What is wrong comes first; a tensor that isn't quantized and of which nothing was measured is left out.
+  const all = [...lines.values()].filter((each) => each.declared || each.faults || each.left !== undefined).sort((a, b) => (b.faults ? 1 : 0) - (a.faults ? 1 : 0));
   if (!all.length) return el("p.quiet", null, "Nothing was recorded of the tensors.");
   const few = 60;
   const row = (each) => {
@@ -319,7 +319,7 @@ async function showCase(content, parameters, current) {
       programsOf(C.version[row]).size > 1 ? fact("program", programText(row), "program") : null, fact("options", textOf("options", row), "options"),
       ofModel ? null : fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
       verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
-      ofModel ? null : fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "").replace(/^closest to what (.*) makes; /, "$1 is closest; ")),
+      ofModel ? null : fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "")),
       fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     (children.unjudged || []).length ? section("Not judged", "unjudged", plainTable([["Node"], ["Operator"], ["Why not"]],
       children.unjudged.slice(0, 100).map(([node, op, why]) => el("tr", null, el("td", null, el("code", null, node)), el("td", null, op),

@@ -78,6 +78,7 @@ const METRICS = {
   cosine: "cosine between the right and the actual output",
   max_error: "largest absolute error",
   channel_sqnr_db: "least SQNR of an output channel, dB",
+  ranges_doubted: "ranges that differ from the calibration data's, where nearly all do",
   findings_left_out: "findings of one check beyond the ten that are kept",
   l1_elements: "elements compared in exact integers",
   l1_ambiguous: "of them with more than one admissible value",
