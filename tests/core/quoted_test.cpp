@@ -15,7 +15,7 @@ TEST(VisibleName, EscapesWhatEndsQuotesOrTheLine) {
 
 TEST(EndOfQuotes, PassesOverWhatIsEscaped) {
   EXPECT_EQ(end_of_quotes("\"a\" b", 0), 2U);
-  EXPECT_EQ(end_of_quotes("\"a \\\"b\\\" c\" d", 0), 11U);
+  EXPECT_EQ(end_of_quotes("\"a \\\"b\\\" c\" d", 0), 10U);
   EXPECT_EQ(end_of_quotes("\"C:\\\"", 0), 4U);
   EXPECT_EQ(end_of_quotes("\"open", 0), std::string_view::npos);
 }
