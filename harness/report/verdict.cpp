@@ -306,7 +306,7 @@ std::string losses_text(const results::ResultRow& row) {
   }
   constexpr double kAudible = 3;
   if (least && row.sqnr_db && *row.sqnr_db > *least + kAudible) {
-    text += fmt::format("  {:>10} at the output: where a sum adds a branch with less error, the SQNR rises again\n",
+    text += fmt::format("  {:>10} at the output: where a node joins a branch with less error, the SQNR rises again\n",
                         decibels(*row.sqnr_db));
   }
   return text;

@@ -86,7 +86,7 @@ TEST(LossesText, LeaveOutWhatIsNothingAndSayWhereTheSqnrRisesAgain) {
                  {"b", "", "sqnr_db", 4.1}};
   const std::string text = losses_text(row);
   EXPECT_THAT(text, HasSubstr("29.2 dB lost at \"a\", 4.1 dB left\n"));
-  EXPECT_THAT(text, HasSubstr("22.0 dB at the output: where a sum adds"));
+  EXPECT_THAT(text, HasSubstr("22.0 dB at the output: where a node joins"));
   EXPECT_THAT(text, Not(HasSubstr("0.0 dB")));
   row.sqnr_db = 4;
   EXPECT_THAT(losses_text(row), Not(HasSubstr("at the output")));

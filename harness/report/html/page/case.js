@@ -337,7 +337,7 @@ async function showCase(content, parameters, current) {
   const error = errorChart(detail, metrics);
   append(content, [
     error ? section("Precision along the model", "error", el("p.quiet", null,
-      "SQNR " + comparedText(children) + "; a tensor that has none there shows that of its worst data set. Behind a sum it can rise again."), error) : null,
+      "SQNR " + comparedText(children) + "; a tensor that has none there shows that of its worst data set. Where a node joins a branch with less error, it rises again."), error) : null,
     section("Tensors", "tensors", tensorTable(children, detail, metrics)),
     detail && detail.weights?.length ? section("Weights by channel", "weights", el("p.quiet", null,
       "A declared scale below the dashed line cuts weights off; far above it wastes precision."), weightCharts(detail)) : null,
