@@ -126,6 +126,7 @@ class Judge {
       std::ranges::move(measure_losses(context_, out_.metrics), std::back_inserter(out_.metrics));
     }
     cover_nodes(context_, out_.coverage);
+    show_names();  // before anything is put behind a message's first line
     if (depth_ != Depth::gate) add_hints(context_, out_.findings);
     decide(precision.ran_in_float);
     check_trust();
@@ -143,8 +144,8 @@ class Judge {
     append(out_.findings, std::move(precision.findings));
     append(out_.findings, audit_parameters(context_, *calibration_, out_));
     append(out_.findings, check_overflow(context_, prepared(), out_));
-    decide(precision.ran_in_float);
     show_names();
+    decide(precision.ran_in_float);
     return std::move(out_);
   }
 
