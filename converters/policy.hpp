@@ -80,13 +80,22 @@ constexpr auto words(DequantizeForm /*of*/) {
   return core::word_table<DequantizeForm>({{product, "product"}, {affine, "affine"}});
 }
 
+/// The histogram that the method entropy searches, as far as that is known.
 enum class HistogramBins {
   unknown,
-  first_batch,  ///< entropy's bins divide the first batch's largest magnitude
+  first_batch,  ///< its bins divide the first batch's largest magnitude
+  whole_range,  ///< it has as many bins as codes, over all data at once: nothing to search, the range is that of the
+                ///< data
+  as_levels,    ///< the same for the first batch, and of the bins that later batches add some may be cut off
+  magnitudes,   ///< 4096 bins of the magnitudes of all data, of which every multiple of 128 is tried
 };
 constexpr auto words(HistogramBins /*of*/) {
   using enum HistogramBins;
-  return core::word_table<HistogramBins>({{unknown, "unknown"}, {first_batch, "first_batch"}});
+  return core::word_table<HistogramBins>({{unknown, "unknown"},
+                                          {first_batch, "first_batch"},
+                                          {whole_range, "whole_range"},
+                                          {as_levels, "as_levels"},
+                                          {magnitudes, "magnitudes"}});
 }
 
 /// The network whose values are observed: with constants as they are, or with those of their codes.

@@ -174,7 +174,7 @@ METHODS = {
     (neural_compressor, "entropy"): {"method": "entropy"},
     (modelopt, "default"): {"method": "entropy"},
     (modelopt, "entropy_fp32"): {"method": "entropy"},
-    (esp_ppq, "default"): {"method": "entropy"},
+    (esp_ppq, "default"): {"method": "percentile", "percentile": 99.99},
     (esp_ppq, "kl"): {"method": "entropy"},
     (quark, "percentile"): {"method": "percentile", "percentile": 99.999},
     (quark, "xint8"): {"method": "mse"},

@@ -63,9 +63,10 @@ void add_artifact_options(Command command, ArtifactOptions& options) {
   command.add_option("--artifact", options.file, "Judge this Q/DQ model instead of converting")
       .excludes({"--converter", "--converter-cmd", "--fault", "--variant"});
   command
-      .add_option("--made-by", options.made_by,
-                  "NAME[@VERSION] of the converter that made --artifact: its stated policy is taken, installed or "
-                  "not (left out: the known one that explains it)")
+      .add_option(
+          "--made-by", options.made_by,
+          "NAME[@VERSION][:SETTINGS] of the converter that made --artifact: its stated policy is taken, installed "
+          "or not (left out: the known one that explains it)")
       .needs("--artifact");
 }
 

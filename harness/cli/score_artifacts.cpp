@@ -95,7 +95,7 @@ core::Result<std::vector<mutants::ArtifactSource>> sources_of(const ArtifactArgu
       core::Result<mutants::ArtifactSource> source = source_of(spec, arguments.timeout_s);
       if (!source) return source.error();
       if (!arguments.folders.empty() && spec.name != "embedded") {
-        core::Result<run::MadeBy> made_by = run::made_by(source->name);
+        core::Result<run::MadeBy> made_by = run::made_by(arguments.made_by.empty() ? source->name : arguments.made_by);
         if (!made_by) return made_by.error();
         source->made_by = *std::move(made_by);
       }
@@ -135,6 +135,7 @@ std::string repeat_command(const ArtifactArguments& arguments, const Escape& esc
     command += " " + shell_quoted(escape.case_name) + " --options " + shell_quoted(escape.options);
   } else {
     command += " --folder " + shell_quoted(escape.case_name);
+    if (!arguments.made_by.empty()) command += " --made-by " + shell_quoted(arguments.made_by);
   }
   if (arguments.kind != converters::ArtifactKind::qdq) {
     command += fmt::format(" --artifact-kind {}", core::word_of(arguments.kind));

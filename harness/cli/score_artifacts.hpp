@@ -14,6 +14,7 @@ namespace assay::cli {
 struct ArtifactArguments {
   std::vector<std::string> converters;  ///< --artifacts
   std::vector<std::string> folders;     ///< --folder
+  std::string made_by;                  ///< --made-by
   std::vector<std::string> words;       ///< suites and patterns
   std::string options;
   converters::ArtifactKind kind = converters::ArtifactKind::qdq;  ///< --artifact-kind

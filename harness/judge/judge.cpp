@@ -11,6 +11,7 @@
 
 #include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
+#include "harness/judge/alignment/artifact_in_float.hpp"
 #include "harness/judge/alignment/calibrated_network.hpp"
 #include "harness/judge/alignment/layers.hpp"
 #include "harness/judge/alignment/rescaled.hpp"
@@ -19,6 +20,7 @@
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/enclosures/artifact_walk.hpp"
 #include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/range_search.hpp"
 #include "harness/judge/facets/asked_precision.hpp"
 #include "harness/judge/facets/coverage.hpp"
 #include "harness/judge/facets/facets.hpp"
@@ -186,7 +188,7 @@ class Judge {
     static const std::vector<core::TensorMap> kNothing;
     const auto& batches = evidence_.calibration == nullptr ? kNothing : *evidence_.calibration;
     const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile ||
-                                evidence_.options.method == converters::Method::given,
+                                evidence_.options.method == converters::Method::given || searches_magnitudes(),
                             evidence_.converter.policy.depthwise_channels,
                             evidence_.converter.policy.bias == converters::BiasRounding::mean_corrected};
     // Before the calibration data, of which some may be the same.
@@ -218,7 +220,7 @@ class Judge {
                            fmt::format("the reference can't run the calibration data: {}", calibration.error().message),
                            calibration.error());
     }
-    calibration_ = with_uncertainty(std::move(*calibration));
+    calibration_ = with_searches(with_own_tensors(with_uncertainty(std::move(*calibration)), batches, kept));
     context_.ranges = &calibration_->ranges;
     context_.depth = depth_;
     context_.calibration = calibration_;
@@ -253,7 +255,8 @@ class Judge {
                                                                          const std::vector<core::TensorMap>& batches,
                                                                          KeptOfRanges kept) {
     const bool all = evidence_.converter.policy.calibrates == converters::CalibratedNetwork::quantized_constants;
-    const model::Model network = calibrated_network(*context_.alignment, all ? OnCodes::constants : OnCodes::weights);
+    const model::Model network = calibrated_network(*context_.alignment, all ? OnCodes::constants : OnCodes::weights,
+                                                    evidence_.converter.policy);
     auto calibration = cache_.ranges(network, model_key(network, ""), batches, kept);
     if (!calibration) return calibration.error().within("on the artifact's weights");
     auto merged = std::make_shared<CalibrationRanges>(plain);
@@ -276,6 +279,45 @@ class Judge {
       found->second.slack += error * std::max(-found->second.low, found->second.high);
     }
     return widened;
+  }
+
+  /// The ranges of tensors that only the artifact has, from its own operators in float. Where the reference can't run
+  /// these they aren't judged.
+  std::shared_ptr<const CalibrationRanges> with_own_tensors(std::shared_ptr<const CalibrationRanges> ranges,
+                                                            const std::vector<core::TensorMap>& batches,
+                                                            KeptOfRanges kept) const {
+    if (!view_ || batches.empty()) return ranges;
+    const std::vector<std::string> names = own_tensors(*view_, evidence_.model->graph, evidence_.converter.policy);
+    if (names.empty()) return ranges;
+    const model::Model network = artifact_in_float(*view_);
+    const auto measured = cache_.ranges(network, model_key(network, ""), batches, kept);
+    if (!measured) return ranges;
+    auto all = std::make_shared<CalibrationRanges>(*ranges);
+    for (const std::string& name : names) {
+      const auto found = (*measured)->ranges.find(name);
+      if (found == (*measured)->ranges.end()) continue;
+      TensorRange range = found->second;
+      range.slack += kOwnRangeError * std::max(-range.low, range.high);
+      all->ranges.emplace(name, range);
+      if (kept.values) all->sorted_values.emplace(name, (*measured)->sorted_values.at(name));
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool searches_magnitudes() const {
+    return evidence_.options.method == converters::Method::entropy &&
+           evidence_.converter.policy.histogram == converters::HistogramBins::magnitudes;
+  }
+
+  std::shared_ptr<const CalibrationRanges> with_searches(std::shared_ptr<const CalibrationRanges> ranges) const {
+    if (!searches_magnitudes()) return ranges;
+    auto searched = std::make_shared<CalibrationRanges>(*ranges);
+    for (const auto& [name, values] : ranges->sorted_values) {
+      const auto range = ranges->ranges.find(name);
+      if (range == ranges->ranges.end() || !range->second.finite) continue;
+      searched->searched[name] = searched_scales(values, range->second.is_input ? 0 : range->second.slack);
+    }
+    return searched;
   }
 
   void derive_audited() {

@@ -143,9 +143,12 @@ core::Result<std::vector<StatedPolicy>> list_stated_policies() {
 }
 
 core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& made_by) {
-  const std::size_t at = made_by.find('@');
-  const std::string name = made_by.substr(0, at);
-  const std::string version = at == std::string::npos ? "" : made_by.substr(at + 1);
+  const std::size_t colon = std::min(made_by.find(':'), made_by.size());
+  const std::string variant = made_by.substr(std::min(colon + 1, made_by.size()));
+  const std::string program = made_by.substr(0, colon);
+  const std::size_t at = program.find('@');
+  const std::string name = program.substr(0, at);
+  const std::string version = at == std::string::npos ? "" : program.substr(at + 1);
   const core::Result<std::vector<StatedPolicy>> all = list_stated_policies();
   if (!all) {
     return all.error();
@@ -171,6 +174,23 @@ core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& ma
     return core::usage_error(fmt::format("the policy of {} is stated for {}, and not for \"{}\"; \"{}\" alone takes it",
                                          name, names.at(name), version, name));
   }
+  if (!own || colon == made_by.size()) {
+    return own;
+  }
+  std::set<std::string> variants;
+  for (const StatedPolicy& each : *own) {
+    variants.insert(each.variant);
+  }
+  if (!variants.contains(variant)) {
+    const std::vector<std::string> known(variants.begin(), variants.end());
+    return core::Error{core::ErrorKind::usage,
+                       fmt::format("{} states no policy for settings \"{}\"; there are: \"{}\"", program, variant,
+                                   core::join(core::nearest(variant, known, known.size()), "\", \"")),
+                       {},
+                       {},
+                       {}};
+  }
+  std::erase_if(*own, [&](const StatedPolicy& each) { return each.variant != variant; });
   return own;
 }
 

@@ -31,8 +31,9 @@ struct StatedPolicy {
 /// Errors   invalid_data: a file that isn't as the adapters' are, by its name.
 [[nodiscard]] core::Result<std::vector<StatedPolicy>> list_stated_policies();
 
-/// Those of "NAME[@VERSION]" alone: with a version, the variants that this version has.
-/// Errors   usage, for a name that states none, listing those that do; as above.
+/// Those of "NAME[@VERSION][:SETTINGS]" alone: with a version, the variants that this version has; with settings, the
+/// variant of that name, "modelopt:target_dla".
+/// Errors   usage, for a name or settings that state none, listing those that do; as above.
 [[nodiscard]] core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& made_by);
 
 }  // namespace assay::programs

@@ -536,7 +536,7 @@ core::Result<RunReport> run(const RunConfig& original) {
     config.on_begun(programs_of(subjects), plan.jobs.size());
   }
   const bool whole = config.shards == 1 && !config.partial;
-  suites::ExpectedFailures expected(suites::of_a_run(config.expected_failures, plan.available, whole));
+  suites::ExpectedFailures expected(suites::of_a_run(config.expected_failures, plan.available, whole), whole);
   Recorder recorder(config, *store, run_id, plan, expected);
   if (resumed) {
     if (core::Status status = take_over(*store, run_id, config, plan, recorder); !status) {

@@ -66,7 +66,7 @@ std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailur
   return entries;
 }
 
-ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries) {
+ExpectedFailures::ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole) : whole_(whole) {
   for (corpus::ExpectedFailure& entry : entries) {
     const bool expired = has_expired(entry);
     entries_.push_back({std::move(entry), false, expired});
@@ -103,8 +103,9 @@ const corpus::ExpectedFailure* ExpectedFailures::apply(const results::JobKey& ke
           judgement.verdict = Verdict::xfail;
         }
         break;
-      default:
-        continue;  // neutral verdicts and our own faults neither use nor need an expectation
+      default:  // neutral verdicts and our own faults neither use nor need an expectation
+        entry.used |= !whole_;
+        continue;
     }
     entry.used = true;
     judgement.gate = judge::default_gate(judgement.verdict);

@@ -25,7 +25,9 @@ namespace assay::suites {
 /// reason, and not worse than twice the recorded margin.
 class ExpectedFailures {
  public:
-  explicit ExpectedFailures(std::vector<corpus::ExpectedFailure> entries);
+  /// In a run that is not `whole`, such as a shard, what meets an entry elsewhere may be missing: a verdict that says
+  /// nothing of it (unsupported) leaves it open.
+  explicit ExpectedFailures(std::vector<corpus::ExpectedFailure> entries, bool whole = true);
 
   /// Turns the verdict of an expected failure into `xfail`, `xfail-changed` or `xpass`. crash, timeout and oom are only
   /// covered by an entry whose reason matches them, and our own faults never. Returns the entry that the verdict was
@@ -45,6 +47,7 @@ class ExpectedFailures {
     bool expired = false;
   };
   std::vector<Entry> entries_;
+  bool whole_;
 };
 
 }  // namespace assay::suites

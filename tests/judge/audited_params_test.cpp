@@ -20,7 +20,7 @@ QuantParams params(double scale, std::int64_t zero_point, DType type = DType::in
   return {{static_cast<double>(static_cast<float>(scale))}, {zero_point}, type, {}};
 }
 AllowedRange range(double low, double high, double slack = 0) {
-  return {{low, low}, {high, high}, slack, "t", false, 128, {}, {}};
+  return {{low, low}, {high, high}, slack, "t", false, 128, {}, {}, {}};
 }
 std::string fault(const QuantParams& declared, const AllowedRange& allowed, bool symmetric = false,
                   const Policy& policy = {}) {
@@ -124,6 +124,8 @@ TEST(CheckParams, WhoDividesBy127AndAHalfMayDivideBy127) {
   Policy half;
   half.divisor = 127.5;
   EXPECT_EQ(fault(params(4.0 / 127.5, 0), range(-4, 3), true, half), "");
+  EXPECT_EQ(fault(params(4.0 / 127.5 * 256 / 255, 0), range(-4, 3), true, half), "") << "read back from its codes";
+  EXPECT_EQ(fault(params(4.0 / 127, 0), range(-4, 3), true, half), "scale") << "16 parts in a million off that";
   EXPECT_EQ(fault(params(4.0 / 127, 0), range(-4, 3), true, half), "");
   EXPECT_EQ(fault(params(4.0 / 126.5, 0), range(-4, 3), true, half), "scale");
 }
@@ -225,6 +227,40 @@ TEST(AllowedRange, EntropyKeepsAtLeastItsBinsAndAtMostTheExtreme) {
   EXPECT_EQ(fault(params(2.0 * 128 / 2048 / 127, 0), allowed, true), "");
   EXPECT_EQ(fault(params(2.0 * 110 / 2048 / 127, 0), allowed, true), "scale");
   EXPECT_EQ(fault(params(2.01 / 127, 0), allowed, true), "scale");
+}
+
+TEST(AllowedRange, EntropyOverAsManyBinsAsLevelsHasNothingToSearch) {
+  Options options;
+  options.method = Method::entropy;
+  Policy policy;
+  policy.histogram = converters::HistogramBins::whole_range;
+  const AllowedRange whole = allowed_range("t", observed(-1, 3), nullptr, options, policy);
+  EXPECT_EQ(fault(params(4.0 / 255, -64), whole), "");
+  EXPECT_EQ(fault(params(3.9 / 255, -64), whole), "scale");
+  // Of the bins that later batches add some may be cut off.
+  policy.histogram = converters::HistogramBins::as_levels;
+  TensorRange seen = observed(-1, 3);
+  seen.first = 2;
+  const AllowedRange grown = allowed_range("t", seen, nullptr, options, policy);
+  EXPECT_EQ(fault(params(4.0 / 255, -64), grown), "");
+  EXPECT_EQ(fault(params(3.0 / 255, -43), grown), "") << "[-1, 2]: what the first batch has";
+  EXPECT_EQ(fault(params(2.9 / 255, -43), grown), "scale");
+}
+
+TEST(AllowedRange, ASearchThatIsKnownEndsAtItsOwnScales) {
+  Options options;
+  options.method = Method::entropy;
+  options.symmetric = true;
+  Policy policy;
+  policy.histogram = converters::HistogramBins::magnitudes;
+  policy.divisor = 127.5;
+  const std::vector<double> found{0.25, 0.5};
+  const AllowedRange allowed = allowed_range("t", observed(-60, 64), nullptr, options, policy, false, &found);
+  EXPECT_EQ(fault(params(0.25, 0), allowed, true, policy), "");
+  EXPECT_EQ(fault(params(0.5, 0), allowed, true, policy), "");
+  EXPECT_EQ(fault(params(0.375, 0), allowed, true, policy), "scale") << "between them";
+  EXPECT_EQ(fault(params(0.5 * 256 / 255, 0), allowed, true, policy), "") << "read back from its codes";
+  EXPECT_EQ(fault(params(0.125, 0), allowed, true, policy), "scale");
 }
 
 TEST(AllowedRange, MseReachesAtMostTheExtreme) {

@@ -47,6 +47,18 @@ struct OfNncf : Ready {
   }
 };
 
+TEST(MadeBy, SettingsLeaveTheirPolicyAlone) {
+  const auto named = run::made_by("modelopt:target_dla");
+  ASSERT_TRUE(named);
+  ASSERT_FALSE(named->candidates.empty());
+  for (const programs::StatedPolicy& each : named->candidates) EXPECT_EQ(each.variant, "target_dla");
+  const auto unknown = run::made_by("modelopt@0.47.0:target_dlas");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().kind, core::ErrorKind::usage);
+  EXPECT_THAT(unknown.error().message,
+              HasSubstr("modelopt@0.47.0 states no policy for settings \"target_dlas\"; there are: \"target_dla\""));
+}
+
 TEST(MadeBy, AnArtifactIsExplainedByTheConverterThatMakesSuch) {
   Ready plain;
   // Without a BatchNormalization nothing shows whether the model was prepared, and no version differs.

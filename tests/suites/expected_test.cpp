@@ -104,6 +104,16 @@ TEST(ExpectedFailures, AreNotMetByWhatSaysNothing) {
   }
 }
 
+TEST(ExpectedFailures, StayOpenInAShardThatSaysNothingOfThem) {
+  ExpectedFailures shard({expectation()}, false), whole({expectation()}, true);
+  for (ExpectedFailures* expected : {&shard, &whole}) {
+    judge::Judgement judgement = obtained(Verdict::unsupported);
+    expected->apply(kKey, judgement);
+  }
+  EXPECT_THAT(shard.unused(), IsEmpty()) << "what meets it may lie in another shard";
+  EXPECT_THAT(whole.unused(), ElementsAre(HasSubstr("was met by no verdict")));
+}
+
 TEST(ExpectedFailures, CoverNothingOnceExpired) {
   corpus::ExpectedFailure entry = expectation();
   entry.until = "2026-01-31";

@@ -120,6 +120,11 @@ void add_artifact_options(Command command, ArtifactArguments& arguments) {
                   "Into ready artifacts: a folder, or folders below it, with float.onnx, q.onnx, calibration.npz and "
                   "inputs.npz; several may follow, or be repeated")
       .allow_extra_args(false);
+  command
+      .add_option(
+          "--made-by", arguments.made_by,
+          "NAME[@VERSION][:SETTINGS] of the converter that made the ready artifacts (left out: that of --artifacts)")
+      .needs("--folder");
   command.add_flag("--falsify", arguments.falsify,
                    "Artifacts: times -1, 0 and 1.25 and two channels swapped behind every node and every output");
   command.add_option("--mutants", arguments.mutants, "Artifacts: random defects in each").check(Check::positive);

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
 #include "harness/judge/evidence/operators.hpp"
+#include "reference/quant.hpp"
 
 namespace assay::judge {
 namespace {
@@ -31,6 +33,27 @@ TensorPtr on_codes(const Operand& operand) {
     }
   });
   return std::make_shared<const Tensor>(core::DType::float32, operand.constant_codes->shape(), std::move(values));
+}
+
+/// A constant on the codes that its own range gives, whatever the operand reads in the end: what brings operands to one
+/// range comes after the ranges are measured. Null where the operand reads no constant codes.
+TensorPtr on_own_codes(const Operand& operand, const TensorPtr& value, const converters::Policy& policy) {
+  if (operand.constant_codes == nullptr || operand.constant_codes->is_real() || !operand.params || value->size() == 0)
+    return nullptr;
+  const core::QuantParams& read = *operand.params;
+  const bool symmetric = std::ranges::all_of(read.zero_point, [](std::int64_t zero_point) { return zero_point == 0; });
+  const auto [low, high] = std::ranges::minmax(value->reals());
+  const core::QuantParams own = derive_params(low, high, read.type, symmetric, policy);
+  std::vector<double> values(value->reals().begin(), value->reals().end());
+  const auto scale = static_cast<float>(own.scale.front());
+  const std::int64_t zero_point = own.zero_point.front();
+  for (double& each : values) {
+    // In float32: with 127.5 as divisor the least value lies on a tie between the last two codes.
+    const float steps = static_cast<float>(each) / scale;
+    const std::int64_t code = reference::quantize(static_cast<double>(steps), 1, zero_point, own.type);
+    each = static_cast<double>(static_cast<float>(code - zero_point) * scale);
+  }
+  return std::make_shared<const Tensor>(core::DType::float32, value->shape(), std::move(values));
 }
 
 /// Of a Gemm: alpha is in the effective constants already, in the artifact's codes only where they took it in.
@@ -81,13 +104,13 @@ TensorPtr of_plain_conv(const ArtifactNode& made, std::int64_t group, const Tens
 
 /// The value that input `index` of `node` has while ranges are measured; `value` where that is its own.
 TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr& value, const ArtifactNode& made,
-                           const Node& plain, OnCodes which) {
+                           const Node& plain, OnCodes which, const converters::Policy& policy) {
   if (index >= made.inputs.size() || made.op != node.op_type || !value->is_real()) return value;
   const Operand& operand = made.inputs[index];
   TensorPtr other;
   if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
       reads_transposed(plain, 1) == reads_transposed(node, 1)) {
-    other = on_codes(operand);
+    other = is_weight(node, index) ? on_codes(operand) : on_own_codes(operand, value, policy);
   }
   if (other == nullptr || other->shape() != value->shape()) return value;
   return index == 1 ? times_alpha(other, alpha_of(plain)) : other;
@@ -95,7 +118,7 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
 
 }  // namespace
 
-model::Model calibrated_network(const Alignment& alignment, OnCodes which) {
+model::Model calibrated_network(const Alignment& alignment, OnCodes which, const converters::Policy& policy) {
   const ArtifactView& artifact = *alignment.artifact;
   model::Model network = *alignment.original;
   network.graph.nodes.clear();
@@ -111,7 +134,7 @@ model::Model calibrated_network(const Alignment& alignment, OnCodes which) {
       if (conv != nullptr && is_weight(node, i)) {
         value = of_plain_conv(*conv, node.int_or("group", 1), value);
       } else if (made != nullptr) {
-        value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which);
+        value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which, policy);
       }
       if (value == constant->second && network.graph.initializer(node.inputs[i]) != nullptr) continue;
       // Names of nodes may be equal.

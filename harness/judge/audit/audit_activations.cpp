@@ -38,9 +38,10 @@ class ActivationAudit {
 
  private:
   void check_quantizer(const Quantizer& quantizer) {
-    if (quantizer.original.empty() || quantizer.params.scale.empty()) return;
-    if (is_weight(quantizer)) return;
-    check(quantizer.original, quantizer.params, quantizer.constant);
+    const bool own = quantizer.original.empty();
+    if (quantizer.params.scale.empty() || is_weight(quantizer)) return;
+    if (own && (quantizer.constant || !calibration_.ranges.contains(quantizer.float_name))) return;
+    check(own ? quantizer.float_name : quantizer.original, quantizer.params, quantizer.constant);
   }
 
   /// Constants that a weighted operator multiplies with have rules of their own.

@@ -103,6 +103,40 @@ std::optional<ParamFault> check_bins(double scale, const AllowedRange::Bins& bin
       fmt::format("{} ({} of them)", text(scale), text(scale * divisor / width)), least};
 }
 
+/// Ends by a search for the least divergence.
+void set_entropy(AllowedRange& allowed, const TensorRange& range, const converters::Options& options,
+                 const converters::Policy& policy, bool first_batch_bins, const std::vector<double>* searched) {
+  using converters::HistogramBins;
+  const double low = allowed.low.low, high = allowed.high.high;
+  const double largest = std::max(-low, high);
+  if (policy.histogram == HistogramBins::whole_range) return;
+  if (policy.histogram == HistogramBins::as_levels) {
+    // Whatever is cut off lies beyond the first batch's bins, on both sides alike.
+    allowed.low.high = std::max(low, -range.first);
+    allowed.high.low = std::min(high, range.first);
+    allowed.threshold_bin = 0;
+    return;
+  }
+  if (searched != nullptr && !searched->empty() && options.symmetric) {
+    allowed.searched = *searched;
+    const auto [least, most] = std::ranges::minmax(*searched);
+    allowed.low = {-most * policy.divisor, -least * policy.divisor};
+    allowed.high = {least * policy.divisor, most * policy.divisor};
+    return;
+  }
+  // The histogram is of magnitudes for symmetric methods and of values otherwise; neither end exceeds its extreme by
+  // more than a bin, and the larger end keeps at least the bins that 8-bit codes need.
+  const double bin = std::max(largest, high - low) / kBins;
+  const double least = (first_batch_bins ? range.first : largest) * kEntropyLeastBins / kBins;
+  const AllowedRange::Bins bins = first_batch_bins ? bins_of(range, largest) : AllowedRange::Bins();
+  // With bins of the first batch the most is the middle of the one behind the last.
+  const double beyond = bins.width > 0 ? std::ldexp(bins.width * (kBins + 0.5), bins.most_doublings) - largest : bin;
+  allowed.low = {low - beyond, std::min(0.0, std::max(low, -least) + bin)};
+  allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
+  allowed.bins = bins;
+  if (policy.one_threshold) allowed.threshold_bin = bin;
+}
+
 struct Span {
   double low = 0, high = 0;
 };
@@ -144,12 +178,31 @@ std::string span_text(const Span& span) {
 }
 
 /// Divisors of a symmetric range: the policy's, and for unsigned codes also half of the 255 steps. Who divides by these
-/// (ESP-PPQ) takes 127 for operands that are brought to one range.
+/// (ESP-PPQ) brings operands to one range by reading it back from the codes, [−128 s, 127 s], and dividing once more: s
+/// becomes 256/255 of what it was.
 std::vector<double> divisors(DType type, const converters::Policy& policy) {
+  constexpr double kHalfSteps = 127.5;
+  constexpr double kReadBack = 255.0 / 256;
   const auto limits = core::integer_limits(type);
-  if (limits.low == 0 && policy.divisor == 127 && type == DType::uint8) return {127, 127.5};
-  if (policy.divisor == 127.5) return {127.5, 127};
+  if (limits.low == 0 && policy.divisor == 127 && type == DType::uint8) return {127, kHalfSteps};
+  if (policy.divisor == kHalfSteps) return {kHalfSteps, kHalfSteps * kReadBack};
   return {policy.divisor};
+}
+
+/// None of the scales at which the search may have ended, each `ratio` times as large.
+std::optional<ParamFault> check_searched(double scale, const std::vector<double>& searched, double ratio,
+                                         double tolerance, const converters::Policy& policy) {
+  double nearest = std::numeric_limits<double>::infinity();
+  std::string expected;
+  for (const double each : searched) {
+    const double found = std::max(each * ratio, policy.scale_floor);
+    nearest = std::min(nearest, std::abs(scale - found));
+    // Which neighbour a converter takes isn't stated.
+    if (policy.power_of_two && scale > found / 2 && scale < found * 2) return std::nullopt;
+    expected += (expected.empty() ? "" : " or ") + text(found);
+  }
+  if (nearest <= tolerance) return std::nullopt;
+  return ParamFault{Facet::scale, expected + ", the least divergence of its search", text(scale), nearest / tolerance};
 }
 
 std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed, DType type, bool symmetric,
@@ -170,7 +223,9 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
   // A widened range is divided twice.
   double tolerance = (widens ? 2 : 1) * kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
   if (policy.scale_floor > 0) {
-    span = {std::max(span.low, policy.scale_floor), std::max(span.high, policy.scale_floor)};
+    // A search widens a range that was brought to the least one as well, on both sides.
+    const double widest = policy.scale_floor * (1 + 2 * policy.search_beyond);
+    span = {std::max(span.low, policy.scale_floor), std::max(span.high, widest)};
   }
   span = {core::round_to_type(span.low, DType::float32), core::round_to_type(span.high, DType::float32)};
   if (policy.power_of_two) {
@@ -183,7 +238,12 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
     *margin = {range_text(allowed), span_text(span), text(scale), distance, tolerance};
     if (span.low == span.high) margin->only = span.low;
   }
-  if (distance <= tolerance) return symmetric ? check_bins(scale, allowed.bins, divisor) : std::nullopt;
+  if (distance <= tolerance) {
+    if (!symmetric) return std::nullopt;
+    return allowed.searched.empty()
+               ? check_bins(scale, allowed.bins, divisor)
+               : check_searched(scale, allowed.searched, policy.divisor / divisor, tolerance, policy);
+  }
   return ParamFault{Facet::scale, span_text(span), text(scale), distance / tolerance};
 }
 
@@ -254,7 +314,8 @@ double float32_ulp(double value) {
 
 AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
                            const std::vector<double>* sorted_values, const converters::Options& options,
-                           const converters::Policy& policy, bool first_batch_bins) {
+                           const converters::Policy& policy, bool first_batch_bins,
+                           const std::vector<double>* searched) {
   AllowedRange allowed;
   allowed.tensor = tensor;
   allowed.slack = range.is_input ? 0 : range.slack;
@@ -262,21 +323,10 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
   allowed.low = {low, low};
   allowed.high = {high, high};
   using converters::Method;
-  const double largest = std::max(-low, high);
   if (options.method == Method::percentile && sorted_values != nullptr && !sorted_values->empty()) {
     set_percentile(allowed, *sorted_values, options.percentile);
   } else if (options.method == Method::entropy) {
-    // The histogram is of magnitudes for symmetric methods and of values otherwise; neither end exceeds its extreme by
-    // more than a bin, and the larger end keeps at least the bins that 8-bit codes need.
-    const double bin = std::max(largest, high - low) / kBins;
-    const double least = (first_batch_bins ? range.first : largest) * kEntropyLeastBins / kBins;
-    const AllowedRange::Bins bins = first_batch_bins ? bins_of(range, largest) : AllowedRange::Bins();
-    // With bins of the first batch the most is the middle of the one behind the last.
-    const double beyond = bins.width > 0 ? std::ldexp(bins.width * (kBins + 0.5), bins.most_doublings) - largest : bin;
-    allowed.low = {low - beyond, std::min(0.0, std::max(low, -least) + bin)};
-    allowed.high = {std::max(0.0, std::min(high, least) - bin), high + beyond};
-    allowed.bins = bins;
-    if (policy.one_threshold) allowed.threshold_bin = bin;
+    set_entropy(allowed, range, options, policy, first_batch_bins, searched);
   } else if (options.method == Method::mse || options.method == Method::given) {
     const double beyond = beyond_of_search(low, high, policy);
     allowed.low = {low - beyond, 0};
@@ -335,43 +385,6 @@ WidenedSpan widened_span(const AllowedRange& allowed, double steps) {
 double beyond_of_search(double low, double high, const converters::Policy& policy) {
   const double largest = std::max(-low, high);
   return std::max(std::max(largest, high - low) / kBins, policy.search_beyond * largest);
-}
-
-double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy) {
-  return std::max(-low / (policy.full_range ? divisor + 1 : divisor), high / divisor);
-}
-
-bool takes_unsigned(const converters::Policy& policy, double low, double high) {
-  return policy.unsigned_codes == converters::UnsignedCodes::nonnegative && low >= 0 && high > 0;
-}
-
-QuantParams derive_params(double low, double high, DType type, bool symmetric, const converters::Policy& policy) {
-  const double lo = std::min(low, 0.0), hi = std::max(high, 0.0);
-  if (takes_unsigned(policy, lo, hi)) {
-    type = DType::uint8;
-    symmetric = false;
-  }
-  const auto limits = core::integer_limits(type);
-  const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
-  double scale = symmetric ? symmetric_scale(lo, hi, policy.divisor, policy) : (hi - lo) / (qmax - qmin);
-  const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact && scale > 0;
-  const double below = widens ? std::clamp(reference::round_half_even(-lo / scale), 0.0, qmax - qmin) : 0;
-  if (widens) {
-    const double above = qmax - qmin - below;
-    scale = std::max(above > 0 ? hi / above : 0, below > 0 ? -lo / below : 0);
-  }
-  scale = std::max(scale, policy.scale_floor);
-  if (policy.power_of_two && scale > 0) scale = std::exp2(std::ceil(std::log2(scale)));
-  if (!(scale >= kLeastScale)) scale = 1;
-  scale = core::round_to_type(scale, DType::float32);
-  QuantParams params;
-  params.type = type;
-  params.scale = {scale};
-  const double z = symmetric ? (limits.low == 0 ? (qmax + 1) / 2 : 0)
-                   : widens  ? qmin + below
-                             : std::clamp(reference::round_half_even(qmin - lo / scale), qmin, qmax);
-  params.zero_point = {static_cast<std::int64_t>(z)};
-  return params;
 }
 
 std::optional<ParamFault> check_params(const QuantParams& params, const AllowedRange& allowed, bool symmetric,

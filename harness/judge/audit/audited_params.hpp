@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
 
 namespace assay::judge {
 
@@ -26,20 +27,25 @@ struct AllowedRange {
     double relative_error = 0;                    ///< of the width: float32 forward error of the first batch's extreme
     int least_doublings = 0, most_doublings = 0;  ///< of the width, until the extreme of all batches has a bin
   } bins;
+  /// Where the policy tells which search found the range: the scales at which that may have ended.
+  std::vector<double> searched;
   /// Both ends have one magnitude, but where the data end before it (policy one_threshold): the width of its bins.
   std::optional<double> threshold_bin;
 };
 
 /// The allowed range of one tensor from its calibration values.
 ///
+/// `searched`: what is known of the search for the least divergence, else null.
+///
 /// Formula  min-max: lo' = min(lo, 0), hi' = max(hi, 0), one value each; averaging per sample or over batches: between
 ///          the mildest sample's end and the extreme; percentile: between the lower and higher quantile of either tail
-///          convention, one bin wider (2048 over the symmetric range); entropy: between amax·128/2048 and amax plus one
-///          bin, and with bins of the first batch the middle of one; mse: up to the extreme plus
-///          three codes.
+///          convention, one bin wider (2048 over the symmetric range); entropy: as the policy's histogram tells, else
+///          between amax·128/2048 and amax plus one bin, and with bins of the first batch the middle of one; mse: up to
+///          the extreme plus three codes.
 [[nodiscard]] AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
                                          const std::vector<double>* sorted_values, const converters::Options& options,
-                                         const converters::Policy& policy, bool first_batch_bins = false);
+                                         const converters::Policy& policy, bool first_batch_bins = false,
+                                         const std::vector<double>* searched = nullptr);
 
 /// What the policy `zero` "exact" makes of the allowed ranges: zero_point is rounded first, then the scale is the least
 /// under which both ends have a code, so that one end moves outwards.
@@ -54,16 +60,6 @@ struct WidenedSpan {
 /// How far a search for the least squared error (method mse) may end outside of the values: at the upper edge of a bin,
 /// or as far as the policy states.
 [[nodiscard]] double beyond_of_search(double low, double high, const converters::Policy& policy);
-
-/// Of codes around zero over [low, high], divisor of them above it; under `full_range` one more below it.
-[[nodiscard]] double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy);
-
-/// The policy `unsigned` "nonnegative" gives this range uint8 from zero on, whatever the options ask for.
-[[nodiscard]] bool takes_unsigned(const converters::Policy& policy, double low, double high);
-
-/// Exact parameters for the range [low, high] (zero is included first) under options and policy: s* and z*.
-[[nodiscard]] core::QuantParams derive_params(double low, double high, core::DType type, bool symmetric,
-                                              const converters::Policy& policy);
 
 /// Mean squared error of values under quantization: cut off beyond the codes, s²/12 between them.
 class RangeCost {

@@ -11,6 +11,9 @@ namespace {
 
 using model::Node;
 
+/// The wider end is counted in bins.
+bool ends_in_a_search(const AllowedRange& wider) { return wider.bins.width > 0 || !wider.searched.empty(); }
+
 const std::pair<double, double>* stated_range(const converters::Policy& policy, const Node& node) {
   const auto fixed = policy.fixed_ranges.find(node.op_type);
   return fixed == policy.fixed_ranges.end() ? nullptr : &fixed->second;
@@ -121,7 +124,7 @@ std::string LegalRanges::sole_activation(const std::string& tensor) const {
 
 AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<double, double>& range) const {
   const double low = std::min(range.first, 0.0), high = std::max(range.second, 0.0);
-  return {{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}, {}};
+  return {{low, low}, {high, high}, 0, tensor, true, unsigned_center_, {}, {}, {}};
 }
 
 std::optional<AllowedRange> LegalRanges::own(const std::string& tensor) const {
@@ -137,7 +140,9 @@ std::optional<AllowedRange> LegalRanges::own(const std::string& tensor, const co
   }
   const auto values = calibration_.sorted_values.find(tensor);
   const auto* sorted = values == calibration_.sorted_values.end() ? nullptr : &values->second;
-  AllowedRange range = allowed_range(tensor, found->second, sorted, options, policy_, evidence.first_batch_bins);
+  const auto searched = calibration_.searched.find(tensor);
+  AllowedRange range = allowed_range(tensor, found->second, sorted, options, policy_, evidence.first_batch_bins,
+                                     searched == calibration_.searched.end() ? nullptr : &searched->second);
   range.unsigned_center = unsigned_center_;
   return range;
 }
@@ -176,10 +181,19 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
         if (!reaches(a, b) || (&a == &members.front() && &b == &members.front())) continue;
         const bool same = &a == &b;
         // A magnitude that is counted in bins is one tensor's.
-        if (!same && (a.bins.width > 0 || b.bins.width > 0)) continue;
-        ranges.push_back({a.low, b.high, std::max(a.slack, b.slack),
-                          same ? a.tensor : a.tensor + "\" and \"" + b.tensor, a.fixed && b.fixed, unsigned_center_,
-                          a.bins, same ? a.threshold_bin : std::nullopt});
+        if (same) {
+          ranges.push_back(a);
+        } else if (!ends_in_a_search(-a.low.low > b.high.high ? a : b)) {
+          ranges.push_back({a.low,
+                            b.high,
+                            std::max(a.slack, b.slack),
+                            a.tensor + "\" and \"" + b.tensor,
+                            a.fixed && b.fixed,
+                            unsigned_center_,
+                            {},
+                            {},
+                            std::nullopt});
+        }
       }
     }
     return ranges;

@@ -42,13 +42,15 @@ struct ChannelMeans {
 /// What the range pass over the calibration data gives.
 struct CalibrationRanges {
   RangeTable ranges;
-  /// All values of each tensor, sorted; only where they were asked for (percentile).
+  /// All values of each tensor, sorted; only where they were asked for (percentile, a search).
   std::map<std::string, std::vector<double>> sorted_values;
   /// Extremes of each index along axis 1; only where they were asked for.
   std::map<std::string, std::vector<std::pair<double, double>>> channels;
   /// Mean of each index along axis 1 (that of channels) and along the last (that of a matrix' columns): the mean over
   /// the first kMeanBatches batches of each one's. Only where they were asked for.
   std::map<std::string, ChannelMeans> means;
+  /// The scales that a search of the least divergence may have found; only where the policy tells which search it was.
+  std::map<std::string, std::vector<double>> searched = {};
 };
 
 /// What a range pass keeps beside the ranges.

@@ -1,0 +1,51 @@
+#include "harness/judge/evidence/derived_params.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+
+using core::DType;
+using core::QuantParams;
+
+double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy) {
+  return std::max(-low / (policy.full_range ? divisor + 1 : divisor), high / divisor);
+}
+
+bool takes_unsigned(const converters::Policy& policy, double low, double high) {
+  return policy.unsigned_codes == converters::UnsignedCodes::nonnegative && low >= 0 && high > 0;
+}
+
+QuantParams derive_params(double low, double high, DType type, bool symmetric, const converters::Policy& policy) {
+  const double lo = std::min(low, 0.0), hi = std::max(high, 0.0);
+  if (takes_unsigned(policy, lo, hi)) {
+    type = DType::uint8;
+    symmetric = false;
+  }
+  const auto limits = core::integer_limits(type);
+  const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
+  double scale = symmetric ? symmetric_scale(lo, hi, policy.divisor, policy) : (hi - lo) / (qmax - qmin);
+  const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact && scale > 0;
+  const double below = widens ? std::clamp(reference::round_half_even(-lo / scale), 0.0, qmax - qmin) : 0;
+  if (widens) {
+    const double above = qmax - qmin - below;
+    scale = std::max(above > 0 ? hi / above : 0, below > 0 ? -lo / below : 0);
+  }
+  scale = std::max(scale, policy.scale_floor);
+  if (policy.power_of_two && scale > 0) scale = std::exp2(std::ceil(std::log2(scale)));
+  if (!(scale >= static_cast<double>(std::numeric_limits<float>::min()))) scale = 1;
+  scale = core::round_to_type(scale, DType::float32);
+  QuantParams params;
+  params.type = type;
+  params.scale = {scale};
+  const double z = symmetric ? (limits.low == 0 ? (qmax + 1) / 2 : 0)
+                   : widens  ? qmin + below
+                             : std::clamp(reference::round_half_even(qmin - lo / scale), qmin, qmax);
+  params.zero_point = {static_cast<std::int64_t>(z)};
+  return params;
+}
+
+}  // namespace assay::judge

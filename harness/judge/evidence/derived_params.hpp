@@ -1,0 +1,18 @@
+#pragma once
+
+#include "converters/policy.hpp"
+#include "harness/core/quant_params.hpp"
+
+namespace assay::judge {
+
+/// Of codes around zero over [low, high], divisor of them above it; under `full_range` one more below it.
+[[nodiscard]] double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy);
+
+/// The policy `unsigned` "nonnegative" gives this range uint8 from zero on, whatever the options ask for.
+[[nodiscard]] bool takes_unsigned(const converters::Policy& policy, double low, double high);
+
+/// Exact parameters for the range [low, high] (zero is included first) under options and policy: s* and z*.
+[[nodiscard]] core::QuantParams derive_params(double low, double high, core::DType type, bool symmetric,
+                                              const converters::Policy& policy);
+
+}  // namespace assay::judge
