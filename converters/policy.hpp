@@ -34,12 +34,16 @@ enum class Averaging {
   none,
   per_sample,
   ema,
-  batch_mean,  ///< the mean of the batches' extremes, and no other
+  batch_mean,       ///< the mean of the batches' extremes, and no other
+  batch_quantiles,  ///< method percentile: the mean of the batches' own quantiles, and no other
 };
 constexpr auto words(Averaging /*of*/) {
   using enum Averaging;
-  return core::word_table<Averaging>(
-      {{none, "none"}, {per_sample, "per_sample"}, {ema, "ema"}, {batch_mean, "batch_mean"}});
+  return core::word_table<Averaging>({{none, "none"},
+                                      {per_sample, "per_sample"},
+                                      {ema, "ema"},
+                                      {batch_mean, "batch_mean"},
+                                      {batch_quantiles, "batch_quantiles"}});
 }
 
 enum class ZeroRule {

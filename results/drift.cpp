@@ -104,11 +104,12 @@ bool same_outcome(const ResultRow& a, const ResultRow& b) {
   return std::tie(a.verdict, a.stage, a.facet) == std::tie(b.verdict, b.stage, b.facet);
 }
 
-/// A margin with at most four digits in all.
+/// A margin with at most four digits in all; how far a large one is beyond every sense says nothing.
 std::string margin_text(double margin) {
-  constexpr double kLarge = 10;
+  constexpr double kLarge = 10, kBeyondSense = 1e6;
   if (std::isinf(margin)) return "∞";
   if (std::isnan(margin)) return "not a number";
+  if (margin >= kBeyondSense) return "over a million";
   return std::abs(margin) < kLarge ? fmt::format("{:.3f}", margin) : fmt::format("{:.4g}", margin);
 }
 
@@ -191,7 +192,8 @@ std::vector<Change> changes_since(const AnchorRow& anchor, const ResultRow& now)
   }
   if (before.margin && now.margin && (*before.margin <= 1) != (*now.margin <= 1)) {
     changes.push_back({ChangeKind::margin, *now.margin - *before.margin,
-                       fmt::format("{} → {}, across 1", margin_text(*before.margin), margin_text(*now.margin))});
+                       fmt::format("{} → {} (error ÷ limit; beyond 1 is wrong)", margin_text(*before.margin),
+                                   margin_text(*now.margin))});
   }
   if (auto change = sqnr_change(anchor, now)) changes.push_back(*std::move(change));
   if (auto change = parameter_change(anchor, now)) changes.push_back(*std::move(change));

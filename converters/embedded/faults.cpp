@@ -58,7 +58,8 @@ const std::vector<Fault>& faults() {
          insert_after(m, "simplify", &edits::bypass_pointwise_codes);
        }},
       {{"deconv_axis_zero", "https://github.com/pytorch/TensorRT/issues/2723", "plan",
-        "ConvTranspose weights are quantized along axis 0, their input channels"},
+        "ConvTranspose weights are quantized along axis 0, their input channels: no integer kernel fits, and the node "
+        "runs in float"},
        [](Machine& m) { insert_after(m, "plan", &edits::deconvolution_axis_zero); }},
       {{"deconv_scale_count_cin", "https://github.com/pytorch/TensorRT/issues/2723", "assign",
         "ConvTranspose gets as many weight scales as input channels"},

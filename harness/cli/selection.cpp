@@ -9,13 +9,17 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <variant>
 
 #include "converters/embedded/embedded.hpp"
 #include "converters/options_label.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/core/text.hpp"
+#include "harness/corpus/case_error.hpp"
 #include "harness/corpus/json_files.hpp"
 #include "harness/corpus/suite_file.hpp"
+#include "harness/judge/evidence/supports.hpp"
 #include "harness/report/repeat.hpp"
 #include "reference/infer.hpp"
 
@@ -91,11 +95,47 @@ core::Result<std::vector<corpus::OptionSet>> filtered(const std::vector<corpus::
                      {}};
 }
 
+bool may_be(const model::ValueInfo& made, const core::Shape& stated) {
+  return !made.shape || std::ranges::equal(*made.shape, stated, [](const model::Dimension& one, std::int64_t other) {
+    return !one.value || *one.value == other;
+  });
+}
+
+/// An `expect` that the operators' rules contradict turns a right converter red.
+core::Status check_expected_outputs(const corpus::Case& test_case) {
+  const corpus::Expectation& expect = test_case.expect;
+  const bool expects = !expect.shape.empty() || !expect.dtype.empty();
+  if (test_case.model == nullptr || expect.status == "refused" || !expects) return core::success();
+  const auto inferred = reference::infer_shapes(*test_case.model);
+  if (!inferred) return core::success();  // who runs the model says what is wrong with it
+  const auto contradiction = [](const char* key, const std::string& output, std::string_view stated,
+                                const std::string& made) {
+    return corpus::case_error(
+        fmt::format("expect.{}: output \"{}\" is stated as {}, and the operators make {}", key, output, stated, made));
+  };
+  for (const auto& [output, stated] : expect.shape) {
+    const auto made = inferred->find(output);
+    if (made == inferred->end() || may_be(made->second, stated)) continue;
+    std::vector<std::string> extents;
+    for (const model::Dimension& each : *made->second.shape) {
+      extents.push_back(each.value ? fmt::format("{}", *each.value) : each.symbol.empty() ? "?" : each.symbol);
+    }
+    return contradiction("shape", output, core::shape_text(stated), "[" + core::join(extents, ",") + "]");
+  }
+  for (const auto& [output, stated] : expect.dtype) {
+    const auto made = inferred->find(output);
+    if (made == inferred->end() || made->second.type == core::DType::undefined) continue;
+    const std::string type(core::dtype_name(made->second.type));
+    if (core::parse_dtype(stated) != made->second.type) return contradiction("dtype", output, stated, type);
+  }
+  return core::success();
+}
+
 /// Loads the case's model. One that declares a type or shape that the operators' rules contradict proves nothing, and
 /// neither does a claim to catch a fault that doesn't exist.
 core::Status complete(corpus::Case& test_case) {
   if (core::Status status = corpus::load_deferred(test_case); !status) return status;
-  core::Status status = check_kills(test_case);
+  core::Status status = check_claims(test_case);
   if (status && test_case.model != nullptr) status = reference::check_declarations(*test_case.model);
   if (status) return status;
   core::Error error = status.error().within(fmt::format("{}: case \"{}\"", test_case.file.string(), test_case.name));
@@ -160,7 +200,32 @@ bool is_suite(const std::string& word) {
   return std::ranges::find(names, word) != names.end() || corpus::is_suite_file(word);
 }
 
+void collect_operators(const model::Graph& graph, std::set<std::string>& names) {
+  for (const model::Node& node : graph.nodes) {
+    names.insert(judge::operator_name(node));
+    for (const auto& [name, value] : node.attributes) {
+      if (const auto* body = std::get_if<model::GraphPtr>(&value)) collect_operators(**body, names);
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> operators_of(const corpus::Case& test_case) {
+  std::set<std::string> names;
+  if (test_case.model != nullptr) collect_operators(test_case.model->graph, names);
+  return {names.begin(), names.end()};
+}
+
+void add_narrowing(Command command, Narrowing& narrowing) {
+  command
+      .add_option("--only", narrowing.only,
+                  "Of these, only the cases that this pattern matches; a suite's expected failures hold. May be "
+                  "repeated")
+      .allow_extra_args(false);
+  command.add_option("--operators", narrowing.operators,
+                     "Of these, only the cases whose model has no other operators, such as Relu,Add");
+}
 
 bool is_own_file(const std::string& word) {
   std::error_code code;
@@ -177,11 +242,11 @@ std::vector<std::string> with_folders_marked(std::vector<std::string> words) {
   return words;
 }
 
-core::Status check_kills(const corpus::Case& test_case) {
+core::Status check_claims(const corpus::Case& test_case) {
   for (const std::string& fault : test_case.kills) {
     if (const auto known = embedded::make_embedded({fault}); !known) return known.error().within("kills");
   }
-  return core::success();
+  return check_expected_outputs(test_case);
 }
 
 core::Result<std::vector<corpus::Case>> cases_at(const std::string& path) {
@@ -194,7 +259,7 @@ core::Result<std::vector<corpus::Case>> cases_at(const std::string& path) {
 }
 
 core::Result<Selection> select(const std::vector<std::string>& named, const std::string& options,
-                               const std::vector<std::string>& only) {
+                               const Narrowing& narrowing) {
   std::vector<std::string> words = with_folders_marked(named);
   const std::vector<std::string> all_words = words.empty() ? std::vector{std::string(kDefaultSuite)} : words;
   core::Result<std::vector<OwnPath>> own = take_own(words);
@@ -210,9 +275,13 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
   for (const OwnPath& path : *own) cases = corpus::in_front_of(path.cases, std::move(cases));
   const std::vector<std::string> wanted = own->empty() ? all_words : words;
 
+  std::vector<std::string> listed;
+  std::istringstream operators(narrowing.operators);
+  for (std::string op; std::getline(operators, op, ',');) listed.push_back(op);
   Selection selection;
   selection.text = core::join(all_words, " ");
-  for (const std::string& pattern : only) selection.text += " --only " + shell_quoted(pattern);
+  for (const std::string& pattern : narrowing.only) selection.text += " --only " + shell_quoted(pattern);
+  if (!listed.empty()) selection.text += " --operators " + narrowing.operators;
   std::map<std::string, std::size_t> index;
   const auto add = [&](const corpus::Case& test_case, const std::vector<corpus::OptionSet>& sets) {
     const auto [entry, added] = index.emplace(test_case.name, selection.items.size());
@@ -282,13 +351,14 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
       add(each, each.stored_case ? kOnlyOptionSet : *sets);
     }
   }
-  if (!only.empty()) {
+  if (!narrowing.only.empty()) {
     std::erase_if(selection.items, [&](const run::RunItem& item) {
-      return std::ranges::none_of(only, [&](const std::string& pattern) { return matches(item.test_case, pattern); });
+      return std::ranges::none_of(narrowing.only,
+                                  [&](const std::string& pattern) { return matches(item.test_case, pattern); });
     });
     if (selection.items.empty()) {
       selection.unmatched = fmt::format("{} has no case that matches \"{}\"; `assay list` shows its cases",
-                                        core::join(all_words, " "), core::join(only, "\", \""));
+                                        core::join(all_words, " "), core::join(narrowing.only, "\", \""));
       return selection;
     }
   }
@@ -302,6 +372,21 @@ core::Result<Selection> select(const std::vector<std::string>& named, const std:
   for (run::RunItem& item : selection.items) {
     if (const core::Status status = complete(item.test_case); !status) return status.error();
     drop_equal_sets(item);
+  }
+  if (!listed.empty()) {
+    std::erase_if(selection.items, [&](const run::RunItem& item) {
+      const std::vector<std::string> used = operators_of(item.test_case);
+      return used.empty() || std::ranges::any_of(used, [&](const std::string& op) {
+               return std::ranges::find(listed, op) == listed.end();
+             });
+    });
+    if (selection.items.empty()) {
+      selection.unmatched = fmt::format(
+          "{} has no case whose model has no operator but {}; `assay list --json` "
+          "shows the operators of each",
+          core::join(all_words, " "), narrowing.operators);
+      return selection;
+    }
   }
   for (const run::RunItem& item : selection.items) {
     const std::string wanted_converter = item.test_case.stored_case ? corpus::kReference : "embedded";

@@ -9,13 +9,13 @@
 #include <tuple>
 
 #include "harness/core/dtype.hpp"
+#include "harness/localize/criterion.hpp"
 #include "reference/infer.hpp"
-#include "results/signature.hpp"
 
 namespace assay::fuzz {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '#'; }
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 std::string attribute_text(const model::Attribute& attribute) {
   struct Text {
@@ -50,11 +50,10 @@ std::string operand_text(const model::Model& model, const std::map<std::string, 
 
 }  // namespace
 
-std::string without_names(const std::string& signature, const model::Graph& graph) {
+std::string without_names(const std::string& message, const model::Graph& graph) {
   std::set<std::string, std::greater<>> names;  // a name before those it begins with
   const auto add = [&](const std::string& name) {
-    const std::string form = results::without_numbers_and_paths(name);
-    if (!form.empty()) names.insert(form);
+    if (!name.empty()) names.insert(name);
   };
   for (const model::ValueInfo& input : graph.inputs) add(input.name);
   for (const auto& [name, tensor] : graph.initializers) add(name);
@@ -63,27 +62,33 @@ std::string without_names(const std::string& signature, const model::Graph& grap
     for (const std::string& output : node.outputs) add(output);
   }
   std::string out;
-  for (std::size_t i = 0; i < signature.size();) {
+  for (std::size_t i = 0; i < message.size();) {
     std::size_t length = 0;
     for (const std::string& name : names) {
       const std::size_t end = i + name.size();
-      const bool begins = i == 0 || !is_word(signature[i - 1]);
-      if (begins && signature.compare(i, name.size(), name) == 0 &&
-          (end >= signature.size() || !is_word(signature[end]))) {
+      const bool begins = i == 0 || !is_word(message[i - 1]);
+      if (begins && message.compare(i, name.size(), name) == 0 && (end >= message.size() || !is_word(message[end]))) {
         length = name.size();
         break;
       }
     }
-    out += length > 0 ? std::string("<name>") : signature.substr(i, 1);
+    out += length > 0 ? std::string("<name>") : message.substr(i, 1);
     i += std::max<std::size_t>(length, 1);
   }
   return out;
 }
 
+/// The signature of a judgement in whose message the graph's names are replaced: a name may be of letters, hold
+/// numbers, or look like a path, which a signature shows differently.
+std::string key_of(const Find& find) {
+  judge::Judgement judgement = find.judgement;
+  judgement.reason = without_names(judgement.reason, find.sample.candidate.model.graph);
+  return localize::signature_of(judgement);
+}
+
 bool add(std::vector<Find>& finds, Find red) {
-  const std::string key = without_names(red.signature, red.sample.candidate.model.graph);
-  const auto known = std::ranges::find_if(
-      finds, [&](const Find& find) { return without_names(find.signature, find.sample.candidate.model.graph) == key; });
+  const std::string key = key_of(red);
+  const auto known = std::ranges::find_if(finds, [&](const Find& find) { return key_of(find) == key; });
   if (known == finds.end()) {
     finds.push_back(std::move(red));
     return true;

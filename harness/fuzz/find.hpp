@@ -23,8 +23,8 @@ struct Find {
   std::string trouble;  ///< why it could not be reduced
 };
 
-/// `signature` with every name of `graph` replaced: signatures that differ in names alone become one.
-[[nodiscard]] std::string without_names(const std::string& signature, const model::Graph& graph);
+/// `message` with every name of `graph` replaced, also where a converter made a name of it ("x_scale").
+[[nodiscard]] std::string without_names(const std::string& message, const model::Graph& graph);
 
 /// Takes `red` into `finds`, by its signature without names; true where that is a new one.
 bool add(std::vector<Find>& finds, Find red);

@@ -193,20 +193,30 @@ nlohmann::ordered_json draw_precision(const Plan& plan, const Draft& draft, core
   return precision;
 }
 
+/// `drawn` where the converter takes it, else the first of `others` that it takes.
+template <typename T>
+T taken(const std::optional<std::vector<T>>& listed, const T& drawn, const std::vector<T>& others) {
+  const auto takes = [&](const T& value) { return !listed || std::ranges::find(*listed, value) != listed->end(); };
+  const auto other = std::ranges::find_if(others, takes);
+  return takes(drawn) || other == others.end() ? drawn : T(*other);
+}
+
 std::string draw_options(const Plan& plan, const Draft& draft, std::uint64_t index, core::Rng& rng) {
   if (plan.options_json) return *plan.options_json;
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
-  if (index % 3 == 1) options["activation"] = "uint8";
-  if (index % 3 == 2) options["symmetric"] = true;
-  const double kind = rng.uniform();
   const auto& supports = plan.supports;
-  if (kind < 0.08 && (!supports.per_axis || std::ranges::count(*supports.per_axis, false) > 0)) {
-    options["per_axis"] = false;
-  } else if (kind < 0.14) {
-    const std::vector<std::string> methods{"entropy", "percentile", "mse"};
-    const std::string& method = methods[static_cast<std::size_t>(rng.integer(0, 2))];
-    if (!supports.method || std::ranges::count(*supports.method, method) > 0) options["method"] = method;
-  }
+  const std::vector<std::string> activations{"int8", "uint8"}, methods{"minmax", "entropy", "percentile", "mse"};
+  const std::vector<bool> either{false, true};
+  const auto put = [&](const char* key, const auto& value, const auto& usual) {
+    if (value != usual) options[key] = value;
+  };
+  put("activation", taken(supports.activation, activations[index % 3 == 1 ? 1 : 0], activations), activations.front());
+  put("symmetric", taken(supports.symmetric, index % 3 == 2, either), false);
+  const double kind = rng.uniform();
+  put("per_axis", taken(supports.per_axis, kind >= 0.08, either), true);
+  const bool other = kind >= 0.08 && kind < 0.14;
+  const std::string& method = methods[static_cast<std::size_t>(other ? rng.integer(1, 3) : 0)];
+  put("method", taken(supports.method, method, methods), methods.front());
   nlohmann::ordered_json precision = draw_precision(plan, draft, rng);
   if (!precision.empty()) options["precision"] = std::move(precision);
   return options.dump();

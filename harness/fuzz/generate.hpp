@@ -24,7 +24,7 @@ struct Plan {
   /// The option set of every sample; without it default, uint8 and symmetric in turn, now and then with another
   /// granularity, calibration method or with an operator to be left in float, or a sum to be run in INT8.
   std::optional<std::string> options_json;
-  converters::Supports supports;  ///< options that it leaves out aren't drawn
+  converters::Supports supports;  ///< values of options that it doesn't list aren't drawn
 };
 
 /// The operators of the table that `supports` names; all of them where it names none.

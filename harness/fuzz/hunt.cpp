@@ -12,6 +12,7 @@
 #include "harness/localize/criterion.hpp"
 #include "harness/localize/reduce.hpp"
 #include "harness/run/parallel.hpp"
+#include "results/cause.hpp"
 
 namespace assay::fuzz {
 namespace {
@@ -105,7 +106,13 @@ class Hunt {
     const std::string verdict(judge::verdict_name(judgement.verdict));
     const bool declined = judgement.verdict == judge::Verdict::refused && may_decline(*drawn, judgement);
     const bool own = judgement.verdict == judge::Verdict::mistrusted || declined;
-    if (own || judgement.gate != judge::Gate::red) return count(verdict, [] {});
+    if (own || judgement.gate != judge::Gate::red) {
+      return count(verdict, [&] {
+        if (judgement.verdict != judge::Verdict::unsupported) return;
+        const std::string first = judgement.reason.substr(0, judgement.reason.find('\n'));
+        ++hunted_.tally.unsupported[results::without_names(first)];
+      });
+    }
     Find red;
     red.signature = localize::signature_of(judgement);
     red.judgement = std::move(judgement);

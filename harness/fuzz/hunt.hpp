@@ -29,7 +29,8 @@ struct HuntOptions {
 /// How a hunt stands.
 struct Tally {
   std::uint64_t samples = 0;
-  std::map<std::string, std::uint64_t> verdicts;  ///< by name, `discarded` (reference not finite) and `invalid` too
+  std::map<std::string, std::uint64_t> verdicts;     ///< by name, `discarded` (reference not finite) and `invalid` too
+  std::map<std::string, std::uint64_t> unsupported;  ///< those by what the converter doesn't do, graphs' names left out
   double seconds = 0;
 };
 

@@ -190,7 +190,11 @@ class Judge {
     const KeptOfRanges kept{evidence_.options.method == converters::Method::percentile ||
                                 evidence_.options.method == converters::Method::given || searches_magnitudes(),
                             evidence_.converter.policy.depthwise_channels,
-                            evidence_.converter.policy.bias == converters::BiasRounding::mean_corrected};
+                            evidence_.converter.policy.bias == converters::BiasRounding::mean_corrected,
+                            evidence_.options.method == converters::Method::percentile &&
+                                    evidence_.converter.policy.averaging == converters::Averaging::batch_quantiles
+                                ? evidence_.options.percentile / 100
+                                : 0};
     // Before the calibration data, of which some may be the same.
     std::optional<Judgement> failed;
     for (const Execution& execution : evidence_.executions) {

@@ -128,6 +128,20 @@ void extend(TensorRange& range, const Tensor& tensor) {
 }
 
 /// Extends the extremes of each index along axis 1.
+/// Adds the values at ⌊n·(1 − share)⌋ and ⌊n·share⌋ of the batch's n sorted ones.
+void add_quantiles(TensorRange& range, const Tensor& tensor, double share) {
+  if (tensor.size() == 0) return;
+  std::vector<double> values(tensor.reals().begin(), tensor.reals().end());
+  const auto at = [&](double part) {
+    const auto count = static_cast<double>(values.size());
+    const auto index = static_cast<std::ptrdiff_t>(std::min(std::floor(count * part), count - 1));
+    std::ranges::nth_element(values, values.begin() + index);
+    return values[static_cast<std::size_t>(index)];
+  };
+  range.quantile_low += at(1 - share);
+  range.quantile_high += at(share);
+}
+
 void extend(std::vector<std::pair<double, double>>& channels, const Tensor& tensor) {
   if (tensor.rank() < 2 || tensor.size() == 0) return;
   const auto extent = static_cast<std::size_t>(tensor.shape()[1]);
@@ -212,6 +226,7 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
   hash.add(std::string_view(kept.values ? "values" : "ranges"));
   hash.add(std::string_view(kept.channels ? "channels" : ""));
   hash.add(std::string_view(kept.means ? "means" : ""));
+  hash.add(fmt::format("{}", kept.batch_share));
   hash.add(key_text);
   for (const TensorMap& batch : batches) hash.add(batch);
   for (const auto& [key, newest] : newest_ranges_) {
@@ -225,6 +240,7 @@ Result<std::shared_ptr<const CalibrationRanges>> ReferenceCache::ranges(const mo
     TensorRange& range = result->ranges[name];
     extend(range, value);
     if (batch == 0) range.first = std::max(-range.low, range.high);
+    if (kept.batch_share > 0) add_quantiles(range, value, kept.batch_share);
     if (kept.channels) extend(result->channels[name], value);
     if (kept.means && batch < kMeanBatches && value.rank() > 1) {
       ChannelMeans& means = result->means[name];

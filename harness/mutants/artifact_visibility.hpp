@@ -12,8 +12,8 @@ namespace assay::mutants {
 ///
 /// Behind a DequantizeLinear that is its scale (the least, where channels have their own). Behind operators that run in
 /// float it is what comes out at the output when every element of the last dequantized tensors before it is moved by
-/// one step up or down, drawn at random: the root mean square over the output, the largest of the data sets. Integers
-/// have a step of 1.
+/// one step up or down, drawn at random: the root mean square over the output, the largest of the data sets; at least
+/// what float32 rounds away, 2⁻¹⁸ of the largest magnitude. Integers have a step of 1.
 [[nodiscard]] std::map<std::string, double> output_steps(ArtifactBench& bench, const Baseline& plain);
 
 /// Whether some output lies half a step or more from the plain one, or has another name, type or shape.

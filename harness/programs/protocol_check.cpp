@@ -22,6 +22,7 @@
 #include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/programs/supports_notes.hpp"
+#include "reference/executor.hpp"
 
 namespace assay::programs {
 namespace {
@@ -33,6 +34,8 @@ using nlohmann::json;
 constexpr double kStartSeconds = 120, kQuitSeconds = 5;
 constexpr const char* kInput = "x";
 constexpr const char* kOutput = "y";
+constexpr const char* kCustom = "Swirl";  // of a domain that nobody has
+const core::Shape kShape{2, 4, 6, 5};
 const char* const kMessages = "Rules for every message";
 const char* const kRequests = "Requests and answers";
 const char* const kFiles = "Files";
@@ -117,52 +120,103 @@ class Peer {
   std::int64_t id_ = 0;
 };
 
-/// x [2,4,6,5] → Conv → Relu → y, or what of it the converter takes; with `op` the last node is another operator.
-model::Model small_model(bool with_relu, const std::string& custom = "") {
-  const auto node = [](const char* op, std::vector<std::string> inputs, const std::string& output) {
-    return model::Node{output, op, "", std::move(inputs), {output}, {}};
+std::vector<double> wave(std::int64_t count, double height, double step, double from, double offset) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<float>(height * std::sin(from + step * static_cast<double>(i)) + offset));
+  }
+  return values;
+}
+
+core::TensorMap small_batch(std::size_t which) {
+  const std::int64_t count = core::element_count(kShape);
+  core::TensorMap batch;
+  batch.emplace(kInput,
+                core::Tensor(core::DType::float32, kShape,
+                             wave(count, 2, 0.7, 0.7 * static_cast<double>(which) * static_cast<double>(count), 0.25)));
+  return batch;
+}
+
+/// What a node needs besides the data: a constant of this shape as second input, attributes, a domain of its own.
+struct Form {
+  core::Shape constant;
+  std::map<std::string, model::Attribute> attributes;
+  std::string domain;
+};
+Form form_of(const std::string& op) {
+  const std::map<std::string, model::Attribute> kernel{{"kernel_shape", std::vector<std::int64_t>{1, 1}}};
+  const Form product{{4, 4, 1, 1}, kernel, ""}, pool{{}, kernel, ""}, of_two{kShape, {}, ""};
+  const std::map<std::string, Form> forms{
+      {"Conv", product},
+      {"ConvTranspose", product},
+      {"MatMul", {{5, 5}, {}, ""}},
+      {"MaxPool", pool},
+      {"AveragePool", pool},
+      {"Concat", {{}, {{"axis", std::int64_t{1}}}, ""}},
+      {"Add", of_two},
+      {"Sub", of_two},
+      {"Mul", of_two},
+      {"Div", of_two},
+      {"Max", of_two},
+      {"Min", of_two},
+      {"PRelu", of_two},
+      {kCustom, {{}, {}, "my.dom"}},
   };
+  const auto found = forms.find(op);
+  return found == forms.end() ? Form{} : found->second;
+}
+
+/// x → a node of each of `ops` → y.
+model::Model small_model(const std::vector<std::string>& ops) {
   model::Model model;
   constexpr std::int64_t kOpset = 13;
   model.opsets[""] = kOpset;
   model::Graph& graph = model.graph;
   graph.name = "g";
-  const auto shape = [](const core::Shape& extents) {
-    std::vector<model::Dimension> dimensions;
-    for (const std::int64_t extent : extents) dimensions.push_back({extent, ""});
-    return dimensions;
+  const auto value = [](const char* name) {
+    model::ValueInfo info{name, core::DType::float32, std::vector<model::Dimension>{}};
+    for (const std::int64_t extent : kShape) info.shape->push_back({extent, ""});
+    return info;
   };
-  graph.inputs = {{kInput, core::DType::float32, shape({2, 4, 6, 5})}};
-  graph.outputs = {{kOutput, core::DType::float32, shape({2, 3, 6, 5})}};
-  constexpr std::size_t kWeights = 12;
-  std::vector<double> weight(kWeights);
-  for (std::size_t i = 0; i < kWeights; ++i) {
-    weight[i] = static_cast<float>(0.1 * std::sin(1.0 + 2.0 * static_cast<double>(i)));
-  }
-  graph.initializers["w"] = std::make_shared<const core::Tensor>(core::DType::float32, core::Shape{3, 4, 1, 1}, weight);
-  const bool more = with_relu || !custom.empty();
-  model::Node conv = node("Conv", {kInput, "w"}, more ? "c" : kOutput);
-  conv.attributes["kernel_shape"] = std::vector<std::int64_t>{1, 1};
-  graph.nodes.push_back(std::move(conv));
-  if (!custom.empty()) {
-    graph.nodes.push_back(node(custom.c_str(), {"c"}, kOutput));
-    graph.nodes.back().domain = "my.dom";
-    model.opsets["my.dom"] = 1;
-  } else if (with_relu) {
-    graph.nodes.push_back(node("Relu", {"c"}, kOutput));
+  graph.inputs = {value(kInput)};
+  graph.outputs = {value(kOutput)};
+  std::string read = kInput;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const std::string written = i + 1 == ops.size() ? kOutput : fmt::format("t{}", i);
+    const Form form = form_of(ops[i]);
+    model::Node node{written, ops[i], form.domain, {read}, {written}, form.attributes};
+    if (!form.domain.empty()) model.opsets[form.domain] = 1;
+    if (!form.constant.empty()) {
+      node.inputs.push_back(fmt::format("w{}", i));
+      graph.initializers[node.inputs.back()] = std::make_shared<const core::Tensor>(
+          core::DType::float32, form.constant, wave(core::element_count(form.constant), 0.1, 2, 1, 0));
+    }
+    read = written;
+    graph.nodes.push_back(std::move(node));
   }
   return model;
 }
 
-core::TensorMap small_batch(std::size_t which) {
-  constexpr std::size_t kElements = 240;
-  std::vector<double> values(kElements);
-  for (std::size_t i = 0; i < kElements; ++i) {
-    values[i] = static_cast<float>(2.0 * std::sin(0.7 * static_cast<double>(i + kElements * which)) + 0.25);
+/// Whether a node of `op` alone keeps the shape of the data and gives finite values: something can be asked with it.
+bool can_be_asked(const std::string& op) {
+  const core::Result<core::TensorMap> outputs = reference::execute(small_model({op}), small_batch(0));
+  if (!outputs) return false;
+  const core::Tensor& made = outputs->at(kOutput);
+  return made.is_real() && made.shape() == kShape &&
+         std::ranges::all_of(made.reals(), [](double each) { return std::isfinite(each); });
+}
+
+/// What a small model of the operators in `listed` consists of: a Conv and a Relu where they are listed, else the first
+/// that can be asked; where nothing is listed, everything may be asked.
+std::vector<std::string> small_operators(const std::optional<std::vector<std::string>>& listed) {
+  if (!listed) return {"Conv", "Relu"};
+  std::vector<std::string> ops;
+  for (const char* op : {"Conv", "Relu"}) {
+    if (std::ranges::find(*listed, op) != listed->end()) ops.emplace_back(op);
   }
-  core::TensorMap batch;
-  batch.emplace(kInput, core::Tensor(core::DType::float32, {2, 4, 6, 5}, std::move(values)));
-  return batch;
+  if (!ops.empty()) return ops;
+  const auto found = std::ranges::find_if(*listed, can_be_asked);
+  return found == listed->end() ? ops : std::vector<std::string>{*found};
 }
 
 /// Bytes of all files below a folder, or of one file.
@@ -186,7 +240,9 @@ std::map<std::string, std::string> bytes_below(const fs::path& path) {
 /// What a requirement's check gives: met where it is empty.
 struct Skip {
   std::string why;
+  Met met = Met::skipped;
 };
+Skip not_tested(std::string why) { return {std::move(why), Met::not_tested}; }
 using Outcome = std::variant<std::string, Skip>;
 
 class Examination {
@@ -202,7 +258,7 @@ class Examination {
     Requirement requirement{std::move(what), section, Met::ok, {}};
     const Outcome outcome = check();
     if (const Skip* skip = std::get_if<Skip>(&outcome)) {
-      requirement.met = Met::skipped;
+      requirement.met = skip->met;
       requirement.why = skip->why;
     } else if (const auto& why = std::get<std::string>(outcome); !why.empty()) {
       requirement.met = Met::failed;
@@ -255,23 +311,34 @@ class Examination {
   /// names; an error is the converter's own message, whatever that says (whether it helps, cases judge).
   Outcome declines(const json& request, const fs::path& output, const std::vector<std::string>& names);
   Outcome converts_alike();
+  /// A model with a node of `op`, which the converter doesn't quantize.
+  Outcome converts_with(const char* op);
   /// Why conversions can't be asked for; nothing where they can.
   [[nodiscard]] std::optional<Skip> no_conversion() const {
-    if (!description_) return Skip{"it doesn't describe itself"};
+    if (!description_) return not_tested("it doesn't describe itself");
     const converters::Supports& supports = description_->supports;
-    if (!description_->unavailable.empty()) return Skip{"unavailable: " + description_->unavailable};
+    if (!description_->unavailable.empty()) return not_tested("unavailable: " + description_->unavailable);
     if (supports.models && std::ranges::find(*supports.models, "float") == supports.models->end()) {
-      return Skip{"it takes no float model (supports.models)"};
+      return not_tested("it takes no float model (supports.models)");
     }
-    if (!takes("Conv")) return Skip{"it takes no Conv (supports.operators)"};
+    if (ops_.empty()) {
+      return not_tested(fmt::format("no small model can be made of what it takes (supports.operators): {}",
+                                    core::join(listed().value_or(std::vector<std::string>{}), ", ")));
+    }
     return std::nullopt;
   }
-  [[nodiscard]] bool takes(const std::string& op) const {
-    const auto& operators = description_->supports.operators;
-    return !operators || std::ranges::find(*operators, op) != operators->end();
+  /// The operators that it quantizes, where it lists any.
+  [[nodiscard]] const std::optional<std::vector<std::string>>& listed() const {
+    const converters::Supports& supports = description_->supports;
+    return supports.operators ? supports.operators : supports.int8_operators;
+  }
+  [[nodiscard]] std::optional<Skip> no_artifact() const {
+    if (auto skip = no_conversion()) return skip;
+    if (artifact_.empty()) return not_tested("there is no artifact");
+    return std::nullopt;
   }
   [[nodiscard]] std::optional<Skip> no_execution() const {
-    if (artifact_.empty()) return Skip{"there is no artifact"};
+    if (auto skip = no_artifact()) return skip;
     if (!description_->supports.execute) return Skip{"it executes nothing (supports.execute)"};
     return std::nullopt;
   }
@@ -283,6 +350,7 @@ class Examination {
   std::optional<converters::Description> description_;
   fs::path model_, custom_, garbage_, calibration_, incomplete_, inputs_;
   fs::path artifact_;
+  std::vector<std::string> ops_;  ///< of the small model
   std::vector<Requirement> met_;
 };
 
@@ -302,7 +370,6 @@ core::Status Examination::prepare() {
   custom_ = folder_ / "custom.onnx";
   garbage_ = folder_ / "garbage.onnx";
   model_ = folder_ / "model.onnx";
-  if (core::Status saved = model::save_model(small_model(false, "Swirl"), custom_); !saved) return saved;
   return core::write_file(garbage_, "this is no ONNX file");
 }
 
@@ -323,8 +390,8 @@ Outcome Examination::converts() {
   const auto reply = protocol::read_convert_reply(peer_.id(), *line, description_->supports, fs::current_path());
   if (!reply) return reply.error().message;
   if (reply->outcome != converters::Outcome::ok) {
-    return fmt::format("a Conv{} was {}: {}", takes("Relu") ? " and a Relu" : "",
-                       converters::outcome_name(reply->outcome), first_line(reply->reason));
+    return fmt::format("a model of {} was {}: {}", core::join(ops_, " and "), converters::outcome_name(reply->outcome),
+                       first_line(reply->reason));
   }
   if (description_->supports.artifact == converters::ArtifactKind::qdq) {
     if (const auto artifact = model::load_model(reply->artifact); !artifact) {
@@ -333,6 +400,20 @@ Outcome Examination::converts() {
   }
   artifact_ = reply->artifact;
   return "";
+}
+
+Outcome Examination::converts_with(const char* op) {
+  const fs::path model = folder_ / "other.onnx", output = fresh("out");
+  if (const core::Status saved = model::save_model(small_model({ops_.front(), op}), model); !saved) {
+    return saved.error().message;
+  }
+  const core::Result<std::string> line = ask(request(model, calibration_, output));
+  if (!line) return line.error().message;
+  const auto reply = protocol::read_convert_reply(peer_.id(), *line, description_->supports, fs::current_path());
+  if (!reply) return reply.error().message;
+  if (reply->outcome == converters::Outcome::ok) return "";
+  return fmt::format("{} was {}: {}; a converter that declines what it doesn't list says \"operators\" instead", op,
+                     converters::outcome_name(reply->outcome), first_line(reply->reason));
 }
 
 Outcome Examination::executes() {
@@ -356,9 +437,9 @@ Outcome Examination::executes() {
       return fmt::format("there is no output \"{}\"; written were: {}", kOutput,
                          names.empty() ? "none" : core::join(names, ", "));
     }
-    if (found->second.shape() != core::Shape{2, 3, 6, 5}) {
-      return fmt::format("\"{}\" has shape {}, the model says [2,3,6,5]", kOutput,
-                         core::shape_text(found->second.shape()));
+    if (found->second.shape() != kShape) {
+      return fmt::format("\"{}\" has shape {}, the model says {}", kOutput, core::shape_text(found->second.shape()),
+                         core::shape_text(kShape));
     }
     std::map<std::string, std::string> bytes;
     for (const auto& [file, text] : bytes_below(output)) bytes[fs::path(file).filename()] = text;
@@ -403,7 +484,7 @@ Outcome Examination::declines(const json& request, const fs::path& output, const
 }
 
 Outcome Examination::converts_alike() {
-  if (artifact_.empty()) return Skip{"there is no artifact"};
+  if (auto skip = no_artifact()) return *skip;
   if (!description_->policy.deterministic) return Skip{"the policy says \"deterministic\": false"};
   std::error_code code;
   if (!fs::is_regular_file(artifact_, code)) return Skip{"the artifact is a folder"};
@@ -421,11 +502,17 @@ std::vector<Requirement> Examination::examine() {
   require("a process describes itself: one line, the request's id, name and version", kRequests,
           [&] { return describes(); });
   require("supports has words of the protocol", "supports", [&]() -> Outcome {
-    if (!description_) return Skip{"it doesn't describe itself"};
+    if (!description_) return not_tested("it doesn't describe itself");
     return core::join(supports_notes(*description_), "; ");
   });
   if (description_) {
-    if (const core::Status saved = model::save_model(small_model(takes("Relu")), model_); !saved) {
+    ops_ = small_operators(listed());
+    std::vector<std::string> custom = ops_;
+    custom.resize(std::min<std::size_t>(custom.size(), 1));
+    custom.emplace_back(kCustom);
+    for (const auto& [ops, file] : {std::pair(ops_, model_), std::pair(custom, custom_)}) {
+      const core::Status saved = ops.empty() ? core::success() : model::save_model(small_model(ops), file);
+      if (saved) continue;
       met_.push_back({"the model can be written", kFiles, Met::failed, saved.error().message});
       return std::move(met_);
     }
@@ -438,7 +525,7 @@ std::vector<Requirement> Examination::examine() {
   const std::map<std::string, std::string> before = given();
   require("convert writes an artifact and reports what supports.reports lists", kRequests, [&] { return converts(); });
   require("an unknown key is ignored, null counts as left out", kMessages, [&]() -> Outcome {
-    if (artifact_.empty()) return Skip{"there is no artifact"};
+    if (auto skip = no_artifact()) return *skip;
     json asked = request(model_, calibration_, fresh("out"));
     asked["key_of_a_later_protocol"] = json::array({1, "two"});
     asked["options"]["cache"] = nullptr;
@@ -471,7 +558,7 @@ std::vector<Requirement> Examination::examine() {
           [&]() -> Outcome {
             if (auto skip = no_conversion()) return *skip;
             const fs::path output = fresh("out");
-            return declines(request(custom_, calibration_, output), output, {kOutput, "Swirl"});
+            return declines(request(custom_, calibration_, output), output, {kOutput, kCustom});
           });
   require("a file that is no model is an error with a reason", kRequests, [&]() -> Outcome {
     if (auto skip = no_conversion()) return *skip;
@@ -490,8 +577,20 @@ std::vector<Requirement> Examination::examine() {
     asked["artifact"] = (folder_ / "nowhere.onnx").string();
     return declines(asked, output, {});
   });
+  require("an operator that int8_operators doesn't list stays in float, and is no reason to decline", "supports",
+          [&]() -> Outcome {
+            if (auto skip = no_conversion()) return *skip;
+            const auto& quantized = description_->supports.int8_operators;
+            if (!quantized) return Skip{"it lists no int8_operators"};
+            const auto& taken = description_->supports.operators;
+            for (const char* op : {"Conv", "Relu", "Floor"}) {
+              const bool takes = !taken || std::ranges::find(*taken, op) != taken->end();
+              if (takes && std::ranges::find(*quantized, op) == quantized->end()) return converts_with(op);
+            }
+            return Skip{"it lists all that could be asked for"};
+          });
   require("the process goes on after an error, with answers of the request's id", kStates, [&]() -> Outcome {
-    if (artifact_.empty()) return Skip{"there is no artifact"};
+    if (auto skip = no_artifact()) return *skip;
     if (!peer_.runs()) return std::string("the process that answered last ended");
     const core::Result<std::string> line = peer_.ask(request(model_, calibration_, fresh("out")), timeout_s_);
     if (!line) return line.error().message;
@@ -499,7 +598,7 @@ std::vector<Requirement> Examination::examine() {
     return reply ? (reply->outcome == converters::Outcome::ok ? "" : first_line(reply->reason)) : reply.error().message;
   });
   require("what it was given stays as it is", kMessages, [&]() -> Outcome {
-    if (artifact_.empty()) return Skip{"nothing was converted"};
+    if (auto skip = no_artifact()) return *skip;
     const std::map<std::string, std::string> now = given();
     if (now == before) return "";
     for (const auto& [file, text] : now) {
@@ -511,11 +610,11 @@ std::vector<Requirement> Examination::examine() {
     return std::string("a file is gone");
   });
   require("quit ends the process within 5 s", kStates, [&]() -> Outcome {
-    if (!peer_.runs()) return Skip{"no process runs"};
+    if (!peer_.runs()) return not_tested("no process runs");
     return peer_.quit();
   });
   require("another process has the same name and version", kRequests, [&]() -> Outcome {
-    if (!description_) return Skip{"it doesn't describe itself"};
+    if (!description_) return not_tested("it doesn't describe itself");
     const core::Result<std::string> line = again_.ask({{"do", "describe"}}, kStartSeconds);
     if (!line) return line.error().message;
     const auto second = protocol::read_description(again_.id(), *line);

@@ -9,11 +9,12 @@
 
 namespace assay::programs {
 
-/// How a converter met one requirement of protocol 1; `skipped` where it doesn't apply to what it describes.
-enum class Met { ok, failed, skipped };
+/// How a converter met one requirement of protocol 1; `skipped` where it doesn't apply to what it describes,
+/// `not_tested` where it applies and nothing could be asked.
+enum class Met { ok, failed, not_tested, skipped };
 constexpr auto words(Met /*of*/) {
   using enum Met;
-  return core::word_table<Met>({{ok, "ok"}, {failed, "FAILED"}, {skipped, "skipped"}});
+  return core::word_table<Met>({{ok, "ok"}, {failed, "FAILED"}, {not_tested, "NOT TESTED"}, {skipped, "skipped"}});
 }
 
 /// One requirement of docs/protocol.md.

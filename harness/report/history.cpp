@@ -15,6 +15,7 @@
 #include "harness/core/version.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/figures.hpp"
+#include "harness/report/verdict.hpp"
 #include "results/drift.hpp"
 
 namespace assay::report {
@@ -28,7 +29,7 @@ std::string state_of(const ResultRow& row) {
   if (row.verdict == "pass") {
     return row.verdict;
   }
-  return fmt::format("{} at {}{}", row.verdict, row.stage, row.facet.empty() ? "" : ", " + row.facet);
+  return fmt::format("{} ({})", row.verdict, place_of(row));
 }
 
 /// "*" at the value's place between `low` and `high`, "|" at both ends.

@@ -319,6 +319,13 @@ std::string headline_text(const results::ResultRow& row) {
     return db ? fmt::format(" ({} predicted)", decibels(*db)) : std::string();
   };
   std::string text = "    ";
+  // Of generated data the verdict's line has the usual ones alone; the others are drawn to be extreme.
+  const auto usual = std::ranges::find_if(row.metrics, [&](const results::MetricRow& metric) {
+    return metric.name == "sqnr_db" && !metric.data_set.empty() && metric.value == row.sqnr_db;
+  });
+  if (headline.whole_db && usual != row.metrics.end() && *headline.whole_db != *row.sqnr_db) {
+    text += fmt::format("{} is on \"{}\"; ", decibels(*row.sqnr_db), usual->data_set);
+  }
   if (headline.whole_db) {
     text +=
         fmt::format("{} over all data sets{}; ", decibels(*headline.whole_db), predicted(headline.predicted_whole_db));

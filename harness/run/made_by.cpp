@@ -30,6 +30,12 @@ using converters::Policy;
 using judge::Facet;
 using judge::Finding;
 
+/// Of the method entropy: which few values an end may have.
+bool knows_search(const Policy& policy) {
+  return policy.histogram == converters::HistogramBins::whole_range ||
+         policy.histogram == converters::HistogramBins::magnitudes;
+}
+
 /// How much a policy allows beyond one plain choice for each number, less what it says besides and can be held to.
 int width(const Policy& policy, const Options& options) {
   constexpr int kInterval = 16;  // any value in an interval: more than all words of one value each
@@ -40,7 +46,9 @@ int width(const Policy& policy, const Options& options) {
   add(policy.bias == converters::BiasRounding::corrected, kInterval);
   add(policy.averaging == converters::Averaging::per_sample || policy.averaging == converters::Averaging::ema,
       kInterval);
-  add(policy.averaging == converters::Averaging::batch_mean, 1);
+  add(policy.averaging == converters::Averaging::batch_mean ||
+          policy.averaging == converters::Averaging::batch_quantiles,
+      1);
   add(policy.unsigned_codes != converters::UnsignedCodes::asked, 1);
   add(policy.power_of_two, 4);
   add(policy.scale_floor > 0, 1);
@@ -51,7 +59,7 @@ int width(const Policy& policy, const Options& options) {
   add(policy.symmetric_products, 1);
   add(policy.equalizes, 2);
   add(options.method == Method::percentile, kInterval);
-  add(options.method == Method::entropy, 2 * kInterval);
+  add(options.method == Method::entropy, knows_search(policy) ? 2 : 2 * kInterval);
   add(options.method == Method::mse, 3 * kInterval);
   add(policy.folds_bn.has_value(), -1);
   add(policy.shares.has_value(), -1);
@@ -259,7 +267,9 @@ std::vector<judge::Grant> grants(const Candidate& nearest, const std::vector<Can
 
 /// One value follows from the data for each range and each bias, and not an interval of them.
 bool gives_one_value(const Candidate& candidate) {
-  return candidate.options.method == Method::minmax && candidate.policy.bias != converters::BiasRounding::corrected &&
+  const bool known = candidate.options.method == Method::minmax ||
+                     (candidate.options.method == Method::entropy && knows_search(candidate.policy));
+  return known && candidate.policy.bias != converters::BiasRounding::corrected &&
          (candidate.policy.averaging == converters::Averaging::none ||
           candidate.policy.averaging == converters::Averaging::batch_mean);
 }

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <regex>
 #include <string_view>
 #include <thread>
 
@@ -85,9 +86,17 @@ core::Status check_converters(const std::vector<programs::Subject>& subjects) {
   return core::success();
 }
 
-/// What to do where the Python that runs a converter lacks Assay's own module; "" elsewhere.
+/// What to do where the Python that runs a converter lacks a module; "" elsewhere.
 std::string missing_module_text(const std::string& broken) {
-  if (broken.find("No module named 'onnx_assay'") == std::string::npos) return "";
+  static const std::regex kMissing("No module named '([A-Za-z0-9_]+)");
+  std::smatch module;
+  if (!std::regex_search(broken, module, kMissing)) return "";
+  if (module.str(1) != "onnx_assay") {
+    return fmt::format(
+        "\nthe Python of that command has no module {0}: install it there (python3 -m pip install {0}), or "
+        "name another Python in the command",
+        module.str(1));
+  }
   return "\nthe Python of that command has no module onnx_assay: install Assay's wheel there (python3 -m pip install "
          "--no-index --find-links DIST onnx-assay), or set PYTHONPATH to the folder python of Assay's source";
 }

@@ -85,6 +85,7 @@ def run(
     converter_cmd: Optional[Command] = None,
     options: Optional[Options] = None,
     only: Optional[Names] = None,
+    operators: Optional[Names] = None,
     fault: Optional[Names] = None,
     db: Union[str, os.PathLike[str], None] = None,
     jobs: Optional[int] = None,
@@ -98,6 +99,7 @@ def run(
     converter_cmd    a program that speaks protocol 1, as a text or as a list of words
     options          only this option set: its label, or options as a mapping
     only             of all that, only the cases that these patterns match
+    operators        of all that, only the cases whose model has no other operators
     db               the results database; without: none is kept, and nothing drifts
     jobs             cases that are converted at a time
     timeout, memory  seconds for one answer of a converter, GiB of its address space
@@ -108,6 +110,8 @@ def run(
         words = ["run", *selection, *_converter(None, converter_cmd), *_several("--converter", converter)]
         words += _program.options_words(options)
         words += _several("--only", only) + _several("--fault", fault)
+        names = [operators] if isinstance(operators, str) else list(operators or ())
+        words += ["--operators", ",".join(names)] if names else []
         words += ["--db", os.path.join(folder, "history.db") if db is None else os.fspath(db)]
         for option, value in (("--jobs", jobs), ("--timeout", timeout), ("--memory", memory)):
             words += [] if value is None else [option, str(value)]

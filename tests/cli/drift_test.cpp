@@ -73,8 +73,7 @@ TEST_F(Drift, AChangedVerdictSaysWhatWasFound) {
   EXPECT_EQ(changed[1]["version"], "2");
   EXPECT_THAT(changed[1]["message"].get<std::string>(), HasSubstr("its neighbour's"));
   const Call plots = run({"history", "--changed", "--db", "h.db"});
-  EXPECT_THAT(plots.out,
-              HasSubstr("fail at judge, scale\n                 tensor \"x\": expected scale 1, actual 2\n"));
+  EXPECT_THAT(plots.out, HasSubstr("fail (judge/scale)\n                 tensor \"x\": expected scale 1, actual 2\n"));
   EXPECT_THAT(plots.out, HasSubstr("1 of 2 series changed\n"));
   EXPECT_THAT(plots.out, Not(HasSubstr("f1/a")));
 }
@@ -253,8 +252,8 @@ TEST_F(Drift, MarginsHaveFourDigitsAtMost) {
   const auto said = [&](const std::string& to) {
     return run({"drift", "--converter", "c", "--from", "1.0", "--to", to, "--db", "h.db"}).out;
   };
-  EXPECT_THAT(said("1.1"), HasSubstr("margin     0.500 → 1.758e+44, across 1\n"));
-  EXPECT_THAT(said("1.2"), HasSubstr("margin     0.500 → ∞, across 1\n"));
+  EXPECT_THAT(said("1.1"), HasSubstr("margin     0.500 → over a million (error ÷ limit; beyond 1 is wrong)\n"));
+  EXPECT_THAT(said("1.2"), HasSubstr("margin     0.500 → ∞ (error ÷ limit; beyond 1 is wrong)\n"));
 }
 
 TEST_F(Drift, OneCaseIsPlottedByVersion) {
@@ -267,12 +266,12 @@ TEST_F(Drift, OneCaseIsPlottedByVersion) {
   EXPECT_EQ(call.code, 0) << call.err;
   EXPECT_THAT(call.out,
               HasSubstr("  1.9              30.00 dB *                                       |  pass\n"
-                        "  1.10             34.00 dB |                                       *  fail at judge, scale\n"
+                        "  1.10             34.00 dB |                                       *  fail (judge/scale)\n"
                         "                 tensor \"x\": expected scale 1, actual 2\n"
-                        "  1.11             32.00 dB |                   *                   |  fail at judge, scale\n"
-                        "  fail at judge, scale since 1.10\n"));
+                        "  1.11             32.00 dB |                   *                   |  fail (judge/scale)\n"
+                        "  fail (judge/scale) since 1.10\n"));
   EXPECT_THAT(call.out,
-              testing::StartsWith("f0/a  default  c@1.11  fail at judge, scale since 1.10  32.0 dB  (3 verdicts, "
+              testing::StartsWith("f0/a  default  c@1.11  fail (judge/scale) since 1.10  32.0 dB  (3 verdicts, "
                                   "3 versions)\n"));
   EXPECT_THAT(call.out, Not(HasSubstr("Z  fail"))) << "every verdict is for -v";
   EXPECT_THAT(run({"history", "f0/a", "--db", "h.db", "-v"}).out, HasSubstr("Z  fail          f0/a  default  c@1.10"));
@@ -288,11 +287,11 @@ TEST_F(Drift, TheHistorySaysSinceWhenACaseIsBrokenAndIsLimitedToAConverter) {
     more.insert(more.begin(), {"history", "f0/a", "--db", "h.db"});
     return run(more);
   };
-  EXPECT_THAT(history({}).out, HasSubstr("crash at judge, scale since 1.11; broken since 1.10"));
+  EXPECT_THAT(history({}).out, HasSubstr("crash (judge/scale) since 1.11; broken since 1.10"));
   EXPECT_THAT(history({"--since", "1.11"}).out, HasSubstr("since 1.11; broken since 1.10"));
   EXPECT_EQ(history({"--since", "1.12"}).out, "of 1 series none has become what it is since 1.12\n");
   EXPECT_EQ(history({"--since", "1.12", "--json"}).json()["history"].size(), 0U);
-  EXPECT_THAT(history({"--converter", "c@1.10"}).out, HasSubstr("fail at judge, scale since 1.10, the oldest"));
+  EXPECT_THAT(history({"--converter", "c@1.10"}).out, HasSubstr("fail (judge/scale) since 1.10, the oldest"));
   EXPECT_EQ(history({"--converter", "other"}).code, 5);
 }
 

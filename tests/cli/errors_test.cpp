@@ -227,6 +227,22 @@ TEST_F(Errors, AFolderWithoutSuitesIsNamed) {
   EXPECT_THAT(said, AllOf(HasSubstr("suites\" holds none (ASSAY_HOME names"), Not(HasSubstr("nearest of 0"))));
 }
 
+TEST_F(Errors, AnExpectedShapeOrTypeMustBeOneThatTheOperatorsMake) {
+  const auto with = [&](const std::string& expect) {
+    std::string family = kMiniFamily;
+    family.replace(family.find("\"kills\""), 0, "\"expect\": " + expect + ", ");
+    write("own.json", family);
+  };
+  with(R"({"shape": {"y": [2, 64, 7, 6]}})");
+  const auto contradiction =
+      HasSubstr("expect.shape: output \"y\" is stated as [2,64,7,6], and the operators make [2,5,");
+  for (const char* command : {"run", "lint", "list"}) EXPECT_THAT(said({command, "./own.json"}), contradiction);
+  with(R"({"dtype": {"y": "int8"}})");
+  EXPECT_THAT(said({"lint", "./own.json"}), HasSubstr("output \"y\" is stated as int8, and the operators make float"));
+  with(R"({"shape": {"y": [2, 64, 7, 6]}, "status": "refused", "refused": {"reason": "x"}})");
+  EXPECT_EQ(run({"lint", "./own.json"}).code, 0) << "nothing is made";
+}
+
 TEST_F(Errors, AFaultThatACaseClaimsMustExist) {
   std::string family = kMiniFamily;
   family.replace(family.find("bias_dropped"), 12, "bias_droped");
@@ -241,6 +257,8 @@ TEST_F(Errors, AFaultThatACaseClaimsMustExist) {
 }
 
 TEST_F(Errors, TheFaultsAreListed) {
+  EXPECT_THAT(run({"list", "--faults", "deconv_axis_zero"}).out, HasSubstr("no integer kernel fits"))
+      << "why a verdict says not-quantized and not axis";
   const Call all = run({"list", "--faults"});
   EXPECT_EQ(all.code, 0);
   EXPECT_THAT(all.out, AllOf(HasSubstr("\nbias_dropped "), HasSubstr("\nconcat_first_scale "),

@@ -44,6 +44,19 @@ TEST_F(Fuzz, GivesTheSameTableTwice) {
   EXPECT_EQ(table(), table());
 }
 
+TEST_F(Fuzz, GraphsThatTheConverterDoesNotTakeAreCountedByReason) {
+  write("takes_none.sh", "'" + std::string(ASSAY_PROGRAM) +
+                             R"(' worker | sed -u '1s/"models":\[[^]]*\],//; 1s/"supports":{/&"models":["qdq"],/')");
+  const std::vector<std::string> words{"fuzz", "--graphs", "5", "--converter-cmd",
+                                       "sh " + path("takes_none.sh").string()};
+  const Call text = run(words);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("       5 unsupported: a model that isn't quantized already\n"));
+  std::vector<std::string> json = words;
+  json.emplace_back("--json");
+  EXPECT_EQ(run(json).json()["unsupported"], (nlohmann::json{{"a model that isn't quantized already", 5}}));
+}
+
 TEST_F(Fuzz, RefusesWhatItCanNotDo) {
   EXPECT_EQ(run({"fuzz", "--graphs", "1", "--minutes", "1"}).code, 2);
   EXPECT_EQ(run({"fuzz", "--graphs", "1", "--options", "{\"activatoin\":1}"}).code, 2);

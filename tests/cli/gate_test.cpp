@@ -68,6 +68,9 @@ TEST_F(Gate, IsTwoAndSaysWhatToInstallWhereAConvertersPythonLacksAssay) {
   const Call call = run({"run", kOneCase, "--converter-cmd", "sh " + path("bare.sh").string()});
   EXPECT_EQ(call.code, 2) << call.out << call.err;
   EXPECT_THAT(call.err, HasSubstr("has no module onnx_assay: install Assay's wheel there"));
+  write("bare.sh", "echo \"ModuleNotFoundError: No module named 'numpy'\" >&2\nexit 1\n");
+  EXPECT_THAT(run({"run", kOneCase, "--converter-cmd", "sh " + path("bare.sh").string()}).err,
+              HasSubstr("has no module numpy: install it there (python3 -m pip install numpy)"));
 }
 
 TEST_F(Gate, IsFiveForAnEmptySelection) {
@@ -110,6 +113,16 @@ TEST_F(Gate, OneCaseOfASuiteIsHeldToTheSuitesExpectationsOfIt) {
   const Call none = run({"run", "expecting", "--only", "mini/stride=3"});
   EXPECT_EQ(none.code, 5) << none.out << none.err;
   EXPECT_THAT(none.err, HasSubstr("expecting has no case that matches \"mini/stride=3\""));
+}
+
+TEST_F(Gate, CasesAreSelectedByTheOperatorsOfTheirModels) {
+  EXPECT_EQ(run({"list", "default", "--operators", "Conv,Relu"}).out, "mini/stride=1\nmini/stride=2\n");
+  EXPECT_EQ(run({"list", "default", "--json"}).json()["cases"][0]["operators"], nlohmann::json{"Conv"});
+  const Call run_some = run({"run", "default", "--operators", "Conv", "--only", "*=2", "--json"});
+  EXPECT_EQ(run_some.json()["results"].size(), 1U) << run_some.out << run_some.err;
+  const Call none = run({"list", "default", "--operators", "Relu,Add"});
+  EXPECT_EQ(none.code, 5);
+  EXPECT_THAT(none.err, HasSubstr("has no case whose model has no operator but Relu,Add"));
 }
 
 TEST_F(Gate, ListNamesTheOptionSetsOfEachCase) {

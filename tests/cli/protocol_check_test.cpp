@@ -9,6 +9,7 @@ namespace assay::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class ConvertersTest : public HomeTest {
  protected:
@@ -44,14 +45,43 @@ TEST_F(ConvertersTest, TheEmbeddedConverterMeetsAllOfThem) {
   const Call whole = tried("", "");
   EXPECT_EQ(whole.code, 0) << whole.out << whole.err;
   const nlohmann::json all = whole.json();
-  ASSERT_EQ(all["requirements"].size(), 15U);
-  for (const nlohmann::json& each : all["requirements"]) EXPECT_EQ(each["met"], "ok") << each;
+  ASSERT_EQ(all["requirements"].size(), 16U);
+  for (const nlohmann::json& each : all["requirements"]) {
+    const bool of_list = each["why"] == "it lists no int8_operators";
+    EXPECT_EQ(each["met"], of_list ? "skipped" : "ok") << each;
+  }
   const Call text = run({"converters", "test", "--converter", "embedded"});
   EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("15 requirements of protocol 1: 15 ok, 0 FAILED, 0 skipped\n"));
+  EXPECT_THAT(text.out, HasSubstr("16 requirements of protocol 1: 15 ok, 0 FAILED, 1 skipped\n"));
   const Call none = run({"converters", "test"});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("takes one converter"));
+}
+
+TEST_F(ConvertersTest, OfWhatAConverterTakesASmallModelIsMade) {
+  const auto declared = [](const std::string& op) {
+    return R"(| sed -u '1s/"operators":\[[^]]*\]/"operators":[")" + op + R"("]/')";
+  };
+  for (const char* op : {"Relu", "Add", "MaxPool", "Concat"}) {
+    const Call call = tried("", declared(op));
+    EXPECT_EQ(call.code, 0) << op << call.out << call.err;
+    EXPECT_THAT(call.out, Not(HasSubstr("NOT TESTED"))) << op;
+  }
+  const Call none = tried("", declared("Gather"));
+  EXPECT_EQ(none.code, 5) << none.out << none.err;
+  EXPECT_THAT(none.out, HasSubstr("no small model can be made of what it takes (supports.operators): Gather"));
+  write("wrapped.sh", "'" + std::string(ASSAY_PROGRAM) + "' worker " + declared("Gather") + "\n");
+  const Call text = run({"converters", "test", "--converter-cmd", "sh " + path("wrapped.sh").string()});
+  EXPECT_THAT(text.out, HasSubstr("NOT TESTED: 12\n"));
+}
+
+TEST_F(ConvertersTest, WhoQuantizesSomeOperatorsConvertsTheOthersToo) {
+  const auto program = [](const std::string& refusal) {
+    return R"(| sed -u '1s/"operators":\[[^]]*\]/"int8_operators":["Relu"]/)" + refusal + "'";
+  };
+  EXPECT_EQ(tried("", program("")).code, 0);
+  expect_failed(tried("", program(R"(; /"op":"Conv"/s/"status":"ok"/"status":"error","reason":"no Conv"/)")),
+                "an operator that int8_operators doesn't list", "Conv was error: no Conv");
 }
 
 TEST_F(ConvertersTest, AnswersAreHeldToTheRulesOfMessages) {

@@ -147,6 +147,23 @@ TEST(Generate, OptionsTakeTurnsOrAreThoseAskedFor) {
   EXPECT_EQ(made->options_json, R"({"method":"entropy"})");
 }
 
+TEST(Generate, NoOptionIsDrawnThatTheConverterDoesNotTake) {
+  Plan plan = whole_plan();
+  plan.supports.activation = {{"uint8"}};
+  plan.supports.symmetric = {{true}};
+  plan.supports.per_axis = {{false}};
+  plan.supports.method = {{"entropy"}};
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    const auto made = sample(plan, index);
+    if (!made) continue;
+    const auto options = converters::options_from_json(made->options_json);
+    ASSERT_TRUE(options.ok());
+    EXPECT_TRUE(options->activation == core::DType::uint8 && options->symmetric && !options->per_axis &&
+                options->method == converters::Method::entropy)
+        << made->options_json;
+  }
+}
+
 TEST(Generate, AFreeBatchIsFedAnotherExtentNowAndThen) {
   int free = 0, larger = 0;
   for (std::uint64_t index = 0; index < 600; ++index) {

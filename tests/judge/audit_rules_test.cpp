@@ -322,7 +322,10 @@ TEST(AuditBias, ACorrectedBiasMakesUpForTheMean) {
   EXPECT_EQ(findings[0].facet, Facet::bias);
   EXPECT_EQ(findings[0].portion, 0.5);
   gemm.evidence.converter.policy.bias = converters::BiasRounding::corrected;
+  gemm.constants["bf"] = reals({2}, {0.5 + shift0 / 2, -1 + shift1 / 2});
   EXPECT_THAT(gemm.faults(), IsEmpty()) << "a correction without a rule";
+  gemm.constants["bf"] = reals({2}, {0.5 + 1, -1});
+  EXPECT_THAT(gemm.faults(), ElementsAre("bias b")) << "the channel's mean is off by what was added";
 }
 
 TEST(AuditWeights, AWeightThatStaysInFloatIsTheModels) {

@@ -137,6 +137,44 @@ TEST(Judge, AnExpectedRefusalPassesOnlyWithNodeOperatorAndReason) {
   EXPECT_THAT(out.reason, HasSubstr("expected a refusal of node \"y\" (Gemm), but the conversion succeeded"));
 }
 
+TEST(Judge, ARefusalOfAnOperatorThatIsNotDeclaredIsUnsupported) {
+  Bench bench;
+  bench.test_case.expect.status = "refused";
+  bench.test_case.expect.refused_node = "s";
+  bench.test_case.expect.refused_op = "CumSum";
+  auto& reply = bench.evidence.conversion;
+  const auto refuse = [&](const std::string& op) {
+    reply.outcome = Outcome::refused;
+    reply.node = "y";
+    reply.op = op;
+    reply.reason = "node \"y\" is a " + op;
+  };
+  const auto err = [&](const std::string& reason) {
+    reply = {};
+    reply.reason = reason;
+  };
+  refuse("Gemm");
+  EXPECT_EQ(bench.run().verdict, Verdict::refused) << "it may take every operator";
+  bench.evidence.converter.supports.operators = {{"Relu", "Add"}};
+  const Judgement out = bench.run();
+  EXPECT_EQ(out.verdict, Verdict::unsupported);
+  EXPECT_EQ(out.gate, Gate::neutral);
+  EXPECT_EQ(out.reason, "operator Gemm (node \"y\")");
+  err("NotImplementedError: Gemm");
+  EXPECT_EQ(bench.run().verdict, Verdict::unsupported) << "in words";
+  err("GemmError in \"y\"");
+  EXPECT_EQ(bench.run().verdict, Verdict::fail) << "part of a word names no operator";
+  refuse("Conv");
+  EXPECT_EQ(bench.run().verdict, Verdict::refused) << "the model has no Conv";
+  refuse("Gemm");
+  bench.evidence.converter.supports.operators = {{"Gemm"}};
+  EXPECT_EQ(bench.run().verdict, Verdict::refused) << "it says that it takes Gemm";
+  bench.evidence.converter.supports.operators = {{"Relu"}};
+  bench.test_case.expect.refused_node = "y";
+  bench.test_case.expect.refused_op = "Gemm";
+  EXPECT_EQ(bench.run().verdict, Verdict::pass) << "what the case expects";
+}
+
 TEST(Judge, AnErrorThatNamesNothingIsAlsoADiagnosticsFinding) {
   Bench bench;
   bench.evidence.conversion.outcome = Outcome::error;

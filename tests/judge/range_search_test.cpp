@@ -33,10 +33,15 @@ TEST(RangeSearch, EndsWhereTheConverterDoes) {
 }
 
 TEST(RangeSearch, WhatTheConverterMaySeeOtherwiseLeavesAChoice) {
-  std::vector<double> outlier = spread();
-  outlier.front() = 20;
-  std::ranges::sort(outlier);
-  EXPECT_GT(searched_scales(outlier, 0.02).size(), 1U);
+  // Somewhere between no outlier and a far one it turns: next to that, float32 errors decide.
+  int open = 0;
+  for (int far = 0; far < 100; ++far) {
+    std::vector<double> values;
+    for (int i = 0; i < 400; ++i) values.push_back(std::pow(i / 200.0 - 1, 3));
+    values.push_back(1 + far * 0.1);
+    if (searched_scales(values, 0.02).size() > 1) ++open;
+  }
+  EXPECT_GT(open, 0);
 }
 
 TEST(RangeSearch, HasNoScaleForNothing) {

@@ -90,6 +90,9 @@ def test_run_counts_its_verdicts(home):
     assert report.planned == 4 and report.verdicts == {"fail": 4} and len(report.red) == 4 and report.exit_code == 1
     with pytest.raises(AssertionError, match="mini/stride=2"):
         report.raise_if_red()
+    assert onnx_assay.run(operators=["Conv", "Relu"]).planned == 4
+    with pytest.raises(onnx_assay.AssayError, match="no operator but Relu"):
+        onnx_assay.run(operators="Relu")
     one = onnx_assay.run("expecting", only="mini/stride=1", options="even", fault="bias_dropped").raise_if_red()
     assert one.verdicts == {"xfail": 1} and one.exit_code == 0
     with pytest.raises(onnx_assay.AssayError, match="near it") as caught:

@@ -134,5 +134,18 @@ TEST(VerdictLine, ShowsTheMarginThatIsRecorded) {
   EXPECT_THAT(verdict_line(row, "the case sets per_axis true"), HasSubstr("  default (the case sets per_axis true)"));
 }
 
+TEST(HeadlineText, SaysOnWhichDataTheFigureOfTheLineIs) {
+  results::ResultRow row = made_row("mine", "pass", "");
+  row.sqnr_db = 39.6;
+  row.metrics = {{"y", "typical", "sqnr_db", 39.6},
+                 {"y", "wide", "sqnr_db", 2.5},
+                 {"y", "", "whole_sqnr_db", 4.6},
+                 {"y", "wide", "worst_sqnr_db", 2.5}};
+  EXPECT_EQ(headline_text(row),
+            "    39.6 dB is on \"typical\"; 4.6 dB over all data sets; worst: 2.5 dB on \"wide\" at output \"y\"\n");
+  row.sqnr_db = 4.6;
+  EXPECT_EQ(headline_text(row), "    4.6 dB over all data sets; worst: 2.5 dB on \"wide\" at output \"y\"\n");
+}
+
 }  // namespace
 }  // namespace assay::report

@@ -46,9 +46,9 @@ int list_converters(const ConvertersArguments& arguments) {
 /// One requirement of the protocol in a line, with what was wrong below it.
 std::string requirement_text(const programs::Requirement& requirement) {
   std::string text = fmt::format("{:<8} {}\n", core::word_of(requirement.met), requirement.what);
-  if (requirement.met == programs::Met::skipped) text += fmt::format("         {}\n", requirement.why);
+  if (!requirement.why.empty()) text += fmt::format("         {}\n", requirement.why);
   if (requirement.met == programs::Met::failed) {
-    text += fmt::format("         {}\n         docs/protocol.md, \"{}\"\n", requirement.why, requirement.section);
+    text += fmt::format("         docs/protocol.md, \"{}\"\n", requirement.section);
   }
   return text;
 }
@@ -83,8 +83,10 @@ int test_converter(const ConvertersArguments& arguments) {
   } else {
     fmt::print("{} requirements of protocol 1: {} ok, {} FAILED, {} skipped\n", met->size(), counts[programs::Met::ok],
                counts[programs::Met::failed], counts[programs::Met::skipped]);
+    if (counts[programs::Met::not_tested] != 0) fmt::print("NOT TESTED: {}\n", counts[programs::Met::not_tested]);
   }
-  return counts[programs::Met::failed] == 0 ? kExitOk : kExitRed;
+  if (counts[programs::Met::failed] != 0) return kExitRed;
+  return counts[programs::Met::not_tested] != 0 ? kExitIncomplete : kExitOk;
 }
 
 int install(const ConvertersArguments& arguments) {

@@ -128,6 +128,7 @@ fuzz::Listener progress() {
 
 void print_text(const FuzzArguments& arguments, const fuzz::Hunted& hunted, const std::vector<Saved>& finds) {
   fmt::print("{} {}, seed {}: {}\n", hunted.converter, hunted.version, arguments.hunt.seed, tally_text(hunted.tally));
+  for (const auto& [reason, count] : hunted.tally.unsupported) fmt::print("{:>8} unsupported: {}\n", count, reason);
   for (const std::string& line : hunted.invalid) fmt::print("invalid graph {}\n", line);
   if (finds.empty()) {
     fmt::print("nothing found\n");
@@ -177,6 +178,7 @@ int fuzz_command(FuzzArguments& arguments) {
                                {"graphs", hunted->tally.samples},
                                {"seconds", hunted->tally.seconds},
                                {"verdicts", hunted->tally.verdicts},
+                               {"unsupported", hunted->tally.unsupported},
                                {"invalid", hunted->invalid},
                                {"finds", list}},
                               -1));

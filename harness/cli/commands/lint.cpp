@@ -37,7 +37,7 @@ std::vector<std::string> findings(const std::vector<corpus::Case>& cases, std::s
   std::vector<std::string> lines;
   std::set<std::filesystem::path> seen;
   for (const corpus::Case& each : cases) {
-    if (const core::Status known = check_kills(each); !known) {
+    if (const core::Status known = check_claims(each); !known) {
       lines.push_back(fmt::format("case {}: {}", each.name, known.error().message));
     }
     const std::filesystem::path kept = new_cases::kept_artifact(each);

@@ -14,7 +14,7 @@ namespace {
 
 struct ListArguments {
   std::vector<std::string> words;
-  std::vector<std::string> only;
+  Narrowing narrowing;
   bool faults = false;
   bool json = false;
 };
@@ -29,6 +29,7 @@ std::string list_json(const Selection& selection) {
     entry["family"] = test_case.family;
     entry["title"] = test_case.title;
     entry["tags"] = test_case.tags;
+    entry["operators"] = operators_of(test_case);
     entry["origin"] = corpus::origins_json(test_case);
     entry["kills"] = test_case.kills;
     entry["options"] = nlohmann::ordered_json::array();
@@ -62,7 +63,7 @@ int list_faults(const ListArguments& arguments) {
 
 int list_command(const ListArguments& arguments) {
   if (arguments.faults) return list_faults(arguments);
-  const core::Result<Selection> selection = select(arguments.words, "", arguments.only);
+  const core::Result<Selection> selection = select(arguments.words, "", arguments.narrowing);
   if (!selection) {
     return report_error(selection.error());
   }
@@ -88,11 +89,11 @@ void register_list(Command app, Action& action) {
   command.add_option(
       "selection", arguments->words,
       "Suites and patterns on case names (default: suite default); with --faults, patterns on their names");
-  command.add_option("--only", arguments->only, "Of these, only the cases that this pattern matches; may be repeated")
-      .allow_extra_args(false);
+  add_narrowing(command, arguments->narrowing);
   command.add_flag("--faults", arguments->faults, "The faults of the embedded converter, instead of cases");
-  command.add_flag("--json", arguments->json,
-                   "Print one JSON object: families, tags, origins and option sets; or the faults with their reports");
+  command.add_flag(
+      "--json", arguments->json,
+      "Print one JSON object: families, tags, operators, origins and option sets; or the faults with their reports");
   command.callback([arguments, &action] { action = [arguments] { return list_command(*arguments); }; });
 }
 

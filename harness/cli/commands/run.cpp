@@ -34,7 +34,7 @@ struct RunArguments {
   std::vector<std::string> executors;
   std::string database = ".assay/history.db";
   std::string options;
-  std::vector<std::string> only;
+  Narrowing narrowing;
   int jobs = 0;
   double timeout_s = 60;
   double memory_gib = 0;
@@ -253,7 +253,7 @@ void take_commands(const std::vector<std::string>& of_suites, ConverterOptions& 
 
 int run_command(const RunArguments& given) {
   RunArguments arguments = given;
-  core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.only);
+  core::Result<Selection> selection = select(arguments.words, arguments.options, arguments.narrowing);
   if (!selection) {
     return report_error(selection.error());
   }
@@ -277,7 +277,7 @@ int run_command(const RunArguments& given) {
   config.command = whole_command(arguments, selection->text);
   config.items = std::move(selection->items);
   config.expected_failures = std::move(selection->expected_failures);
-  config.partial = !arguments.options.empty() || !arguments.only.empty();
+  config.partial = !arguments.options.empty() || !arguments.narrowing.empty();
   if (arguments.metamorphic) {
     ask_all_relations(config.items);
   }
@@ -373,11 +373,7 @@ void register_run(Command app, Action& action) {
       .allow_extra_args(false)
       .excludes({"--artifact"});
   command.add_option("--options", arguments->options, "Only this option set: its label, or options as JSON");
-  command
-      .add_option("--only", arguments->only,
-                  "Of all that, only the cases that this pattern matches; a suite's expected failures hold. May be "
-                  "repeated")
-      .allow_extra_args(false);
+  add_narrowing(command, arguments->narrowing);
   command.add_option("--jobs", arguments->jobs, "Cases that are converted at a time; 0: one per core")
       .check(Check::non_negative);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);

@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
+#include "harness/core/version.hpp"
 #include "results/results_file.hpp"
 
 namespace assay::cli {
@@ -36,10 +38,19 @@ int export_command(const TransferArguments& arguments) {
 }
 
 std::string converters_of(const results::Store::RecordedRun& run) {
+  std::map<std::string, std::set<std::string, core::VersionLess>> versions;
   std::map<std::string, std::size_t> counts;
-  for (const results::ResultRow& row : run.results) ++counts[row.key.converter + "@" + row.key.version];
+  for (const results::ResultRow& row : run.results) {
+    versions[row.key.converter].insert(row.key.version);
+    ++counts[row.key.converter];
+  }
   std::vector<std::string> words;
-  for (const auto& [name, count] : counts) words.push_back(core::counted(count, "verdict") + " of " + name);
+  for (const auto& [name, all] : versions) {
+    const std::string which = all.size() == 1 ? "@" + *all.begin()
+                                              : fmt::format(" {} to {} ({})", *all.begin(), *all.rbegin(),
+                                                            core::counted(all.size(), "version"));
+    words.push_back(fmt::format("{} of {}{}", core::counted(counts[name], "verdict"), name, which));
+  }
   return core::join(words, ", ");
 }
 

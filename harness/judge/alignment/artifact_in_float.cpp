@@ -1,45 +1,20 @@
 #include "harness/judge/alignment/artifact_in_float.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
-namespace {
-
 using model::Node;
-
-/// The tensor of the artifact without quantizers that `name` is there.
-std::string source_of(const std::map<std::string, std::string>& replaced, std::string name) {
-  for (auto found = replaced.find(name); found != replaced.end(); found = replaced.find(name)) name = found->second;
-  return name;
-}
-
-/// The outputs of the quantizers of activations, each with that quantizer's input.
-std::map<std::string, std::string> quantized_twins(const ArtifactView& view) {
-  std::map<std::string, std::string> twins;
-  for (const Node& node : view.artifact().graph.nodes) {
-    if (model::is_quantizer(node) && !node.outputs.empty() && view.constant(node.input(0)) == nullptr &&
-        node.input(0) != node.outputs.front()) {
-      twins.emplace(node.outputs.front(), node.inputs.front());
-    }
-  }
-  return twins;
-}
-
-}  // namespace
 
 model::Model artifact_in_float(const ArtifactView& view) {
   model::Model plain = view.artifact();
-  const std::map<std::string, std::string> twins = quantized_twins(view);
-  std::erase_if(plain.graph.nodes, [&](const Node& node) {
-    return model::is_quantizer(node) && !node.outputs.empty() && twins.contains(node.outputs.front()) &&
-           !view.artifact().graph.find_output(node.outputs.front());
-  });
   for (Node& node : plain.graph.nodes) {
-    if (model::is_quantizer(node)) continue;  // of a constant, or a graph's output
-    for (std::string& input : node.inputs) input = source_of(twins, input);
+    if (!model::is_quantizer(node) || view.constant(node.input(0)) != nullptr) continue;
+    node.op_type = "Identity";
+    node.domain.clear();
+    node.inputs.resize(1);
+    node.attributes.clear();
   }
   return plain;
 }

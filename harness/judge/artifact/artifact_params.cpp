@@ -42,10 +42,14 @@ TensorPtr constant_value(const Node& node) {
   return nullptr;
 }
 
-/// A constant behind a Cast between types of one kind (exporters put scales there); null otherwise.
+/// A constant behind a Cast between types of one kind (exporters put scales there) or of integers to reals; null
+/// otherwise.
 TensorPtr cast_constant(const Node& node, const TensorPtr& value) {
   const auto type = static_cast<core::DType>(node.int_or("to", 0));
-  if (value == nullptr || core::is_real(type) != value->is_real() || core::element_size_bits(type) == 0) return nullptr;
+  if (value == nullptr || core::element_size_bits(type) == 0) return nullptr;
+  if (core::is_real(type) && !value->is_real())
+    return std::make_shared<const Tensor>(core::rounded_to_type(Tensor(type, value->shape(), value->to_reals())));
+  if (core::is_real(type) != value->is_real()) return nullptr;
   if (!value->is_real()) {
     const auto limits = core::integer_limits(type);
     const auto fits = [&](std::int64_t code) { return code >= limits.low && code <= limits.high; };

@@ -16,13 +16,19 @@ namespace {
 
 constexpr double kBiasScaleError = 0x1p-22;
 constexpr std::size_t kShownBiases = 10;
+/// Of a product's root mean square error: how much further off a correction may leave a channel's mean, since it was
+/// found while other layers were not corrected yet. In 46 layers that NNCF 3.4.0 corrected one by one it was 0.17 at
+/// most.
+constexpr double kCorrectionNoise = 1.0 / 3;
 
 class BiasAudit {
  public:
-  BiasAudit(const LayerContext& context, const ArtifactNode& node, const EffectiveLinear& linear)
+  BiasAudit(const LayerContext& context, const ArtifactNode& node, const EffectiveLinear& linear,
+            const ProductErrors& errors)
       : context_(context),
         node_(node),
         linear_(linear),
+        errors_(errors),
         original_(context.evidence.model->graph.nodes[*node.original]) {}
 
   std::vector<Finding> run() {
@@ -75,11 +81,14 @@ class BiasAudit {
   }
 
   void check_float(const core::Tensor& values) {
-    if (is(converters::BiasRounding::corrected)) return;
-    compare(
-        values.size(),
-        [&](std::size_t c) { return values.as_real(values.size() == 1 ? 0 : static_cast<std::int64_t>(c)); },
-        [](std::size_t) { return 0.0; });
+    const auto value = [&](std::size_t c) {
+      return values.as_real(values.size() == 1 ? 0 : static_cast<std::int64_t>(c));
+    };
+    if (is(converters::BiasRounding::corrected)) {
+      check_corrected(values.size(), value);
+    } else {
+      compare(values.size(), value, [](std::size_t) { return 0.0; });
+    }
   }
 
   /// The model brings codes of its own for the bias: their type and scale are its author's.
@@ -116,11 +125,36 @@ class BiasAudit {
                       core::exact_text(static_cast<float>(*expected)), core::exact_text(static_cast<float>(scale(c)))));
       return;
     }
-    if (is(converters::BiasRounding::corrected)) return;
-    compare(
-        codes.size(),
-        [&](std::size_t c) { return static_cast<double>(codes.integers()[codes.size() == 1 ? 0 : c]) * scale(c); },
-        scale);
+    const auto value = [&](std::size_t c) {
+      return static_cast<double>(codes.integers()[codes.size() == 1 ? 0 : c]) * scale(c);
+    };
+    if (is(converters::BiasRounding::corrected)) {
+      check_corrected(codes.size(), value);
+    } else {
+      compare(codes.size(), value, scale);
+    }
+  }
+
+  /// A correction that leaves a channel's mean further off than the model's own bias would.
+  template <typename Value>
+  void check_corrected(std::int64_t size, Value value) {
+    const auto& outputs = context_.artifact->artifact().graph.nodes[node_.index].outputs;
+    const ProductErrors::Errors* errors = errors_.of(outputs.front());
+    if (errors == nullptr || errors->mean.size() != linear_.bias.size()) return;
+    if (size != 1 && size != static_cast<std::int64_t>(linear_.bias.size())) return;
+    for (std::size_t c = 0; c < linear_.bias.size(); ++c) {
+      const double moved = factor_ * value(c) - linear_.bias[c];
+      const double own = errors->mean[c] - moved;
+      const double limit = std::abs(own) + kCorrectionNoise * errors->rms + linear_.bias_slack[c];
+      if (std::abs(errors->mean[c]) <= limit) continue;
+      add(fmt::format(
+              "channel {}: it is corrected by {}, which leaves a mean error of {} on the calibration data, where "
+              "the model's own bias leaves {}",
+              c, core::exact_text(static_cast<float>(moved)), core::exact_text(static_cast<float>(errors->mean[c])),
+              core::exact_text(static_cast<float>(own))),
+          std::abs(errors->mean[c]) / limit);
+      return;
+    }
   }
 
   template <typename Value, typename Step>
@@ -174,6 +208,7 @@ class BiasAudit {
   const LayerContext& context_;
   const ArtifactNode& node_;
   const EffectiveLinear& linear_;
+  const ProductErrors& errors_;
   const model::Node& original_;
   double factor_ = 1;
   std::vector<Finding> findings_;
@@ -181,8 +216,9 @@ class BiasAudit {
 
 }  // namespace
 
-std::vector<Finding> audit_bias(const LayerContext& context, const ArtifactNode& node, const EffectiveLinear& linear) {
-  return BiasAudit(context, node, linear).run();
+std::vector<Finding> audit_bias(const LayerContext& context, const ArtifactNode& node, const EffectiveLinear& linear,
+                                const ProductErrors& errors) {
+  return BiasAudit(context, node, linear, errors).run();
 }
 
 }  // namespace assay::judge

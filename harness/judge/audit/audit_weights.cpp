@@ -29,7 +29,10 @@ constexpr std::size_t kShownDifferences = 10;
 class WeightAudit {
  public:
   WeightAudit(const LayerContext& context, Judgement& out)
-      : context_(context), out_(out), policy_(context.evidence.converter.policy, context.evidence.model->graph) {}
+      : context_(context),
+        out_(out),
+        policy_(context.evidence.converter.policy, context.evidence.model->graph),
+        errors_(context) {}
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : context_.artifact->nodes()) {
@@ -41,7 +44,7 @@ class WeightAudit {
       }
       if (runs_in_float(node)) continue;
       check(node, *linear);
-      std::ranges::move(audit_bias(context_, node, *linear), std::back_inserter(findings_));
+      std::ranges::move(audit_bias(context_, node, *linear, errors_), std::back_inserter(findings_));
       record_accumulator(node, *linear);
     }
     return std::move(findings_);
@@ -73,7 +76,7 @@ class WeightAudit {
   /// What stays in float is the model's own, with what was folded into it.
   void check_float(const ArtifactNode& node, const EffectiveLinear& linear) {
     if (context_.evidence.converter.policy.weights == converters::WeightRounding::adapted) return;
-    std::ranges::move(audit_bias(context_, node, linear), std::back_inserter(findings_));
+    std::ranges::move(audit_bias(context_, node, linear, errors_), std::back_inserter(findings_));
     const std::vector<double> expected = linear.weight.to_reals();
     const std::vector<double> actual = node.inputs[linear.operand].constant_values->to_reals();
     const double relative = kQuotientError + (linear.folded ? rounding_gamma(kFoldRoundings) : 0);
@@ -337,6 +340,7 @@ class WeightAudit {
   const LayerContext& context_;
   Judgement& out_;
   WeightPolicy policy_;
+  ProductErrors errors_;
   std::vector<Finding> findings_;
 };
 

@@ -56,6 +56,12 @@ void set_percentile(AllowedRange& allowed, const std::vector<double>& sorted, do
   allowed.low.high = std::clamp(std::max(quantile(sorted, tail, true) + bin, -least), allowed.low.low, 0.0);
 }
 
+/// Of each of float32's sums over the batches, and of the quotient.
+double batch_rounding(double batches, double low, double high) {
+  constexpr double kRounding = 0x1p-24;
+  return (batches + 1) * kRounding * std::max(-low, high);
+}
+
 /// The mean of the batches' extremes; of their largest magnitudes where codes lie around zero.
 void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmetric) {
   const auto batches = static_cast<double>(std::max<std::size_t>(range.batches, 1));
@@ -63,8 +69,16 @@ void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmet
   const double high = std::max((symmetric ? range.batch_extent : range.batch_high) / batches, 0.0);
   allowed.low = {low, low};
   allowed.high = {high, high};
-  constexpr double kRounding = 0x1p-24;  // of each of float32's sums, and of the quotient
-  allowed.slack += (batches + 1) * kRounding * std::max(-low, high);
+  allowed.slack += batch_rounding(batches, low, high);
+}
+
+/// The mean of the batches' own quantiles, of either end by itself.
+void set_batch_quantiles(AllowedRange& allowed, const TensorRange& range) {
+  const auto batches = static_cast<double>(std::max<std::size_t>(range.batches, 1));
+  const double low = std::min(range.quantile_low / batches, 0.0), high = std::max(range.quantile_high / batches, 0.0);
+  allowed.low = {low, low};
+  allowed.high = {high, high};
+  allowed.slack += batch_rounding(batches, low, high);
 }
 
 /// How often a histogram up to `first` doubles until it reaches `extreme`.
@@ -223,8 +237,8 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
   // A widened range is divided twice.
   double tolerance = (widens ? 2 : 1) * kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
   if (policy.scale_floor > 0) {
-    // A search widens a range that was brought to the least one as well, on both sides.
-    const double widest = policy.scale_floor * (1 + 2 * policy.search_beyond);
+    // A search widens a range that was brought to the least one as well, one side after the other.
+    const double widest = policy.scale_floor * (1 + policy.search_beyond) * (1 + policy.search_beyond);
     span = {std::max(span.low, policy.scale_floor), std::max(span.high, widest)};
   }
   span = {core::round_to_type(span.low, DType::float32), core::round_to_type(span.high, DType::float32)};
@@ -334,6 +348,8 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
   }
   if (policy.averaging == converters::Averaging::batch_mean) {
     set_batch_mean(allowed, range, options.symmetric);
+  } else if (policy.averaging == converters::Averaging::batch_quantiles) {
+    if (options.method == Method::percentile) set_batch_quantiles(allowed, range);
   } else if (policy.averaging != converters::Averaging::none) {
     allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));
     allowed.high.low = std::min(allowed.high.low, std::max(range.inner_high, 0.0));

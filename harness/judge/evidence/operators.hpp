@@ -58,39 +58,40 @@ enum class Leap {
   jumps,    ///< continuous but for a threshold
 };
 
-/// The rule by which an enclosure of the operands becomes one of the result (enclosure.cpp; each is derived there).
+/// The rule by which an enclosure of the operands becomes one of the result (enclosures/; each is derived there). A new
+/// function of one operand mostly is one of the five that say "function".
 enum class Enclosing {
-  unknown,
-  absolute,
-  addition,
-  average_pool,
-  batch_normalization,
-  bilinear,
-  bounded_function,
-  difference,
-  exponential_unit,
+  unknown,              ///< no rule: what follows is not bounded
+  absolute,             ///< |x|
+  addition,             ///< sums and means of several operands
+  average_pool,         ///< means over windows
+  batch_normalization,  ///< by constants
+  bilinear,             ///< sums of products of two operands
+  bounded_function,     ///< a function that never falls, computed on values up to 1: Tanh, Softsign
+  difference,           ///< of two operands
+  exponential_unit,     ///< alpha·(e^x − 1) below zero: Elu, Celu
   hard_sigmoid,
   hard_swish,
   log,
   max_pool,
   negation,
-  norm,
-  normalization,
-  piecewise_linear,
-  power,
-  product,
-  quotient,
-  reduction,
-  resize,
+  norm,              ///< divided by the norm along an axis
+  normalization,     ///< by the operand's own mean and variance
+  piecewise_linear,  ///< another slope below zero, which may be negative
+  power,             ///< one operand to the power of another
+  product,           ///< of two operands
+  quotient,          ///< of two operands
+  reduction,         ///< sums and means along axes
+  resize,            ///< elements, or means of neighbours
   root,
-  selection,
-  shape,
-  soft_turning,
+  selection,     ///< each element is one of an operand: moves, maxima, clamps
+  shape,         ///< no value is read
+  soft_turning,  ///< a function that falls and rises, such as Gelu and Cos
   softmax,
-  step,
-  threshold,
-  unbounded_function,
-  where,
+  step,                ///< a function of few values: Floor, Round
+  threshold,           ///< 0 up to a threshold, x beyond it
+  unbounded_function,  ///< a function that never falls and grows without bound: Exp
+  where,               ///< one operand or another, by a condition
 };
 
 /// What the judge knows of one ONNX operator. Every walk takes it from here; nothing else lists operators.

@@ -20,6 +20,8 @@ struct TensorRange {
   double batch_low = 0;      ///< sum over the batches of their minima
   double batch_high = 0;     ///< and of their maxima
   double batch_extent = 0;   ///< and of their largest magnitudes
+  double quantile_low = 0;   ///< sum over the batches of their own lower quantiles; only where these were asked for
+  double quantile_high = 0;  ///< and of their upper ones
   std::size_t batches = 0;   ///< that had values
   double slack = 0;          ///< bound on the float32 forward error of an extreme (docs/oracle.md, L0)
   bool finite = true;        ///< no NaN or infinity among the values
@@ -56,6 +58,7 @@ struct CalibrationRanges {
 /// What a range pass keeps beside the ranges.
 struct KeptOfRanges {
   bool values = false, channels = false, means = false;
+  double batch_share = 0;  ///< of each batch's values that lie below its own upper quantile, 0.9999; 0: no quantiles
 };
 
 }  // namespace assay::judge

@@ -75,6 +75,15 @@ std::optional<std::string> option_trouble(const corpus::Case& test_case, std::st
 
 }  // namespace
 
+std::string operator_name(const model::Node& node) {
+  return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+}
+
+bool lies_outside(const converters::Supports& supports, const model::Node& node) {
+  const std::string op = operator_name(node);
+  return !is_plumbing(op) && lacks(supports.operators, op);
+}
+
 std::optional<std::string> unsupported_reason(const converters::Description& converter, const corpus::Case& test_case,
                                               const converters::Options& options, bool last_step) {
   if (!converter.unavailable.empty()) return converter.unavailable;
@@ -96,10 +105,10 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
     return quantized ? "a model that is quantized already" : "a model that isn't quantized already";
   }
   for (const model::Node& node : test_case.model->graph.nodes) {
-    const std::string op = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
+    const std::string op = operator_name(node);
     if (is_plumbing(op)) continue;
     // A case that expects a refusal is about exactly what the converter can't do.
-    if (test_case.expect.status != "refused" && lacks(supports.operators, op)) {
+    if (test_case.expect.status != "refused" && lies_outside(supports, node)) {
       return fmt::format("operator {} (node \"{}\")", op, node.name);
     }
     if (!last_step) continue;  // what the case expects is said of the last step

@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 
+#include "harness/judge/evidence/supports.hpp"
+
 namespace assay::judge {
 namespace {
 
@@ -47,6 +49,15 @@ bool stands_as_name(std::string_view text, std::size_t at, std::string_view name
   return std::ranges::find(kNouns, word_before(text, at)) != kNouns.end();
 }
 
+template <typename Accepted>
+bool stands_somewhere(std::string_view text, std::string_view word, const Accepted& accepted) {
+  if (word.empty()) return false;
+  for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if (ends_before(text, at) && begins_after(text, at + word.size()) && accepted(at)) return true;
+  }
+  return false;
+}
+
 const model::Node* find_node(const model::Graph& graph, const std::string& name) {
   const auto found = std::ranges::find(graph.nodes, name, &model::Node::name);
   return found == graph.nodes.end() ? nullptr : &*found;
@@ -81,11 +92,11 @@ bool names_fed_file(const std::string& reason) {
 }  // namespace
 
 bool mentions(std::string_view text, std::string_view name) {
-  if (name.empty()) return false;
-  for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    if (ends_before(text, at) && begins_after(text, at + name.size()) && stands_as_name(text, at, name)) return true;
-  }
-  return false;
+  return stands_somewhere(text, name, [&](std::size_t at) { return stands_as_name(text, at, name); });
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  return stands_somewhere(text, word, [](std::size_t) { return true; });
 }
 
 std::vector<std::string> diagnosis_faults(const model::Graph& graph, const std::string& node, const std::string& op,
@@ -101,7 +112,7 @@ std::vector<std::string> diagnosis_faults(const model::Graph& graph, const std::
   if (node.empty() && !spoken_of && !names_fed_file(reason))
     faults.emplace_back("neither a node nor a tensor of the model is named");
   if (named == nullptr) return faults;
-  const std::string full = named->domain.empty() ? named->op_type : named->domain + "." + named->op_type;
+  const std::string full = operator_name(*named);
   if (op.empty() && reason.find(named->op_type) == std::string::npos) {
     faults.push_back(fmt::format("the operator of node \"{}\" isn't named", node));
   } else if (!op.empty() && op != named->op_type && op != full) {

@@ -13,6 +13,9 @@ namespace assay::judge {
 /// "a scale is missing" names nothing.
 [[nodiscard]] bool mentions(std::string_view text, std::string_view name);
 
+/// Does `word` stand in `text` with no letter, digit or name going on before or behind it?
+[[nodiscard]] bool has_word(std::string_view text, std::string_view word);
+
 /// What a refusal or an error leaves out of node (or tensor), operator and reason, or says wrongly; empty where it is
 /// complete. Where only a tensor is named (data that don't fit), no operator is asked for; a fed file that can't be
 /// read

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "harness/judge/evidence/precision.hpp"
+#include "harness/judge/evidence/supports.hpp"
 #include "harness/judge/facets/diagnosis.hpp"
 #include "harness/judge/facets/facets.hpp"
 #include "harness/judge/facets/pattern_words.hpp"
@@ -98,6 +99,18 @@ std::vector<std::string> refusal_faults(const Evidence& evidence) {
   return faults;
 }
 
+/// A node whose operator the converter doesn't list, where the reply names that operator: the converter declines more
+/// than the case asks about, which `supports` says.
+const model::Node* undeclared_node(const Evidence& evidence) {
+  const converters::ConvertReply& reply = evidence.conversion;
+  const auto& nodes = evidence.model->graph.nodes;
+  const auto named = std::ranges::find_if(nodes, [&](const model::Node& node) {
+    const bool said = reply.op.empty() ? has_word(reply.reason, node.op_type) : reply.op == node.op_type;
+    return said && lies_outside(evidence.converter.supports, node);
+  });
+  return named == nodes.end() ? nullptr : &*named;
+}
+
 /// A file that a refusal left in its output folder: somebody may take it for a result.
 std::string leftover(const Evidence& evidence) {
   std::error_code error;
@@ -122,6 +135,13 @@ Judgement settle_refusal(const Evidence& evidence) {
                                expect.refused_op ? fmt::format(" ({})", *expect.refused_op) : ""));
   }
   const std::vector<std::string> faults = refusal_faults(evidence);
+  if (const model::Node* node = faults.empty() ? nullptr : undeclared_node(evidence)) {
+    Judgement out;
+    out.verdict = Verdict::unsupported;
+    out.gate = default_gate(out.verdict);
+    out.reason = fmt::format("operator {} (node \"{}\")", node->op_type, node->name);
+    return out;
+  }
   if (!faults.empty()) {
     // A program's own dying message is an error, not a refusal; both lack what the user needs.
     const Verdict verdict = reply.outcome == Outcome::refused ? Verdict::refused : Verdict::fail;

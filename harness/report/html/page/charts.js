@@ -103,10 +103,10 @@ function verdictBar(counts, most) {
   return el("svg.bar", {viewBox: "0 0 " + Math.max(240, x) + " 16", preserveAspectRatio: "none", role: "img",
     "aria-label": verdictsIn(counts).map((verdict) => counts[verdict] + " " + verdict).join(", ")}, parts);
 }
-function verdictKeys(counts, leftOut = []) {
-  return el("div.keys", null, verdictsIn(counts).filter((verdict) => !leftOut.includes(verdict)).map((verdict) =>
-    el("span." + verdictOf(verdict).colour, {tip: verdictOf(verdict).says, tabindex: 0}, el("i"),
-      el("span.sign", {"aria-hidden": "true"}, verdictOf(verdict).sign), verdict)));
+function verdictKeys(counts, leftOut = [], more = []) {
+  const keys = verdictsIn(counts).filter((verdict) => !leftOut.includes(verdict)).map((word) => ({...verdictOf(word), word}));
+  return el("div.keys", null, [...keys, ...more].map(({colour, says, sign, word}) => el("span." + colour, {tip: says, tabindex: 0},
+    el("i"), el("span.sign", {"aria-hidden": "true"}, sign), word)));
 }
 /// A line of values without axes.
 function sparkline(values, name) {

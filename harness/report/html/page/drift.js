@@ -7,6 +7,10 @@ const TURNS = {
   passes: {word: "now passes", colour: "pass", says: "Series that failed in the version before and pass in this one."},
   worse: {word: "worse", colour: "unjudged", says: "Series with the same verdict and less SQNR, or a margin that rose beyond 1."},
   better: {word: "better", colour: "pass", says: "Series with the same verdict and more SQNR, or a margin that fell below 1."},
+  stops: {word: "now unsupported", colour: "unsupported",
+    says: "Series that were judged in the version before, and that this one declares beforehand not to do."},
+  starts: {word: "now supported", colour: "pass",
+    says: "Series that the version before declared not to do, and that this one is judged on."},
   other: {word: "other change", colour: "unsupported",
     says: "Series with another failure or refusal than in the version before, or with other parameters."},
 };
@@ -15,6 +19,8 @@ function failed(row) { return ["fail", "crash", "xfail"].includes(verdictOf(text
 function changeTurn([from, to, changes]) {
   if (textOf("verdict", from) === "pass" && failed(to)) return "fails";
   if (failed(from) && textOf("verdict", to) === "pass") return "passes";
+  const declared = [from, to].map((row) => textOf("verdict", row) === "unsupported");
+  if (declared[0] !== declared[1]) return declared[1] ? "stops" : "starts";
   for (const [kind, delta] of changes) {
     if (delta === null) continue;
     if (kind === "sqnr") return delta < 0 ? "worse" : "better";
@@ -107,7 +113,7 @@ function causeLanes(name, versions, by) {
   }
   const line = (lane) => el("tr", null,
     el("td.name", {tip: lane.words.whole}, el("a", {link: address("results", {converter: name,
-      cause: textOf("cause", lane.row)})}, lane.words.at), " ", el("span.quiet", null, lane.shown.slice(0, 160))),
+      cause: textOf("cause", lane.row)})}, lane.words.at), " ", el("span.quiet", null, shortened(lane.shown, 160))),
     versions.map(([number, version]) => {
       const count = lane.counts.get(number) || 0;
       if (!count) return el("td", null, el("span.lane.none", {"aria-label": version + ": none"}, "·"));
@@ -135,18 +141,24 @@ function causeLanes(name, versions, by) {
 }
 
 const DRIFT_MEASURES = {
-  sqnr: {word: "SQNR", unit: "SQNR, dB", column: "sqnr"},
+  // Beyond this an output is exact but for float32's own rounding (docs/drift.md).
+  sqnr: {word: "SQNR", unit: "SQNR, dB", column: "sqnr", most: 20 * Math.log10(2 ** 24)},
   margin: {word: "margin", unit: "margin (error ÷ limit)", column: "margin", limit: 1},
 };
+/// What a verdict has of a measure; no number where it was not measured.
+function measured(measure, row) {
+  const value = C[measure.column][row];
+  return Number.isFinite(value) && measure.most !== undefined ? Math.min(value, measure.most) : value;
+}
 /// Medians of a measure over versions, for each group of rows.
-function mediansOver(versions, rows, column) {
+function mediansOver(versions, rows, measure) {
   const by = grouped(rows, (row) => C.version[row]);
-  return versions.map(([number]) => median((by.get(number) || []).map((row) => C[column][row])));
+  return versions.map(([number]) => median((by.get(number) || []).map((row) => measured(measure, row))));
 }
 /// Series that have a value in every version: medians over these are of the same cases throughout.
-function completeSeries(versions, rows, column) {
+function completeSeries(versions, rows, measure) {
   const series = grouped(rows, (row) => C.case[row] + "|" + C.content[row] + "|" + C.options[row]);
-  return [...series.values()].filter((members) => members.filter((row) => Number.isFinite(C[column][row])).length ===
+  return [...series.values()].filter((members) => members.filter((row) => Number.isFinite(measured(measure, row))).length ===
     versions.length).flat();
 }
 function anchorMarks(versions, rows) {
@@ -157,24 +169,28 @@ function anchorMarks(versions, rows) {
 }
 
 function suiteChart(versions, rows, measure) {
-  const same = completeSeries(versions, rows, measure.column);
+  const same = completeSeries(versions, rows, measure);
   if (!same.length) return el("p.quiet", null, "No case has this number in every version.");
   const at = (share) => versions.map(([number]) => {
-    const values = same.filter((row) => C.version[row] === number).map((row) => C[measure.column][row]).sort((a, b) => a - b);
+    const values = same.filter((row) => C.version[row] === number).map((row) => measured(measure, row)).sort((a, b) => a - b);
     return values[Math.min(values.length - 1, Math.floor(share * values.length))];
   });
   const count = same.length / versions.length;
+  const lines = [
+    {name: "worst 1 %", values: at(measure.column === "sqnr" ? 0.01 : 0.99), colour: "fail"},
+    {name: "worst 10 %", values: at(measure.column === "sqnr" ? 0.1 : 0.9), colour: "unjudged"},
+    {name: "median", values: at(0.5), colour: "accent"},
+  ];
   return [lineChart({labels: versions.map(([, version]) => version), unit: measure.unit, limit: measure.limit,
-    name: "suite: " + measure.word + " by version", marks: anchorMarks(versions, rows), lines: [
-      {name: "worst 1 %", values: at(measure.column === "sqnr" ? 0.01 : 0.99), colour: "fail"},
-      {name: "worst 10 %", values: at(measure.column === "sqnr" ? 0.1 : 0.9), colour: "unjudged"},
-      {name: "median", values: at(0.5), colour: "accent"},
-    ]}), el("p.quiet", null, "Over the ", plural(count, "series"), " that were measured in every version, so that the lines are of the same cases throughout.")];
+    name: "suite: " + measure.word + " by version", marks: anchorMarks(versions, rows),
+    // Lines of the same values would hide one another.
+    lines: [...grouped(lines, ({values}) => values.map(digits).join(" ")).values()].map((equal) =>
+      ({...equal[0], name: equal.map(({name}) => name).join(", ")}))}), el("p.quiet", null, "Over the ", plural(count, "series"), " that were measured in every version, so that the lines are of the same cases throughout.")];
 }
 function familyChart(versions, rows, measure) {
   const labels = versions.map(([, version]) => version);
   const series = [...grouped(rows, (row) => textOf("case", row) + "  " + textOf("options", row))].map(([name, members]) => {
-    const values = mediansOver(versions, members, measure.column);
+    const values = mediansOver(versions, members, measure);
     const known = values.filter((value) => Number.isFinite(value));
     return {name, values, members, spread: known.length ? Math.max(...known) - Math.min(...known) : 0, known: known.length};
   }).filter(({known}) => known > 0).sort((a, b) => b.spread - a.spread);
@@ -193,8 +209,8 @@ function familyChart(versions, rows, measure) {
 function familyTable(name, versions, rows, parameters, measure) {
   const changed = grouped(D.changes.filter(([, to]) => D.versions[C.version[to]][0] === name), ([, to]) => textOf("family", to));
   const lines = [...grouped(rows, (row) => textOf("family", row))].map(([family, members]) => {
-    const same = completeSeries(versions, members, measure.column);
-    const values = mediansOver(versions, same, measure.column);
+    const same = completeSeries(versions, members, measure);
+    const values = mediansOver(versions, same, measure);
     const known = values.filter((value) => Number.isFinite(value));
     const wrong = versions.map(([number]) => members.filter((row) => C.version[row] === number && failed(row)).length);
     const turns = changed.get(family) || [];
@@ -204,7 +220,8 @@ function familyTable(name, versions, rows, parameters, measure) {
     ["Fail first", "Verdicts that fail in the oldest version, expected or not.", "number"],
     ["Fail now", "Verdicts that fail in the newest version, expected or not.", "number"],
     ["Median " + measure.word, measure.column, "number"],
-    ["Difference", "How far the median of the newest version lies above that of the oldest.", "number"], ["By version"],
+    ["Since " + versions[0][1], "How far the median of the newest version lies above that of the oldest, " + versions[0][1] + ".", "number"],
+    ["By version"],
     ["Changes", "Changes of a series from one version to the next.", "number"],
     ["Changed in", "The first and the last version in which a series of the family changed."]], lines.map((line) => {
     const at = line.turns.map(([, to]) => C.version[to]).sort((a, b) => a - b);

@@ -57,12 +57,25 @@ function causeWords(row) {
   // Of a traceback the end says what happened: "expected a conversion … ValueError: …". Details of a sentence are indented.
   const lines = textOf("reason", row).trimEnd().split("\n"), last = lines[lines.length - 1];
   const traced = lines.length > 1 && !last.startsWith(" ");
-  return {at: [what, op].filter((word) => word).join(", ") || textOf("verdict", row),
+  // "expected a conversion, but it ended with an error" is said of all that end so; which one stands below it.
+  const first = facet === "status" && lines.length > 1 && /^expected a conversion, but/.test(lines[0]) ? lines[1].trim() : lines[0];
+  // An error has no field for the operator; its words may name it.
+  const running = / running (\w+) node/.exec(traced ? last : lines[0]);
+  return {at: [what, op || (running ? running[1] : "")].filter((word) => word).join(", ") || textOf("verdict", row),
     whole: lines[0] + (traced ? " … " + last : ""),
-    message: (traced && facet === "status" ? last : lines[0])
+    message: (traced && facet === "status" ? last : first)
       .replace(/^data set "[^"]*": execution ended with error: /, "")
       // What stands before the sentence: `RuntimeException: [ONNXRuntimeError] : 1 : FAIL : `, and the operator once more.
-      .replace(/^(\w+: )?\[\w+\] : \d+ : \w+ : /, "").replace(/^node "[^"]*" \([^)]*\)[,:] /, "")};
+      .replace(/^(\w+: )?\[\w+\] : \d+ : \w+ : /, "").replace(/^node "[^"]*" \([^)]*\)[,:] /, "")
+      .replace(ABSOLUTE_PATH, "$1…")};
+}
+/// A path that begins at a root, and of a line of a source file the function behind it: where somebody's files lie is not
+/// what failed.
+const ABSOLUTE_PATH = /(^|[\s"'(])\/[^\s"'()/]+\/[^\s"'()]*( [\w:&*<>, ]+\([^()]*\))?/g;
+/// The begin of a message and its end, which says what happened.
+function shortened(text, most) {
+  const head = Math.floor(most / 3);
+  return text.length <= most ? text : text.slice(0, head).trimEnd() + " … " + text.slice(text.length - (most - head)).trimStart();
 }
 function versionsText(numbers) {
   const names = [];
@@ -99,11 +112,18 @@ function withoutSharedBeginnings(lines) {
   return messages;
 }
 const EXAMPLE_NOTE = " What a line says is from one of its cases; … stands for what other lines say, too.";
+/// "12×", and where one version does not make all of them what does.
+function countText({members, cases, versions}) {
+  if (versions.size === 1) return whole(members.length) + "×";
+  const product = cases.size * versions.size === members.length;
+  return product ? plural(cases.size, "case") + " × " + whole(versions.size) + " versions"
+    : whole(members.length) + "× in " + whole(versions.size) + " versions";
+}
 function causeDetails(group, filter, message) {
   const words = causeWords(group.smallest);
   return el("details.cause", null,
-    el("summary", null, el("span.cause-count", {tip: "Verdicts of this cause"}, whole(group.members.length), "×"), " ",
-      el("span.cause-at", null, words.at), " ", el("span.quiet", null, message.slice(0, 220))),
+    el("summary", null, el("span.cause-count", {tip: plural(group.members.length, "verdict") + " of this cause"},
+      countText(group)), " ", el("span.cause-at", null, words.at), " ", el("span.quiet", null, shortened(message, 220))),
     el("div", null,
       el("p", null, plural(group.cases.size, "case"), ", ", versionsText(group.versions), ". ",
         el("a", {link: address("results", {cause: textOf("cause", group.smallest), ...filter})}, "All of them"),
@@ -160,6 +180,8 @@ function versionsMatrix() {
 
 /// A pass that says that the converter refuses what it should refuse: not that an operator works.
 function isRefusal(row) { return textOf("verdict", row) === "pass" && textOf("reason", row).startsWith("refused as expected"); }
+const EXPECTED_REFUSAL = {sign: "⊘", colour: "unsupported", word: "refused as expected",
+  says: "A pass: the converter refused what the case expects it to refuse. Nothing ran."};
 function operatorsMatrix(rows) {
   const withCoverage = rows.some((row) => coverageOf(row).length > 0);
   const names = new Map();
@@ -192,9 +214,9 @@ function operatorsMatrix(rows) {
     const filter = {converter: D.versions[version][0], version: D.versions[version][1],
       [withCoverage ? "operator" : "family"]: name};
     return el("td", null, verdictsIn(counts).map((word) => {
-      const {sign, colour} = word === "refusal" ? {sign: "⊘", colour: "unsupported"} : verdictOf(word);
+      const {sign, colour} = word === "refusal" ? EXPECTED_REFUSAL : verdictOf(word);
       const tip = word === "refusal" ? plural(counts[word], "refusal") + ", as the cases expect; nothing ran" : plural(counts[word], "verdict") + " " + word;
-      return [el("a", {link: address("results", {...filter, verdict: word === "refusal" ? "pass" : word})},
+      return [el("a", {link: address("results", {...filter, ...word === "refusal" ? {refusal: "expected"} : {verdict: word}})},
         el("span.badge." + colour, {tip}, el("span.sign", {"aria-hidden": "true"}, sign), whole(counts[word]))), " "];
     }));
   }));
@@ -207,9 +229,10 @@ function operatorsMatrix(rows) {
     more.remove();
   }}}, "show " + (body.length - few) + " more") : null;
   return [el("p.quiet", null, withCoverage
-    ? "A verdict that failed at a named operator counts for that one, every other for all operators of its model. ⊘ counts refusals that the cases expect. Newest version of each converter."
-    : "This database does not say which operators a model has (it was made by an older Assay): families of cases instead. Newest version of each converter.",
-  " What has most against it comes first."), verdictKeys(countVerdicts(rows)), table, more];
+    ? "A verdict that failed at a named operator counts for that one, every other for all operators of its model. Newest version of each converter."
+    : "The verdicts in this database don't say which operators a model has: families of cases instead. Newest version of each converter.",
+  " What has most against it comes first."), verdictKeys(countVerdicts(rows), [], rows.some(isRefusal) ? [EXPECTED_REFUSAL] : []),
+  table, more];
 }
 
 function daysLeft(until) {
@@ -237,19 +260,22 @@ function expectationsTable() {
     });
   return [rows.length ? plainTable([["Case"], ["Fails at", "facet"], ["Reason"], ["Source"], ["Left", "days", "number"],
     ["Verdicts", "Verdicts that this entry of the suite covers.", "number"]], rows, "expected failures") : null,
-  unnamed ? el("p", null, plural(unnamed, "expected failure"), " of runs that did not record the suite's reasons: ",
-    el("a", {link: address("results", {verdict: "xfail"})}, "list"), ".") : null];
+  unnamed ? el("p", null, plural(unnamed, "expected failure"), D.versions.length > 1 ? " over all versions" : "",
+    ", whose runs did not record what the suite says of them: ", el("a", {link: address("results", {verdict: "xfail"})}, "list"), ".") : null];
 }
 
 function changesSummary() {
-  const rows = [];
+  const rows = [], happened = new Set(D.changes.map(changeTurn));
+  const shown = Object.keys(TURNS).filter((turn) => happened.has(turn));
   for (const [name, versions] of CONVERTERS) {
     for (const [number, version] of versions.slice(1)) {
       const mine = D.changes.filter(([, to]) => C.version[to] === number);
+      if (!mine.length) continue;
       const turns = mine.map(changeTurn);
       const count = (turn) => turns.filter((each) => each === turn).length;
-      rows.push(el("tr", null, el("td", null, name), el("td", null, version),
-        Object.keys(TURNS).map((turn) => el("td.number", null, count(turn)
+      rows.push(el("tr", null, el("td", null, name), el("td", null,
+        el("a", {link: address("drift", {converter: name, version})}, version)),
+        shown.map((turn) => el("td.number", null, count(turn)
           ? el("a", {link: address("drift", {converter: name, version, turn})},
             el("span.badge." + TURNS[turn].colour, null, whole(count(turn))))
           : el("span.zero", null, "0")))));
@@ -260,8 +286,9 @@ function changesSummary() {
     anchored.length ? [plural(anchored.length, "series"), " differ from theirs: ", el("a", {link: address("drift",
       {against: "anchor"})}, "show"), "."] : "none of them drifted.") : el("p.quiet", null,
     "Nothing was accepted as an anchor (assay accept); each version is compared with the one before it."),
-  rows.length ? plainTable([["Converter"], ["Version"], ...Object.values(TURNS).map(({word, says}) =>
-    [word, says, "number"])], rows, "changes by version") : null];
+  rows.length ? plainTable([["Converter"], ["Version"], ...shown.map((turn) =>
+    [TURNS[turn].word, TURNS[turn].says, "number"])], rows, "changes by version")
+    : D.versions.length > CONVERTERS.size ? el("p", null, "Nothing changed from any version to the next.") : null];
 }
 
 function coverageSummary(rows) {
@@ -291,7 +318,7 @@ function headlineWithoutRed() {
   if (!known) return "Nothing is red";
   const versions = [...CONVERTERS.values()].map((all) => all[all.length - 1][1]);
   return "Nothing unexpected; " + whole(known) + " of " + plural(rows.length, "verdict") + " of " +
-    (versions.length === 1 ? versions[0] : "the newest versions") + (known === 1 ? " fails" : " fail") + " as listed";
+    (versions.length === 1 ? versions[0] : "the newest versions") + (known === 1 ? " is an expected failure" : " are expected failures");
 }
 function showOverview(content) {
   const counts = countVerdicts(NEWEST);

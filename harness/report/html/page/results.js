@@ -14,6 +14,7 @@ const FILTERS = {
   gate: {title: "Gate", of: (row) => textOf("gate", row), hidden: true},
   case: {title: "Case", of: (row) => textOf("case", row), hidden: true},
   cause: {title: "Cause", of: (row) => textOf("cause", row), hidden: true},
+  refusal: {title: "Refusal", hidden: true, test: (row) => isRefusal(row)},
   operator: {title: "Operator", hidden: true, test: (row, value) => countsFor(row, value)},
 };
 function distinct(column) {
