@@ -27,6 +27,7 @@ class Wires:
         self.nodes = list(graph.node)
         self.constants = {each.name for each in graph.initializer}
         self.producer = {output: node for node in self.nodes for output in node.output}
+        self.outputs = {each.name for each in graph.output}
         self.readers = defaultdict(list)
         for node in self.nodes:
             for name in node.input:
@@ -41,6 +42,15 @@ class Wires:
                 continue
             if name and name not in self.constants:
                 yield name, quantized
+
+    def ends_at(self, name):
+        """Whether the tensor is a graph's output, itself or behind its quantizers."""
+        behind = [output for each in self.readers[name] if each.op_type in QUANTIZERS for output in each.output]
+        return name in self.outputs or any(self.ends_at(each) for each in behind)
+
+    def place(self, node, name):
+        """What an output is counted as: those of the graph have rules of their own."""
+        return node.op_type + (" at the graph's end" if self.ends_at(name) else "")
 
     def reads(self, quantizer):
         """The operators behind a QuantizeLinear, through its DequantizeLinear."""
@@ -62,7 +72,8 @@ def habits(folder):
             for _, quantized in wires.real_inputs(node):
                 inputs[node.op_type][quantized] += 1
             for output in node.output:
-                outputs[node.op_type][any(each.op_type == "QuantizeLinear" for each in wires.readers[output])] += 1
+                quantized = any(each.op_type == "QuantizeLinear" for each in wires.readers[output])
+                outputs[wires.place(node, output)][quantized] += 1
     return inputs, outputs
 
 
@@ -92,9 +103,10 @@ def allowed(entry, inputs, outputs):
             return ""
         said.append(f"{inputs[reader.op_type][False]} of {sum(inputs[reader.op_type].values())} inputs of {reader.op_type}")
     if maker is not None:
-        if not outputs[maker.op_type][False]:
+        place = wires.place(maker, node.input[0])
+        if not outputs[place][False]:
             return ""
-        said.append(f"{outputs[maker.op_type][False]} of {sum(outputs[maker.op_type].values())} outputs of {maker.op_type}")
+        said.append(f"{outputs[place][False]} of {sum(outputs[place].values())} outputs of {place}")
     return "not quantized: " + ", ".join(dict.fromkeys(said)) if said else ""
 
 
