@@ -9,12 +9,15 @@ endif()
 option(ASSAY_BATCHES "Compile sources in batches, with precompiled headers" ${assay_batches_default})
 set(ASSAY_BATCH_BYTES 80000 CACHE STRING "Most bytes of sources in one batch")
 
-# Headers of other projects that many sources include: one target has them for all rooms, one for all tests.
+# Headers of other projects that many sources include: one target has them for the rooms, one for the rooms that are COLD
+# and the program, one for all tests. OPTIONS are those of the targets that use them: GCC 13 and later refuse headers that
+# were compiled at another level of optimization.
 function(assay_precompiled name)
-  cmake_parse_arguments(ARG "" "" "HEADERS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "HEADERS;LIBS;OPTIONS" ${ARGN})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "// Made by cmake/batches.cmake.\n")
   add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
   target_link_libraries(${name} PRIVATE assay_warnings assay_instrumentation ${ARG_LIBS})
+  target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
   target_precompile_headers(${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 
@@ -24,6 +27,8 @@ if(ASSAY_BATCHES)
     <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple>
     <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
   assay_precompiled(assay_precompiled HEADERS ${assay_common_headers} LIBS fmt::fmt nlohmann_json::nlohmann_json)
+  assay_precompiled(assay_cold_precompiled HEADERS ${assay_common_headers} LIBS fmt::fmt nlohmann_json::nlohmann_json
+                    OPTIONS ${assay_cheap_options})
 endif()
 
 # assay_batches(TARGET PRECOMPILED [ALONE source …]): batches of about the same size. Sources with options of their own

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <minizip/unzip.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -155,6 +157,15 @@ struct CloseZip {
   void operator()(void* file) const { unzClose(file); }
 };
 
+/// Whether an archive begins with its end. minizip takes one of nothing for no archive (1.1) or for a damaged one
+/// (1.3).
+bool is_empty_archive(const std::filesystem::path& path) {
+  constexpr std::string_view kEnd{"PK\5\6", 4};
+  std::array<char, kEnd.size()> first{};
+  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
+  return std::ranges::equal(first, kEnd);
+}
+
 }  // namespace
 
 core::Result<core::Tensor> load_npy(const std::filesystem::path& path) {
@@ -167,18 +178,13 @@ core::Result<core::Tensor> load_npy(const std::filesystem::path& path) {
 
 core::Result<core::TensorMap> load_npz(const std::filesystem::path& path) {
   const std::string where = path.string();
+  if (is_empty_archive(path)) {
+    return core::TensorMap();
+  }
   const std::unique_ptr<void, CloseZip> archive(unzOpen64(where.c_str()));
   if (archive == nullptr) {
-    // minizip takes an archive of nothing for none.
-    constexpr std::string_view kEmptyArchive{"PK\5\6", 4};
     const core::Result<std::string> bytes = core::read_file(path, kLargestArray);
-    if (!bytes) {
-      return bytes.error();
-    }
-    if (bytes->starts_with(kEmptyArchive)) {
-      return core::TensorMap();
-    }
-    return invalid(where, "not a readable .npz archive");
+    return bytes ? invalid(where, "not a readable .npz archive") : bytes.error();
   }
   core::TensorMap tensors;
   std::uintmax_t total = 0;

@@ -51,9 +51,11 @@ std::string difference(const Tensor& expected, const Tensor& actual) {
   return {};
 }
 
-/// Their expectations were computed with 3.1415 for pi, while the models hold pi itself.
+/// ONNX 1.12 computed windows with 3.1415 for pi, while the models hold pi itself. ONNX 1.17 divides an average by the
+/// places that ceil_mode adds beyond the padding, too.
 bool has_wrong_expectation(const std::string& name) {
-  return name.ends_with("window_expanded") || name.ends_with("window_symmetric_expanded");
+  return name.ends_with("window_expanded") || name.ends_with("window_symmetric_expanded") ||
+         name == "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True";
 }
 
 TEST(FloatKernels, AgreeWithTheNodeDataOfOnnx) {

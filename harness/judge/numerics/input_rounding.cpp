@@ -88,7 +88,7 @@ class InputRounding {
   [[nodiscard]] std::optional<std::vector<QuantParams>> legal_parameters() const {
     if (const converters::TensorScale* own = reported()) {
       if (own->params.scale.size() != 1) return std::nullopt;
-      return std::vector{own->params};
+      return std::vector<QuantParams>(1, own->params);
     }
     if (lists_scales(context_.evidence) || context_.calibration == nullptr) return std::nullopt;
     const converters::Options& options = context_.evidence.options;
