@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "harness/core/quoted.hpp"
 #include "results/signature.hpp"
 
 namespace assay::results {
@@ -22,7 +23,7 @@ std::string left_open(std::string_view line) { return without_numbers_and_paths(
 std::string without_names(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t end = text[i] == '"' ? text.find('"', i + 1) : std::string_view::npos;
+    const std::size_t end = text[i] == '"' ? core::end_of_quotes(text, i) : std::string_view::npos;
     if (end == std::string_view::npos) {
       result += text[i++];
     } else {

@@ -532,7 +532,8 @@ Result<std::optional<Store::KnownProgram>> Store::known_program(const std::strin
   auto status = state_->database.query(
       "SELECT hash, run.id, run.started_at FROM result CROSS JOIN converter_version ON converter_version.id = "
       "converter_version_id CROSS JOIN converter ON converter.id = converter_id CROSS JOIN run ON run.id = run_id "
-      "WHERE converter.name = ? AND version = ? AND run_id <> ? ORDER BY result.id DESC LIMIT 1",
+      "WHERE converter.name = ? AND version = ? AND run_id <> ? AND run.command NOT LIKE '% --fault %' AND run.command "
+      "NOT LIKE '% --variant %' ORDER BY result.id DESC LIMIT 1",
       [&](const Row& row) {
         if (!row.text(0).empty()) known = KnownProgram{row.text(0), row.text(1), row.text(2)};
       },

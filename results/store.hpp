@@ -208,7 +208,7 @@ class Store {
   /// The versions of a converter that have verdicts, oldest version first.
   [[nodiscard]] core::Result<std::vector<std::string>> versions(const std::string& converter);
   /// The program behind a converter version in its newest verdict outside `run`; nothing where there is none or its
-  /// hash was not recorded.
+  /// hash was not recorded. Runs that switch on a fault or variant don't count: that is the same program.
   struct KnownProgram {
     std::string hash, run, started_at;
   };

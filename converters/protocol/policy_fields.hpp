@@ -40,6 +40,8 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("writes_quantized", policy.writes_quantized);
   visit("keeps_quantized", policy.keeps_quantized);
   visit("reads_evenly", policy.reads_evenly);
+  visit("whole_tensors", policy.whole_tensors);
+  visit("aligns", policy.aligns);
   visit("own_ranges", policy.own_ranges);
   visit("shares", policy.shares);
   visit("fusions", policy.fusions);

@@ -146,8 +146,10 @@ void RunOutput::print_causes(const run::RunReport& report) const {
     } else {
       fmt::print("\n");
     }
-    fmt::print("{}", here(report::failure_text(*cause.smallest, words_.repeat(report, *cause.smallest),
-                                               words_.graph(*cause.smallest))));
+    const std::string repeat = words_.repeat(report, *cause.smallest);
+    fmt::print("{}", here(i == 0 || words_.detail == Detail::everything
+                              ? report::failure_text(*cause.smallest, repeat, words_.graph(*cause.smallest))
+                              : report::brief_failure_text(*cause.smallest, repeat)));
   }
 }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <tuple>
 #include <utility>
 
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/artifact_in_float.hpp"
 #include "harness/judge/alignment/calibrated_network.hpp"
@@ -126,11 +128,13 @@ class Judge {
       std::ranges::move(measure_losses(context_, out_.metrics), std::back_inserter(out_.metrics));
     }
     cover_nodes(context_, out_.coverage);
+    show_names();  // before anything is put behind a message's first line
     if (depth_ != Depth::gate) add_hints(context_, out_.findings);
     decide(precision.ran_in_float);
     check_trust();
     check_judged();
     summarize();
+    show_names();
     return std::move(out_);
   }
 
@@ -142,6 +146,7 @@ class Judge {
     append(out_.findings, std::move(precision.findings));
     append(out_.findings, audit_parameters(context_, *calibration_, out_));
     append(out_.findings, check_overflow(context_, prepared(), out_));
+    show_names();
     decide(precision.ran_in_float);
     return std::move(out_);
   }
@@ -364,10 +369,55 @@ class Judge {
     }
   }
 
+  /// In what is said, a name with quotes or line ends in it stays one word.
+  void show_names() {
+    std::vector<std::string> names;
+    const auto note = [&](const std::string& name) {
+      if (core::visible_name(name) != name) names.push_back(name);
+    };
+    const model::Graph& graph = evidence_.model->graph;
+    for (const model::ValueInfo& input : graph.inputs) note(input.name);
+    for (const auto& [name, tensor] : graph.initializers) note(name);
+    for (const model::Node& node : graph.nodes) {
+      note(node.name);
+      std::ranges::for_each(node.outputs, note);
+    }
+    if (names.empty()) return;
+    // A name may be the end of a longer one.
+    std::ranges::sort(names, std::greater<>(), &std::string::size);
+    for (const std::string& name : names) {
+      // One of few characters is looked for as messages quote it.
+      constexpr std::size_t kFew = 3;
+      const std::string quotes = name.size() < kFew ? "\"" : "";
+      const std::string said = quotes + name + quotes, visible = quotes + core::visible_name(name) + quotes;
+      const auto replace = [&](std::string& text) {
+        for (std::size_t at = 0; (at = text.find(said, at)) != std::string::npos; at += visible.size()) {
+          text.replace(at, said.size(), visible);
+        }
+      };
+      replace(out_.reason);
+      for (Finding& finding : out_.findings) replace(finding.message);
+    }
+  }
+
   /// The first red facet is the headline; amber ones only colour a pass.
   void decide(bool ran_in_float) {
-    std::ranges::stable_sort(out_.findings, {},
-                             [](const Finding& finding) { return std::pair(finding.amber, finding.facet); });
+    // Ranges that other data may explain come after what no data do.
+    const std::size_t doubted = doubted_ranges(context_, out_.findings);
+    const auto order = [&](const Finding& finding) {
+      const bool later = doubted > 0 && is_about_range(context_, finding);
+      return std::tuple(finding.amber, later ? Facet::bias : finding.facet, later);
+    };
+    std::ranges::stable_sort(out_.findings, {}, order);
+    if (doubted > 0) {
+      out_.metrics.push_back({"", "", "ranges_doubted", static_cast<double>(doubted)});
+      Finding& first = *std::ranges::find_if(out_.findings,
+                                             [&](const Finding& finding) { return is_about_range(context_, finding); });
+      first.message.insert(std::min(first.message.find('\n'), first.message.size()),
+                           fmt::format("\n  {} ranges of activations differ, nearly all: are these the data that the "
+                                       "model was calibrated on?",
+                                       doubted));
+    }
     const bool any = !out_.findings.empty();
     const bool red = any && !out_.findings.front().amber;
     if (any) {

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <string_view>
 
 #include "converters/protocol/messages.hpp"
 #include "harness/core/files.hpp"
@@ -106,6 +107,20 @@ std::string method_text(const std::string& options_json) {
 
 }  // namespace
 
+namespace {
+
+/// Whether what is stated for `versions` ("1.15.1 to 1.32.0", or one version) is stated for `version` too.
+bool is_stated_for(const std::string& versions, const std::string& version) {
+  constexpr std::string_view kTo = " to ";
+  const std::size_t to = versions.find(kTo);
+  const std::string first = versions.substr(0, to);
+  const std::string last = to == std::string::npos ? first : versions.substr(to + kTo.size());
+  const auto begins = [&](const std::string& whole) { return core::version_within(version + ".*", whole); };
+  return begins(first) || begins(last) || (!core::version_less(version, first) && !core::version_less(last, version));
+}
+
+}  // namespace
+
 std::string StatedPolicy::label() const {
   return fmt::format("{} {}, {}{}", converter, versions.empty() ? version : versions, variant,
                      method_text(options_json));
@@ -138,13 +153,14 @@ core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& ma
   if (!all) {
     return all.error();
   }
-  std::set<std::string> names;
+  std::map<std::string, std::string> names;  // with the versions that a policy is stated for
   for (const StatedPolicy& each : *all) {
-    names.insert(each.converter);
+    names.emplace(each.converter, each.versions.empty() ? each.version : each.versions);
   }
   const std::optional<Adapter> adapter = names.contains(name) ? find_adapter(name) : std::nullopt;
   if (!adapter) {
-    const std::vector<std::string> known(names.begin(), names.end());
+    std::vector<std::string> known;
+    for (const auto& [each, versions] : names) known.push_back(each);
     return core::Error{core::ErrorKind::usage,
                        fmt::format("no converter \"{}\" states a policy for its Q/DQ models; there are: {}", name,
                                    core::join(core::nearest(name, known, known.size()), ", ")),
@@ -153,12 +169,10 @@ core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& ma
                        {}};
   }
   core::Result<std::vector<StatedPolicy>> own = read_file(*adapter, version);
-  if (own && own->empty()) {
-    return core::Error{core::ErrorKind::usage,
-                       fmt::format("{} states no policy for version {}; leave @{} out", name, version, version),
-                       {},
-                       {},
-                       {}};
+  const bool stated = at == std::string::npos || is_stated_for(names.at(name), version);
+  if (own && (!stated || own->empty())) {
+    return core::usage_error(fmt::format("the policy of {} is stated for {}, and not for \"{}\"; \"{}\" alone takes it",
+                                         name, names.at(name), version, name));
   }
   if (!own || colon == made_by.size()) {
     return own;

@@ -11,7 +11,8 @@ namespace assay::report {
 
 /// Verdicts that went wrong alike.
 struct Cause {
-  std::string what;  ///< "artifact/count", "convert/status at Gemm": stage and facet, and the operator where known
+  std::string what;  ///< "artifact/count", "convert/status at Gemm": stage and facet, the operator where known, and
+                     ///< how the message begins where others have the same
   std::vector<const results::ResultRow*> rows;   ///< all of them, in their order
   const results::ResultRow* smallest = nullptr;  ///< of the fewest nodes; of these the one with the shortest name
 };

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <set>
 #include <vector>
+
+#include "harness/core/quoted.hpp"
 
 namespace assay::report {
 namespace {
@@ -58,10 +61,9 @@ std::size_t long_number(std::string_view line, std::size_t i) {
 
 std::vector<Number> long_numbers(std::string_view line) {
   std::vector<Number> numbers;
-  bool quoted = false;
   for (std::size_t i = 0; i < line.size();) {
-    if (line[i] == '"') quoted = !quoted;
-    const bool begins = !quoted && is_digit(line[i]) && (i == 0 || (!is_word(line[i - 1]) && line[i - 1] != '.'));
+    if (line[i] == '"') i = std::min(core::end_of_quotes(line, i), line.size() - 1);
+    const bool begins = is_digit(line[i]) && (i == 0 || (!is_word(line[i - 1]) && line[i - 1] != '.'));
     if (const std::size_t length = begins ? long_number(line, i) : 0; length > 0) {
       numbers.push_back({i, length, std::strtod(std::string(line.substr(i, length)).c_str(), nullptr)});
       i += length;
@@ -104,6 +106,8 @@ std::string short_line(std::string_view line) {
 std::string fixed(double value, int decimals) {
   // What would show five digits once it is rounded.
   const double most = std::pow(10.0, kDigits - decimals) - 0.5 * std::pow(10.0, -decimals);
+  // What rounds to zero has no sign.
+  if (std::abs(value) < 0.5 * std::pow(10.0, -decimals)) value = 0;
   return std::abs(value) < most ? fmt::format("{:.{}f}", value, decimals) : figure(value);
 }
 

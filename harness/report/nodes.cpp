@@ -7,9 +7,11 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/counted.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/report/figures.hpp"
 
@@ -28,11 +30,19 @@ nlohmann::ordered_json json_number(const std::optional<double>& value) {
 
 std::string table(const std::vector<const NodeRow*>& rows) {
   std::size_t width = 4;
-  for (const NodeRow* row : rows) width = std::max(width, row->node.size());
-  std::string text = fmt::format("  {:<{}}  {:<18} {:>6} {:>9} {:>9} {:>8} {:>8}\n", "node", width, "operator", "in",
-                                 "local dB", "so far", "lost", "margin");
+  std::vector<std::string> names;
   for (const NodeRow* row : rows) {
-    text += fmt::format("  {:<{}}  {:<18} {:>6} {:>9} {:>9} {:>8} {:>8}{}\n", row->node, width, row->op, row->precision,
+    names.push_back(core::visible_name(row->node));
+    width = std::max(width, names.back().size());
+  }
+  // An artifact alone doesn't say what ran in INT8.
+  const bool known = std::ranges::any_of(rows, [](const NodeRow* row) { return !row->precision.empty(); });
+  const auto in = [&](std::string_view word) { return known ? fmt::format(" {:>6}", word) : std::string(); };
+  std::string text = fmt::format("  {:<{}}  {:<18}{} {:>9} {:>9} {:>8} {:>8}\n", "node", width, "operator", in("in"),
+                                 "local dB", "so far", "lost", "margin");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const NodeRow* row = rows[i];
+    text += fmt::format("  {:<{}}  {:<18}{} {:>9} {:>9} {:>8} {:>8}{}\n", names[i], width, row->op, in(row->precision),
                         number(row->local_db, 1), number(row->sqnr_db, 1), number(row->loss_db, 1),
                         number(localize::shown_margin(*row), 2),
                         localize::is_wrong(*row)  ? "  <- wrong"

@@ -71,11 +71,13 @@ std::string run_json(const run::RunReport& report) {
   return json_line(json);
 }
 
-std::string judged_model_text(const run::RunReport& report, const std::string& repeat, const model::Graph* graph) {
+std::string judged_model_text(const run::RunReport& report, const std::string& repeat, const model::Graph* graph,
+                              const std::string& further) {
   std::string text;
   for (const results::ResultRow& row : report.rows) {
     text += fmt::format("{}\n{}{}", verdict_line(row), headline_text(row), losses_text(row));
-    if (run::gate_of(row) != judge::Gate::green) text += "\n" + failure_text(row, repeat, graph);
+    const bool green = run::gate_of(row) == judge::Gate::green;
+    text += green ? further : "\n" + failure_text(row, repeat, graph, further);
   }
   return text;
 }

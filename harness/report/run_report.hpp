@@ -10,9 +10,9 @@ namespace assay::report {
 [[nodiscard]] std::string run_json(const run::RunReport& report);
 
 /// What `check` and `audit` say of their one model, with `repeat` as the command that shows it again, and the `graph`
-/// where findings may follow from one another.
+/// where findings may follow from one another. `further` stands before these, and behind the rest of a green verdict.
 [[nodiscard]] std::string judged_model_text(const run::RunReport& report, const std::string& repeat,
-                                            const model::Graph* graph = nullptr);
+                                            const model::Graph* graph = nullptr, const std::string& further = "");
 
 /// What is `unsupported` and why, a line for each reason up to its first colon with its count; empty where nothing is.
 [[nodiscard]] std::string unsupported_text(const run::RunReport& report);

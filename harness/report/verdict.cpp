@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/core/counted.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/verdict.hpp"
 #include "harness/report/figures.hpp"
@@ -62,6 +63,19 @@ std::string message_text(const std::string& facet, const std::string& message) {
     text += line + "\n";
   }
   return text;
+}
+
+std::string title_line(const results::ResultRow& row) {
+  return fmt::format("{}: {} ({})\n", row.key.case_name, row.verdict, place_of(row));
+}
+
+/// Findings of one check beyond the ten that it keeps.
+std::size_t left_out(const results::ResultRow& row) {
+  std::size_t count = 0;
+  for (const results::MetricRow& metric : row.metrics) {
+    if (metric.name == "findings_left_out") count += static_cast<std::size_t>(metric.value);
+  }
+  return count;
 }
 
 }  // namespace
@@ -190,6 +204,17 @@ std::string margin_of_text(const results::ResultRow& row) {
   return of_values ? "" : " of the " + own->facet;
 }
 
+std::string node_margin_text(const results::ResultRow& row) {
+  if (!row.margin) return "";
+  const results::MetricRow* worst = nullptr;
+  for (const results::MetricRow& metric : row.metrics) {
+    if (metric.name == "local_margin" && (worst == nullptr || metric.value > worst->value)) worst = &metric;
+  }
+  const bool beyond = worst != nullptr && worst->value > std::max(*row.margin, 1.0);
+  if (!beyond || figure(worst->value) == figure(*row.margin)) return "";
+  return fmt::format(", {} at \"{}\"", figure(worst->value), core::visible_name(worst->tensor));
+}
+
 std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case) {
   std::string line = fmt::format("{:<13} {}  {}", row.verdict, row.key.case_name, row.key.options);
   if (!set_by_case.empty()) {
@@ -215,7 +240,7 @@ std::string verdict_line(const results::ResultRow& row, const std::string& set_b
     line += "  " + decibels(*row.sqnr_db);
   }
   if (row.margin) {
-    line += "  margin " + figure(*row.margin) + margin_of_text(row);
+    line += "  margin " + figure(*row.margin) + margin_of_text(row) + node_margin_text(row);
   }
   if (!row.judged_as.empty()) {
     line += "  " + row.judged_as;
@@ -223,38 +248,66 @@ std::string verdict_line(const results::ResultRow& row, const std::string& set_b
   return line;
 }
 
-std::string failure_text(const results::ResultRow& row, const std::string& repeat_command, const model::Graph* graph) {
-  std::string text = fmt::format("{}: {} ({})\n", row.key.case_name, row.verdict, place_of(row));
-  text += indented(message_text(row.facet, row.reason));
+std::string failure_text(const results::ResultRow& row, const std::string& repeat_command, const model::Graph* graph,
+                         const std::string& further) {
+  std::string text = title_line(row) + indented(message_text(row.facet, row.reason));
   const auto first = std::ranges::find(row.findings, row.reason, &results::FindingRow::message);
   const auto follows = [&](const results::FindingRow& finding) {
     return graph != nullptr && first != row.findings.end() && !finding.amber && may_follow(*graph, *first, finding);
   };
   constexpr std::size_t kShown = 10;
   std::size_t others = 0;
+  std::string following;
   for (const results::FindingRow& finding : row.findings) {
     if (finding.message == row.reason || ++others > kShown) continue;
-    text += fmt::format("  also {}{}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
-                        finding.amber      ? ", only a note"
-                        : follows(finding) ? ", which may follow from it"
-                                           : "",
-                        indented(message_text(finding.facet, finding.message)));
+    const bool after = follows(finding);
+    (after ? following : text) +=
+        fmt::format("  also {}{}{}:\n{}", finding.facet, finding.layer.empty() ? "" : " (" + finding.layer + ")",
+                    finding.amber ? ", only a note"
+                    : after       ? ", which may follow from it"
+                                  : "",
+                    indented(message_text(finding.facet, finding.message)));
   }
-  std::size_t more = others > kShown ? others - kShown : 0;
-  for (const results::MetricRow& metric : row.metrics) {
-    if (metric.name == "findings_left_out") more += static_cast<std::size_t>(metric.value);
+  text += further + following;
+  if (const std::size_t more = left_out(row) + (others > kShown ? others - kShown : 0); more > 0) {
+    text += "  … and " + core::counted(more, "more finding") + "\n";
   }
-  if (more > 0) text += "  … and " + core::counted(more, "more finding") + "\n";
-  text += "  reproduce: " + repeat_command + "\n";
-  return text;
+  return text + "  reproduce: " + repeat_command + "\n";
+}
+
+std::string brief_failure_text(const results::ResultRow& row, const std::string& repeat_command) {
+  constexpr std::size_t kLines = 3;
+  std::istringstream message(message_text(row.facet, row.reason));
+  std::string begins, line;
+  std::size_t lines = 0;
+  while (std::getline(message, line)) {
+    if (++lines <= kLines) begins += line + "\n";
+  }
+  std::string text = title_line(row) + indented(begins);
+  if (lines > kLines) text += fmt::format("      … and {}\n", core::counted(lines - kLines, "more line"));
+  const auto others = std::ranges::count_if(
+      row.findings, [&](const results::FindingRow& finding) { return finding.message != row.reason; });
+  if (const std::size_t more = left_out(row) + static_cast<std::size_t>(others); more > 0) {
+    text += "  … and " + core::counted(more, "more finding") + "\n";
+  }
+  return text + "  reproduce: " + repeat_command + "\n";
 }
 
 std::string losses_text(const results::ResultRow& row) {
+  constexpr double kShownAsZero = 0.05;
   std::string text;
+  std::optional<double> least;
   for (const auto& [loss, left] : largest_losses(row)) {
-    text += fmt::format("  {:>10} lost at \"{}\"{}\n", decibels(loss.value), loss.tensor,
+    if (loss.value < kShownAsZero) continue;
+    text += fmt::format("  {:>10} lost at \"{}\"{}\n", decibels(loss.value), core::visible_name(loss.tensor),
                         std::isnan(left) ? loss.name == "range_loss_db" ? " by its own range" : ""
                                          : fmt::format(", {} left", decibels(left)));
+    if (!std::isnan(left)) least = std::min(least.value_or(left), left);
+  }
+  constexpr double kAudible = 3;
+  if (least && row.sqnr_db && *row.sqnr_db > *least + kAudible) {
+    text += fmt::format("  {:>10} at the output: where a node joins a branch with less error, the SQNR rises again\n",
+                        decibels(*row.sqnr_db));
   }
   return text;
 }

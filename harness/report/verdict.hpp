@@ -35,14 +35,20 @@ struct Headline {
 /// output is furthest off, or " of the bias", the parameter of the first red finding; else "".
 [[nodiscard]] std::string margin_of_text(const results::ResultRow& row);
 
+/// Where a node's own error is further beyond its limit than the margin says: `, 68.9 at "conv_10"`; else "".
+[[nodiscard]] std::string node_margin_text(const results::ResultRow& row);
+
 /// One verdict in one line: verdict, case, options, converter, where it went wrong, layers, SQNR, margin.
 /// `set_by_case`: what the case's own options change in the option set, in words.
 [[nodiscard]] std::string verdict_line(const results::ResultRow& row, const std::string& set_by_case = "");
 
 /// A verdict that is not green, in full, with the command that repeats it. With the `graph` that was converted it says
-/// which of its findings may follow from the first.
+/// which of its findings may follow from the first; these come last, behind `further`.
 [[nodiscard]] std::string failure_text(const results::ResultRow& row, const std::string& repeat_command,
-                                       const model::Graph* graph = nullptr);
+                                       const model::Graph* graph = nullptr, const std::string& further = "");
+
+/// The same in few lines: how its headline begins, and how many findings there are besides.
+[[nodiscard]] std::string brief_failure_text(const results::ResultRow& row, const std::string& repeat_command);
 
 /// The nodes' outputs where most accuracy is lost, a line each; empty where nothing is known.
 [[nodiscard]] std::string losses_text(const results::ResultRow& row);

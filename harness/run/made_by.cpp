@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "harness/core/counted.hpp"
@@ -415,16 +416,10 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
   const Candidate* narrower = refutes(all, least, evidence, cache);
   const Candidate& nearest = narrower == nullptr ? least : *narrower;
   take(nearest);
-  if (made_by.stated) {
-    return fmt::format("judged by the policy of {}, and {} as its rules make {}", nearest.label,
-                       core::counted(nearest.red.size(), "value isn't", "values aren't"),
-                       nearest.red.size() == 1 ? "it" : "them");
-  }
+  constexpr std::string_view kBelow = "it differs as listed below";
+  if (made_by.stated) return fmt::format("judged by the policy of {}; {}", nearest.label, kBelow);
   evidence.granted = grants(nearest, all, evidence.artifact->graph, evidence.model->graph);
-  const std::size_t granted = evidence.granted.size();
-  return fmt::format(
-      "no known converter makes such a model; compared with the rules of {}, the nearest{}", nearest.label,
-      granted == 0 ? "" : ", except for " + core::counted(granted, "value") + " that another converter does alike");
+  return fmt::format("closest: {}; {}", nearest.label, kBelow);
 }
 
 /// What is to be said where the user states a method that searches for a range, and the artifact shows no search: ""

@@ -441,8 +441,9 @@ std::vector<RunProgram> programs_of(const std::vector<programs::Subject>& subjec
 
 /// Whether the newest other run by each name and version was another program's.
 core::Status look_for_changes(results::Store& store, const std::string& run, std::vector<RunProgram>& programs) {
+  const auto is_switch = [](const std::string& word) { return word == "--fault" || word == "--variant"; };
   for (RunProgram& program : programs) {
-    if (program.hash.empty()) {
+    if (program.hash.empty() || std::ranges::any_of(program.command, is_switch)) {
       continue;
     }
     core::Result<std::optional<results::Store::KnownProgram>> known =

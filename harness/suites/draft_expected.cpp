@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/core/quoted.hpp"
 #include "harness/core/version.hpp"
 #include "harness/judge/evidence/verdict.hpp"
 #include "results/signature.hpp"
@@ -40,14 +41,14 @@ std::string reason_pattern(std::string_view message) {
   std::string pattern;
   for (std::size_t i = 0; i < line.size() && pattern.size() < kLongest; ++i) {
     const std::string_view rest = std::string_view(line).substr(i);
-    const std::size_t quote = line.find('"', i + 1);
+    const std::size_t quote = line[i] == '"' ? core::end_of_quotes(line, i) : std::string::npos;
     if (rest.starts_with("<path>")) {
       pattern += R"(\S+)";
       i += std::string_view("<path>").size() - 1;
     } else if (line[i] == '#') {
       pattern += "[-+0-9.eEx, ]+";
-    } else if (line[i] == '"' && quote != std::string::npos) {
-      pattern += R"("[^"]*")";
+    } else if (quote != std::string::npos) {
+      pattern += line.find('"', i + 1) == quote ? R"("[^"]*")" : R"("([^"\\]|\\.)*")";
       i = quote;
     } else {
       if (std::string_view(R"(.^$|()[]{}*+?\)").find(line[i]) != std::string_view::npos) pattern += '\\';

@@ -57,6 +57,31 @@ TEST_F(Check, NamesWhoseArtifactItJudges) {
   const Call unknown = run({"check", model, "--artifact", "out/model.onnx", "--made-by", "nncf"}, shipped);
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("nncf_onnx"));
+  // A version that no policy is stated for, a typo say, is not judged by that of another one unseen.
+  for (const std::string version : {"1.99", "0.1", ""}) {
+    const Call other =
+        run({"check", model, "--artifact", "out/model.onnx", "--made-by", "onnxruntime@" + version}, shipped);
+    EXPECT_EQ(other.code, 2) << version;
+    EXPECT_THAT(other.err, HasSubstr("the policy of onnxruntime is stated for 1.15.1 to 1.32.0, and not for"));
+  }
+}
+
+TEST_F(Check, AsksForTheRightCalibrationDataWhereEveryRangeDiffers) {
+  const std::string model = data("concat_ranges.onnx");
+  // Calibrated on generated data.
+  ASSERT_EQ(run({"convert", model, "--output", "out", "--fault", "per_axis_rolled@cb"}).code, 0);
+  const auto check = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"check",          model,           "--artifact",
+                                   "out/model.onnx", "--calibration", data("concat_ranges.calibration.npz")};
+    words.insert(words.end(), {"--options", R"({"method":"minmax"})"});
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words, {{"ASSAY_HOME", source_tree().string()}});
+  };
+  const auto findings = check({"--json"}).json()["results"][0]["findings"];
+  // What no data explain comes first.
+  EXPECT_EQ(findings[0]["tensor"], "wb") << findings.dump();
+  EXPECT_THAT(findings.dump(), HasSubstr("nearly all: are these the data that the model was calibrated on?"));
+  EXPECT_THAT(check({}).out, HasSubstr("is it what the model was calibrated on? Wrong with any data: \"cb\" (Conv)"));
 }
 
 TEST_F(Check, SaysHowToStateThatANodeWasLeftInFloatOnPurpose) {

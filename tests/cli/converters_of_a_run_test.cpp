@@ -82,6 +82,10 @@ TEST_F(ConvertersOfARun, AreShownWhenAnotherProgramTakesTheirName) {
   EXPECT_THAT(first.out, Not(HasSubstr("another program")));
   EXPECT_THAT(run({"run", "--db", "h.db"}).out, Not(HasSubstr("another program")));
   EXPECT_THAT(run({"history", "*", "--db", "h.db", "-v"}).out, Not(HasSubstr("program")));
+  // A fault that is switched on or off is not another program.
+  ASSERT_EQ(run({"run", "--db", "faults.db"}).code, 0);
+  EXPECT_THAT(run({"run", "--db", "faults.db", "--fault", "scale_doubled"}).out, Not(HasSubstr("another program")));
+  EXPECT_THAT(run({"run", "--db", "faults.db"}).out, Not(HasSubstr("another program")));
 
   const std::vector<std::string> imposter{"run", "--db", "h.db", "--converter-cmd", embedded_behind(":")};
   const Call second = run(imposter);

@@ -137,7 +137,7 @@ TEST_F(ReadyArtifact, ExplainDerivesItsWorstElement) {
   EXPECT_EQ(verdict["L2"]["local"]["tensor"], "b") << verdict["L2"]["local"];
   EXPECT_GT(verdict["L2"]["local"]["margin"], 100);
   EXPECT_FALSE(verdict["L2"]["local"]["terms"].empty());
-  EXPECT_THAT(verdict["made_by"].get<std::string>(), HasSubstr("compared with the rules of onnxruntime"));
+  EXPECT_THAT(verdict["made_by"].get<std::string>(), HasSubstr("closest: onnxruntime"));
   const Call text = judged("explain");
   EXPECT_THAT(text.out, HasSubstr("channel 1: expected"));
   EXPECT_THAT(text.err, HasSubstr("calibration given"));

@@ -36,6 +36,17 @@ class Names : public HomeTest {
   }
 };
 
+TEST_F(Names, WithQuotesOrLineEndsAreOneWordOfAMessage) {
+  const Call call = run({"run", "naming/form=hostile,what=quotes", "naming/form=hostile,what=newline",
+                         "naming/form=hostile,what=blanks", "--options", "default", "--fault", "per_axis_rolled"},
+                        {{"ASSAY_HOME", source_tree().string()}});
+  EXPECT_THAT(call.out, HasSubstr("3 red of 1 cause")) << call.out << call.err;
+  const Call quotes =
+      run({"run", "naming/form=hostile,what=quotes", "--options", "default", "--fault", "per_axis_rolled"},
+          {{"ASSAY_HOME", source_tree().string()}});
+  EXPECT_THAT(quotes.out, HasSubstr(R"(weight "it's \"so\" w": 11 of 11 scales differ)"));
+}
+
 TEST_F(Names, ANodeThatPrecisionNamesMustExist) {
   std::vector<Words> commands = on_a_model();
   commands.push_back({"check", model(), "--artifact", model()});

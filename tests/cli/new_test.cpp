@@ -100,6 +100,8 @@ TEST_F(New, AnArtifactIsJudgedAsTheCasesConversion) {
   // The command that it prints repeats the verdict.
   EXPECT_THAT(made.out, HasSubstr("red:   "));
   EXPECT_THAT(made.out, HasSubstr("assay run mine/stored.json --artifact mine/stored.wrong.onnx\n"));
+  EXPECT_THAT(made.out, HasSubstr("yours: ")) << "what tests a build of one's own";
+  EXPECT_THAT(made.out, HasSubstr("assay run mine/stored.json --artifact YOUR.onnx  #"));
   EXPECT_THAT(made.out, HasSubstr("assay run mine/stored.json --options default\n"));
   const std::vector<std::string> command{"run", "mine/stored.json", "--artifact"};
   const auto judged = [&](const std::string& artifact, const std::vector<std::string>& more = {}) {

@@ -29,12 +29,12 @@ PAGE = [r'(?:title|word): "([^"]+)"', r'fact\("([^"]+)"', r'el\("dt", (?:null|\{
 PAGE_LISTS = {list_of: r'(?:^  |, )"?([a-z_-]+)"?: [{"]' for list_of in ["VERDICTS", "METRICS", "FACETS", "NEXT"]}
 PAGE_LISTS["LEGENDS"] = r'^  \w+: "([A-Z][^:",]{1,30})[^:"]{0,9}: '
 # Plain English that a head may be.
-PLAIN = {"node", "operator", "tensor", "reason", "value", "meaning", "why not", "request", "try", "outcome", "both", "share",
+PLAIN = {"node", "operator", "tensor", "reason", "value", "meaning", "why not", "request", "try", "outcome", "share",
          "version", "options", "source", "started", "command", "machine", "number", "first", "count", "bytes", "nodes", "s",
          "made", "reads", "makes", "attributes", "verdict", "what changed", "failed at", "left", "turn", "by version",
          "difference", "changes", "changed", "changed in", "measure", "verdicts", "judgements", "refused", "false alarms",
          "report", "colour", "says", "#", "layer that judged", "red verdicts", "not complete", "built-in defect", "defect", "median", "correct variant", "ran in", "fail first",
-         "fail now", "fails at", "commonest reason", "measured", "verdict"}
+         "fail now", "fails at", "commonest reason", "measured", "ranges"}
 # Nouns of lines and sentences, which stand in no list. Each has to occur in a text of the program.
 TERMS = ["nodes judged", "end to end", "stated policy", "correct engines", "first wrong", "fused into", "local dB", "so far",
          "expected range", "declared range", "ulp", "multiplier", "nearest", "rolled", "judged by the policy of", "accumulator", "codes",
@@ -90,7 +90,12 @@ def main(source):
     page = pathlib.Path(source, "docs", "glossary.md").read_text(encoding="utf-8")
     entries = re.findall(r"^## (.*)\n\n([\s\S]*?)(?=^## |\Z)", page, re.M)
     words = [word for word, _ in entries]
-    wrong = [f"{word} stands twice" for word in sorted({word for word in words if words.count(word) > 1})]
+    begin = re.search(r"^Ten words to begin with: ([\s\S]*?)\.\n\n", page, re.M)
+    first = re.findall(r"\[([^]]+)\]\(#", begin[1]) if begin else []
+    wrong = [f"\"{word}\" to begin with has no entry" for word in first if word not in words]
+    if len(first) != 10:
+        wrong.append(f"{len(first)} words to begin with, and not ten")
+    wrong += [f"{word} stands twice" for word in sorted({word for word in words if words.count(word) > 1})]
     if words != sorted(words, key=str.lower):
         wrong.append("the entries are not in order")
     for word, text in entries:

@@ -410,8 +410,29 @@ def checked_model(folder):
         need(" from :" not in page.run("return document.getElementById('foot').textContent"), "no name where there is none")
         need("Original" in page.run("return document.querySelector('main').textContent"), "a passing model's graph is there too")
         need("./assay check" in page.text(), "and the command")
+        need(page.run("return document.querySelectorAll('#nav a').length") == 0, "a page of one verdict has no tabs")
         page.check("check")
         page.shot("check-light-1280")
+    assay("check", onnx, "--html", file, "--fault", "per_axis_rolled", codes=(1,))
+    with Page() as page:
+        page.open(file, "")
+        need("scales differ; of the right scales, the output channels are rolled" in page.text(".lead"),
+             "what is wrong stands first: " + page.text(".lead"))
+        need("Weights by channel" in page.text("#wrong"), "the chart of a weight is what to look at: " + page.text("#wrong"))
+        drawn = page.run("return [...document.querySelectorAll('.graph .unit')].map((unit) => unit.dataset.tip)")
+        need(any(tip.startswith("Conv") for tip in drawn) and not any("w_DequantizeLinear" in tip for tip in drawn),
+             f"what is computed from constants is part of what reads it: {drawn}")
+        seen = page.run("""
+          const view = document.querySelector('.graph').getBoundingClientRect();
+          const box = document.querySelector('.graph .blamed .box').getBoundingClientRect();
+          return box.top >= view.top && box.bottom <= view.bottom""")
+        need(seen, "the node that went wrong is in view")
+        page.resize(390)
+        time.sleep(0.3)
+        head = page.run("return [...document.querySelectorAll('#tensors th')].map((th) => [th.textContent, th.getBoundingClientRect().right])")
+        need([name for name, _ in head[:3]] == ["Tensor", "Lost dB", "Ranges"] and head[2][1] <= 390,
+             f"loss and ranges are seen without scrolling: {head}")
+        page.check("a wrong model on a phone")
 
 
 def told_apart(folder, original):

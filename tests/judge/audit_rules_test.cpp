@@ -243,6 +243,33 @@ TEST(AuditPolicy, ANodeThatReadsEvenlyHasNoInputLeftOut) {
   EXPECT_THAT(missing("ad", "x"), IsEmpty()) << "as somebody asked";
 }
 
+TEST(AuditConstants, AnOperatorOfTheConvertersOwnReadsTheModelsConstants) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,3] y) { y = Mul(x, k) }";
+  gemm.artifact_text = "a (float[2,3] x) => (float[2,3] y) { n = Neg(k) m = Neg(n) y = Mul(x, m) }";
+  gemm.weights["k"] = gemm.constants["k"] = reals({3}, {1, 2, 3});
+  EXPECT_THAT(brief(audit_constants(gemm.context())), IsEmpty());
+  gemm.constants["k"] = reals({3}, {1, -2, 3});
+  EXPECT_THAT(brief(audit_constants(gemm.context())), ::testing::Contains("weight k"));
+}
+
+TEST(AuditPolicy, NobodyBypassesAPairWhereThePolicySaysSo) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,3] y) { a = Sin(x) y = Add(a, x) }";
+  const auto bypasses = [&](const std::string& first, const std::string& second) {
+    gemm.artifact_text =
+        "a (float[2,3] x) => (float[2,3] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+        " a = Sin(" +
+        first + ") y = Add(a, " + second + ") }";
+    return brief(audit_policy(gemm.context()));
+  };
+  EXPECT_THAT(bypasses("xd", "x"), IsEmpty()) << "nothing stated";
+  gemm.evidence.converter.policy.whole_tensors = true;
+  EXPECT_THAT(bypasses("xd", "x"), ElementsAre("precision "));
+  EXPECT_THAT(bypasses("x", "xd"), ElementsAre("precision "));
+  EXPECT_THAT(bypasses("xd", "xd"), IsEmpty()) << "a is read as it is: it has no pair";
+}
+
 TEST(AuditPolicy, WhatGatesATensorStaysInFloatWhereThePolicySaysSo) {
   GemmCase gate;
   gate.weights = {};

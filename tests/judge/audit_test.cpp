@@ -117,6 +117,28 @@ TEST(Audit, WeightScalesRolledAlongTheirAxisAreSeen) {
   EXPECT_THAT(faults, ::testing::Contains("weight w"));
 }
 
+TEST(Audit, ShowsWhatItExpectsOfAWeightAndNothingByTheRulesOfActivations) {
+  GemmCase gemm;
+  const double w0 = float32(4.0 / 127), w1 = float32(0.5 / 127);
+  gemm.constants["ws"] = reals({2}, {w1, w0});
+  LayerContext context = gemm.context();
+  for (const auto& [name, range] : gemm.calibration->ranges) {
+    context.audited.emplace(name, derive_params(range.low, range.high, core::DType::int8, false, {}));
+  }
+  Explanation explanation;
+  context.explanation = &explanation;
+  explanation.tensors = tensor_parameters(context);
+  Judgement out;
+  EXPECT_FALSE(audit_parameters(context, *gemm.calibration, out).empty());
+  std::map<std::string, std::optional<core::QuantParams>> expected;
+  for (const TensorParameters& tensor : explanation.tensors) expected[tensor.tensor] = tensor.expected;
+  ASSERT_TRUE(expected.at("w"));
+  EXPECT_THAT(expected.at("w")->scale, ElementsAre(w0, w1));
+  EXPECT_FALSE(expected.at("b"));
+  ASSERT_TRUE(expected.at("y"));
+  EXPECT_NEAR(expected.at("y")->scale.front(), 8.625 / 255, 1e-8);
+}
+
 TEST(Audit, TheWrongAxisOfAWeightIsNamed) {
   GemmCase gemm;
   gemm.artifact_text.replace(gemm.artifact_text.find("<axis=0>"), 8, "<axis=1>");

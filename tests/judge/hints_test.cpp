@@ -85,6 +85,9 @@ TEST(Hints, SayWhoseScalesTheseAre) {
   Square rolled;
   rolled.constants["ws"] = reals({3}, {float32(3.0 / 127), float32(4.0 / 127), float32(0.5 / 127)});
   EXPECT_THAT(said(rolled, Facet::scale), HasSubstr("of the right scales, the output channels are rolled by 1"));
+  // The quantized values are those of the right scales: no list of them accuses them.
+  EXPECT_THAT(said(rolled, Facet::weight), HasSubstr("\n  they are the nearest for the scales that the weight gives"));
+  EXPECT_THAT(said(rolled, Facet::weight), ::testing::Not(HasSubstr("expected")));
   Square columns;  // the largest of the columns
   columns.constants["ws"] = reals({3}, {float32(3.0 / 127), float32(2.0 / 127), float32(4.0 / 127)});
   EXPECT_THAT(said(columns, Facet::scale), HasSubstr("these are the scales along axis 1"));

@@ -54,6 +54,20 @@ TEST(LegalRanges, APoolMayKeepItsInputsScaleButNotTheOtherWayRound) {
   EXPECT_EQ(ranges.check("y", -4, 2), "scale") << "nobody's";
 }
 
+TEST(LegalRanges, ASumThatAlignsItsOperandsLeavesItsResultAlone) {
+  converters::Policy policy;
+  policy.shares.emplace();
+  const std::string text = "g (float[2] x, float[2] z) => (float[2] y) { y = Add(x, z) }";
+  const core::TensorMap batch{{"x", reals({2}, {-1, 1})}, {"z", reals({2}, {-3, 2})}};
+  EXPECT_EQ(Ranges(text, batch, policy).check("x", -3, 2), "scale") << "nothing stated";
+  policy.aligns = {"Add"};
+  const Ranges aligned(text, batch, policy);
+  EXPECT_EQ(aligned.check("x", -3, 2), "") << "the wider operand's";
+  EXPECT_EQ(aligned.check("x", -1, 1), "");
+  EXPECT_EQ(aligned.check("z", -1, 1), "scale") << "the narrower one cuts it off";
+  EXPECT_EQ(aligned.check("x", -4, 3), "scale") << "the result's";
+}
+
 TEST(LegalRanges, ThePolicyAllowsProductsOfTwoActivationsSymmetricCodes) {
   converters::Policy policy;
   policy.symmetric_products = true;

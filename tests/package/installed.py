@@ -62,6 +62,7 @@ def main(build, example):
         right = {name: outcome for name, outcome in outcomes.items() if name.startswith("right.")}
         assert len(right) == 2 and set(right.values()) == {"Passed"}, outcomes
         assert outcomes["wrong.concat/form=graph_input,place=before"] == "Failed", outcomes
+        assert outcomes["artifact"] == "Passed", outcomes
         assert "expected scale" in shown, shown
         assert outcomes["absent.concat/form=graph_input,place=before"] == "Skipped", outcomes
         assert "right.concat" in run("ctest", "--test-dir", empty / "build", "-N", "-L", "seeds")

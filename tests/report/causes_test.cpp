@@ -24,6 +24,16 @@ TEST(Causes, LeaveNamesAndNumbersOpen) {
   EXPECT_EQ(causes[1].what, "artifact/scale at Gemm");
 }
 
+TEST(Causes, OfOneTitleSayWhatTellsThemApart) {
+  const std::vector<ResultRow> rows{
+      made_row("a", "fail", "node \"n\" (Conv), weight \"w\": 8 of 8 scales differ\n  channel 0"),
+      made_row("b", "fail", "tensor \"x\": expected scale 0.123456, actual 0.2")};
+  const std::vector<Cause> causes = causes_of(rows, judge::Gate::red);
+  ASSERT_EQ(causes.size(), 2U);
+  EXPECT_EQ(causes[0].what, "artifact/scale: 8 of 8 scales differ");
+  EXPECT_EQ(causes[1].what, "artifact/scale: expected scale 0.1235, actual 0.2");
+}
+
 TEST(Causes, ShowTheSmallestCase) {
   std::vector<ResultRow> rows{made_row("a/aa", "fail", "x"), made_row("a/b", "fail", "x"),
                               made_row("a/cc", "fail", "x")};
@@ -45,7 +55,7 @@ TEST(Figures, HaveFourDigitsAtMost) {
 
 TEST(Figures, OfDecibelsHaveTheirDecimalsWhileFourDigitsDo) {
   EXPECT_EQ(decibels(38.125), "38.1 dB");
-  EXPECT_EQ(decibels(-0.04), "-0.0 dB");
+  EXPECT_EQ(decibels(-0.04), "0.0 dB");
   EXPECT_EQ(decibels(999.96), "1000 dB");
   EXPECT_EQ(decibels(HUGE_VAL), "∞ dB");
   EXPECT_EQ(fixed(138.126, 2), "138.1");
@@ -56,6 +66,8 @@ TEST(Figures, OfAMessageAreShortButTellApart) {
   EXPECT_EQ(with_short_figures("range over [-12.090613120913275, 8.564012852755994]"), "range over [-12.09, 8.564]");
   EXPECT_EQ(with_short_figures("expected 0.0809985, actual 0.0809991"), "expected 0.0809985, actual 0.0809991")
       << "four digits would make them equal";
+  EXPECT_EQ(with_short_figures("\"it's \\\"0.123456\\\" y\" is 0.123456"), "\"it's \\\"0.123456\\\" y\" is 0.1235")
+      << "a name stays what it is";
   EXPECT_EQ(with_short_figures("margin 175772173409820929855247480912050885530484736.00"), "margin 1.758e+44");
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "harness/report/follows.hpp"
+#include "harness/report/nodes.hpp"
 #include "tests/report/made_row.hpp"
 
 namespace assay::report {
@@ -58,6 +59,50 @@ TEST(FailureText, SaysWhatMayFollowAndHowManyTimesAScaleIs) {
   EXPECT_THAT(failure_text(row, "./assay run mine"), Not(HasSubstr("follow")));
 }
 
+TEST(FailureText, PutsWhatMayFollowBehindWhatToDoNext) {
+  results::ResultRow row = made_row("mine", "fail", "the headline");
+  row.findings = {finding("scale", "a", "s", row.reason), finding("numerics", "b", "y", "off"),
+                  finding("numerics", "c", "z", "off too")};
+  const model::Graph graph = two_paths();
+  EXPECT_EQ(failure_text(row, "./assay run mine", &graph, "  next: reduce\n"),
+            "mine: fail (artifact/scale)\n    the headline\n  also numerics (L0):\n    off too\n  next: reduce\n"
+            "  also numerics (L0), which may follow from it:\n    off\n  reproduce: ./assay run mine\n");
+}
+
+TEST(FailureText, IsBriefWhereItIsOneOfMany) {
+  results::ResultRow row = made_row("mine", "fail", "the headline\n  1\n  2\n  3\n  4");
+  row.findings = {finding("scale", "a", "s", row.reason), finding("numerics", "b", "y", "off")};
+  EXPECT_EQ(brief_failure_text(row, "./assay run mine"),
+            "mine: fail (artifact/scale)\n    the headline\n      1\n      2\n      … and 2 more lines\n"
+            "  … and 1 more finding\n  reproduce: ./assay run mine\n");
+}
+
+TEST(LossesText, LeaveOutWhatIsNothingAndSayWhereTheSqnrRisesAgain) {
+  results::ResultRow row = made_row("mine", "fail", "off");
+  row.sqnr_db = 22;
+  row.metrics = {{"a", "", "sqnr_loss_db", 29.2},
+                 {"a", "", "sqnr_db", 4.1},
+                 {"b", "", "sqnr_loss_db", 0.04},
+                 {"b", "", "sqnr_db", 4.1}};
+  const std::string text = losses_text(row);
+  EXPECT_THAT(text, HasSubstr("29.2 dB lost at \"a\", 4.1 dB left\n"));
+  EXPECT_THAT(text, HasSubstr("22.0 dB at the output: where a node joins"));
+  EXPECT_THAT(text, Not(HasSubstr("0.0 dB")));
+  row.sqnr_db = 4;
+  EXPECT_THAT(losses_text(row), Not(HasSubstr("at the output")));
+}
+
+TEST(NodeTable, HasNoColumnOfPrecisionWhereNobodySaysIt) {
+  std::vector<localize::NodeRow> rows(1);
+  rows[0].node = "two\nlines";
+  rows[0].op = "Conv";
+  rows[0].sqnr_db = 30;
+  EXPECT_THAT(node_table_text(rows), Not(HasSubstr(" in ")));
+  EXPECT_THAT(node_table_text(rows), HasSubstr("two\\nlines"));
+  rows[0].precision = "int8";
+  EXPECT_THAT(node_table_text(rows), HasSubstr(" in "));
+}
+
 TEST(FailureText, SaysHowManyFindingsItLeavesOut) {
   results::ResultRow row = made_row("mine", "fail", "the headline");
   row.findings = {finding("scale", "a", "s", row.reason)};
@@ -81,6 +126,11 @@ TEST(VerdictLine, ShowsTheMarginThatIsRecorded) {
   row.findings = {finding("scale", "a", "s", "", 368)};
   EXPECT_THAT(verdict_line(row), HasSubstr("margin 0.3477"));
   EXPECT_EQ(result_json(row)["margin"], 0.34774);
+  row.margin = 1.157;
+  row.metrics = {{"conv_10", "typical", "local_margin", 58.5}, {"conv_10", "ties", "local_margin", 68.91}};
+  EXPECT_THAT(verdict_line(row), HasSubstr("margin 1.157, 68.91 at \"conv_10\""));
+  row.margin = 68.91;
+  EXPECT_THAT(verdict_line(row), Not(HasSubstr("conv_10"))) << "said once";
   EXPECT_THAT(verdict_line(row, "the case sets per_axis true"), HasSubstr("  default (the case sets per_axis true)"));
 }
 

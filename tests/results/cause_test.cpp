@@ -21,6 +21,12 @@ TEST(Cause, LeavesNamesNumbersAndTheVerdictOpen) {
   EXPECT_NE(cause("tensor \"w1\": 17 scales"), cause("tensor \"w1\": 17 axes"));
 }
 
+TEST(Cause, LeavesNamesOpenThatHoldQuotes) {
+  EXPECT_EQ(cause(R"(node "it's \"so\" a" (Conv), weight "it's \"so\" w": 2 scales)"),
+            cause(R"(node "a" (Conv), weight "w": 3 scales)"));
+  EXPECT_EQ(cause(R"(file "C:\": 2 scales)"), cause(R"(file "D": 2 scales)")) << "a backslash may end a name";
+}
+
 TEST(Cause, OfSeveralLinesHasTheFirstAndNoneOfItsDetails) {
   EXPECT_EQ(cause("scale is off\n  these are those of \"x\""), cause("scale is off\n  all are the first"));
   EXPECT_EQ(cause("exit status 1\nTraceback\n  File \"x.py\"\nValueError: bad\n"),

@@ -29,8 +29,12 @@ case $code in
   2 | 3 | 5) ;;  # there are no verdicts to report; changes.md below says so, so that no older comment stands
   *)
     "$assay" report --db "$db" --html "$out/report.html" --junit "$out/junit.xml" --sarif "$out/assay.sarif" || exit 3
-    "$assay" report --db "$db" --markdown "$out/changes.md" --against "${ASSAY_AGAINST:-anchor}" ||
-      echo "assay_job: there is no changes.md, since there is nothing to compare with yet"
+    if ! said=$("$assay" report --db "$db" --markdown "$out/changes.md" --against "${ASSAY_AGAINST:-anchor}" 2>&1); then
+      case $said in
+        *"no accepted anchor"*) echo "assay_job: no run was accepted yet, so there is nothing to compare with and no changes.md" ;;
+        *) printf '%s\nassay_job: there is no changes.md\n' "$said" >&2 ;;
+      esac
+    fi
     ;;
 esac
 case $code in
@@ -44,7 +48,7 @@ esac
 
 case $code in
   0) words="everything is as expected" ;;
-  1) words="a red verdict; the text above and $out/report.html say what, where and how to repeat it" ;;
+  1) words="a red verdict; $out/report.html says what, where and how to repeat it" ;;
   2) words="wrong usage, a case file that can't be used, or a converter that doesn't start; the message above names it" ;;
   3) words="Assay itself failed, which is no verdict; run the job again" ;;
   4) words="nothing is red, but a verdict drifted from its anchor; $out/changes.md shows it; mend it, or set ASSAY_ACCEPT" ;;

@@ -10,6 +10,7 @@
 #include "harness/cli/fault_effect.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
@@ -127,6 +128,17 @@ std::string next_steps(const CheckArguments& arguments, const results::ResultRow
   return text;
 }
 
+/// Where nearly every range differs, other data may be all that is wrong with these.
+std::string doubt_text(const CheckArguments& arguments, const results::ResultRow& row) {
+  const auto doubted = std::ranges::find(row.metrics, "ranges_doubted", &results::MetricRow::name);
+  if (doubted == row.metrics.end()) return "";
+  const bool sure = !row.node.empty() && row.reason.find("calibrated on?") == std::string::npos;
+  return fmt::format(
+      "  {:g} ranges differ from those of {}: is it what the model was calibrated on?{}\n", doubted->value,
+      shell_quoted(arguments.calibration),
+      sure ? fmt::format(" Wrong with any data: \"{}\" ({})", core::visible_name(row.node), row.op) : "");
+}
+
 /// The page of this model alone, whatever else its database holds.
 core::Status write_page(const CheckArguments& arguments, const run::RunConfig& config, const std::string& run) {
   core::Result<results::Store> store = results::Store::open(config.database);
@@ -225,19 +237,22 @@ int check_command(const CheckArguments& arguments) {
     return finish();
   }
   fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
+  std::string further = "\n" + report::node_table_text(nodes);
+  for (const results::ResultRow& row : checked->report.rows) {
+    further += doubt_text(arguments, row);
+  }
+  const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
+  if (wrong != nodes.end()) {
+    further += fmt::format("  first wrong: \"{}\" ({})\n", core::visible_name(wrong->node), wrong->op);
+  }
+  for (const results::ResultRow& row : checked->report.rows) {
+    further += next_steps(arguments, row);
+  }
   fmt::print("{}", here(report::judged_model_text(
                        checked->report,
                        corpus::command_word() + " " + repeat_words(arguments) +
                            (arguments.database.empty() ? "" : " --db " + shell_quoted(arguments.database)),
-                       &checked->model->graph)));
-  fmt::print("\n{}", report::node_table_text(nodes));
-  const auto wrong = std::ranges::find_if(nodes, localize::is_wrong);
-  if (wrong != nodes.end()) {
-    fmt::print("  first wrong: \"{}\" ({})\n", wrong->node, wrong->op);
-  }
-  for (const results::ResultRow& row : checked->report.rows) {
-    fmt::print("{}", here(next_steps(arguments, row)));
-  }
+                       &checked->model->graph, further)));
   return finish();
 }
 

@@ -97,6 +97,16 @@ std::string title_of(const NewArguments& arguments, const std::string& name) {
   return arguments.with.empty() ? "a defect of " + name : "what " + arguments.with + " gets wrong";
 }
 
+/// The same of a wrong artifact: what is found in it, and what that is in words where a second line says it.
+std::string title_of(const judge::Judgement& judgement) {
+  std::istringstream reason(report::with_short_figures(judgement.reason));
+  std::string first, second;
+  std::getline(reason, first);
+  const bool told =
+      std::getline(reason, second) && second.starts_with("  ") && second.find(": expected ") == std::string::npos;
+  return told ? first + "; " + second.substr(2) : first;
+}
+
 /// The data that `assay reduce` wrote beside the model, where no others are named: it is red on these.
 void take_data_beside(NewArguments& arguments) {
   const bool named = !arguments.calibration.empty() || !arguments.inputs.empty() || !arguments.data.empty() ||
@@ -243,13 +253,14 @@ std::string run_commands(const NewArguments& arguments, const new_cases::Accusat
   const auto by = [](const std::string& converter) {
     return converter.empty() || converter == "embedded" ? "" : " --converter " + shell_quoted(converter);
   };
-  std::string with = run;
+  std::string with = run, yours;
   if (accusation.wrong_artifact.empty()) {
     with += by(arguments.with) + converter_words({{}, {}, arguments.faults, ""}) + options;
   } else {
     with += " --artifact " + shell_quoted(std::filesystem::path(file).replace_extension(".wrong.onnx").string());
+    yours = fmt::format("yours: {} --artifact YOUR.onnx  # what your build makes of the case's model and data\n", run);
   }
-  return fmt::format("red:   {}\ngreen: {}{}{}\n", with, run, by(arguments.without), options);
+  return fmt::format("red:   {}\ngreen: {}{}{}\n{}", with, run, by(arguments.without), options, yours);
 }
 
 int new_command(const NewArguments& given) {
@@ -260,7 +271,7 @@ int new_command(const NewArguments& given) {
   core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
   if (!draft) return report_error(draft.error());
   if (const core::Status shown = require_shown_options(*draft, *accusation); !shown) return report_error(shown.error());
-  const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(*draft);
+  core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(*draft);
   if (!staged) return report_error(staged.error());
   core::Result<new_cases::Proof> proof = new_cases::prove(staged->test_case(), *accusation);
   if (!proof) return report_error(proof.error());
@@ -268,6 +279,11 @@ int new_command(const NewArguments& given) {
     return report_error(accused.error());
   }
   const bool proven = proof->missing().empty();
+  if (proven && !accusation->wrong_artifact.empty() && arguments.title.empty() && arguments.defect.empty()) {
+    draft->words["title"] = corpus::escaped(title_of(proof->with.judgement));
+    staged = new_cases::StagedCase::create(*draft);
+    if (!staged) return report_error(staged.error());
+  }
   const std::optional<new_cases::StagedCase> more = proven ? with_facet(*draft, *accusation, *proof) : std::nullopt;
   fmt::print("tried {} under options {}{}\n{}{}", draft->name, accusation->options.label,
              accusation->wrong_artifact.empty() ? "" : ", as the artifact shows them",

@@ -85,12 +85,40 @@ class ConstantAudit {
 
   std::vector<Finding> run() {
     for (const ArtifactNode& made : context_.artifact->nodes()) {
-      if (made.original) check(made, original_.nodes[*made.original]);
+      if (made.original) {
+        check(made, original_.nodes[*made.original]);
+      } else {
+        check_kept(made);
+      }
     }
     return std::move(findings_);
   }
 
  private:
+  /// An operator of the converter's own, such as a function's that it wrote out, reads a constant of the model by its
+  /// name: nobody has computed it anew.
+  void check_kept(const ArtifactNode& made) {
+    for (const Operand& input : made.inputs) {
+      const Tensor* own = original_.initializer(input.name);
+      if (own == nullptr || input.quantized() || input.constant_values == nullptr) continue;
+      if (!own->is_real() || own->shape() != input.constant_values->shape()) continue;
+      const auto worst = compare(*own, *input.constant_values, input);
+      if (!worst) continue;
+      const Node& node = context_.artifact->artifact().graph.nodes[made.index];
+      Finding finding = audit_finding(
+          Facet::weight, input.name,
+          fmt::format("node \"{}\" ({}), constant \"{}\": {} of {} elements differ from the float model's\n  {}{}: "
+                      "expected {}, actual {}",
+                      node.name, node.op_type, input.name, worst->count, own->size(), input.name,
+                      index_text(static_cast<std::int64_t>(worst->element), own->shape()),
+                      core::exact_text64(worst->expected), core::exact_text64(worst->actual)),
+          worst->margin);
+      finding.node = node.name;
+      finding.op = node.op_type;
+      findings_.push_back(std::move(finding));
+    }
+  }
+
   void check(const ArtifactNode& made, const Node& node) {
     const Node& theirs = context_.artifact->artifact().graph.nodes[made.index];
     if (node.op_type != theirs.op_type || sums_products(node)) return;  // other audits know those

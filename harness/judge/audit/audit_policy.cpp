@@ -38,6 +38,7 @@ class PolicyAudit {
       check_shares(node);
       check_bias(node);
       check_read(node);
+      check_whole_tensors(node);
       check_float_read(node);
       check_written(node);
     }
@@ -140,6 +141,19 @@ class PolicyAudit {
       const ArtifactNode* maker = producer ? view_.find(*producer) : nullptr;
       if (maker != nullptr && asked_in_float(*maker)) continue;
       add_unquantized(node, why,
+                      fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
+      return;
+    }
+  }
+
+  void check_whole_tensors(const ArtifactNode& node) {
+    if (!policy_.whole_tensors || node.qoperator || asked_in_float(node)) return;
+    for (const Operand& input : data_inputs(node)) {
+      const auto quantizes = [&](const Quantizer& quantizer) {
+        return !quantizer.constant && quantizer.float_name == input.name && quantizer.index != node.index;
+      };
+      if (input.name.empty() || holds_quantized(input) || std::ranges::none_of(view_.quantizers(), quantizes)) continue;
+      add_unquantized(node, "the policy says that who reads a tensor that is quantized reads its quantized values",
                       fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
       return;
     }

@@ -174,14 +174,16 @@ class WeightAudit {
     std::size_t wrong = 0;
     double worst = 0;
     Facet facet = Facet::scale;
+    std::vector<double> expected;
     for (std::size_t c = 0; c < count; ++c) {
-      const auto fault = scale_fault(node, linear, params, c, low[c], high[c]);
+      const auto fault = scale_fault(node, linear, params, c, low[c], high[c], expected);
       if (!fault) continue;
       if (wrong++ == 0) facet = fault->facet;
       worst = std::max(worst, fault->margin);
       if (lines.size() < kShownDifferences)
         lines.push_back(fmt::format("\n  channel {}: expected {}, actual {}", c, fault->expected, fault->actual));
     }
+    if (expected.size() == count) explain(weight_name(node, linear), params, std::move(expected));
     if (wrong == 0) return;
     add(node, linear, facet,
         fmt::format("{} of {} {}s differ{}", wrong, count, facet_name(facet), fmt::join(lines, "")), worst);
@@ -195,7 +197,8 @@ class WeightAudit {
   }
 
   std::optional<ParamFault> scale_fault(const ArtifactNode& node, const EffectiveLinear& linear,
-                                        const QuantParams& params, std::size_t channel, double low, double high) const {
+                                        const QuantParams& params, std::size_t channel, double low, double high,
+                                        std::vector<double>& expected) const {
     if (context_.evidence.options.method == converters::Method::given) return std::nullopt;
     const converters::Policy& policy = policy_.of(*node.original);
     AllowedRange allowed;
@@ -220,14 +223,25 @@ class WeightAudit {
     const bool unsigned_codes = limits.low == 0;
     const bool asymmetric = unsigned_codes || std::ranges::any_of(params.zero_point, [](auto z) { return z != 0; });
     if (fault && symmetric && asymmetric && !check_params(one, allowed, false, policy)) fault.reset();
-    if (fault && (is_given(linear, params, channel) || raised_for_bias(node, linear, channel, one.scale.front())))
-      return std::nullopt;
+    const bool excused =
+        fault && (is_given(linear, params, channel) || raised_for_bias(node, linear, channel, one.scale.front()));
+    if (margin.only) expected.push_back(fault && !excused ? *margin.only : one.scale.front());
+    if (excused) return std::nullopt;
     if (!margin.expected.empty()) {
       context_.explanation->note({"weight scale", fmt::format("{}, channel {}", weight_name(node, linear), channel),
                                   margin.range, "max|w| ÷ divisor, within 2 ulp of float32 (γ₈ more where folded)",
                                   margin.expected, margin.actual, margin.distance, margin.limit});
     }
     return fault;
+  }
+
+  /// What was expected of a weight, for who shows tensors: the declared parameters with these scales.
+  void explain(const std::string& weight, QuantParams params, std::vector<double> scales) const {
+    if (context_.explanation == nullptr) return;
+    const auto found = std::ranges::find(context_.explanation->tensors, weight, &TensorParameters::tensor);
+    if (found == context_.explanation->tensors.end()) return;
+    params.scale = std::move(scales);
+    found->expected = std::move(params);
   }
 
   /// The original's own scale, multiplied by what was folded into the channel: the codes then stay what they were.

@@ -248,7 +248,10 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
             std::exp2(std::ceil(std::log2(span.high + tolerance)))};
   }
   const double distance = std::max({0.0, span.low - scale, scale - span.high});
-  if (margin != nullptr) *margin = {range_text(allowed), span_text(span), text(scale), distance, tolerance};
+  if (margin != nullptr) {
+    *margin = {range_text(allowed), span_text(span), text(scale), distance, tolerance};
+    if (span.low == span.high) margin->only = span.low;
+  }
   if (distance <= tolerance) {
     if (!symmetric) return std::nullopt;
     return allowed.searched.empty()

@@ -87,6 +87,7 @@ struct ParamFault {
 struct ScaleMargin {
   std::string range, expected, actual;
   double distance = 0, limit = 0;
+  std::optional<double> only = std::nullopt;  ///< the allowed scale, where there is one
 };
 /// Nothing where one per-tensor scale and zero_point fit `allowed`. `margin`, where not null, tells how well the scale
 /// does, fault or not; it stays as it was where any scale would.

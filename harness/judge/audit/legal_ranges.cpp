@@ -83,8 +83,14 @@ void LegalRanges::connect() {
   for (const Node& node : graph_.nodes) {
     if (traits_of(node).movement == Movement::joins && !node.outputs.empty())
       covers_[node.outputs.front()] = node.inputs;
-    if (!may_carry(node, policy_)) continue;
     const std::size_t inputs = data_input_count(node.op_type, node.inputs.size());
+    if (std::ranges::find(policy_.aligns, node.op_type) != policy_.aligns.end()) {
+      for (std::size_t i = 1; i < inputs; ++i) {
+        shared_[node.inputs[0]].push_back(node.inputs[i]);
+        shared_[node.inputs[i]].push_back(node.inputs[0]);
+      }
+    }
+    if (!may_carry(node, policy_)) continue;
     for (std::size_t i = 0; i < inputs; ++i) {
       for (const std::string& output : node.outputs) {
         if (node.inputs[i].empty() || output.empty()) continue;

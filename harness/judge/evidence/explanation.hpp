@@ -76,8 +76,8 @@ struct BoundDerivation {
   std::optional<Accumulation> accumulation;
 };
 
-/// A tensor's parameters: those that the harness derives itself (real activations), and those that the artifact or
-/// the converter's table declares.
+/// A tensor's parameters: those that the judge expects (of activations; of a weight where its scales are fixed), and
+/// those that the artifact or the converter's table declares.
 struct TensorParameters {
   std::string tensor;
   std::optional<core::QuantParams> expected;

@@ -36,6 +36,12 @@ void check_noise(const LayerContext& context, Grounds& grounds, PrecisionFinding
 /// Why the case's data sets prove nothing, or nothing (trust check).
 [[nodiscard]] std::optional<std::string> distrust(const LayerContext& context);
 
+/// Whether a finding says that an activation's range differs from that of the calibration data.
+[[nodiscard]] bool is_about_range(const LayerContext& context, const Finding& finding);
+/// Of a ready artifact: how many ranges differ from those of the calibration data, where nearly every one does, so that
+/// it may have been calibrated on others; else 0.
+[[nodiscard]] std::size_t doubted_ranges(const LayerContext& context, const std::vector<Finding>& findings);
+
 /// True where `pattern` (ECMAScript, ignoring case) is found in `text`; nothing for a malformed pattern.
 [[nodiscard]] std::optional<bool> matches(const std::string& pattern, const std::string& text);
 

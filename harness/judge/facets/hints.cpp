@@ -124,15 +124,31 @@ bool makes(double (*rule)(double), double value, double code) {
   return code == rule(value - kHair) || code == rule(value + kHair);
 }
 
+/// What is said of a finding, and whether that says all that its list of differences does.
+struct Hint {
+  std::string text;
+  bool replaces_list = false;
+};
+
 class Hints {
  public:
   explicit Hints(const LayerContext& context) : context_(context), original_(context.evidence.model->graph) {}
 
-  std::string of(const Finding& finding) const {
+  Hint of(const Finding& finding) const {
     const auto index = node_named(finding.node);
     const ArtifactNode* made = index ? context_.alignment->made(*index) : nullptr;
     const bool weighted = made != nullptr && original_.initializer(finding.tensor) != nullptr;
-    if (finding.facet == Facet::weight && weighted) return about_weights(*made);
+    if (finding.facet == Facet::weight && weighted) {
+      if (fit_right_scales(*made))
+        return {"they are the nearest for the scales that the weight gives: only its scales are wrong", true};
+      return {about_weights(*made)};
+    }
+    return {in_words(finding, index, made, weighted)};
+  }
+
+ private:
+  std::string in_words(const Finding& finding, const std::optional<std::size_t>& index, const ArtifactNode* made,
+                       bool weighted) const {
     if (finding.facet == Facet::scale && weighted) return about_weight_scales(*made);
     if (finding.facet == Facet::bias && made != nullptr) return about_bias_scale(*made);
     if (finding.facet == Facet::scale || finding.facet == Facet::zero_point) return about_parameters(finding.tensor);
@@ -140,7 +156,6 @@ class Hints {
     return "";
   }
 
- private:
   std::optional<std::size_t> node_named(const std::string& name) const {
     const auto found = std::ranges::find(original_.nodes, name, &Node::name);
     if (name.empty() || found == original_.nodes.end()) return std::nullopt;
@@ -199,17 +214,40 @@ class Hints {
     return largest;
   }
 
+  /// The scales that a weight's own values give, by channel.
+  std::vector<double> scales_of(const core::Tensor& weight, const WeightLayout& along) const {
+    std::vector<double> all = largest_along(weight, along);
+    for (double& each : all) each /= context_.evidence.converter.policy.divisor;
+    return all;
+  }
+
+  /// Whether the quantized values are right and only the scales beside them are not.
+  bool fit_right_scales(const ArtifactNode& made) const {
+    const auto linear = effective_linear(context_, made);
+    if (!linear || !made.inputs[linear->operand].quantized()) return false;
+    const Operand& operand = made.inputs[linear->operand];
+    const auto channels = ChannelIndex::make(linear->weight.shape(), *operand.params);
+    if (!channels || operand.constant_codes->is_real()) return false;
+    std::vector<double> right = scales_of(linear->weight, layout_of(made, *linear));
+    const std::vector<double>& actual = operand.params->scale;
+    if (actual.size() == 1) right = {*std::ranges::max_element(right)};
+    if (right.size() != actual.size() || are_near(actual, right)) return false;
+    const auto codes = operand.constant_codes->integers();
+    const std::vector<double> wanted = linear->weight.to_reals();
+    return nearly_all(codes.size(), [&](std::size_t i) {
+      constexpr double kNearest = 0.501;
+      const std::size_t c = channels->channel(i);
+      const auto code = static_cast<double>(codes[i] - operand.params->zero_point[c]);
+      return std::abs(code - wanted[i] / right[c]) <= kNearest;
+    });
+  }
+
   std::string about_weight_scales(const ArtifactNode& made) const {
     const auto linear = effective_linear(context_, made);
     if (!linear || !made.inputs[linear->operand].quantized()) return "";
     const std::vector<double>& actual = made.inputs[linear->operand].params->scale;
-    const double divisor = context_.evidence.converter.policy.divisor;
     const WeightLayout layout = layout_of(made, *linear);
-    const auto scales = [&](const core::Tensor& weight, const WeightLayout& along) {
-      std::vector<double> all = largest_along(weight, along);
-      for (double& each : all) each /= divisor;
-      return all;
-    };
+    const auto scales = [&](const core::Tensor& weight, const WeightLayout& along) { return scales_of(weight, along); };
     const auto are = [&](const std::vector<double>& wanted) { return are_near(actual, wanted); };
     if (actual.size() < 2) return whose_scale(made, actual, scales);
     const std::vector<double> wanted = scales(linear->weight, layout);
@@ -344,9 +382,11 @@ void add_hints(const LayerContext& context, std::vector<Finding>& findings) {
   if (context.artifact == nullptr || context.alignment == nullptr) return;
   const Hints hints(context);
   for (Finding& finding : findings) {
-    const std::string hint = hints.of(finding);
-    if (!hint.empty())
-      finding.message.insert(std::min(finding.message.find('\n'), finding.message.size()), "\n  " + hint);
+    const Hint hint = hints.of(finding);
+    if (hint.text.empty()) continue;
+    const std::size_t list = std::min(finding.message.find('\n'), finding.message.size());
+    if (hint.replaces_list) finding.message.resize(list);
+    finding.message.insert(list, "\n  " + hint.text);
   }
 }
 

@@ -158,4 +158,27 @@ std::optional<std::string> distrust(const LayerContext& context) {
   return std::nullopt;
 }
 
+bool is_about_range(const LayerContext& context, const Finding& finding) {
+  const bool parameters = finding.facet == Facet::scale || finding.facet == Facet::zero_point;
+  return parameters && finding.layer == "L0" && context.evidence.model->graph.initializer(finding.tensor) == nullptr;
+}
+
+std::size_t doubted_ranges(const LayerContext& context, const std::vector<Finding>& findings) {
+  // Of a conversion that ran here it is known what was fed to it.
+  if (!context.evidence.stated_options || context.evidence.calibration == nullptr || context.artifact == nullptr)
+    return 0;
+  std::set<std::string> ranges, differ;
+  for (const Quantizer& quantizer : context.artifact->quantizers()) {
+    if (!quantizer.constant && context.audited.contains(quantizer.original)) ranges.insert(quantizer.original);
+  }
+  for (const Finding& finding : findings) {
+    if (is_about_range(context, finding) && ranges.contains(finding.tensor)) differ.insert(finding.tensor);
+  }
+  constexpr std::size_t kFewest = 3;
+  constexpr double kNearlyEvery = 0.8;
+  if (differ.size() < kFewest) return 0;
+  if (static_cast<double>(differ.size()) < kNearlyEvery * static_cast<double>(ranges.size())) return 0;
+  return differ.size();
+}
+
 }  // namespace assay::judge

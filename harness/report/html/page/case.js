@@ -27,8 +27,9 @@ function rangeOf(params) {
   return [low, high];
 }
 function rangeText(range) { return range ? "[" + digits(range[0]) + ", " + digits(range[1]) + "]" : "–"; }
+const FEW_VALUES = 3;
 function listText(values) {
-  if (values.length <= 3) return values.map(digits).join(", ");
+  if (values.length <= FEW_VALUES) return values.map(digits).join(", ");
   const known = values.filter((value) => value !== null);
   const least = known.reduce((a, b) => Math.min(a, b), Infinity), most = known.reduce((a, b) => Math.max(a, b), -Infinity);
   return digits(least) + (least === most ? "" : " … " + digits(most)) + " (" + values.length + ")";
@@ -97,10 +98,13 @@ function faultsByTensor(children) {
   return by;
 }
 function differ(a, b) { return Math.abs(a - b) > 1e-6 * Math.max(Math.abs(a), Math.abs(b)); }
-/// What is declared, and below it what was expected in its place.
+/// What is declared, and below it what was expected in its place; of a list that is shown by its ends, how many differ.
 function besideExpected(declared, expected, show) {
-  const unlike = declared && expected && declared.length === expected.length && declared.some((each, i) => differ(each, expected[i]));
-  return [declared ? show(declared) : "–", unlike ? el("div.quiet", null, "expected ", show(expected)) : null];
+  const alike = declared && expected && declared.length === expected.length;
+  const unlike = alike ? declared.filter((each, i) => differ(each, expected[i])).length : 0;
+  const says = declared && declared.length > FEW_VALUES ? unlike + " of " + declared.length + " differ"
+    : ["expected ", expected ? show(expected) : ""];
+  return [declared ? show(declared) : "–", unlike ? el("div.quiet", null, says) : null];
 }
 /// The SQNR of the verdict, and over which data it is.
 function sqnrTile(children, row) {
@@ -116,7 +120,10 @@ function marginTile(children, row) {
   const value = C.margin[row], output = (children.metrics || []).find(([, , name]) => name === "output_margin");
   const own = (children.findings || []).find(([, , , , , , , , margin, amber]) => !amber && margin === value);
   const of = !(value > 1) ? "" : output && output[3] === value ? ", data set \"" + output[1] + "\"" : own ? " of the " + own[1] : "";
-  return [digits(value), "margin" + of];
+  const nodes = (children.metrics || []).filter(([, , name]) => name === "local_margin").sort((a, b) => b[3] - a[3]);
+  const further = value !== null && nodes.length && nodes[0][3] > Math.max(value, 1) && digits(nodes[0][3]) !== digits(value)
+    ? "; " + digits(nodes[0][3]) + " at " + nodes[0][0] : "";
+  return [digits(value), "margin" + of + further];
 }
 function worstSetTile(children) {
   const worst = (children.metrics || []).find(([, , name]) => name === "worst_sqnr_db");
@@ -142,8 +149,8 @@ function tensorTable(children, detail, metrics) {
   }
   const faults = faultsByTensor(children);
   for (const name of faults.keys()) line(name).faults = faults.get(name);
-  // What is wrong comes first.
-  const all = [...lines.values()].sort((a, b) => (b.faults ? 1 : 0) - (a.faults ? 1 : 0));
+  // What is wrong comes first; a tensor that isn't quantized and of which nothing was measured is left out.
+  const all = [...lines.values()].filter((each) => each.declared || each.faults || each.left !== undefined).sort((a, b) => (b.faults ? 1 : 0) - (a.faults ? 1 : 0));
   if (!all.length) return el("p.quiet", null, "Nothing was recorded of the tensors.");
   const few = 60;
   const row = (each) => {
@@ -154,17 +161,16 @@ function tensorTable(children, detail, metrics) {
       each.faults ? [" ", el("span.badge.fail", {tip: [...each.faults.values()][0].slice(0, 600), tabindex: 0},
         "✗ ", [...each.faults.keys()].join(", "))] : null,
       shared ? el("div.quiet", null, "shares the scale of ", el("code", null, each.sameAs)) : null),
-    el("td", null, each.declared?.type || "–"),
+    el("td.number", null, each.loss >= 0.05 ? el("span.badge." + (each.loss > 6 ? "fail" : "unjudged"), null, decibels(each.loss)) :
+      decibels(each.loss)), el("td", null, rangesPicture(wanted, declared)), el("td.number", null, decibels(each.left)),
       el("td.number", null, besideExpected(each.declared?.scale, expected("scale"), listText)),
       el("td.number", null, besideExpected(each.declared?.zero_point, expected("zero_point"), listText)),
       el("td.number", null, rangeText(declared)), el("td.number", null, rangeText(wanted)),
-      el("td", null, rangesPicture(wanted, declared)), el("td.number", null, decibels(each.left)),
-      el("td.number", null, each.loss > 0 ? el("span.badge." + (each.loss > 6 ? "fail" : "unjudged"), null, decibels(each.loss)) :
-        decibels(each.loss)));
+      el("td", null, each.declared?.type || "–"));
   };
-  const table = plainTable([["Tensor"], ["Type"], ["Scale", "scale", "number"], ["Zero point", "zero_point", "number"],
-    ["Declared range", "range", "number"], ["Expected range", "expected", "number"], ["Both"],
-    ["SQNR dB", "left", "number"], ["Lost dB", "loss", "number"]], all.slice(0, few).map(row), "tensors");
+  const table = plainTable([["Tensor"], ["Lost dB", "loss", "number"], ["Ranges"], ["SQNR dB", "left", "number"],
+    ["Scale", "scale", "number"], ["Zero point", "zero_point", "number"], ["Declared range", "range", "number"],
+    ["Expected range", "expected", "number"], ["Type"]], all.slice(0, few).map(row), "tensors");
   return [rangesKeys(), table, all.length > few ? el("button", {type: "button", on: {click: (event) => {
     event.target.remove();
     table.querySelector("tbody").append(...all.slice(few).map(row));
@@ -176,7 +182,7 @@ function weightCharts(detail) {
     el("h3", null, el("code", null, tensor), ", axis ", axis ?? "–"),
     lineChart({labels: largest.map((_, i) => String(i)), unit: "scale", name: "scales of " + tensor + " by channel", height: 200,
       lines: [{name: "declared", values: scale.length === 1 ? largest.map(() => scale[0]) : scale, colour: "accent", band: true},
-        {name: "calibrated: largest weight ÷ " + ends, values: largest.map((value) => value / ends), colour: "fail", dash: [5, 4], bare: true}]}),
+        {name: "what the weights give: largest ÷ " + ends, values: largest.map((value) => value / ends), colour: "fail", dash: [5, 4], bare: true}]}),
   ]);
 }
 
@@ -197,7 +203,7 @@ function nodeFacts(detail, metrics, row) {
   const judged = new Map((detail.judged || []).map(([node, op, layer, reason]) => [node, {layer, reason}]));
   const blamed = textOf("node", row);
   const lossOf = (outputs) => outputs.map((name) => loss.get(name)?.value).find((value) => value !== undefined);
-  const line = ([name, , , outputs], lost) => (lost > 0.05 ? "−" + decibels(lost) + " dB  " : "") + (name || outputs[0] || "");
+  const line = ([name, , , outputs], lost) => (lost >= 0.05 ? "lost " + decibels(lost) + " dB  " : "") + (name || outputs[0] || "");
   return {
     original: (i) => {
       const node = detail.original.nodes[i], [name, op, , outputs] = node, lost = lossOf(outputs);
@@ -216,7 +222,9 @@ function nodeFacts(detail, metrics, row) {
     describe: (graph, i, isOriginal) => {
       const [name, op, inputs, outputs, attributes] = graph.nodes[i];
       const known = isOriginal ? judged.get(name) || judged.get(outputs[0]) : null;
-      const tensor = (each) => [el("code", null, each || "(none)"), Object.hasOwn(graph.shapes, each) ? " " + graph.shapes[each] : "", " "];
+      const constants = foldedConstants(graph);
+      const folded = (each) => graph.nodes.some(([, , , made], k) => constants.has(k) && made.includes(each));
+      const tensor = (each) => [el("code", null, each || "(none)"), folded(each) ? " of constants" : "", Object.hasOwn(graph.shapes, each) ? " " + graph.shapes[each] : "", " "];
       return [el("h3", null, op, " ", el("code", null, name)), el("dl.facts", null,
         el("dt", null, "reads"), el("dd", null, inputs.map(tensor)), el("dt", null, "makes"), el("dd", null, outputs.map(tensor)),
         attributes ? [el("dt", null, "attributes"), el("dd", null, attributes)] : null,
@@ -244,10 +252,25 @@ function selectedText(row) {
   if (!textOf("verdict", row).startsWith("x")) return " " + name;
   return " " + D.runs[C.run[row]].suite.replace(/ --only .*/, "") + " --only " + name;
 }
+/// Whether the verdict is of a user's model, and not of a case in a suite.
+function isOfModel(row) { return /^(check|audit) /.test(D.runs[C.run[row]].command); }
+/// What is wrong in a sentence or two: how the reason begins, and what it says of the cause.
+function leadOf(row) {
+  const [first, second] = textOf("reason", row).split("\n");
+  const told = second && /^ {2}[a-z]/.test(second) && !/expected .*actual/.test(second) ? "; " + second.trim() : "";
+  return (first || verdictOf(textOf("verdict", row)).says) + told;
+}
+/// What to do about a verdict: of the scales of a weight its chart shows the most.
+function nextOf(row, children, detail) {
+  const facet = textOf("facet", row), reason = textOf("reason", row);
+  const headline = (children.findings || []).find(([, , , , , , , message]) => message === reason);
+  const charted = headline && (detail?.weights || []).some(({tensor}) => tensor === headline[4]);
+  return facet === "scale" && charted ? NEXT_WEIGHT_SCALE : NEXT[facet];
+}
 /// The commands that make this verdict again, by how it was made.
 function repeatCommands(row) {
   const run = D.runs[C.run[row]];
-  if (/^(check|audit) /.test(run.command)) return [el("p", null, "Made by"), command([D.assay], " " + run.command)];
+  if (isOfModel(row)) return [command([D.assay], " " + run.command)];
   const common = [textOf("case", row)], rest = " --options " + shellWord(textOf("options", row)) + askedText(row);
   return [el("p", null, "In numbers, why the verdict is what it is:"), command([D.assay, "explain", ...common], rest),
     el("p", null, "The verdict again:"), command([D.assay, "run"], selectedText(row) + rest + decidingText(row)),
@@ -270,21 +293,16 @@ async function showCase(content, parameters, current) {
   const findings = (children.findings || []).map((finding, i) => [...finding, follows.has(i)])
     .filter(([, , , , , , , message]) => message !== reason);
   const leftOut = (children.metrics || []).filter(([, , name]) => name === "findings_left_out").reduce((sum, each) => sum + each[3], 0);
-  const expectation = D.expectations[C.expectation[row]];
+  const expectation = D.expectations[C.expectation[row]], ofModel = isOfModel(row), next = nextOf(row, children, detail);
+  const alike = C.cause[row] ? EVERY_ROW.filter((each) => C.cause[each] === C.cause[row]).length : 0;
   const fact = (name, value, legend) => value === "" || value === null ? null : [el("dt", {legend}, name), el("dd", null, value)];
   append(content, [
     el("h1", null, verdictBadge(verdict), " ", textOf("case", row)),
-    el("p.quiet", null, verdictOf(verdict).says),
+    verdict === "pass" ? el("p.quiet", null, verdictOf(verdict).says) : el("p.lead", null, leadOf(row)),
     el("div.tiles", null, [[...sqnrTile(children, row), "sqnr"], worst && worst[0] !== sqnrTile(children, row)[0] ? [...worst, "sqnr"] : null,
       [...marginTile(children, row), "margin"], [nodes ? judged + " of " + nodes : "–", "nodes judged", "judged"],
       [textOf("layers", row) || "–", "layers", "layer"]].filter((tile) => tile).map(([value, name, legend]) =>
       el("div.tile", {legend, tabindex: 0}, el("b", null, value), name))),
-    el("dl.facts", null, fact("converter", versionName(row), "version"),
-      programsOf(C.version[row]).size > 1 ? fact("program", programText(row), "program") : null, fact("options", textOf("options", row), "options"),
-      fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
-      verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
-      fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "")),
-      fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     C.newest[row] ? null : el("p", null, el("span.badge.unjudged", null, "An older verdict."), " ",
       el("a", {link: address("case", {...parameters, run: ""})}, "The newest of this version")),
     reason || findings.length ? section(verdict === "pass" ? "Notes" : "What is wrong", "wrong", reason ? el("pre", null, reason) : null,
@@ -293,10 +311,16 @@ async function showCase(content, parameters, current) {
           el("b", null, its), layer ? " (" + layer + ")" : "", ", ", stage,
           amber ? ", only a note" : follow ? ", which may follow from it" : ""), el("pre", null, message)]),
         leftOut ? el("p", null, "… and " + plural(leftOut, "more finding")) : null)) : null,
-      verdict !== "pass" && NEXT[facet] ? el("p", null, el("b", null, "Next: "), NEXT[facet]) : null,
+      verdict !== "pass" && next ? el("p", null, el("b", null, "Next: "), next) : null,
       expectation ? el("p", null, el("b", null, "Expected: "), expectation.reason, " ", expectation.url ?
         el("a", {url: expectation.url}, expectation.url) : null, expectation.until ? " until " + expectation.until : "") : null,
-      C.cause[row] ? el("p", null, el("a", {link: address("results", {cause: textOf("cause", row)})}, "All verdicts of this cause")) : null) : null,
+      alike > 1 ? el("p", null, el("a", {link: address("results", {cause: textOf("cause", row)})}, "All verdicts of this cause")) : null) : null,
+    el("dl.facts", null, ofModel ? null : fact("converter", versionName(row), "version"),
+      programsOf(C.version[row]).size > 1 ? fact("program", programText(row), "program") : null, fact("options", textOf("options", row), "options"),
+      ofModel ? null : fact("family", el("a", {link: address("results", {family: textOf("family", row)})}, textOf("family", row))),
+      verdict === "pass" || verdict === "unsupported" ? null : fact("failed at", [textOf("stage", row), facet, textOf("op", row), textOf("node", row)].filter((word) => word).join(", ")),
+      ofModel ? null : fact("rounding style", textOf("style", row)), fact("policy of", textOf("judged_as", row).replace(/^judged by the policy of /, "")),
+      fact("made", textOf("started_at", row).slice(0, 19).replace("T", " ") + ", " + digits(C.seconds[row]) + " s")),
     (children.unjudged || []).length ? section("Not judged", "unjudged", plainTable([["Node"], ["Operator"], ["Why not"]],
       children.unjudged.slice(0, 100).map(([node, op, why]) => el("tr", null, el("td", null, el("code", null, node)), el("td", null, op),
         el("td.name", null, why))), "nodes not judged")) : null,
@@ -304,6 +328,7 @@ async function showCase(content, parameters, current) {
   if (detail) {
     append(content, [section("The model, before and after", "graph", graphPicture(detail, nodeFacts(detail, metrics, row)),
       detail.cut ? el("p.quiet", null, detail.cut) : null)]);
+    showBlamed(content);
   } else {
     append(content, el("p.quiet", {id: "no-detail"}, "Graphs, weights and the derivation are kept for verdicts that are red or not judged, ",
       "and for all with ", el("code", null, "--keep-detail"), " on ", el("code", null, "run"), " and ", el("code", null, "check"),
@@ -312,12 +337,12 @@ async function showCase(content, parameters, current) {
   const error = errorChart(detail, metrics);
   append(content, [
     error ? section("Precision along the model", "error", el("p.quiet", null,
-      "Here and below SQNR is " + comparedText(children) + "; of a tensor that wasn't measured there, over all data sets or on the worst one."), error) : null,
+      "SQNR " + comparedText(children) + "; a tensor that has none there shows that of its worst data set. Where a node joins a branch with less error, it rises again."), error) : null,
     section("Tensors", "tensors", tensorTable(children, detail, metrics)),
     detail && detail.weights?.length ? section("Weights by channel", "weights", el("p.quiet", null,
       "A declared scale below the dashed line cuts weights off; far above it wastes precision."), weightCharts(detail)) : null,
     detail && detail.explanation ? section("Derivation", "derivation", el("pre", null, detail.explanation)) : null,
-    section("Repeat it", "repeat", repeatCommands(row)),
+    section(ofModel ? "Command" : "Repeat it", "repeat", repeatCommands(row)),
     overVersions(row), otherVerdicts(row),
     (children.metrics || []).length ? el("details", null, el("summary", null, "All " + plural(children.metrics.length, "measure")),
       el("div", null, plainTable([["Measure"], ["Tensor"], ["Data set"], ["Value", null, "number"], ["Meaning"]],

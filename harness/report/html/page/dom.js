@@ -61,7 +61,7 @@ function digits(value) {
 function decibels(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
-  return value.toFixed(1).replace("-", "−");
+  return value.toFixed(1).replace(/^-0\.0$/, "0.0").replace("-", "−");
 }
 function whole(value) { return value.toLocaleString("en-US"); }
 function plural(count, word) { return whole(count) + " " + word + (count === 1 || word.endsWith("series") ? "" : "s"); }

@@ -6,6 +6,27 @@ const BOX = {width: 190, height: 46, small: 26, gapX: 16, gapY: 26};
 
 function isQuantizer(op) { return op === "QuantizeLinear" || op === "DequantizeLinear"; }
 
+/// Nodes that compute from constants alone, as the DequantizeLinear of a weight does: they are drawn as part of what
+/// reads them.
+function foldedConstants(graph) {
+  const folded = new Set(), constant = new Set();
+  const read = new Set(graph.nodes.flatMap(([, , inputs]) => inputs));
+  const isConstant = (name) => name === "" || constant.has(name) ||
+    (Object.hasOwn(graph.shapes, name) && graph.shapes[name].startsWith("constant "));
+  graph.nodes.forEach(([, , inputs, outputs], i) => {
+    if (!inputs.every(isConstant) || !outputs.some((name) => read.has(name))) return;
+    folded.add(i);
+    outputs.forEach((name) => constant.add(name));
+  });
+  return folded;
+}
+/// The graph without them, and which of its nodes each was.
+function drawnGraph(graph) {
+  const folded = foldedConstants(graph);
+  const at = graph.nodes.map((_, i) => i).filter((i) => !folded.has(i));
+  return {nodes: at.map((i) => graph.nodes[i]), at};
+}
+
 /// Rank of each node: one more than the highest of those that it reads from.
 function ranksOf(graph) {
   const maker = new Map();
@@ -69,7 +90,7 @@ function drawSide(graph, x, y, of, onPick) {
     if (node.judged === true) box.style.stroke = "var(--pass)";
     if (node.blamed) { box.style.stroke = "var(--fail)"; box.style.strokeWidth = "3"; }
     const cut = (text) => text.length > 27 ? text.slice(0, 13) + "…" + text.slice(-13) : text;
-    const unit = el("g.unit", {tabindex: 0, role: "button", tip: node.tip, "aria-label": node.tip, on: {
+    const unit = el(node.blamed ? "g.unit.blamed" : "g.unit", {tabindex: 0, role: "button", tip: node.tip, "aria-label": node.tip, on: {
       click: () => onPick(i, unit), keydown: (event) => {
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); onPick(i, unit); }
       }}}, box, el("text.head", {x: x[i] + 8, y: y[i] + 18}, cut(node.title)),
@@ -81,9 +102,9 @@ function drawSide(graph, x, y, of, onPick) {
 
 /// The picture of both graphs, and where a chosen node is described.
 function graphPicture(detail, facts) {
-  const original = detail.original, artifact = detail.artifact;
+  const original = drawnGraph(detail.original), artifact = detail.artifact && drawnGraph(detail.artifact);
   const step = BOX.height + BOX.gapY;
-  const made = detail.made || [];
+  const made = original.at.map((i) => artifact ? artifact.at.indexOf(detail.made?.[i] ?? -1) : -1);
   const {ranks} = ranksOf(original);
   let yOriginal = ranks.map((rank) => 44 + rank * step);
   let yArtifact = [];
@@ -120,10 +141,12 @@ function graphPicture(detail, facts) {
     }
   });
   parts.push(el("text.head", {x: 12, y: 24}, "Original"));
-  parts.push(...drawSide(original, left.x, yOriginal, facts.original, (i, unit) => pick(unit, facts.describe(original, i, true))));
+  parts.push(...drawSide(original, left.x, yOriginal, (i) => facts.original(original.at[i]),
+    (i, unit) => pick(unit, facts.describe(detail.original, original.at[i], true))));
   if (artifact) {
     parts.push(el("text.head", {x: 62 + left.width, y: 24}, "Artifact"));
-    parts.push(...drawSide(artifact, right.x, yArtifact, facts.artifact, (i, unit) => pick(unit, facts.describe(artifact, i, false))));
+    parts.push(...drawSide(artifact, right.x, yArtifact, (i) => facts.artifact(artifact.at[i]),
+      (i, unit) => pick(unit, facts.describe(detail.artifact, artifact.at[i], false))));
   }
   return [el("div.keys", null,
     el("span", null, el("i", {style: {background: "var(--pass)"}}), "green frame: judged"),
@@ -135,4 +158,9 @@ function graphPicture(detail, facts) {
     el("svg", {viewBox: "0 0 " + width + " " + height, width, height},
       el("defs", null, el("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
         el("path", {d: "M0 0L8 4L0 8z", style: {fill: "var(--quiet)"}}))), parts)), info];
+}
+/// Brings the first node that went wrong into the middle of the graph's view.
+function showBlamed(content) {
+  const view = content.querySelector(".graph"), box = content.querySelector(".graph .blamed .box");
+  if (view && box) view.scrollTop = Number(box.getAttribute("y")) + BOX.height / 2 - view.clientHeight / 2;
 }

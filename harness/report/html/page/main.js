@@ -62,7 +62,8 @@ function setTheme(theme) {
 }
 (function start() {
   for (const [name, page] of Object.entries(PAGES)) {
-    if (page.hidden) continue;
+    // Of one verdict there is nothing to look over.
+    if (page.hidden || ROWS === 1) continue;
     document.getElementById("nav").append(el("a", {link: "#/" + name, "data-page": name}, page.title));
   }
   let theme = "auto";
@@ -92,10 +93,8 @@ function setTheme(theme) {
     "Made ", D.made_at.slice(0, 16).replace("T", " "), " UTC by Assay ",
     [...new Set(D.runs.map((run) => run.assay_version))].slice(-1)[0] || "",
     D.database ? [" from ", el("code", null, D.database)] : null, ": ", plural(ROWS, "verdict"), " of ",
-    plural(D.runs.length, "run"), ". Press ", el("kbd", null, "/"),
-    " to search. ", "Charts: uPlot (MIT licence, © Leon Sorokin)."]);
+    plural(D.runs.length, "run"), ". ", ROWS === 1 ? null : ["Press ", el("kbd", null, "/"), " to search. "], "Charts: uPlot (MIT licence, © Leon Sorokin)."]);
   window.addEventListener("hashchange", showPage);
-  // Of one verdict there is nothing to look over.
   if (!location.hash && ROWS === 1) {
     keepAddress("case", {case: textOf("case", 0), options: textOf("options", 0), of: versionName(0)});
   }

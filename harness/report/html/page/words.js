@@ -78,6 +78,7 @@ const METRICS = {
   cosine: "cosine between the right and the actual output",
   max_error: "largest absolute error",
   channel_sqnr_db: "least SQNR of an output channel, dB",
+  ranges_doubted: "ranges that differ from the calibration data's, where nearly all do",
   findings_left_out: "findings of one check beyond the ten that are kept",
   l1_elements: "elements compared in exact integers",
   l1_ambiguous: "of them with more than one admissible value",
@@ -133,3 +134,6 @@ const NEXT = {
   determinism: "Two conversions or executions of the same gave different results. Look for uninitialized memory.",
   resources: "A file or process was left behind.",
 };
+/// Of the scales of a weight.
+const NEXT_WEIGHT_SCALE = "Look at the weight in the charts of “Weights by channel”: the declared scales and what the weights give " +
+  "should agree.";
