@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-NEEDED = ["cpack", "dpkg-deb", "dpkg-shlibdeps"]
+NEEDED = ["cpack", "dpkg-deb", "dpkg-shlibdeps", "file"]
 
 
 def printed(*command, **more):
