@@ -109,6 +109,18 @@ TEST(CalibratedNetwork, OtherConstantsStandOnTheCodesOfTheirOwnRange) {
   EXPECT_THAT(addend(OnCodes::constants), ElementsAre(float32(55 * own), float32(-128 * own)));
 }
 
+TEST(CalibratedNetwork, WhatACastMakesIsMeasured) {
+  const model::Model network = network_of(
+      "g (float[2] x) => (float[2] y) { k = Cast<to=1>(i) y = Add(x, k) }", {{"i", codes(DType::int64, {2}, {3, -7})}},
+      "a (float[2] x) => (float[2] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
+      " kd = DequantizeLinear(kq, s, z) g = Add(xd, kd) yq = QuantizeLinear(g, s, z) y = DequantizeLinear(yq, s, z) }",
+      {{"s", Tensor::scalar(DType::float32, 0.25)},
+       {"z", codes(DType::int8, {}, {0})},
+       {"kq", codes(DType::int8, {2}, {12, -28})}},
+      OnCodes::constants);
+  EXPECT_EQ(network.graph.nodes.back().input(1), "k") << "no parameter: its own values";
+}
+
 TEST(CalibratedNetwork, AConvTransposeMayComeOutAsAConv) {
   // Two groups of two inputs and one output: [C=4, M/g=1, 1, 2] is [M=2, C/g=2, 1, 2] with every window turned around.
   const model::Model network = network_of(

@@ -116,6 +116,12 @@ TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr&
   return index == 1 ? times_alpha(other, alpha_of(plain)) : other;
 }
 
+/// A constant that an operator makes, such as a Cast: it is measured like any other tensor, and no parameter.
+bool is_computed(const Alignment& alignment, const std::string& name) {
+  const auto producer = alignment.wiring.producer(name);
+  return producer && alignment.original->graph.nodes[*producer].op_type != "Constant";
+}
+
 }  // namespace
 
 model::Model calibrated_network(const Alignment& alignment, OnCodes which, const converters::Policy& policy) {
@@ -130,6 +136,7 @@ model::Model calibrated_network(const Alignment& alignment, OnCodes which, const
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto constant = alignment.constants.find(node.inputs[i]);
       if (constant == alignment.constants.end()) continue;
+      if (!is_weight(node, i) && is_computed(alignment, node.inputs[i])) continue;
       TensorPtr value = constant->second;
       if (conv != nullptr && is_weight(node, i)) {
         value = of_plain_conv(*conv, node.int_or("group", 1), value);
