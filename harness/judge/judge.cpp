@@ -258,9 +258,7 @@ class Judge {
   core::Result<std::shared_ptr<const CalibrationRanges>> ranges_on_codes(const CalibrationRanges& plain,
                                                                          const std::vector<core::TensorMap>& batches,
                                                                          KeptOfRanges kept) {
-    const bool all = evidence_.converter.policy.calibrates == converters::CalibratedNetwork::quantized_constants;
-    const model::Model network = calibrated_network(*context_.alignment, all ? OnCodes::constants : OnCodes::weights,
-                                                    evidence_.converter.policy);
+    const model::Model network = calibrated_network(*context_.alignment, evidence_.converter.policy);
     auto calibration = cache_.ranges(network, model_key(network, ""), batches, kept);
     if (!calibration) return calibration.error().within("on the artifact's weights");
     auto merged = std::make_shared<CalibrationRanges>(plain);

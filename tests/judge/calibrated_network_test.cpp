@@ -24,12 +24,14 @@ using testing::Tensor;
 
 model::Model network_of(const std::string& original_text, const std::map<std::string, Tensor>& weights,
                         const std::string& artifact_text, const std::map<std::string, Tensor>& constants,
-                        OnCodes which = OnCodes::weights, const converters::Policy& policy = {}) {
+                        CalibratedNetwork calibrates = CalibratedNetwork::quantized_weights,
+                        converters::Policy policy = {}) {
+  policy.calibrates = calibrates;
   const model::Model original = parse(original_text, weights);
   const auto artifact = std::make_shared<const model::Model>(parse(artifact_text, constants));
   const auto view = ArtifactView::build(artifact, original);
   if (!view) throw std::runtime_error(view.error().message);
-  return calibrated_network(Alignment::of(original, &*view), which, policy);
+  return calibrated_network(Alignment::of(original, &*view), policy);
 }
 
 std::vector<double> values(const model::Model& network, std::size_t node, std::size_t input) {
@@ -91,7 +93,7 @@ TEST(CalibratedNetwork, AlphaCountsOnceAndAnotherLayoutIsLeftAlone) {
 TEST(CalibratedNetwork, OtherConstantsStandOnTheCodesOfTheirOwnRange) {
   converters::Policy policy;
   policy.divisor = 127.5;
-  const auto addend = [&](OnCodes which) {
+  const auto addend = [&](CalibratedNetwork calibrates) {
     return values(
         network_of("g (float[2] x) => (float[2] y) { y = Add(x, k) }", {{"k", reals({2}, {0.3, -0.7})}},
                    "a (float[2] x) => (float[2] y) { xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z)"
@@ -100,13 +102,13 @@ TEST(CalibratedNetwork, OtherConstantsStandOnTheCodesOfTheirOwnRange) {
                    {{"s", Tensor::scalar(DType::float32, 0.25)},
                     {"z", codes(DType::int8, {}, {0})},
                     {"kq", codes(DType::int8, {2}, {1, -3})}},
-                   which, policy),
+                   calibrates, policy),
         0, 1);
   };
-  EXPECT_THAT(addend(OnCodes::weights), ElementsAre(DoubleEq(0.3), DoubleEq(-0.7)));
+  EXPECT_THAT(addend(CalibratedNetwork::quantized_weights), ElementsAre(DoubleEq(0.3), DoubleEq(-0.7)));
   // 0.25 is the step to which the operands were aligned, after the ranges were measured. The least value lies on a tie.
   const double own = float32(0.7 / 127.5);
-  EXPECT_THAT(addend(OnCodes::constants), ElementsAre(float32(55 * own), float32(-128 * own)));
+  EXPECT_THAT(addend(CalibratedNetwork::quantized_constants), ElementsAre(float32(55 * own), float32(-128 * own)));
 }
 
 TEST(CalibratedNetwork, WhatACastMakesIsMeasured) {
@@ -117,7 +119,7 @@ TEST(CalibratedNetwork, WhatACastMakesIsMeasured) {
       {{"s", Tensor::scalar(DType::float32, 0.25)},
        {"z", codes(DType::int8, {}, {0})},
        {"kq", codes(DType::int8, {2}, {12, -28})}},
-      OnCodes::constants);
+      CalibratedNetwork::quantized_constants);
   EXPECT_EQ(network.graph.nodes.back().input(1), "k") << "no parameter: its own values";
 }
 
@@ -148,7 +150,7 @@ TEST(CalibratedNetwork, EqualNamesOfNodesMixNothingUp) {
              {"wq", codes(DType::int8, {2, 2}, {10, 12, 14, 17})}}));
   const auto view = ArtifactView::build(artifact, original);
   ASSERT_TRUE(view.ok());
-  const model::Model network = calibrated_network(Alignment::of(original, &*view), OnCodes::weights, {});
+  const model::Model network = calibrated_network(Alignment::of(original, &*view), {});
   EXPECT_THAT(values(network, 0, 1), ElementsAre(1, 2, 3, 4.5));
   EXPECT_THAT(values(network, 1, 1), ElementsAre(5, 6, 7, 8.5));
 }

@@ -104,11 +104,12 @@ TensorPtr of_plain_conv(const ArtifactNode& made, std::int64_t group, const Tens
 
 /// The value that input `index` of `node` has while ranges are measured; `value` where that is its own.
 TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr& value, const ArtifactNode& made,
-                           const Node& plain, OnCodes which, const converters::Policy& policy) {
+                           const Node& plain, const converters::Policy& policy) {
   if (index >= made.inputs.size() || made.op != node.op_type || !value->is_real()) return value;
   const Operand& operand = made.inputs[index];
+  const bool all = policy.calibrates == converters::CalibratedNetwork::quantized_constants;
   TensorPtr other;
-  if (!is_bias(node, index) && (which == OnCodes::constants || is_weight(node, index)) &&
+  if (!is_bias(node, index) && (all || is_weight(node, index)) &&
       reads_transposed(plain, 1) == reads_transposed(node, 1)) {
     other = is_weight(node, index) ? on_codes(operand) : on_own_codes(operand, value, policy);
   }
@@ -124,7 +125,7 @@ bool is_computed(const Alignment& alignment, const std::string& name) {
 
 }  // namespace
 
-model::Model calibrated_network(const Alignment& alignment, OnCodes which, const converters::Policy& policy) {
+model::Model calibrated_network(const Alignment& alignment, const converters::Policy& policy) {
   const ArtifactView& artifact = *alignment.artifact;
   model::Model network = *alignment.original;
   network.graph.nodes.clear();
@@ -141,7 +142,7 @@ model::Model calibrated_network(const Alignment& alignment, OnCodes which, const
       if (conv != nullptr && is_weight(node, i)) {
         value = of_plain_conv(*conv, node.int_or("group", 1), value);
       } else if (made != nullptr) {
-        value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], which, policy);
+        value = calibrated_value(node, i, value, *made, artifact.artifact().graph.nodes[made->index], policy);
       }
       if (value == constant->second && network.graph.initializer(node.inputs[i]) != nullptr) continue;
       // Names of nodes may be equal.
