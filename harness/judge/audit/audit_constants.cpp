@@ -104,18 +104,7 @@ class ConstantAudit {
       if (!own->is_real() || own->shape() != input.constant_values->shape()) continue;
       const auto worst = compare(*own, *input.constant_values, input);
       if (!worst) continue;
-      const Node& node = context_.artifact->artifact().graph.nodes[made.index];
-      Finding finding = audit_finding(
-          Facet::weight, input.name,
-          fmt::format("node \"{}\" ({}), constant \"{}\": {} of {} elements differ from the float model's\n  {}{}: "
-                      "expected {}, actual {}",
-                      node.name, node.op_type, input.name, worst->count, own->size(), input.name,
-                      index_text(static_cast<std::int64_t>(worst->element), own->shape()),
-                      core::exact_text64(worst->expected), core::exact_text64(worst->actual)),
-          worst->margin);
-      finding.node = node.name;
-      finding.op = node.op_type;
-      findings_.push_back(std::move(finding));
+      add(context_.artifact->artifact().graph.nodes[made.index], input.name, *own, *worst, "");
     }
   }
 
@@ -142,22 +131,28 @@ class ConstantAudit {
     const std::size_t wrong = std::min(worst->count, wrong_beside_correction(node, slot, expected, actual));
     if (wrong == 0) return;
     const std::string name(node.input(slot));
-    Finding finding = audit_finding(
-        Facet::weight, name,
-        fmt::format(
-            "node \"{}\" ({}), constant \"{}\": {} of {} elements differ from the float model's by more than "
-            "half a step\n  {}{}: expected {}, actual {}{}",
-            node.name, node.op_type, name, worst->count, expected.size(), name,
-            index_text(static_cast<std::int64_t>(worst->element), expected.shape()),
-            core::exact_text64(worst->expected), core::exact_text64(worst->actual),
+    Finding& finding =
+        add(node, name, expected, *worst, " by more than half a step",
             operand.quantized()
                 ? fmt::format(" (scale {})", core::exact_text(static_cast<float>(operand.params->scale.front())))
-                : ""),
-        worst->margin);
+                : "");
     finding.portion = static_cast<double>(wrong) / static_cast<double>(expected.size());
+  }
+
+  /// `node` reads another constant than the model's; `beyond` and `scale` say what the difference is measured with.
+  Finding& add(const Node& node, const std::string& name, const Tensor& expected, const Difference& worst,
+               std::string_view beyond, const std::string& scale = "") {
+    Finding finding = audit_finding(
+        Facet::weight, name,
+        fmt::format("node \"{}\" ({}), constant \"{}\": {} of {} elements differ from the float model's{}\n  {}{}: "
+                    "expected {}, actual {}{}",
+                    node.name, node.op_type, name, worst.count, expected.size(), beyond, name,
+                    index_text(static_cast<std::int64_t>(worst.element), expected.shape()),
+                    core::exact_text64(worst.expected), core::exact_text64(worst.actual), scale),
+        worst.margin);
     finding.node = node.name;
     finding.op = node.op_type;
-    findings_.push_back(std::move(finding));
+    return findings_.emplace_back(std::move(finding));
   }
 
   /// How many values of an Add's constant, which is a product's bias, aren't moved as the policy says; all of any other
