@@ -21,6 +21,11 @@ model::Model artifact_in_float(const ArtifactView& view) {
 
 std::vector<std::string> own_tensors(const ArtifactView& view, const model::Graph& original,
                                      const converters::Policy& policy) {
+  const auto is_own = [](const Quantizer& quantizer) {
+    return quantizer.original.empty() && !quantizer.constant && !quantizer.chained;
+  };
+  // The usual artifact has none: nothing is wired then.
+  if (std::ranges::none_of(view.quantizers(), is_own)) return {};
   if (std::ranges::any_of(view.nodes(), &ArtifactNode::qoperator)) return {};
   const model::Graph& graph = view.artifact().graph;
   const model::Wiring known(original), wiring(graph);
@@ -42,7 +47,7 @@ std::vector<std::string> own_tensors(const ArtifactView& view, const model::Grap
   };
   std::vector<std::string> names;
   for (const Quantizer& quantizer : view.quantizers()) {
-    if (!quantizer.original.empty() || quantizer.constant || quantizer.chained) continue;
+    if (!is_own(quantizer)) continue;
     if (known.producer(quantizer.float_name) || original.find_input(quantizer.float_name) != nullptr) continue;
     if (!may_take_another(quantizer)) names.push_back(quantizer.float_name);
   }

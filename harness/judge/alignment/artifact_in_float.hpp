@@ -5,8 +5,8 @@
 
 namespace assay::judge {
 
-/// The artifact without the quantizers of activations: who read quantized values reads the real ones that they came
-/// from. Constants keep the values of their codes.
+/// The artifact with an Identity in place of each quantizer of an activation: who reads quantized values reads the real
+/// ones that they came from. Constants keep the values of their codes.
 [[nodiscard]] model::Model artifact_in_float(const ArtifactView& view);
 
 /// Names of the real tensors that the artifact quantizes and that the original doesn't have, such as those of a

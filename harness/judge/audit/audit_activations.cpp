@@ -39,8 +39,8 @@ class ActivationAudit {
  private:
   void check_quantizer(const Quantizer& quantizer) {
     const bool own = quantizer.original.empty();
-    if (quantizer.params.scale.empty() || is_weight(quantizer)) return;
     if (own && (quantizer.constant || !calibration_.ranges.contains(quantizer.float_name))) return;
+    if (quantizer.params.scale.empty() || is_weight(quantizer)) return;
     check(own ? quantizer.float_name : quantizer.original, quantizer.params, quantizer.constant);
   }
 
