@@ -13,10 +13,9 @@ from pathlib import Path
 
 import onnx
 
-MOVES = {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Identity"}
-
 
 def wires(graph):
+    """The node that makes each tensor, and those that read it."""
     producer = {output: node for node in graph.node for output in node.output}
     readers = defaultdict(list)
     for node in graph.node:

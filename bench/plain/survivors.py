@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import onnx
+from habits import wires as graph_wires
 
 QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
@@ -26,12 +27,8 @@ class Wires:
         graph = onnx.load(file).graph
         self.nodes = list(graph.node)
         self.constants = {each.name for each in graph.initializer}
-        self.producer = {output: node for node in self.nodes for output in node.output}
         self.outputs = {each.name for each in graph.output}
-        self.readers = defaultdict(list)
-        for node in self.nodes:
-            for name in node.input:
-                self.readers[name].append(node)
+        self.producer, self.readers = graph_wires(graph)
 
     def real_inputs(self, node):
         """(name, whether it is dequantized) of each data input that isn't a constant."""
