@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/core/tensor.hpp"
 #include "reference/quant.hpp"
 
 namespace assay::judge {
