@@ -24,7 +24,26 @@ endif()
 add_library(assay_allocator INTERFACE)
 if(NOT ASSAY_SANITIZE)
   find_package(mimalloc REQUIRED)
-  target_link_libraries(assay_allocator INTERFACE "-Wl,--push-state,--no-as-needed" mimalloc "-Wl,--pop-state")
+  set(allocator "-Wl,--push-state,--no-as-needed" mimalloc "-Wl,--pop-state")
+  # mimalloc 3.0.1 crashes where no memory is left: what should be the verdict `oom` would be a crash of the worker.
+  include(CheckCXXSourceRuns)
+  set(CMAKE_REQUIRED_LIBRARIES ${allocator})
+  check_cxx_source_runs("
+    #include <sys/resource.h>
+    #include <cstdlib>
+    void* volatile got;
+    int main() {
+      got = std::malloc(100);
+      const rlimit none{0, 0};
+      setrlimit(RLIMIT_AS, &none);
+      for (std::size_t bytes = 1U << 28U; bytes >= 8; bytes /= 2) while ((got = std::malloc(bytes)) != nullptr) {}
+    }" ASSAY_MIMALLOC_RUNS_OUT_OF_MEMORY)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  if(ASSAY_MIMALLOC_RUNS_OUT_OF_MEMORY)
+    target_link_libraries(assay_allocator INTERFACE ${allocator})
+  else()
+    message(STATUS "mimalloc ${mimalloc_VERSION} crashes where no memory is left: the C library's allocator instead")
+  endif()
   target_sources(assay_allocator INTERFACE ${CMAKE_SOURCE_DIR}/harness/core/throwing_new.cpp)
 endif()
 

@@ -1,6 +1,6 @@
-// operator new for the programs that are linked with mimalloc. mimalloc's build in C can't throw: its own operator new
-// aborts where there is no memory, and what should be the verdict `oom` is a crash of the whole process. This one asks
-// mimalloc through malloc, and throws as the standard wants it. operator delete is mimalloc's, which is its free.
+// operator new of the programs that judge. mimalloc's build in C can't throw: its own operator new aborts where there is
+// no memory, and what should be the verdict `oom` is a crash of the whole process. This one asks malloc, mimalloc's or
+// the C library's, and throws as the standard wants it. operator delete is that one's free.
 #include <unistd.h>
 
 #include <atomic>
