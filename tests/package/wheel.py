@@ -1,7 +1,8 @@
 """Builds the sdist and the wheel from it, and runs the wheel where nothing else is: wheel.py ROOT BUILD [--keep FOLDER]
 
-The build takes scikit-build-core and `build` from this interpreter's packages; exit code 77 without them. What the
-program needs of glibc and of libstdc++ must not be newer than the tag in docs/install.md says. All is made below the folder
+The build takes scikit-build-core and `build` from this interpreter's packages, or from the environment
+ROOT/.assay/venvs/wheel, into which build_requirements.txt is installed; exit code 77 without them. What the program
+needs of glibc and of libstdc++ must not be newer than the tag in docs/install.md says. All is made below the folder
 BUILD, where a compiler cache that knows this tree knows it again.
 """
 import os
@@ -30,14 +31,25 @@ def newest_needed(file):
     return needed
 
 
+def builder(root):
+    """The interpreter that can build, or None."""
+    own = Path(root, ".assay", "venvs", "wheel", "bin", "python")
+    for python in (sys.executable, *([own] if own.exists() else [])):
+        found = subprocess.run([python, "-c", "import build, scikit_build_core"], capture_output=True, check=False)
+        if found.returncode == 0:
+            return python
+    return None
+
+
 def main(root, build, *words):
-    found = subprocess.run([sys.executable, "-c", "import build, scikit_build_core"], capture_output=True, check=False)
-    if found.returncode != 0:
-        print("this Python has no build and scikit-build-core")
+    python = builder(root)
+    if python is None:
+        print("no Python with build and scikit-build-core: python3 -m venv .assay/venvs/wheel; "
+              ".assay/venvs/wheel/bin/pip install -r tests/package/build_requirements.txt")
         return 77
     with tempfile.TemporaryDirectory(dir=build) as name:
         folder = Path(name)
-        printed(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", root,
+        printed(python, "-m", "build", "--no-isolation", "--outdir", folder / "dist", root,
                 env={**os.environ, "TMPDIR": name})
         sdist, = (folder / "dist").glob("*.tar.gz")
         wheel, = (folder / "dist").glob("*-py3-none-*.whl")
