@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -52,6 +53,8 @@ class Search {
         (does_with(order, middle) ? enough : low) = middle;
       }
       minimize(first_of(order, enough));
+    } else {
+      found_.ignored = ignored(names(first_of(order, order.size())));
     }
     return std::move(found_);
   }
@@ -59,6 +62,20 @@ class Search {
  private:
   [[nodiscard]] bool does(const judge::Judgement& judgement) const {
     return judgement.gate != judge::Gate::red && (!sqnr_db_ || (judgement.sqnr_db && *judgement.sqnr_db >= *sqnr_db_));
+  }
+
+  /// The nodes of `asked`, all there are, that the last artifact has in INT8: those that the judge found so; all of them
+  /// where it answers to the last bit as the one that was asked for in INT8.
+  [[nodiscard]] std::vector<std::string> ignored(std::vector<std::string> asked) const {
+    const auto in_int8 = [&](const std::string& node) {
+      return std::ranges::any_of(found_.after.findings, [&](const judge::Finding& finding) {
+        return finding.facet == judge::Facet::precision && finding.node == node;
+      });
+    };
+    const std::optional<double> before = found_.before.sqnr_db, after = found_.after.sqnr_db;
+    const bool unchanged = before && after && std::isfinite(*after) && *before == *after;
+    if (!unchanged) std::erase_if(asked, [&](const std::string& node) { return !in_int8(node); });
+    return asked;
   }
 
   void keep_cache(const std::string& text) {
@@ -126,7 +143,8 @@ class Search {
       on_progress_(fmt::format("{} groups in float: {}{}", groups.size(), judge::verdict_name(judgement.verdict),
                                judgement.sqnr_db ? fmt::format(", {:.1f} dB", *judgement.sqnr_db) : ""));
     }
-    if (enough) {
+    // What is not enough stays where nothing is: the last question was about every node then.
+    if (enough || !found_.possible) {
       found_.after = std::move(judgement);
     }
     return enough;

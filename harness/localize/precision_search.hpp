@@ -18,11 +18,13 @@ namespace assay::localize {
 struct PrecisionSearch {
   bool needed = false;             ///< with everything in INT8 the verdict is red, or the SQNR too low
   bool possible = false;           ///< with everything in float it is not
+  /// Where it isn't possible: the nodes that were asked for in float and run in INT8 all the same.
+  std::vector<std::string> ignored;
   std::vector<std::string> nodes;  ///< to be kept in float
   bool minimal = false;            ///< without any one group of them it does not do
   std::size_t conversions = 0;
   bool reused_cache = false;  ///< calibrated once, every other conversion was rebuilt from its cache
-  judge::Judgement before, after;
+  judge::Judgement before, after;  ///< of all in INT8; of `nodes` in float, or of all where that isn't possible
 };
 
 /// Finds a smallest set of nodes to keep in float so that the verdict is not red, and the outputs' SQNR at least

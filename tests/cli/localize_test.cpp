@@ -298,6 +298,15 @@ TEST_F(Localize, PrecisionKeepsTheConcatInFloat) {
   EXPECT_EQ(faulted("check", {"--options", json["options"].dump()}).code, 0);
 }
 
+TEST_F(Localize, PrecisionSaysThatAConverterIgnoresWhatItIsAsked) {
+  const Call call = faulted("precision", {"--fault", "float_wish_ignored"});
+  EXPECT_EQ(call.code, 1) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("it doesn't follow options[\"precision\"]"));
+  EXPECT_THAT(call.out, testing::Not(HasSubstr("quantization is not the trouble")));
+  const nlohmann::json ignored = faulted("precision", {"--fault", "float_wish_ignored", "--json"}).json()["ignored"];
+  EXPECT_FALSE(ignored.empty());
+}
+
 TEST_F(Localize, PrecisionSaysThatAConverterCannotBeAsked) {
   write("only_minmax.sh",
         "#!/bin/sh\nread line\n"

@@ -13,6 +13,7 @@
 namespace assay::localize {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -294,7 +295,18 @@ TEST(PrecisionSearch, ReachesAnSqnr) {
   EXPECT_TRUE(better.possible);
   EXPECT_FALSE(better.nodes.empty());
   EXPECT_GE(better.after.sqnr_db.value_or(0), asked);
-  EXPECT_FALSE(search_precision(network(), *judge_of("embedded", {}), 400, 50).possible);
+  const PrecisionSearch impossible = search_precision(network(), *judge_of("embedded", {}), 400, 50);
+  EXPECT_FALSE(impossible.possible);
+  EXPECT_THAT(impossible.ignored, IsEmpty());
+}
+
+TEST(PrecisionSearch, SaysWhichNodesAConverterDidNotLeaveInFloat) {
+  const auto deaf = judge_of("embedded", {"per_axis_rolled@a", "float_wish_ignored"});
+  const PrecisionSearch found = search_precision(network(), *deaf, {}, 50);
+  EXPECT_TRUE(found.needed);
+  EXPECT_FALSE(found.possible);
+  EXPECT_THAT(found.ignored, Contains("a"));
+  EXPECT_THAT(found.nodes, IsEmpty());
 }
 
 TEST(FusionGroups, JoinAnActivationToWhatItAloneReads) {

@@ -69,6 +69,21 @@ std::string outcome_text(const judge::Judgement& judgement) {
                      judgement.sqnr_db ? fmt::format(", {:.1f} dB", *judgement.sqnr_db) : "");
 }
 
+/// Why nothing can be kept in float.
+void print_impossible(const PrecisionArguments& arguments, const Found& answer) {
+  const localize::PrecisionSearch& found = answer.search;
+  if (found.ignored.empty()) {
+    fmt::print("with every node in float it is no better ({}): quantization is not the trouble. Try {} {}\n",
+               outcome_text(found.after), here("./assay reduce"), shell_quoted(arguments.model));
+    return;
+  }
+  fmt::print("{} was asked for every node in float, but {} {} in INT8:\n", answer.converter,
+             core::counted(found.ignored.size(), "node"), found.ignored.size() == 1 ? "is" : "are");
+  for (const std::string& node : found.ignored) fmt::print("  {}\n", node);
+  fmt::print(
+      "it doesn't follow options[\"precision\"] (docs/protocol.md), without which no node can be kept in float\n");
+}
+
 int precision_command(const PrecisionArguments& arguments) {
   const core::Result<Found> answer = search(arguments);
   if (!answer) return report_error(answer.error());
@@ -86,6 +101,7 @@ int precision_command(const PrecisionArguments& arguments) {
   if (arguments.json) {
     const nlohmann::ordered_json json{{"needed", found->needed},
                                       {"possible", solved},
+                                      {"ignored", found->ignored},
                                       {"nodes", found->nodes},
                                       {"minimal", found->minimal},
                                       {"options", options},
@@ -93,7 +109,7 @@ int precision_command(const PrecisionArguments& arguments) {
                                       {"conversions", found->conversions},
                                       {"reused_cache", found->reused_cache},
                                       {"before", outcome_text(found->before)},
-                                      {"after", found->possible ? outcome_text(found->after) : ""}};
+                                      {"after", found->needed ? outcome_text(found->after) : ""}};
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return solved ? kExitOk : kExitRed;
   }
@@ -103,8 +119,7 @@ int precision_command(const PrecisionArguments& arguments) {
     return kExitOk;
   }
   if (!found->possible) {
-    fmt::print("with every node in float it is no better: quantization is not the trouble. Try {} {}\n",
-               here("./assay reduce"), shell_quoted(arguments.model));
+    print_impossible(arguments, *answer);
     return kExitRed;
   }
   fmt::print("{} in float: {} ({}{})\n", core::counted(found->nodes.size(), "node"), outcome_text(found->after),
