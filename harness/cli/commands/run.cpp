@@ -352,7 +352,8 @@ int run_command(const RunArguments& given) {
   if (code != kExitOk || !nothing_ran) return code;
   fmt::print(
       stderr,
-      "assay: every verdict is unsupported, so nothing was judged; with --min-judged 1 the exit code is 5 then, with "
+      "assay: every verdict is unsupported, so nothing was judged. Where the reason is an option, give one that the "
+      "converter takes, as in --options '{{\"per_axis\":false}}'. With --min-judged 1 the exit code is 5 then, with "
       "--skip-unavailable 77\n");
   return code;
 }
