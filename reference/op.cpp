@@ -56,8 +56,7 @@ Result<const OpDef*> operator_for(const Node& node, std::int64_t opset, std::siz
 }
 
 core::Error node_error(const Node& node, core::Error error) {
-  const std::string name = node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
-  error.message = fmt::format("node \"{}\" ({}): {}", node.name, name, error.message);
+  error.message = fmt::format("node \"{}\" ({}): {}", node.name, model::operator_name(node), error.message);
   if (error.node.empty()) {  // else a node inside a subgraph of this one
     error.node = node.name;
     error.op = node.op_type;

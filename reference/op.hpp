@@ -54,15 +54,15 @@ enum class DataFlow {
 /// One operator of the reference: defined in reference/ops/<snake_case name>.cpp as `const OpDef& op_<snake_case>()`,
 /// found by its file name.
 struct OpDef {
-  std::string_view name;         ///< ONNX's name, "ConvTranspose"
+  std::string_view name;         ///< its name in its domain, "ConvTranspose"
   std::int64_t first_opset = 1;  ///< oldest version of the operator that the kernel follows
-  std::int64_t last_opset = 28;  ///< newest opset whose form of the operator the kernel follows
+  std::int64_t last_opset = 28;  ///< newest version of the domain whose form of the operator the kernel follows
   std::size_t min_inputs = 1;
   std::size_t max_inputs = 1;
   Kernel run = nullptr;
   ShapeRule infer = nullptr;
   DataFlow data = DataFlow::opaque;
-  std::string_view domain = "";
+  std::string_view domain = "";  ///< "" is ONNX's own
 };
 
 /// Every operator, sorted by domain and name.

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "converters/embedded/engine/engine.hpp"
 #include "converters/embedded/pipeline.hpp"
 #include "converters/embedded/upgrade.hpp"
 #include "harness/core/text.hpp"
@@ -40,9 +43,11 @@ Status check_options(const converters::Options& options) {
 }
 
 Status check_nodes(const model::Graph& graph) {
+  const auto operators = engine::float_operators();
   for (const auto& node : graph.nodes) {
-    if (!node.domain.empty()) {
-      return refusal(node, fmt::format("operators of the custom domain \"{}\" have no kernel here", node.domain));
+    const auto name = model::operator_name(node);
+    if (!node.domain.empty() && std::ranges::find(operators, name) == operators.end()) {
+      return refusal(node, fmt::format("the custom operator \"{}\" has no kernel here", name));
     }
     if (node.op_type == "DynamicQuantizeLinear") {
       return refusal(node, "dynamic quantization is not supported; calibrate the float model instead");

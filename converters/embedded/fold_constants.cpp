@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 7> kNeverFolded{"DequantizeLinear", "Rand
 constexpr std::int64_t kLargestFolded = std::int64_t{1} << 22U;
 
 bool foldable(const model::Graph& graph, const model::Node& node) {
-  if (!node.domain.empty() || std::ranges::find(kNeverFolded, node.op_type) != kNeverFolded.end()) return false;
+  if (std::ranges::find(kNeverFolded, model::operator_name(node)) != kNeverFolded.end()) return false;
   if (std::ranges::any_of(node.attributes, [](const auto& attribute) {
         return std::holds_alternative<model::GraphPtr>(attribute.second);
       })) {

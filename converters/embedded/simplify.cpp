@@ -38,7 +38,7 @@ std::string wanted_precision(const State& state, const model::Node& node) {
     if (computer != node.name) continue;
     if (const auto found = precision.find(original); found != precision.end()) return found->second;
   }
-  if (const auto found = precision.find(node.op_type); found != precision.end()) return found->second;
+  if (const auto found = precision.find(model::operator_name(node)); found != precision.end()) return found->second;
   if (const auto found = precision.find("*"); found != precision.end()) return found->second;
   return "";
 }

@@ -70,8 +70,15 @@ constexpr auto kTable = std::to_array<Support>({
     {"Tile", moves, 1, false},
     {"Transpose", moves, 1, false},
     {"Unsqueeze", moves, 1, false},
+    {"com.microsoft.Gelu", computes, 1, false},
+    {"com.microsoft.QuickGelu", computes, 1, false},
 });
 static_assert(std::ranges::is_sorted(kTable, {}, &Support::op), "find_support() searches by halves");
+
+const Support* find_support(std::string_view op) {
+  const auto* found = std::ranges::lower_bound(kTable, op, {}, &Support::op);
+  return found != kTable.end() && found->op == op ? found : nullptr;
+}
 
 bool is_float(const State& state, std::string_view tensor) {
   if (const auto* constant = state.model.graph.initializer(tensor)) return constant->type() == DType::float32;
@@ -164,14 +171,11 @@ std::string fit_parameters(const State& state, const model::Node& node) {
 
 std::span<const Support> support_table() { return kTable; }
 
-const Support* find_support(const model::Node& node) {
-  const auto* found = std::ranges::lower_bound(kTable, node.op_type, {}, &Support::op);
-  return node.domain.empty() && found != kTable.end() && found->op == node.op_type ? found : nullptr;
-}
+const Support* find_support(const model::Node& node) { return find_support(model::operator_name(node)); }
 
 std::string_view int8_form(std::string_view op) {
-  const auto* found = std::ranges::lower_bound(kTable, op, {}, &Support::op);
-  if (found == kTable.end() || found->op != op) return "";
+  const auto* found = find_support(op);
+  if (found == nullptr) return "";
   switch (found->handling) {
     case Handling::multiplies:
       return "multiplies";

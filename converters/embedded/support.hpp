@@ -17,7 +17,7 @@ enum class Handling {
 
 /// One operator with an INT8 form.
 struct Support {
-  std::string_view op;
+  std::string_view op;  ///< model::operator_name
   Handling handling = Handling::computes;
   std::size_t operands = 1;       ///< the first so many inputs are data; the rest are parameters. 0: all
   bool takes_activation = false;  ///< a Relu or Clip behind it runs in the same step
@@ -26,7 +26,7 @@ struct Support {
 /// The one table of operators with an INT8 form, sorted by name.
 [[nodiscard]] std::span<const Support> support_table();
 [[nodiscard]] const Support* find_support(const model::Node& node);
-/// Of one of ONNX's own operators: "multiplies", "computes", "moves", or "" for one without an INT8 form.
+/// By model::operator_name: "multiplies", "computes", "moves", or "" for one without an INT8 form.
 [[nodiscard]] std::string_view int8_form(std::string_view op);
 
 /// Fills operands, weight, bias and axis of `plan` for `node`, where this very node has an INT8 form; the answer is the

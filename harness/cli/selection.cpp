@@ -202,7 +202,7 @@ bool is_suite(const std::string& word) {
 
 void collect_operators(const model::Graph& graph, std::set<std::string>& names) {
   for (const model::Node& node : graph.nodes) {
-    names.insert(judge::operator_name(node));
+    names.insert(model::operator_name(node));
     for (const auto& [name, value] : node.attributes) {
       if (const auto* body = std::get_if<model::GraphPtr>(&value)) collect_operators(**body, names);
     }

@@ -30,6 +30,7 @@ core::Result<std::vector<TensorFacts>> asked(const OpDef& op, const std::map<std
   }
   model::Node node;
   node.op_type = op.name;
+  node.domain = op.domain;
   node.outputs = {"y"};
   std::vector<const TensorFacts*> inputs;
   for (const TensorFacts& each : facts) {
@@ -90,27 +91,23 @@ core::Result<OperatorTable> operator_table(const Int8Form& int8_form) {
   }
   OperatorTable table;
   Tests stored;
-  Tests newest;
   for (const corpus::Case& each : *cases) {
     const std::filesystem::path folder = each.stored_case.value_or("");
-    const bool is_node = each.name.starts_with("onnx_node/group=node,");
-    const bool is_newest = each.name.starts_with("onnx_node/group=newest,");
-    if (folder.empty() || (!is_node && !is_newest)) {
+    if (folder.empty() || !each.name.starts_with("onnx_node/group=node,")) {
       continue;
     }
-    if (auto status = count_case(folder, is_node ? stored : newest, is_node ? table.stored : table.newest); !status) {
+    if (auto status = count_case(folder, stored, table.stored); !status) {
       return status.error();
     }
   }
   for (const OpDef* op : reference::all_operators()) {
-    OperatorRow row{.name = op->domain.empty() ? std::string(op->name) : fmt::format("{}.{}", op->domain, op->name),
+    OperatorRow row{.name = model::operator_name(op->domain, op->name),
                     .first_opset = op->first_opset,
                     .last_opset = op->last_opset,
                     .takes_reals = std::ranges::any_of(kReals, [&](DType type) { return takes(*op, type); }),
                     .code_types = {},
-                    .int8_form = std::string(op->domain.empty() ? int8_form(op->name) : ""),
-                    .stored = stored[{std::string(op->domain), std::string(op->name)}],
-                    .newest = newest[{std::string(op->domain), std::string(op->name)}]};
+                    .int8_form = std::string(int8_form(model::operator_name(op->domain, op->name))),
+                    .stored = stored[{std::string(op->domain), std::string(op->name)}]};
     for (const DType type : kCodes) {
       if (takes(*op, type)) {
         row.code_types.emplace_back(core::dtype_name(type));

@@ -156,7 +156,7 @@ void check_references(const Fields& fields, const Case& read) {
   std::vector<std::string> inputs, outputs, nodes;
   for (const auto& input : graph.inputs) inputs.push_back(input.name);
   for (const auto& output : graph.outputs) outputs.push_back(output.name);
-  for (const auto& node : graph.nodes) nodes.insert(nodes.end(), {node.name, node.op_type});
+  for (const auto& node : graph.nodes) nodes.insert(nodes.end(), {node.name, model::operator_name(node)});
   const auto tensors = tensor_names(graph);
   for (const auto& [name, spec] : read.inputs) fields.require_known("inputs", name, "graph input", inputs);
   for (const std::string& name : inputs) {

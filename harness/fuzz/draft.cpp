@@ -242,7 +242,8 @@ std::string Draft::reals(const std::vector<double>& values) {
 void Draft::node(const std::string& op, std::vector<std::string> inputs,
                  std::map<std::string, model::Attribute> attributes, std::size_t outputs) {
   model::Node node;
-  node.op_type = op;
+  model::set_operator(node, op);
+  model_.opsets.emplace(node.domain, 1);  // ONNX's own is there
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   for (auto& [key, value] : node.attributes) {  // a file holds float32
@@ -274,7 +275,7 @@ core::Status Draft::settle() {
       const std::int64_t count = core::element_count(shape);
       if (count < 1) return unfit("it is empty");
       if (count > kLargestTensor) return unfit("it is larger than needed");
-      values_.push_back({output, shape, node.op_type, false});
+      values_.push_back({output, shape, model::operator_name(node), false});
     }
   }
   return core::success();

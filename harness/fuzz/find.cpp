@@ -119,7 +119,7 @@ std::string graph_text(const model::Model& model) {
     std::vector<std::string> attributes, inputs;
     for (const auto& [name, value] : node.attributes) attributes.push_back(name + "=" + attribute_text(value));
     for (const std::string& input : node.inputs) inputs.push_back(operand_text(model, known, input));
-    text += fmt::format("  {} = {}{} ({})\n", fmt::join(node.outputs, ", "), node.op_type,
+    text += fmt::format("  {} = {}{} ({})\n", fmt::join(node.outputs, ", "), model::operator_name(node),
                         attributes.empty() ? "" : fmt::format(" <{}>", fmt::join(attributes, ", ")),
                         fmt::join(inputs, ", "));
   }

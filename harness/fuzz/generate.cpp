@@ -174,19 +174,20 @@ nlohmann::ordered_json draw_precision(const Plan& plan, const Draft& draft, core
   const auto& node = nodes[static_cast<std::size_t>(rng.integer(0, static_cast<std::int64_t>(nodes.size()) - 1))];
   const double kind = rng.uniform();
   const bool by_name = rng.uniform() < 0.3;
-  const std::string& key = by_name ? node.name : node.op_type;
+  const std::string op = model::operator_name(node);
+  const std::string& key = by_name ? node.name : op;
   const bool sum = node.op_type == "Add" || node.op_type == "Sub" || node.op_type == "Mul";
-  const auto has_form = [&](const std::string& op) {
+  const auto has_form = [&](const std::string& name) {
     const auto& declared = plan.supports.int8_operators;
-    return !declared || std::ranges::find(*declared, op) != declared->end();
+    return !declared || std::ranges::find(*declared, name) != declared->end();
   };
   if (!draft.wishes().empty() && kind < 0.6) {
-    for (const auto& [op, wanted] : draft.wishes()) {
-      if (wanted != "int8" || has_form(op)) precision[op] = wanted;
+    for (const auto& [name, wanted] : draft.wishes()) {
+      if (wanted != "int8" || has_form(name)) precision[name] = wanted;
     }
   } else if (kind < 0.06) {
     precision[key] = "fp32";
-  } else if (kind < (sum ? 0.15 : 0.08) && has_form(node.op_type)) {
+  } else if (kind < (sum ? 0.15 : 0.08) && has_form(op)) {
     precision[key] =
         "int8";  // nobody has to run a sum in INT8 unasked; what has no INT8 form has to be refused by name
   }

@@ -10,8 +10,8 @@ namespace assay::fuzz {
 
 /// How one operator is drawn. The one place to add another.
 struct Row {
-  std::string op;
-  std::int64_t since;  ///< first opset that has it, of those that are drawn
+  std::string op;      ///< model::operator_name
+  std::int64_t since;  ///< first opset of ONNX that has it, of those that are drawn; of another domain's: any
   int weight;          ///< how often it is drawn, to the others'
   /// Appends a node of `op`, legal by ONNX's text at the draft's opset, with what it reads; false where nothing fits.
   bool (*draw)(Draft& draft, const std::string& op);

@@ -47,6 +47,18 @@ void collect_captured(const Graph& graph, std::set<std::string>& captured) {
 
 }  // namespace
 
+std::string operator_name(const Node& node) { return operator_name(node.domain, node.op_type); }
+
+std::string operator_name(std::string_view domain, std::string_view op_type) {
+  return domain.empty() ? std::string(op_type) : std::string(domain) + "." + std::string(op_type);
+}
+
+void set_operator(Node& node, std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  node.domain = dot == std::string_view::npos ? "" : name.substr(0, dot);
+  node.op_type = dot == std::string_view::npos ? name : name.substr(dot + 1);
+}
+
 bool Node::has(std::string_view attribute) const { return attributes.contains(std::string(attribute)); }
 
 std::int64_t Node::int_or(std::string_view attribute, std::int64_t fallback) const {

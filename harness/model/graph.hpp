@@ -54,6 +54,13 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+/// "Conv", or "com.microsoft.FastGelu" where the domain isn't ONNX's own: an operator's key wherever operators are
+/// listed.
+[[nodiscard]] std::string operator_name(const Node& node);
+[[nodiscard]] std::string operator_name(std::string_view domain, std::string_view op_type);
+/// Makes `node` one of the operator that `name` is the operator_name of.
+void set_operator(Node& node, std::string_view name);
+
 /// One extent of a declared shape: a number, or a name ("batch"), or unknown (neither).
 struct Dimension {
   std::optional<std::int64_t> value;

@@ -6,7 +6,7 @@
 
 namespace assay::report {
 
-/// The table as docs/operators.md has it. Without the newest tests their column is empty.
+/// The table as docs/operators.md has it.
 [[nodiscard]] std::string operators_page(const conformance::OperatorTable& table);
 
 }  // namespace assay::report

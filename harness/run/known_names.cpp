@@ -18,7 +18,7 @@ using Names = std::set<std::string, std::less<>>;
 void add_nodes(const model::Graph& graph, Names& nodes, Names& operators) {
   for (const model::Node& node : graph.nodes) {
     nodes.insert(node.name);
-    operators.insert(node.op_type);
+    operators.insert(model::operator_name(node));
     for (const auto& [name, attribute] : node.attributes) {
       if (const auto* body = std::get_if<model::GraphPtr>(&attribute)) {
         add_nodes(**body, nodes, operators);
@@ -34,7 +34,7 @@ struct Known {
 
   Known() {
     for (const reference::OpDef* op : reference::all_operators()) {
-      operators.emplace(op->name);
+      operators.insert(model::operator_name(op->domain, op->name));
     }
   }
   explicit Known(const model::Graph& graph) : Known() { add_nodes(graph, nodes, operators); }

@@ -75,7 +75,7 @@ int width(const Policy& policy, const Options& options) {
 
 bool has_qoperators(const model::Graph& artifact) {
   return std::ranges::any_of(artifact.nodes,
-                             [](const model::Node& node) { return judge::find_qoperator(node.op_type) != nullptr; });
+                             [](const model::Node& node) { return judge::find_qoperator(node) != nullptr; });
 }
 
 /// All scales of all quantizers.

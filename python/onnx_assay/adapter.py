@@ -84,13 +84,19 @@ class Adapter:
 _ALWAYS_TAKEN = frozenset({"Constant", "Identity", "QuantizeLinear", "DequantizeLinear"})
 
 
+def operator_name(node: onnx.NodeProto) -> str:
+    """The operator as every list has it: "Conv", or "com.microsoft.QuickGelu" outside ONNX's own domain."""
+    return f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else str(node.op_type)
+
+
 def _refuse_others(graph: onnx.GraphProto, operators: list[str]) -> None:
     """Errors   Refused, naming the first node of `graph` or of a body in it whose operator is none of `operators`."""
     for node in graph.node:
-        if node.op_type not in _ALWAYS_TAKEN and node.op_type not in operators:
+        op = operator_name(node)
+        if op not in _ALWAYS_TAKEN and op not in operators:
             name = node.name or next(filter(None, node.output), "")
-            raise Refused(f"node \"{name}\" is a {node.op_type}, which has no INT8 form here; this converter takes "
-                          f"{', '.join(operators) or 'no operator'}", node=name, op=node.op_type)
+            raise Refused(f"node \"{name}\" is a {op}, which has no INT8 form here; this converter takes "
+                          f"{', '.join(operators) or 'no operator'}", node=name, op=op)
         for attribute in node.attribute:
             for body in (attribute.g, *attribute.graphs):
                 _refuse_others(body, operators)

@@ -54,6 +54,12 @@ def gelu(draw, op):
     return Node(op, [draw.reals(draw.shape(0), -5, 5)], 20, approximate=draw.pick(None, "none", "tanh"))
 
 
+@operator("com.microsoft.Gelu", "com.microsoft.QuickGelu")
+def contributed(draw, op):
+    alpha = draw.pick(None, 1.702, 0.3, -1.5) if op.endswith("QuickGelu") else None
+    return Node(op, [draw.reals(draw.shape(0), -5, 5)], alpha=alpha)
+
+
 @operator("IsNaN", "IsInf")
 def classification(draw, op):
     x = draw.specials(draw.specials(draw.reals(draw.shape(0))))

@@ -19,11 +19,12 @@ def operator(*names, count=16):
 
 
 class Node:
-    """One operator with its data. An input left out is None; those in `constants` become initializers."""
+    """One operator with its data, "domain.Op" outside ONNX's own. An input left out is None; those in `constants` become
+    initializers."""
 
-    def __init__(self, op, inputs, opset=13, outputs=1, constants=(), domain="", **attributes):
-        self.op, self.inputs, self.opset, self.outputs = op, inputs, opset, outputs
-        self.constants, self.domain = set(constants), domain
+    def __init__(self, op, inputs, opset=13, outputs=1, constants=(), **attributes):
+        self.domain, _, self.op = op.rpartition(".")
+        self.inputs, self.opset, self.outputs, self.constants = inputs, opset, outputs, set(constants)
         self.attributes = {key: value for key, value in attributes.items() if value is not None}
 
     def model(self):

@@ -15,7 +15,7 @@ using model::Node;
 Node node_of(std::string op) {
   Node node;
   node.name = op;
-  node.op_type = std::move(op);
+  model::set_operator(node, op);
   node.inputs = {"x", "w", ""};
   node.outputs = {"y"};
   return node;
@@ -42,6 +42,13 @@ TEST(Operators, SameNameInAnotherDomainHasNoProperty) {
   node.domain = "com.example";
   EXPECT_FALSE(only_moves(node));
   EXPECT_EQ(traits_of(node).op, "");
+  EXPECT_EQ(data_input_count(node), 3U);
+}
+
+TEST(Operators, OperatorOfAnotherDomainHasTheRowOfItsWholeName) {
+  EXPECT_EQ(traits_of(node_of("com.microsoft.QuickGelu")).enclosing, Enclosing::soft_turning);
+  EXPECT_EQ(traits_of(node_of("QuickGelu")).enclosing, Enclosing::unknown);
+  EXPECT_NE(&traits_of(node_of("com.microsoft.Gelu")), &traits_of(node_of("Gelu")));
 }
 
 /// The converter's own list and the judge's were written apart: neither may move what the other computes.
@@ -134,11 +141,13 @@ TEST(Operators, OperandsThatMayChangePlaces) {
 }
 
 TEST(Operators, FormsOnQuantizedValuesAreFoundByTheirOwnName) {
-  const OperatorTraits* found = find_qoperator("QLinearConv");
+  const OperatorTraits* found = find_qoperator(node_of("QLinearConv"));
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->op, "Conv");
-  EXPECT_EQ(find_qoperator(""), nullptr);
-  EXPECT_EQ(find_qoperator("Conv"), nullptr);
+  EXPECT_EQ(find_qoperator(node_of("com.microsoft.QLinearAdd")), &traits_of("Add"));
+  EXPECT_EQ(find_qoperator(node_of("QLinearAdd")), nullptr) << "ONNX has none";
+  EXPECT_EQ(find_qoperator(node_of("")), nullptr);
+  EXPECT_EQ(find_qoperator(node_of("Conv")), nullptr);
 }
 
 }  // namespace

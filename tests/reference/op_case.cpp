@@ -44,7 +44,7 @@ Result<std::vector<Tensor>> run_op(const std::string& op_type, const std::vector
                                    const Attributes& attributes, std::int64_t opset, std::size_t outputs) {
   Node node;
   node.name = "n";
-  node.op_type = op_type;
+  model::set_operator(node, op_type);
   node.attributes = attributes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     node.inputs.push_back(inputs[i] == nullptr ? "" : "in" + std::to_string(i));

@@ -245,7 +245,8 @@ bool survives(const OpDef& op, core::Rng& rng) {
     node.inputs.push_back(left_out ? "" : "in" + std::to_string(i));
   }
   for (std::int64_t i = rng.integer(1, 3); i > 0; --i) node.outputs.push_back("out" + std::to_string(i));
-  const std::int64_t opset = rng.integer(std::max<std::int64_t>(op.first_opset, 7), op.last_opset);
+  const std::int64_t opset =
+      rng.integer(std::min(std::max<std::int64_t>(op.first_opset, 7), op.last_opset), op.last_opset);
   const auto outputs = execute_node(node, opset, inputs);
   std::vector<TensorFacts> facts;
   facts.reserve(count);

@@ -21,10 +21,15 @@ def open_model(path, options, converter):
     return model
 
 
+def operator_name(node):
+    """The operator as every list has it: "Conv", or "com.microsoft.QuickGelu" outside ONNX's own domain."""
+    return f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
+
+
 def wanted_precision(node, options):
     """What the overrides ask of a node, or None; its own name wins over its operator's."""
     precision = options.get("precision", {})
-    return precision.get(node.name, precision.get(node.op_type))
+    return precision.get(node.name, precision.get(operator_name(node)))
 
 
 def nodes_in_float(model, options, operators, converter):
@@ -34,7 +39,7 @@ def nodes_in_float(model, options, operators, converter):
         wanted = wanted_precision(node, options)
         if wanted == "fp16":
             raise Refused(f"{converter} knows int8 and fp32, not fp16", node.name, node.op_type)
-        if wanted == "int8" and node.op_type not in operators:
+        if wanted == "int8" and operator_name(node) not in operators:
             raise Refused(f"{converter} has no INT8 form of it", node.name, node.op_type)
         if wanted == "fp32":
             excluded.append(node)

@@ -10,6 +10,7 @@ namespace {
 using PlainFunction = double (*)(double);
 
 double logistic(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+double exact_gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
 double softplus(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
 
 /// Functions without parameters.
@@ -37,6 +38,7 @@ const std::map<std::string_view, PlainFunction>& plain_functions() {
       {"Atan", [](double x) { return std::atan(x); }},
       {"Neg", [](double x) { return -x; }},
       {"Abs", [](double x) { return std::abs(x); }},
+      {"com.microsoft.Gelu", &exact_gelu},
   };
   return table;
 }
@@ -48,12 +50,53 @@ RealFunction gelu(const Node& node) {
       return 0.5 * x * (1 + std::tanh(inner));
     };
   }
-  return [](double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); };
+  return &exact_gelu;
 }
 
 /// A parameter as ONNX stores it.
 double parameter(const Node& node, std::string_view name, double fallback) {
   return static_cast<double>(static_cast<float>(node.float_or(name, fallback)));
+}
+
+/// Functions that depend on attributes.
+const std::map<std::string_view, RealFunction (*)(const Node&)>& parametric_functions() {
+  static const std::map<std::string_view, RealFunction (*)(const Node&)> table{
+      {"Gelu", &gelu},
+      {"LeakyRelu",
+       [](const Node& node) -> RealFunction {
+         return [alpha = parameter(node, "alpha", 0.01)](double x) { return x < 0 ? alpha * x : x; };
+       }},
+      {"Elu",
+       [](const Node& node) -> RealFunction {
+         return [alpha = parameter(node, "alpha", 1)](double x) { return x < 0 ? alpha * std::expm1(x) : x; };
+       }},
+      {"Celu",
+       [](const Node& node) -> RealFunction {
+         return [alpha = parameter(node, "alpha", 1)](double x) { return x < 0 ? alpha * std::expm1(x / alpha) : x; };
+       }},
+      {"Selu",
+       [](const Node& node) -> RealFunction {
+         return [alpha = parameter(node, "alpha", 1.67326319217681884765625),
+                 gamma = parameter(node, "gamma", 1.05070102214813232421875)](double x) {
+           return gamma * (x > 0 ? x : alpha * std::expm1(x));
+         };
+       }},
+      {"HardSigmoid",
+       [](const Node& node) -> RealFunction {
+         return [alpha = parameter(node, "alpha", 0.2), beta = parameter(node, "beta", 0.5)](double x) {
+           return std::fmax(0.0, std::fmin(1.0, alpha * x + beta));
+         };
+       }},
+      {"ThresholdedRelu",
+       [](const Node& node) -> RealFunction {
+         return [alpha = parameter(node, "alpha", 1)](double x) { return x > alpha ? x : 0.0; };
+       }},
+      {"com.microsoft.QuickGelu",
+       [](const Node& node) -> RealFunction {
+         return [alpha = parameter(node, "alpha", 1.702)](double x) { return x * logistic(alpha * x); };
+       }},
+  };
+  return table;
 }
 
 Result<Kernel> make_unary(const Binding& binding) {
@@ -117,41 +160,22 @@ Result<Kernel> make_clip(const Binding& binding) {
 }  // namespace
 
 RealFunction unary_function(const Node& node) {
-  const std::string& op = node.op_type;
+  const std::string op = model::operator_name(node);
   const auto plain = plain_functions().find(op);
   if (plain != plain_functions().end()) return plain->second;
-  if (op == "Gelu") return gelu(node);
-  if (op == "LeakyRelu") {
-    return [alpha = parameter(node, "alpha", 0.01)](double x) { return x < 0 ? alpha * x : x; };
-  }
-  if (op == "Elu") {
-    return [alpha = parameter(node, "alpha", 1)](double x) { return x < 0 ? alpha * std::expm1(x) : x; };
-  }
-  if (op == "Celu") {
-    return [alpha = parameter(node, "alpha", 1)](double x) { return x < 0 ? alpha * std::expm1(x / alpha) : x; };
-  }
-  if (op == "Selu") {
-    return [alpha = parameter(node, "alpha", 1.67326319217681884765625),
-            gamma = parameter(node, "gamma", 1.05070102214813232421875)](double x) {
-      return gamma * (x > 0 ? x : alpha * std::expm1(x));
-    };
-  }
-  if (op == "HardSigmoid") {
-    return [alpha = parameter(node, "alpha", 0.2), beta = parameter(node, "beta", 0.5)](double x) {
-      return std::fmax(0.0, std::fmin(1.0, alpha * x + beta));
-    };
-  }
-  if (op == "ThresholdedRelu") {
-    return [alpha = parameter(node, "alpha", 1)](double x) { return x > alpha ? x : 0.0; };
-  }
-  return {};
+  const auto parametric = parametric_functions().find(op);
+  return parametric == parametric_functions().end() ? RealFunction() : parametric->second(node);
+}
+
+std::vector<std::string_view> unary_operators() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, function] : plain_functions()) names.push_back(name);
+  for (const auto& [name, function] : parametric_functions()) names.push_back(name);
+  return names;
 }
 
 void add_activation_makers(MakerTable& table) {
-  for (const auto& [name, function] : plain_functions()) table[name] = &make_unary;
-  for (const auto* name : {"Gelu", "LeakyRelu", "Elu", "Celu", "Selu", "HardSigmoid", "ThresholdedRelu"}) {
-    table[name] = &make_unary;
-  }
+  for (const std::string_view name : unary_operators()) table[name] = &make_unary;
   table["Clip"] = &make_clip;
 }
 

@@ -36,7 +36,7 @@ Result<Kernel> moving_kernel(const IntegerBinding& binding) {
   for (const Operand& operand : binding.operands) {
     constants.push_back(operand.kind == Operand::Kind::plain ? operand.constant : nullptr);
   }
-  const auto maker = float_makers().find(binding.node.op_type);
+  const auto maker = float_makers().find(model::operator_name(binding.node));
   if (maker == float_makers().end()) return Kernel();
   return maker->second({binding.node, binding.opset, constants});
 }

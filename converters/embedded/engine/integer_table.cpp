@@ -182,13 +182,8 @@ Result<Kernel> make_constant_operand_table(const IntegerBinding& binding) {
 }
 
 void add_integer_table_makers(IntegerMakerTable& table) {
-  for (const auto* name :
-       {"Sigmoid", "Tanh", "Erf",        "HardSwish", "HardSigmoid", "Softplus",  "Softsign",
-        "Mish",    "Gelu", "Elu",        "Celu",      "Selu",        "LeakyRelu", "Sqrt",
-        "Exp",     "Log",  "Reciprocal", "Neg",       "Abs",         "Floor",     "Ceil",
-        "Round",   "Sign", "Sin",        "Cos",       "Tan",         "Atan",      "ThresholdedRelu"}) {
-    table[name] = &make_unary;
-  }
+  // Not in place of an integer form that is there: Relu's.
+  for (const std::string_view name : unary_operators()) table.emplace(name, &make_unary);
   for (const auto* name : {"Div", "Pow", "PRelu"}) table[name] = &make_constant_operand_table;
   table["BatchNormalization"] = &make_batch_normalization;
   table["Softmax"] = &make_softmax;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "converters/embedded/engine/buffer.hpp"
 #include "converters/embedded/engine/policy.hpp"
@@ -44,7 +45,7 @@ struct Binding {
 using Maker = Result<Kernel> (*)(const Binding&);
 using MakerTable = std::map<std::string_view, Maker>;
 
-/// The float kernels of every operator, by operator type.
+/// The float kernels of every operator, by model::operator_name.
 [[nodiscard]] const MakerTable& float_makers();
 
 // Each file of kernels adds its own operators.
@@ -87,5 +88,7 @@ void add_shape_makers(MakerTable& table);
 using RealFunction = std::function<double(double)>;
 /// The function of an operator that maps each element alone (Sigmoid, HardSwish, Sqrt …), or an empty one.
 [[nodiscard]] RealFunction unary_function(const Node& node);
+/// The names (model::operator_name) of all operators that have one.
+[[nodiscard]] std::vector<std::string_view> unary_operators();
 
 }  // namespace assay::embedded::engine

@@ -12,13 +12,10 @@ namespace assay::embedded::engine {
 namespace {
 
 Result<Kernel> make_float_kernel(const Node& node, std::int64_t opset, std::span<const Buffer* const> constants) {
-  const bool is_onnx = node.domain.empty() || node.domain == "ai.onnx";
-  const auto maker = float_makers().find(node.op_type);
-  if (!is_onnx || maker == float_makers().end()) {
-    return at_node(
-        unsupported(is_onnx ? "the embedded engine has no kernel for this operator"
-                            : fmt::format("the embedded engine has no operators of domain \"{}\"", node.domain)),
-        node);
+  const std::string name = model::operator_name(node);
+  const auto maker = float_makers().find(name);
+  if (maker == float_makers().end()) {
+    return at_node(unsupported(fmt::format("the embedded engine has no kernel for operator \"{}\"", name)), node);
   }
   auto kernel = maker->second({node, opset, constants});
   if (!kernel) return at_node(kernel.error(), node);

@@ -17,7 +17,7 @@ const Buffer* find(const Constants& constants, std::string_view name) {
   return it == constants.end() ? nullptr : &it->second;
 }
 
-bool is_onnx(const Node& node) { return node.domain.empty() || node.domain == "ai.onnx"; }
+bool is_onnx(const Node& node) { return node.domain.empty(); }
 
 /// Narrows `out` to what a Relu or Clip before it lets through; false where that is not known.
 bool fuse_activation(const Node& activation, const Constants& constants, const ArithmeticPolicy& policy,
@@ -49,8 +49,8 @@ class Finder {
     std::map<std::size_t, IntegerNode> found;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
-      const auto maker = integer_makers().find(node.op_type);
-      if (!is_onnx(node) || maker == integer_makers().end() || activations_.contains(i)) continue;
+      const auto maker = integer_makers().find(model::operator_name(node));
+      if (maker == integer_makers().end() || activations_.contains(i)) continue;
       auto made = try_node(node, maker->second);
       if (!made) return at_node(made.error(), node);
       if (made->kernel) found.emplace(i, std::move(*made));

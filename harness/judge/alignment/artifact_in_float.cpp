@@ -32,7 +32,7 @@ std::vector<std::string> own_tensors(const ArtifactView& view, const model::Grap
   const auto may_take_another = [&](const Quantizer& quantizer) {
     if (const auto producer = wiring.producer(quantizer.float_name)) {
       const Node& node = graph.nodes[*producer];
-      if (policy.fixed_ranges.contains(node.op_type)) return true;
+      if (policy.fixed_ranges.contains(model::operator_name(node))) return true;
       if (stays_in_range(traits_of(node)) && !only_moves(node)) return true;
     }
     const auto clamps = [&](std::size_t reader) { return traits_of(graph.nodes[reader]).clamp != Clamp::none; };

@@ -105,7 +105,7 @@ TensorPtr of_plain_conv(const ArtifactNode& made, std::int64_t group, const Tens
 /// The value that input `index` of `node` has while ranges are measured; `value` where that is its own.
 TensorPtr calibrated_value(const Node& node, std::size_t index, const TensorPtr& value, const ArtifactNode& made,
                            const Node& plain, const converters::Policy& policy) {
-  if (index >= made.inputs.size() || made.op != node.op_type || !value->is_real()) return value;
+  if (index >= made.inputs.size() || made.op != model::operator_name(node) || !value->is_real()) return value;
   const Operand& operand = made.inputs[index];
   const bool all = policy.calibrates == converters::CalibratedNetwork::quantized_constants;
   TensorPtr other;

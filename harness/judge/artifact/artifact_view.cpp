@@ -36,7 +36,7 @@ struct QOperatorForm {
 };
 
 std::optional<QOperatorForm> qoperator_form(const Node& node) {
-  const OperatorTraits* traits = find_qoperator(node.op_type);
+  const OperatorTraits* traits = find_qoperator(node);
   if (traits == nullptr) return std::nullopt;
   const bool two = traits->product != Product::none || traits->formula != Formula::none;
   QOperatorForm form{node.op_type, traits->op, {{0, 1, 2}}, {3, 4}, {}, 0};
@@ -137,9 +137,9 @@ class ArtifactReader {
     if (const auto form = qoperator_form(node)) return read_qoperator(index, *form);
     ArtifactNode entry;
     entry.index = index;
-    entry.op = node.op_type;
+    entry.op = model::operator_name(node);
     for (const std::string& input : node.inputs) entry.inputs.push_back(operand(input));
-    const std::size_t data = data_input_count(node.op_type, node.inputs.size());
+    const std::size_t data = data_input_count(node);
     std::size_t quantized = 0;
     bool all = true;
     for (std::size_t i = 0; i < data; ++i) {

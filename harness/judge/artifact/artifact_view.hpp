@@ -33,7 +33,7 @@ struct Operand {
 struct ArtifactNode {
   std::size_t index = 0;                ///< in the artifact's graph
   std::optional<std::size_t> original;  ///< in the original's graph, where it could be matched
-  std::string op;                       ///< the float operator: "Conv" for QLinearConv too
+  std::string op;                       ///< the float operator's operator_name: "Conv" for QLinearConv too
   std::vector<Operand> inputs;          ///< in the float operator's order; left-out ones have an empty name
   /// Output i's parameters: of the QuantizeLinear that reads it, also through one Relu or Clip that stands between;
   /// else those of the operands, where their codes are only moved.

@@ -32,7 +32,8 @@ class Matcher {
 
  private:
   bool free(std::size_t ours, std::size_t theirs) const {
-    return !matches_[ours] && !taken_[theirs] && same_operator(nodes_[ours].op, original_.nodes[theirs].op_type);
+    return !matches_[ours] && !taken_[theirs] &&
+           same_operator(nodes_[ours].op, model::operator_name(original_.nodes[theirs]));
   }
   void take(std::size_t ours, std::size_t theirs) {
     if (!free(ours, theirs)) return;
@@ -85,7 +86,7 @@ class Matcher {
         if (nodes_[i].op == op && !matches_[i]) ours.push_back(i);
       }
       for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
-        if (original_.nodes[j].op_type == op && !taken_[j]) theirs.push_back(j);
+        if (model::operator_name(original_.nodes[j]) == op && !taken_[j]) theirs.push_back(j);
       }
       if (ours.size() != theirs.size()) continue;
       for (std::size_t k = 0; k < ours.size(); ++k) take(ours[k], theirs[k]);

@@ -22,7 +22,7 @@ class CompletenessAudit {
     if (!lists_scales(context_.evidence)) return {};
     for (const model::Node& node : graph_.nodes) {
       if (!runs_on_codes(node)) continue;
-      const std::size_t data = data_input_count(node.op_type, node.inputs.size());
+      const std::size_t data = data_input_count(node);
       for (std::size_t i = 0; i < data; ++i) check(node, node.inputs[i]);
     }
     return std::move(findings_);

@@ -117,8 +117,7 @@ class ConcatAudit {
     const std::string& output = node.outputs.front();
     const auto& consumers = wiring_.consumers(output);
     if (wiring_.is_output(output) || consumers.size() != 1) return false;
-    const std::string& op = graph_.nodes[consumers.front()].op_type;
-    return traits_of(op).clamp != Clamp::none;
+    return traits_of(graph_.nodes[consumers.front()]).clamp != Clamp::none;
   }
 
   /// One finding a Concat: of the wider branch that it would gain most by.

@@ -110,11 +110,12 @@ class ConstantAudit {
 
   void check(const ArtifactNode& made, const Node& node) {
     const Node& theirs = context_.artifact->artifact().graph.nodes[made.index];
-    if (node.op_type != theirs.op_type || sums_products(node)) return;  // other audits know those
+    if (model::operator_name(node) != model::operator_name(theirs) || sums_products(node))
+      return;  // other audits know those
     for (std::size_t i = 0; i < made.inputs.size(); ++i) {
       const TensorPtr actual = constant_value(made.inputs[i]);
       if (actual == nullptr) continue;
-      const std::size_t slot = commutes(node.op_type) ? constant_slot(node) : i;
+      const std::size_t slot = commutes(node) ? constant_slot(node) : i;
       const TensorPtr expected = find_constant(constants_, node.input(slot));
       const bool comparable =
           expected != nullptr && expected->is_real() && actual->is_real() && expected->shape() == actual->shape();

@@ -61,7 +61,7 @@ class OperatorAudit {
   void check(const Alignment::Operation& operation) {
     const Node& ours = operation.node;
     const Node& theirs = artifact_.graph.nodes[operation.made->index];
-    if (ours.op_type != theirs.op_type || ours.domain != theirs.domain || ours.inputs.size() != theirs.inputs.size() ||
+    if (model::operator_name(ours) != model::operator_name(theirs) || ours.inputs.size() != theirs.inputs.size() ||
         ours.attributes == theirs.attributes || may_be_rewritten(ours)) {
       return;
     }

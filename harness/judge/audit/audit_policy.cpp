@@ -356,7 +356,7 @@ class PolicyAudit {
     // What somebody asked for in float takes nothing in.
     if (judge::asked_in_float(context_.evidence, node) || judge::asked_in_float(context_.evidence, next)) return;
     if (!policy_.fusions || !context_.alignment->has_weight_in_codes(index)) return;
-    const std::string pair = node.op_type + "+" + next.op_type;
+    const std::string pair = model::operator_name(node) + "+" + model::operator_name(next);
     if (std::ranges::find(*policy_.fusions, pair) == policy_.fusions->end()) return;
     const ArtifactNode* reader = context_.alignment->made(follower);
     if (reader == nullptr || reader->inputs.empty() || !reader->inputs.front().quantized()) return;

@@ -51,8 +51,7 @@ const Quantizer* maker_of_codes(const ArtifactView& view, const model::Wiring& w
     const auto producer = wiring.producer(codes);
     if (!producer) return nullptr;
     const model::Node& node = view.artifact().graph.nodes[*producer];
-    const bool moves =
-        node.op_type == "Identity" || (only_moves(node) && data_input_count(node.op_type, node.inputs.size()) == 1);
+    const bool moves = node.op_type == "Identity" || (only_moves(node) && data_input_count(node) == 1);
     if (!moves || node.inputs.empty()) return nullptr;
     codes = node.inputs.front();
   }

@@ -15,19 +15,19 @@ using model::Node;
 bool ends_in_a_search(const AllowedRange& wider) { return wider.bins.width > 0 || !wider.searched.empty(); }
 
 const std::pair<double, double>* stated_range(const converters::Policy& policy, const Node& node) {
-  const auto fixed = policy.fixed_ranges.find(node.op_type);
+  const auto fixed = policy.fixed_ranges.find(model::operator_name(node));
   return fixed == policy.fixed_ranges.end() ? nullptr : &fixed->second;
 }
 
 }  // namespace
 
 bool may_carry(const Node& node, const converters::Policy& policy) {
-  if (!node.domain.empty()) return false;
   const OperatorTraits& traits = traits_of(node);
   // Nothing needs to be said about operators that are usually removed.
   if (traits.movement == Movement::copies) return true;
-  if (std::ranges::find(policy.own_ranges, node.op_type) != policy.own_ranges.end()) return false;
-  if (policy.shares) return std::ranges::find(*policy.shares, node.op_type) != policy.shares->end();
+  const std::string op = model::operator_name(node);
+  if (std::ranges::find(policy.own_ranges, op) != policy.own_ranges.end()) return false;
+  if (policy.shares) return std::ranges::find(*policy.shares, op) != policy.shares->end();
   // What stays in its input's range; a group of such tensors may have one. Concat is one for what goes in: an operand
   // may be quantized like the result.
   return stays_in_range(traits);
@@ -83,8 +83,8 @@ void LegalRanges::connect() {
   for (const Node& node : graph_.nodes) {
     if (traits_of(node).movement == Movement::joins && !node.outputs.empty())
       covers_[node.outputs.front()] = node.inputs;
-    const std::size_t inputs = data_input_count(node.op_type, node.inputs.size());
-    if (std::ranges::find(policy_.aligns, node.op_type) != policy_.aligns.end()) {
+    const std::size_t inputs = data_input_count(node);
+    if (std::ranges::find(policy_.aligns, model::operator_name(node)) != policy_.aligns.end()) {
       for (std::size_t i = 1; i < inputs; ++i) {
         shared_[node.inputs[0]].push_back(node.inputs[i]);
         shared_[node.inputs[i]].push_back(node.inputs[0]);

@@ -126,8 +126,7 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
     step.action = Action::qoperator;
     step.qop = entry;
     step.float_node = node;
-    step.float_node.op_type = entry->op;
-    step.float_node.domain = "";
+    model::set_operator(step.float_node, entry->op);
   }
   return step;
 }

@@ -10,7 +10,7 @@ namespace assay::judge {
 std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node) {
   const auto& stated = evidence.test_case->expect.precision;
   const auto& asked = evidence.options.precision;
-  for (const std::string& key : {node.name, node.op_type}) {
+  for (const std::string& key : {node.name, model::operator_name(node)}) {
     for (const auto* map : {&stated, &asked}) {
       const auto found = map->find(key);
       if (found == map->end()) continue;

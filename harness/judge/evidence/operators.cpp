@@ -17,7 +17,7 @@ double selu_slope(const Node& node) {
 double leaky_slope(const Node& node) { return std::max(1.0, std::abs(node.float_or("alpha", 0.01))); }
 double hard_sigmoid_slope(const Node& node) { return std::abs(node.float_or("alpha", 0.2)); }
 
-// One row an operator, in the order of names. What a row leaves out is false, none or unknown.
+// One row an operator, in the order of names (capitals first). What a row leaves out is false, none or unknown.
 constexpr auto kTable = std::to_array<OperatorTraits>({
     {.op = "Abs", .enclosing = Enclosing::absolute, .least = 0, .exact = true},
     {.op = "Add",
@@ -25,9 +25,12 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .formula = Formula::sum,
      .vanishes = true,
      .unchanged_since_7 = true,
-     .qoperator = "QLinearAdd"},
+     .qoperator = "com.microsoft.QLinearAdd"},
     {.op = "Atan", .enclosing = Enclosing::bounded_function, .slope = 1},
-    {.op = "AveragePool", .enclosing = Enclosing::average_pool, .averages = true, .qoperator = "QLinearAveragePool"},
+    {.op = "AveragePool",
+     .enclosing = Enclosing::average_pool,
+     .averages = true,
+     .qoperator = "com.microsoft.QLinearAveragePool"},
     {.op = "BatchNormalization",
      .data_inputs = 1,
      .enclosing = Enclosing::batch_normalization,
@@ -51,7 +54,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .movement = Movement::joins,
      .exact = true,
      .unchanged_since_7 = true,
-     .qoperator = "QLinearConcat"},
+     .qoperator = "com.microsoft.QLinearConcat"},
     {.op = "Constant", .constant = true},
     {.op = "ConstantOfShape", .constant = true},
     {.op = "Conv",
@@ -107,11 +110,11 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .enclosing = Enclosing::bilinear,
      .product = Product::gemm,
      .weighted = true,
-     .qoperator = "QGemm"},
+     .qoperator = "com.microsoft.QGemm"},
     {.op = "GlobalAveragePool",
      .enclosing = Enclosing::average_pool,
      .averages = true,
-     .qoperator = "QLinearGlobalAveragePool"},
+     .qoperator = "com.microsoft.QLinearGlobalAveragePool"},
     {.op = "GlobalMaxPool", .enclosing = Enclosing::selection, .movement = Movement::picks, .exact = true},
     {.op = "GroupNormalization",
      .data_inputs = 1,
@@ -146,7 +149,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .slope_of = &leaky_slope,
      .bends = true,
      .vanishes = true,
-     .qoperator = "QLinearLeakyRelu"},
+     .qoperator = "com.microsoft.QLinearLeakyRelu"},
     {.op = "Log", .enclosing = Enclosing::log},
     {.op = "LogSoftmax", .enclosing = Enclosing::softmax, .slope = 2},
     {.op = "LpNormalization", .enclosing = Enclosing::norm},
@@ -166,7 +169,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .enclosing = Enclosing::product,
      .formula = Formula::product,
      .unchanged_since_7 = true,
-     .qoperator = "QLinearMul"},
+     .qoperator = "com.microsoft.QLinearMul"},
     {.op = "Multinomial", .random = true},
     {.op = "Neg",
      .enclosing = Enclosing::negation,
@@ -198,7 +201,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .data_inputs = 1,
      .enclosing = Enclosing::reduction,
      .averages = true,
-     .qoperator = "QLinearReduceMean"},
+     .qoperator = "com.microsoft.QLinearReduceMean"},
     {.op = "ReduceMin",
      .data_inputs = 1,
      .enclosing = Enclosing::selection,
@@ -230,7 +233,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .least = 0,
      .most = 1,
      .vanishes = true,
-     .qoperator = "QLinearSigmoid"},
+     .qoperator = "com.microsoft.QLinearSigmoid"},
     {.op = "Sign", .enclosing = Enclosing::step, .leap = Leap::decides, .least = -1, .most = 1},
     {.op = "Sin", .enclosing = Enclosing::soft_turning, .slope = 1, .least = -1, .most = 1},
     {.op = "Size", .enclosing = Enclosing::shape, .shape_only = true},
@@ -240,7 +243,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .slope = 1,
      .least = 0,
      .most = 1,
-     .qoperator = "QLinearSoftmax"},
+     .qoperator = "com.microsoft.QLinearSoftmax"},
     {.op = "Softplus", .enclosing = Enclosing::bounded_function, .slope = 1, .least = 0},
     {.op = "Softsign", .enclosing = Enclosing::bounded_function, .slope = 1, .least = -1, .most = 1},
     {.op = "SpaceToDepth", .enclosing = Enclosing::selection, .movement = Movement::permutes, .exact = true},
@@ -271,6 +274,8 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .exact = true},
     {.op = "Upsample", .data_inputs = 1, .enclosing = Enclosing::resize, .movement = Movement::resamples},
     {.op = "Where", .enclosing = Enclosing::where, .exact = true},
+    {.op = "com.microsoft.Gelu", .enclosing = Enclosing::soft_turning, .slope = 1.13},
+    {.op = "com.microsoft.QuickGelu", .enclosing = Enclosing::soft_turning, .slope = 1.1},
 });
 
 /// Whether what a Resize or Pad makes is, by its attributes, its operand's elements and exact zeros.
@@ -288,17 +293,19 @@ bool moves_by_attributes(const Node& node, Movement movement) {
 
 std::span<const OperatorTraits> operator_table() { return kTable; }
 
-const OperatorTraits& traits_of(std::string_view op_type) {
+const OperatorTraits& traits_of(std::string_view op) {
   static constexpr OperatorTraits kUnknown{};
-  const auto* found = std::ranges::lower_bound(kTable, op_type, {}, &OperatorTraits::op);
-  return found != kTable.end() && found->op == op_type ? *found : kUnknown;
+  const auto* found = std::ranges::lower_bound(kTable, op, {}, &OperatorTraits::op);
+  return found != kTable.end() && found->op == op ? *found : kUnknown;
 }
 
 const OperatorTraits& traits_of(const Node& node) {
-  return node.domain.empty() ? traits_of(std::string_view(node.op_type)) : traits_of(std::string_view());
+  return node.domain.empty() ? traits_of(std::string_view(node.op_type))  // nothing is allocated for ONNX's own
+                             : traits_of(std::string_view(model::operator_name(node)));
 }
 
-const OperatorTraits* find_qoperator(std::string_view name) {
+const OperatorTraits* find_qoperator(const Node& node) {
+  const std::string name = model::operator_name(node);
   const auto* found = name.empty() ? kTable.end() : std::ranges::find(kTable, name, &OperatorTraits::qoperator);
   return found == kTable.end() ? nullptr : found;
 }
@@ -306,6 +313,10 @@ const OperatorTraits* find_qoperator(std::string_view name) {
 std::size_t data_input_count(std::string_view op, std::size_t input_count) {
   const std::size_t data = traits_of(op).data_inputs;
   return data == 0 ? input_count : std::min(data, input_count);
+}
+std::size_t data_input_count(const Node& node) {
+  const std::size_t data = traits_of(node).data_inputs;
+  return data == 0 ? node.inputs.size() : std::min(data, node.inputs.size());
 }
 
 bool always_moves(const OperatorTraits& traits) {
@@ -335,17 +346,22 @@ bool selects_by_position(const Node& node) {
 
 bool holds_elements_of(const Node& node, std::size_t index) {
   const Movement movement = traits_of(node).movement;
-  return movement == Movement::none || movement == Movement::pads ||
-         index < data_input_count(node.op_type, node.inputs.size());
+  return movement == Movement::none || movement == Movement::pads || index < data_input_count(node);
 }
 
 bool stays_in_range(const OperatorTraits& traits) { return traits.movement != Movement::none || traits.averages; }
 
-bool commutes(std::string_view op) {
-  const Formula formula = traits_of(op).formula;
+namespace {
+
+bool commutes(Formula formula) {
   return formula == Formula::sum || formula == Formula::product || formula == Formula::mean ||
          formula == Formula::maximum || formula == Formula::minimum;
 }
+
+}  // namespace
+
+bool commutes(std::string_view op) { return commutes(traits_of(op).formula); }
+bool commutes(const Node& node) { return commutes(traits_of(node).formula); }
 
 double slope_limit(const Node& node) {
   const OperatorTraits& traits = traits_of(node);
@@ -364,7 +380,7 @@ namespace {
 
 /// The product that the node sums, on quantized values or not.
 Product product_of(const Node& node) {
-  const OperatorTraits* coded = find_qoperator(node.op_type);
+  const OperatorTraits* coded = find_qoperator(node);
   return (coded == nullptr ? traits_of(node) : *coded).product;
 }
 

@@ -94,9 +94,9 @@ enum class Enclosing {
   where,               ///< one operand or another, by a condition
 };
 
-/// What the judge knows of one ONNX operator. Every walk takes it from here; nothing else lists operators.
+/// What the judge knows of one operator. Every walk takes it from here; nothing else lists operators.
 struct OperatorTraits {
-  std::string_view op;
+  std::string_view op;  ///< model::operator_name
   /// The first so many inputs are data, the rest shapes, axes, indices, statistics or a bias. 0: all are data.
   std::size_t data_inputs = 0;
   Enclosing enclosing = Enclosing::unknown;
@@ -121,22 +121,22 @@ struct OperatorTraits {
   bool random = false;                                    ///< two runs give two results
   /// ONNX says the same of it in every version from 7 on.
   bool unchanged_since_7 = false;
-  std::string_view qoperator = "";  ///< the operator on quantized values that stands for it and its quantizers
+  std::string_view qoperator = "";  ///< the operator_name of what stands for it and its quantizers, on quantized values
 };
 
 /// The table, sorted by name.
 [[nodiscard]] std::span<const OperatorTraits> operator_table();
 
-/// The row of `op_type`, an operator of ONNX itself; a row without any property for one that the table lacks.
-[[nodiscard]] const OperatorTraits& traits_of(std::string_view op_type);
-/// As above; operators of other domains have no properties, whatever their names.
+/// The row of the operator that has this model::operator_name; a row without any property for one that the table lacks.
+[[nodiscard]] const OperatorTraits& traits_of(std::string_view op);
 [[nodiscard]] const OperatorTraits& traits_of(const model::Node& node);
-/// The row of the operator that `name`, such as QLinearConv, stands for on quantized values; null where it is none.
-[[nodiscard]] const OperatorTraits* find_qoperator(std::string_view name);
+/// The row of the operator that a node such as QLinearConv stands for on quantized values; null where it is none.
+[[nodiscard]] const OperatorTraits* find_qoperator(const model::Node& node);
 
 /// Which inputs of an operator carry data (not a shape, axes, indices or a bias), counted from the first; every one
 /// where the operator has no other kind. `input_count` is what the node has.
 [[nodiscard]] std::size_t data_input_count(std::string_view op, std::size_t input_count);
+[[nodiscard]] std::size_t data_input_count(const model::Node& node);
 
 /// Whether every element of the result is one of the operand's, or an exact zero: quantized values pass through as they
 /// are. False where that depends on more than the attributes (the constant of a Pad). Concat joins and does not move.
@@ -154,6 +154,7 @@ struct OperatorTraits {
 [[nodiscard]] bool stays_in_range(const OperatorTraits& traits);
 /// Whether the operands may change places.
 [[nodiscard]] bool commutes(std::string_view op);
+[[nodiscard]] bool commutes(const model::Node& node);
 /// The bound of `node`'s slope, by its attributes where that depends on them; 0 where none is known.
 [[nodiscard]] double slope_limit(const model::Node& node);
 

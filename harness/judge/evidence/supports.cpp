@@ -19,11 +19,12 @@ bool lacks(const std::optional<std::vector<T>>& list, const T& value) {
   return list && std::ranges::find(*list, value) == list->end();
 }
 
+using model::operator_name;
 using Precisions = std::map<std::string, std::string>;
 
 /// What a map says of a node, by its name before its operator's; nothing where it doesn't.
 std::optional<Precision> stated(const Precisions& map, const model::Node& node) {
-  for (const std::string& key : {node.name, node.op_type}) {
+  for (const std::string& key : {node.name, operator_name(node)}) {
     const auto found = map.find(key);
     if (found == map.end()) continue;
     if (const auto precision = precision_of(found->second)) return *precision;
@@ -36,7 +37,7 @@ std::optional<Precision> stated(const Precisions& map, const model::Node& node) 
 std::string int8_form_trouble(const converters::Supports& supports, const corpus::Expectation& expect,
                               const Precisions& asked, const model::Node& node) {
   if (!supports.int8_operators) return "";
-  const bool has_form = !lacks(supports.int8_operators, node.op_type);
+  const bool has_form = !lacks(supports.int8_operators, operator_name(node));
   const std::optional<Precision> expected = stated(expect.precision, node), demanded = stated(asked, node);
   const bool refuses = expect.status == "refused";
   if (!has_form && !refuses && expected.value_or(demanded.value_or(Precision::fp32)) == Precision::int8) {
@@ -74,10 +75,6 @@ std::optional<std::string> option_trouble(const corpus::Case& test_case, std::st
 }
 
 }  // namespace
-
-std::string operator_name(const model::Node& node) {
-  return node.domain.empty() ? node.op_type : node.domain + "." + node.op_type;
-}
 
 bool lies_outside(const converters::Supports& supports, const model::Node& node) {
   const std::string op = operator_name(node);

@@ -15,9 +15,6 @@ namespace assay::judge {
                                                             const corpus::Case& test_case,
                                                             const converters::Options& options, bool last_step = true);
 
-/// "Conv", or "my.dom.Swirl" where the domain isn't ONNX's own: the operator as lists name it.
-[[nodiscard]] std::string operator_name(const model::Node& node);
-
 /// Whether the converter lists its operators, and `node`'s is none of them.
 [[nodiscard]] bool lies_outside(const converters::Supports& supports, const model::Node& node);
 

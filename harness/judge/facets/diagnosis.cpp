@@ -112,7 +112,7 @@ std::vector<std::string> diagnosis_faults(const model::Graph& graph, const std::
   if (node.empty() && !spoken_of && !names_fed_file(reason))
     faults.emplace_back("neither a node nor a tensor of the model is named");
   if (named == nullptr) return faults;
-  const std::string full = operator_name(*named);
+  const std::string full = model::operator_name(*named);
   if (op.empty() && reason.find(named->op_type) == std::string::npos) {
     faults.push_back(fmt::format("the operator of node \"{}\" isn't named", node));
   } else if (!op.empty() && op != named->op_type && op != full) {

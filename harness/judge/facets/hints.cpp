@@ -336,7 +336,7 @@ class Hints {
     if (context_.artifact == nullptr) return "";
     const Node& theirs = context_.artifact->artifact().graph.nodes[made.index];
     std::string text = about_operands(made, node);
-    if (theirs.op_type != node.op_type) return text;
+    if (model::operator_name(theirs) != model::operator_name(node)) return text;
     for (const auto& [name, value] : node.attributes) {
       const auto other = theirs.attributes.find(name);
       if (other == theirs.attributes.end() || other->second == value || name.starts_with("trans")) continue;
@@ -349,14 +349,13 @@ class Hints {
 
   std::string about_operands(const ArtifactNode& made, const Node& node) const {
     std::vector<std::string> wanted, read;
-    const std::size_t count =
-        std::min({data_input_count(node.op_type, node.inputs.size()), node.inputs.size(), made.inputs.size()});
+    const std::size_t count = std::min({data_input_count(node), node.inputs.size(), made.inputs.size()});
     for (std::size_t i = 0; i < count; ++i) {
       if (made.inputs[i].original.empty() || original_.initializer(node.inputs[i]) != nullptr) return "";
       wanted.push_back(base(node.inputs[i]));
       read.push_back(base(made.inputs[i].original));
     }
-    if (commutes(node.op_type) && std::ranges::is_permutation(wanted, read)) return "";
+    if (commutes(node) && std::ranges::is_permutation(wanted, read)) return "";
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (wanted[i] == read[i]) continue;
       return fmt::format("its input {} is \"{}\", the model's \"{}\"", i, made.inputs[i].original, node.inputs[i]);

@@ -176,8 +176,7 @@ class Derivation {
     }
     if (codes[0] == nullptr || codes[1] == nullptr) return;
     Node node = artifact_.graph().nodes[index];
-    node.op_type = made->op;
-    node.domain = "";
+    model::set_operator(node, made->op);
     const core::Shape* bias = codes.size() > 2 && codes[2] != nullptr ? &codes[2]->shape() : nullptr;
     const auto sum = SumOfProducts::of(node, artifact_.opset(""), codes[0]->shape(), codes[1]->shape(), bias, flat);
     if (!sum) return;

@@ -181,8 +181,7 @@ class OverflowCheck {
       return std::nullopt;
     }
     model::Node sum = prepared.graph().nodes[node.index];
-    sum.op_type = node.op;
-    sum.domain.clear();
+    model::set_operator(sum, node.op);
     sum.attributes.erase("alpha");
     sum.attributes.erase("beta");
     auto outputs = reference::execute_node(sum, prepared.opset(""), inputs);

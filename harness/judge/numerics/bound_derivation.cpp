@@ -80,7 +80,7 @@ void add_taps(const Walked& walked, const Candidate& nearest, BoundDerivation& o
   const Alignment& model = walked.plan.alignment();
   const auto entry = static_cast<std::size_t>(nearest.entry - model.operations.data());
   const model::Node& node = nearest.entry->node;
-  if (!sums_products(node.op_type)) {
+  if (!sums_products(node)) {
     return;
   }
   const std::vector<TensorPtr> operands = operands_of(walked, entry);

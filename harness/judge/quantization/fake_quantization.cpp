@@ -212,7 +212,7 @@ void FakeQuantization::assume_roundings() {
 bool FakeQuantization::moves(const Node& node) const {
   const auto& shares = context_.evidence.converter.policy.shares;
   if (traits_of(node).movement == Movement::copies) return true;
-  return node.domain.empty() && shares && std::ranges::find(*shares, node.op_type) != shares->end();
+  return shares && std::ranges::find(*shares, model::operator_name(node)) != shares->end();
 }
 
 /// The tensor goes into one operator that the policy says it fuses into the tensor's maker: never rounded itself.
@@ -223,7 +223,8 @@ bool FakeQuantization::is_fused(const Node& maker, const std::string& tensor) co
   const bool constant = reader.op_type != "Add" || std::ranges::any_of(reader.inputs, [&](const std::string& input) {
                           return plan_.alignment().constants.contains(input);
                         });
-  return constant && std::ranges::find(*fusions, maker.op_type + "+" + reader.op_type) != fusions->end();
+  return constant && std::ranges::find(*fusions, model::operator_name(maker) + "+" + model::operator_name(reader)) !=
+                         fusions->end();
 }
 
 const ArtifactNode* FakeQuantization::made_of(std::size_t entry) const {
@@ -235,8 +236,7 @@ bool FakeQuantization::is_read_in_int8(const std::string& tensor) const {
   const auto& operations = plan_.alignment().operations;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Node& node = operations[i].node;
-    const auto data =
-        node.inputs.begin() + static_cast<std::ptrdiff_t>(data_input_count(node.op_type, node.inputs.size()));
+    const auto data = node.inputs.begin() + static_cast<std::ptrdiff_t>(data_input_count(node));
     if (std::find(node.inputs.begin(), data, tensor) != data && !runs_in_float(i)) return true;
   }
   return false;
@@ -275,8 +275,7 @@ void FakeQuantization::quantize_constants(std::size_t entry) {
       } else if (context_.artifact == nullptr && is_rounded) {
         if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
       } else if (context_.artifact == nullptr && !given_ && !lists_scales(context_.evidence) &&
-                 i < data_input_count(node.op_type, node.inputs.size()) && !runs_in_float(entry) &&
-                 !is_fused_bias(node)) {
+                 i < data_input_count(node) && !runs_in_float(entry) && !is_fused_bias(node)) {
         value = nearest_constant(value);
       }
     }

@@ -215,7 +215,7 @@ void QuantizationPlan::collect_constants(std::size_t index) {
     if (real && own != nullptr) {
       value = rounded_constant(found->second, *own);
     } else if (real && may_quantize && context_.artifact == nullptr && !only_moves(entry.node) &&
-               i < data_input_count(entry.node.op_type, entry.node.inputs.size()) && found->second->size() > 0) {
+               i < data_input_count(entry.node) && found->second->size() > 0) {
       // Data alone: the scales of a Resize or the statistics of a BatchNormalization are nothing to quantize.
       double low = 0, high = 0;
       for (const double v : found->second->reals()) {

@@ -80,6 +80,20 @@ TEST(Mish, FollowsItsFormula) {
   EXPECT_EQ(at_point("Mish", -1000.0), 0.0);
 }
 
+TEST(QuickGelu, IsOfOnnxRuntimesDomainAndFollowsItsFormula) {
+  const std::string op = "com.microsoft.QuickGelu";
+  EXPECT_DOUBLE_EQ(at_point(op, 1.0, {}, 1), 1.0 / (1.0 + std::exp(-static_cast<double>(1.702F))));
+  EXPECT_DOUBLE_EQ(at_point(op, -2.0, {{"alpha", 1.0}}, 1), -2.0 / (1.0 + std::exp(2.0)));
+  EXPECT_EQ(at_point(op, 1000.0, {}, 1), 1000.0);
+  EXPECT_EQ(at_point(op, -1000.0, {}, 1), 0.0);
+  EXPECT_THAT(error_of("QuickGelu", {scalar(1.0)}, {}, 1), HasSubstr("no operator \"QuickGelu\""));
+}
+
+TEST(MicrosoftGelu, IsAnotherOperatorThanOnnxs) {
+  EXPECT_DOUBLE_EQ(at_point("com.microsoft.Gelu", 1.0, {}, 1), 0.5 * (1.0 + std::erf(std::sqrt(0.5))));
+  EXPECT_THAT(error_of("Gelu", {scalar(1.0)}, {}, 1), HasSubstr("at opset 20 to 28"));
+}
+
 TEST(Elu, IsLinearAboveZero) {
   EXPECT_EQ(at_point("Elu", 2.5), 2.5);
   EXPECT_DOUBLE_EQ(at_point("Elu", -1.0, {{"alpha", 2.0}}), 2.0 * (std::exp(-1.0) - 1.0));
