@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
 #include "harness/localize/node_table.hpp"
 #include "harness/localize/submodel.hpp"
@@ -64,8 +65,8 @@ class Search {
     return judgement.gate != judge::Gate::red && (!sqnr_db_ || (judgement.sqnr_db && *judgement.sqnr_db >= *sqnr_db_));
   }
 
-  /// The nodes of `asked`, all there are, that the last artifact has in INT8: those that the judge found so; all of them
-  /// where it answers to the last bit as the one that was asked for in INT8.
+  /// The nodes of `asked`, all there are, that the last artifact has in INT8: those that the judge found so; all of
+  /// them where it answers to the last bit as the one that was asked for in INT8.
   [[nodiscard]] std::vector<std::string> ignored(std::vector<std::string> asked) const {
     const auto in_int8 = [&](const std::string& node) {
       return std::ranges::any_of(found_.after.findings, [&](const judge::Finding& finding) {
@@ -140,7 +141,8 @@ class Search {
     ++found_.conversions;
     const bool enough = does(judgement);
     if (on_progress_) {
-      on_progress_(fmt::format("{} groups in float: {}{}", groups.size(), judge::verdict_name(judgement.verdict),
+      on_progress_(fmt::format("{} in float: {}{}", core::counted(groups.size(), "group"),
+                               judge::verdict_name(judgement.verdict),
                                judgement.sqnr_db ? fmt::format(", {:.1f} dB", *judgement.sqnr_db) : ""));
     }
     // What is not enough stays where nothing is: the last question was about every node then.
