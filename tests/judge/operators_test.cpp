@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "converters/embedded/support.hpp"
+#include "reference/executor.hpp"
+#include "reference/op.hpp"
 
 namespace assay::judge {
 namespace {
@@ -133,6 +137,33 @@ TEST(Operators, GroupsOfAConvTransposeHaveChannelsOfTheirOwn) {
   EXPECT_EQ(layout.channel(shape, 5), 2U);
   EXPECT_EQ(layout.channel(shape, 6), 3U);
   EXPECT_EQ(layout.channel(shape, 11), 5U);
+}
+
+/// The reference on points 2⁻⁶ apart: no two neighbours differ by more than the slope allows.
+TEST(Operators, SlopesBoundWhatTheReferenceComputes) {
+  std::vector<double> points;
+  for (int i = -512; i <= 512; ++i) points.push_back(i * 0x1p-6);
+  const core::Tensor x(core::DType::float64, {static_cast<std::int64_t>(points.size())}, points);
+  int checked = 0;
+  for (const OperatorTraits& row : operator_table()) {
+    const bool function = row.enclosing == Enclosing::bounded_function || row.enclosing == Enclosing::soft_turning ||
+                          row.enclosing == Enclosing::hard_swish;
+    if (!function) continue;
+    Node node = node_of(std::string(row.op));
+    node.inputs = {"x"};
+    const reference::OpDef* op = reference::find_operator(node.domain, node.op_type);
+    ASSERT_NE(op, nullptr) << row.op;
+    const auto values = reference::execute_node(node, op->last_opset, std::vector{&x});
+    ASSERT_TRUE(values) << values.error().message;
+    const double slope = slope_limit(node);
+    ASSERT_GT(slope, 0) << row.op;
+    const auto y = values->front().reals();
+    for (std::size_t i = 1; i < y.size(); ++i) {
+      ASSERT_LE(std::abs(y[i] - y[i - 1]), slope * 0x1p-6 * (1 + 1e-12)) << row.op << " at " << points[i];
+    }
+    ++checked;
+  }
+  EXPECT_GE(checked, 15);
 }
 
 TEST(Operators, OperandsThatMayChangePlaces) {

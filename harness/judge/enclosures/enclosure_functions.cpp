@@ -64,7 +64,7 @@ Result<Outputs> enclose_turning(const Call& call, double slope, double units) {
   std::vector<double> radius = radius_of(x);
   const std::vector<double> magnitude = magnitude_of(x)->to_reals();
   for (std::size_t i = 0; i < radius.size(); ++i) {
-    // Every such f is within 1 of 0, of x or of |x|, and its steps are computed on values up to |x| + 1.
+    // The steps of every such f are computed on values up to |x| + 1.
     radius[i] = slope * radius[i] + units * call.arithmetic.float_unit * (magnitude[i] + 1);
   }
   widen(output, radius);
@@ -75,7 +75,10 @@ Result<Outputs> enclose_turning(const Call& call, double slope, double units) {
 
 Result<Outputs> enclose_absolute(const Call& call) { return enclose_turning(call, 1.0, 0.0); }
 Result<Outputs> enclose_hard_swish(const Call& call) { return enclose_turning(call, 1.5, 8.0); }
-Result<Outputs> enclose_soft_turning(const Call& call) { return enclose_turning(call, 1.15, kFunctionUnits); }
+Result<Outputs> enclose_soft_turning(const Call& call) {
+  const double slope = slope_limit(call.node);
+  return slope == 0 ? no_bound(call.node, "its slope is not stated") : enclose_turning(call, slope, kFunctionUnits);
+}
 
 namespace {
 

@@ -256,7 +256,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .exact = true},
     {.op = "Sub", .enclosing = Enclosing::difference, .formula = Formula::difference, .unchanged_since_7 = true},
     {.op = "Sum", .enclosing = Enclosing::addition, .formula = Formula::sum},
-    {.op = "Swish", .enclosing = Enclosing::soft_turning},
+    {.op = "Swish", .enclosing = Enclosing::soft_turning, .slope = 1.1},
     {.op = "Tanh", .enclosing = Enclosing::bounded_function, .slope = 1, .least = -1, .most = 1},
     {.op = "ThresholdedRelu", .enclosing = Enclosing::threshold, .leap = Leap::jumps, .least = 0},
     {.op = "Tile", .data_inputs = 1, .enclosing = Enclosing::selection, .movement = Movement::selects, .exact = true},

@@ -86,7 +86,7 @@ enum class Enclosing {
   root,
   selection,     ///< each element is one of an operand: moves, maxima, clamps
   shape,         ///< no value is read
-  soft_turning,  ///< a function that falls and rises, such as Gelu and Cos
+  soft_turning,  ///< a function that falls and rises by no more than `slope`, such as Gelu and Cos
   softmax,
   step,                ///< a function of few values: Floor, Round
   threshold,           ///< 0 up to a threshold, x beyond it
