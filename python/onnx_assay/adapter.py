@@ -96,7 +96,7 @@ def _refuse_others(graph: onnx.GraphProto, operators: list[str]) -> None:
         if op not in _ALWAYS_TAKEN and op not in operators:
             name = node.name or next(filter(None, node.output), "")
             raise Refused(f"node \"{name}\" is a {op}, which has no INT8 form here; this converter takes "
-                          f"{', '.join(operators) or 'no operator'}", node=name, op=op)
+                          f"{', '.join(operators) or 'no operator'}", node=name, op=node.op_type)
         for attribute in node.attribute:
             for body in (attribute.g, *attribute.graphs):
                 _refuse_others(body, operators)
