@@ -60,7 +60,6 @@ const std::vector<Row>& rows() {
       {"Tile", 11, 1, draw_tile},
       {"Transpose", 11, 2, draw_transpose},
       {"Unsqueeze", 11, 1, draw_unsqueeze},
-      {"com.microsoft.QuickGelu", 11, 1, draw_unary},
   };
   return table;
 }

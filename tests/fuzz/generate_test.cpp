@@ -91,6 +91,17 @@ TEST(Generate, EveryRowDrawsItsOperatorByItself) {
   }
 }
 
+TEST(Generate, OperatorOfAnotherDomainComesWithItsImport) {
+  Draft draft{core::Rng(1)};
+  ASSERT_TRUE(draw_unary(draft, "com.microsoft.QuickGelu"));
+  ASSERT_TRUE(draft.settle());
+  draft.finish();
+  const model::Model& made = draft.model();
+  EXPECT_EQ(model::operator_name(made.graph.nodes.back()), "com.microsoft.QuickGelu");
+  EXPECT_EQ(made.opsets.at("com.microsoft"), 1);
+  EXPECT_TRUE(model::load_model_bytes(model::serialize_model(made), {}));
+}
+
 TEST(Generate, EveryMotifFitsAtEveryOpset) {
   for (const Motif& motif : motifs()) {
     std::set<std::int64_t> opsets;
