@@ -1,12 +1,17 @@
-"""What the verdicts that lie beside docs/converters say of a family of cases."""
+"""What the verdicts that lie beside docs/converters say of a family of cases, and how grave a defect is."""
 import contextlib
+import fnmatch
 import gzip
+import json
 import re
 import sqlite3
 import tempfile
 from pathlib import Path
 
-RECORDS = Path(__file__).resolve().parents[3] / "docs" / "converters"
+HOME = Path(__file__).resolve().parents[3]
+RECORDS = HOME / "docs" / "converters"
+# The gravest first. A node in float where INT8 was asked for costs time and no accuracy.
+SEVERITIES = ("silent-wrong", "crash", "refusal", "in-float")
 RED = ("fail", "xfail", "xfail-changed", "crash", "timeout", "oom", "not-quantized", "refused")
 
 
@@ -34,6 +39,57 @@ def spans(versions, chosen):
             parts.append(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}")
             run = []
     return ", ".join(parts)
+
+
+def page_rows(converter):
+    """The rows of the tables of defects on the converter's page, each {column: cell}."""
+    page, columns, rows = RECORDS / f"{converter}.md", [], []
+    for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        if not cells or "cause, argument" in cells:
+            columns = cells
+        elif columns and len(cells) == len(columns) and not set(line) <= set("|-: "):
+            rows.append(dict(zip(columns, cells)))
+    return [row for row in rows if "minimal case" in row]
+
+
+def defects(converter):
+    """name of a defect → pattern of its cases: the families of cases/found, and the minimal cases that the page names
+    besides."""
+    found = {file.stem: file.stem + "*" for file in (HOME / "cases" / "found").glob("*.json")}
+    for row in page_rows(converter):
+        for case in re.findall(r"`([a-z_0-9]+/[^`]+)`", row["minimal case"]):
+            if case.partition("/")[0] not in found:
+                found[re.sub(r"\W+", "_", case.rstrip("*"))] = case.rstrip("*") + "*"
+    return found
+
+
+def defect_of(case, named):
+    """The one of `named` (from `defects`) that the case belongs to, or ""."""
+    fits = [name for name, pattern in named.items() if fnmatch.fnmatchcase(case, pattern)]
+    return case.partition("/")[0] if case.partition("/")[0] in named else max(fits, key=len, default="")
+
+
+def defects_judged(converter):
+    """defect → {version: whether some verdict of it is red}, versions oldest first; of a converter whose verdicts lie
+    nowhere, what its suite states, under the version ""."""
+    found, named = {}, defects(converter)
+    for file in sorted(RECORDS.glob("*-released.db.gz")):
+        with opened(file) as database:
+            for case, version, verdict in database.execute(
+                    "SELECT DISTINCT c.name, v.version, r.verdict FROM result r"
+                    " JOIN case_version c ON c.id = r.case_version_id"
+                    " JOIN converter_version v ON v.id = r.converter_version_id"
+                    " JOIN converter k ON k.id = v.converter_id WHERE k.name = ?", (converter,)):
+                defect = defect_of(case, named)
+                if defect and (verdict == "pass" or verdict in RED):
+                    judged = found.setdefault(defect, {})
+                    judged[version] = judged.get(version, False) or verdict in RED
+    suite = HOME / "suites" / f"{converter}.json"
+    if not found and suite.is_file():
+        stated = json.loads(suite.read_text(encoding="utf-8")).get("expected_failures", [])
+        found = {defect: {"": True} for defect in {defect_of(each["case"], named) for each in stated} - {""}}
+    return {defect: dict(sorted(judged.items(), key=lambda each: number(each[0]))) for defect, judged in found.items()}
 
 
 class History:

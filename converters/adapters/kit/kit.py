@@ -21,7 +21,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import report
-from bundles import Bundle, constants, read_tensors
+from bundles import PAIR, Bundle, constants, read_tensors
 from history import History
 
 HERE = Path(__file__).resolve().parent
@@ -30,6 +30,7 @@ STEPS_ALLOWED = 8
 # How many times beyond that an output has to be, for a kit to call it wrong.
 PLAINLY = 2
 SECONDS_ALLOWED = 300
+BEYOND = ("saturate", "wide")  # data sets beyond the calibrated range: a correct model is wrong on them too
 
 
 class NoKit(Exception):
@@ -45,6 +46,14 @@ def crash(bundle):
 def accepted(bundle):
     expected = bundle.case["file"].get("expect", {}).get("status")
     return {} if expected == "refused" and bundle.reply.get("status") == "ok" else None
+
+
+def named(bundle):
+    """An error is right here, and has to name what is wrong."""
+    wanted = bundle.case["file"].get("expect", {}).get("refused", {}).get("reason")
+    if not wanted or bundle.headline.get("facet") != "diagnostics" or bundle.reply.get("status") == "ok":
+        return None
+    return {"pattern": repr(wanted)}
 
 
 def runs(bundle):
@@ -136,8 +145,8 @@ def bias_type(bundle):
 
 
 def numerics_set(bundle):
-    """The data set whose outputs are compared: beyond the calibrated range a correct model is wrong too."""
-    return "typical" if bundle.data_set() in ("saturate", "wide") else bundle.data_set()
+    """The data set whose outputs are compared."""
+    return "typical" if bundle.data_set() in BEYOND else bundle.data_set()
 
 
 def numerics(bundle):
@@ -166,7 +175,7 @@ def plainly_wrong(bundle, limits):
     return False
 
 
-STATUS = (accepted, crash, runs)
+STATUS = (accepted, crash, named, runs)
 STRUCTURE = (scale, finite, axis, constant, numerics)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, bias_type, numerics), "bias": (bias_type, constant, numerics),
@@ -176,21 +185,33 @@ NEEDS_DATA = ("numerics", "runs")
 NEEDS_CONSTANTS = ("scale", "finite", "axis", "constant")
 
 
+def chosen(text, values):
+    """The lines of a template that hold for `values`: "LINE  #? KEY=VALUE" holds only there."""
+    lines = []
+    for line in text.splitlines():
+        line, _, condition = line.partition("  #? ")
+        key, _, value = condition.partition("=")
+        if not condition or str(values[key]) == value:
+            lines.append(line)
+    return "\n".join(lines)
+
+
 class Maker:
     """The template beside a converter's adapter: heads, imports, an empty line, and code that defines `convert` and, where no
     head `execute` names a shared way, `execute`.
 
     #: product NAME, #: package NAME   as its makers call it, as pip does
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
+    #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
-    LINE  #? OPTION=VALUE              only where the option has this value
+    LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own
     """
 
     def __init__(self, converter):
         file = HERE.parent / converter / "kit.py.in"
         if not file.is_file():
             raise NoKit(f"{converter} has no template: write converters/adapters/{converter}/kit.py.in")
-        self.heads, code = {}, []
+        self.heads, code = {"quantized": "quantized.onnx"}, []
         for line in file.read_text(encoding="utf-8").splitlines():
             head = re.match(r"#: (\w+) (.*)", line)
             if head:
@@ -198,7 +219,7 @@ class Maker:
             else:
                 code.append(line)
         self.code = "\n".join(code).strip()
-        self.product = self.heads["product"]
+        self.product, self.quantized = self.heads["product"], self.heads["quantized"]
 
     def written(self, options, model):
         """(imports, code) for these options; NoKit where it knows no word for one of them."""
@@ -206,13 +227,9 @@ class Maker:
         excluded = [node.name for node in model.graph.node
                     if precision.get(node.name, precision.get(node.op_type)) == "fp32"]
         values = {"activation": "int8", "weight": "int8", "method": "minmax", "percentile": 99.99, "per_axis": True,
-                  "symmetric": False, **options, "in_float": json.dumps(excluded)}
-        lines = []
-        for line in self.code.splitlines():
-            text, _, condition = line.partition("  #? ")
-            key, _, value = condition.partition("=")
-            if not condition or str(values[key]) == value:
-                lines.append(text)
+                  "symmetric": False, **options, "in_float": json.dumps(excluded),
+                  "given": any(node.op_type in PAIR for node in model.graph.node)}
+        code = chosen(self.code, values)
         for key, words in self.heads.items():
             if words.startswith("{"):
                 listed, _, option = words.rpartition("}")
@@ -220,26 +237,29 @@ class Maker:
                 if str(values[option]) not in known:
                     raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
                 values[key] = known[str(values[option])]
-        imports, _, code = Template("\n".join(lines)).substitute(values).partition("\n\n")
+        imports, _, code = Template(code).substitute(values).partition("\n\n")
         return imports, code
 
 
 def part(name, **values):
     text = (HERE / name).read_text(encoding="utf-8").rstrip("\n")
-    return Template(text).substitute(values) if values else text
+    return Template(chosen(text, values)).substitute(values)
 
 
 def repro(bundle, maker, check, values, title):
     """The text of repro.py."""
     name = check.__name__
     imports, code = maker.written(bundle.options, bundle.model)
-    checks = [part(f"checks/{name}.py.in", **values)]
+    quantized = {"quantized": maker.quantized, "form": Path(maker.quantized).suffix[1:]}
+    checks = [part(f"checks/{name}.py.in", **quantized, **values)]
     if name in NEEDS_CONSTANTS:
         checks.insert(0, part("checks/constants.py.in"))
     if name in NEEDS_DATA:
         checks.insert(0, part("checks/tensors.py.in"))
         if "execute" in maker.heads:
             code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in")
+    if name == "named":
+        imports = "import re\n" + imports
     if name == "scale":
         imports = "from onnx.reference import ReferenceEvaluator\n" + imports
     return part("frame.py.in", title=title.replace("\\", "/").replace('"', "'"), imports=imports, code=code,
@@ -303,21 +323,60 @@ def make(bundle, folder, checks=None):
     raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
 
 
+def decibels(expected, actual):
+    """SQNR; NaN where an output is none, infinity where nothing is off."""
+    expected, error = expected.astype(float), actual.astype(float) - expected
+    with numpy.errstate(all="ignore"):
+        return float(10 * numpy.log10(numpy.sum(expected**2) / numpy.sum(error**2)))
+
+
+def measured(bundle):
+    """{"left_db", "lost_db"} of the output and data set that lose the most, against the expected output rounded to 8 bits
+    over its range; None for both where outputs are no numbers, nothing where none can be compared."""
+    worst = None
+    for each in bundle.json["data_sets"]:
+        folder = bundle.folder / "outputs" / each["name"]
+        if each["name"] in BEYOND or not folder.is_dir():
+            continue
+        expected = read_tensors(bundle.folder / "expected" / each["name"])
+        for name, actual in read_tensors(folder).items():
+            wanted = expected[name]
+            if actual.shape != wanted.shape or not numpy.issubdtype(wanted.dtype, numpy.floating) or not wanted.any():
+                continue
+            left = decibels(wanted, actual)
+            step = (max(0, wanted.max()) - min(0, wanted.min())) / 255
+            rounded = decibels(wanted, numpy.round(wanted / step) * step)
+            lost = math.inf if math.isnan(left) else rounded - left
+            if math.isfinite(rounded) and left < math.inf and (worst is None or lost > worst[0]):
+                worst = lost, left
+    if worst is None:
+        return {}
+    if math.isinf(worst[0]):
+        return {"lost_db": None, "left_db": None}
+    return {"lost_db": round(worst[0], 1), "left_db": round(worst[1], 1)}
+
+
 def main(bundle_folder, folder):
     bundle = Bundle(bundle_folder)
     history = History(bundle.converter, bundle.case["file"]["family"])
     said = f"{bundle.case['name']}, options {bundle.json['options']['label']}, {bundle.converter} {bundle.version}"
     try:
         if bundle.verdict["verdict"] in ("pass", "unsupported", "unjudged"):
-            raise NoKit(f"the verdict is {bundle.verdict['verdict']}{history.mended(bundle.case['name'], bundle.version)}")
+            mended = history.mended(bundle.case["name"], bundle.version) if bundle.verdict["verdict"] == "pass" else ""
+            raise NoKit(f"the verdict is {bundle.verdict['verdict']}{mended}")
+        if report.is_limit(bundle):
+            raise NoKit("a limit that the product states or we have, by its page in docs/converters")
         Path(folder).mkdir(parents=True, exist_ok=True)
         check, printed = make(bundle, Path(folder))
     except NoKit as reason:
         print(f"no kit of {said}: {reason}", file=sys.stderr)
         return 1
-    report.write(bundle, Maker(bundle.converter), history, Path(folder), printed)
-    print(f"severity: {report.severity(check)}")
-    print(f"since: {history.since_words(bundle.case['name'], bundle.json['options']['label'], bundle.version)}")
+    figures = measured(bundle)
+    report.write(bundle, Maker(bundle.converter), history, Path(folder), printed, figures)
+    said = {"severity": report.severity(check, printed), "check": check,
+            "since": history.since_words(bundle.case["name"], bundle.json["options"]["label"], bundle.version), **figures}
+    print(f"severity: {said['severity']}\nsince: {said['since']}")
+    print(f"measured: {json.dumps(said)}")
     return 0
 
 
