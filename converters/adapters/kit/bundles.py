@@ -44,6 +44,11 @@ class Bundle:
         names = [each["name"] for each in self.json["data_sets"]]
         return self.headline.get("data_set") or ("typical" if "typical" in names else names[0])
 
+    def folded(self):
+        """Whether a BatchNormalization of the model is none in the artifact."""
+        count = [[node.op_type for node in each.graph.node].count("BatchNormalization") for each in (self.model, self.artifact)]
+        return count[0] > count[1]
+
     def batches(self):
         folders = sorted(each for each in (self.folder / "calibration").iterdir() if each.is_dir())
         return [read_tensors(folder) for folder in folders]

@@ -88,6 +88,8 @@ def scale(bundle):
     name = bundle.scale_name(tensor)
     if not expected or not name or len(expected["scale"]) != 1 or bundle.options.get("method", "minmax") != "minmax":
         return None
+    if bundle.folded():  # tensors in front of the BatchNormalization hold other values then, rightly
+        return None
     model = onnx.ModelProto.FromString(bundle.model.SerializeToString())
     model.graph.output.append(onnx.ValueInfoProto(name=tensor))
     fed = tensor in [each.name for each in bundle.model.graph.input]
@@ -137,7 +139,16 @@ def half_step_of_a_sum(bundle, tensor):
 
 
 def precision(bundle):
-    return {"node": bundle.headline["node"]} if bundle.artifact is not None and bundle.headline.get("node") else None
+    if bundle.artifact is None or not bundle.headline.get("node") or "expected int8" not in bundle.headline.get("message", ""):
+        return None
+    return {"node": bundle.headline["node"], "op": bundle.headline["op"]}
+
+
+def kept_out(bundle):
+    """A node that was to stay in float is in INT8, or part of another one."""
+    if bundle.artifact is None or "expected fp" not in bundle.headline.get("message", ""):
+        return None
+    return {"node": bundle.headline["node"], "op": bundle.headline["op"]}
 
 
 def bias_type(bundle):
@@ -163,6 +174,28 @@ def numerics(bundle):
     return {"limits": limits, "words": words} if limits else None
 
 
+# What a finding says of the noise that correct quantization makes: the SQNR, the expected one, what is allowed below or at least.
+ROUNDINGS = re.compile(r'tensor "([^"]+)", data set "([^"]+)": SQNR (\S+) dB, where the roundings of this conversion leave (\S+) dB '
+                       r"and not less than (\S+) dB")
+PREDICTED = re.compile(r'tensor "([^"]+)", data set "([^"]+)": SQNR (\S+) dB, the stated policy predicts (\S+) dB')
+NOISE_ALLOWED = 1.0  # dB below what is predicted, far more than correct engines lose
+
+
+def noise(bundle):
+    """The SQNR of an output, with what the roundings of correct quantization leave of it."""
+    outputs = [each.name for each in bundle.model.graph.output]
+    for finding in bundle.findings:
+        for pattern, words in ((ROUNDINGS, "the roundings of the quantized tensors leave"), (PREDICTED, "this scheme of quantization gives")):
+            said = pattern.search(finding["message"])
+            if not said or said[1] not in outputs or said[2] != numerics_set(bundle):
+                continue
+            best = float(said[4])
+            limit = float(said[5]) if pattern is ROUNDINGS else best - NOISE_ALLOWED
+            if float(said[3]) < limit:
+                return {"tensor": said[1], "best": f"{best:.1f}", "limit": f"{limit:.1f}", "words": words}
+    return None
+
+
 def plainly_wrong(bundle, limits):
     """Whether the recorded outputs are off by much more than the limits, or have another shape."""
     folder = bundle.folder / "outputs" / numerics_set(bundle)
@@ -176,12 +209,13 @@ def plainly_wrong(bundle, limits):
 
 
 STATUS = (accepted, crash, named, runs)
-STRUCTURE = (scale, finite, axis, constant, numerics)
+NUMBERS = (numerics, noise)
+STRUCTURE = (scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
-CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, bias_type, numerics), "bias": (bias_type, constant, numerics),
-          "weight": (constant, numerics), "scale": STRUCTURE, "zero_point": (numerics,), "axis": (axis, numerics),
-          "count": (axis, numerics)}
-NEEDS_DATA = ("numerics", "runs")
+CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
+          "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
+          "count": (axis, *NUMBERS)}
+NEEDS_DATA = ("numerics", "noise", "runs")
 NEEDS_CONSTANTS = ("scale", "finite", "axis", "constant")
 
 
@@ -305,7 +339,7 @@ def make(bundle, folder, checks=None):
     write_files(bundle, folder)
     title = report.title(bundle, maker)
     tried = []
-    for check in checks or CHECKS.get(bundle.headline.get("facet"), (numerics,)):
+    for check in checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS):
         try:
             values = check(bundle)
         except Exception as failure:  # of ONNX's evaluator on what it doesn't know
