@@ -41,16 +41,20 @@ def spans(versions, chosen):
     return ", ".join(parts)
 
 
+# The columns of the pages' tables of defects, by what they are here.
+COLUMNS = {"minimal case": "case", "cause, argument": "cause", "cause, argument, numbers": "cause"}
+
+
 def page_rows(converter):
-    """The rows of the tables of defects on the converter's page, each {column: cell}."""
+    """The rows of the tables on the converter's page that name cases and causes, each {"case", "cause", …: cell}."""
     page, columns, rows = RECORDS / f"{converter}.md", [], []
     for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
-        if not cells or "cause, argument" in cells:
-            columns = cells
-        elif columns and len(cells) == len(columns) and not set(line) <= set("|-: "):
+        if not columns or not cells:
+            columns = [COLUMNS.get(cell, cell) for cell in cells]
+        elif len(cells) == len(columns) and {"case", "cause"} <= set(columns) and not set(line) <= set("|-: "):
             rows.append(dict(zip(columns, cells)))
-    return [row for row in rows if "minimal case" in row]
+    return rows
 
 
 def defects(converter):
@@ -58,7 +62,7 @@ def defects(converter):
     besides."""
     found = {file.stem: file.stem + "*" for file in (HOME / "cases" / "found").glob("*.json")}
     for row in page_rows(converter):
-        for case in re.findall(r"`([a-z_0-9]+/[^`]+)`", row["minimal case"]):
+        for case in re.findall(r"`([a-z_0-9]+/[^`]+)`", row["case"]):
             if case.partition("/")[0] not in found:
                 found[re.sub(r"\W+", "_", case.rstrip("*"))] = case.rstrip("*") + "*"
     return found
@@ -68,6 +72,18 @@ def defect_of(case, named):
     """The one of `named` (from `defects`) that the case belongs to, or ""."""
     fits = [name for name, pattern in named.items() if fnmatch.fnmatchcase(case, pattern)]
     return case.partition("/")[0] if case.partition("/")[0] in named else max(fits, key=len, default="")
+
+
+def stated_failures(suite):
+    """The expected failures of suites/SUITE.json, those that cases state for its converters last."""
+    said = json.loads((HOME / "suites" / f"{suite}.json").read_text(encoding="utf-8"))
+    entries = list(said.get("expected_failures", []))
+    for pattern in said.get("expected_failures_from", []):
+        for file in sorted(HOME.glob(pattern)):
+            case = json.loads(file.read_text(encoding="utf-8"))
+            entries += [{"case": case["family"], **entry} for entry in case.get("expected_failures", [])
+                        if re.split(r"[*@:]", entry["converter"])[0] in said["converters"]]
+    return entries
 
 
 def defects_judged(converter):
@@ -85,10 +101,9 @@ def defects_judged(converter):
                 if defect and (verdict == "pass" or verdict in RED):
                     judged = found.setdefault(defect, {})
                     judged[version] = judged.get(version, False) or verdict in RED
-    suite = HOME / "suites" / f"{converter}.json"
-    if not found and suite.is_file():
-        stated = json.loads(suite.read_text(encoding="utf-8")).get("expected_failures", [])
-        found = {defect: {"": True} for defect in {defect_of(each["case"], named) for each in stated} - {""}}
+    if not found and (HOME / "suites" / f"{converter}.json").is_file():
+        stated = {defect_of(each["case"], named) for each in stated_failures(converter)}
+        found = {defect: {"": True} for defect in stated - {""}}
     return {defect: dict(sorted(judged.items(), key=lambda each: number(each[0]))) for defect, judged in found.items()}
 
 

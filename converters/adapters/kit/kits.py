@@ -3,7 +3,7 @@
 For each converter that a suite judges, or for those that are named: its suite's cases of the found defects are run, and
 where one is red, FOLDER/NAME/DEFECT becomes a kit (`assay bundle --for`), whose repro.py was run and ends with 1.
 FOLDER/README.md lists them by maker, the gravest first, and says of the others why there is none; kits.json holds the
-same. Converters that were not named keep their kits and rows.
+same. Converters that were not named keep their kits and rows, and so do other defects with --only.
 """
 import argparse
 import json
@@ -146,7 +146,9 @@ def main(assay, folder, converters, patterns):
     known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     for converter in converters or judged_converters():
         name = converter.partition("@")[0]
-        known[name] = rows(assay, converter, versions.get(name, []), place, patterns)
+        made = rows(assay, converter, versions.get(name, []), place, patterns)
+        kept = [row for row in known.get(name, []) if patterns and row["defect"] not in {each["defect"] for each in made}]
+        known[name] = sorted(made + kept, key=lambda row: row["defect"])
         file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         (place / "README.md").write_text(index(known), encoding="utf-8")
     kits = sum("severity" in row for rows in known.values() for row in rows)

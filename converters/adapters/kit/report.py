@@ -43,13 +43,13 @@ def title(bundle, maker):
     if not own and ("As in" in why or "As ONNX" in why):
         own = [defect for _, defect in said]
     if not own and why:
-        own = [f"{group}: {first_sentence(why)}"]
+        own = [f"{group}: {first_sentence(why)}" if group else first_sentence(why)]
     about = re.split(r":\s|;\s", bundle.case["file"]["title"])[0]
     return f"{maker.product}: {own[0] if own else f'{headline(bundle)}; {about}'}"
 
 
 def first_sentence(text):
-    return re.split(r"(?<=[^.][^.\d])\.(?:\s|$)|;\s", text.replace("`", ""))[0]
+    return re.split(r"\.\s+(?=[A-Z\"])|\.$|;\s", text.replace("`", ""))[0]
 
 
 # What is wrong, by the facet of the verdict, with the tensor or node that it is about.
@@ -75,11 +75,11 @@ def page_row(bundle):
     """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does."""
     family = re.escape(bundle.case["file"]["family"])
     rows = page_rows(bundle.converter)
-    exact = [row for row in rows for case in re.findall(r"`([^`]+)`", row["minimal case"])
+    exact = [row for row in rows for case in re.findall(r"`([^`]+)`", row["case"])
              if "/" in case and bundle.case["name"].startswith(case.rstrip("*"))]
-    fits = exact or [row for row in rows if re.search(rf"`{family}`|`{family}/[^`=]+`", row["minimal case"])]
+    fits = exact or [row for row in rows if re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
     row = fits[0] if fits else {}
-    return row.get("group", ""), row.get("class", ""), row.get("cause, argument", "")
+    return row.get("group", ""), row.get("class", ""), row.get("cause", "")
 
 
 def cause(bundle):
@@ -90,7 +90,7 @@ def cause(bundle):
 def is_limit(bundle):
     """Whether the page calls it a limit that the converter has by design, or ours."""
     _, kind, why = page_row(bundle)
-    return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b", why))
+    return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b|\b(A|Documented) limit\b", why))
 
 
 def clause(bundle):
