@@ -62,6 +62,8 @@ def runs(bundle):
         return None
     if bundle.reply.get("status") == "error":
         said = re.match(r"(\w+):", bundle.reply.get("reason", ""))
+        if said and said[1] == "Failed":
+            return {"kind": Maker(bundle.converter).heads.get("failed", "Failed")}
         return {"kind": said[1]} if said else None
     said = re.search(r"ended with error: (\w+): ", bundle.headline["message"])
     return {"kind": said[1] if said else "ValidationError"}  # ONNX's checker
@@ -144,6 +146,14 @@ def precision(bundle):
     return {"node": bundle.headline["node"], "op": bundle.headline["op"]}
 
 
+def precision_by_product(bundle):
+    """As `precision`, by what the product says of where it runs a node."""
+    if "def precisions(" not in Maker(bundle.converter).code or "expected int8" not in bundle.headline.get("message", ""):
+        return None
+    node = next(node for node in bundle.model.graph.node if bundle.headline["node"] in (node.name, *node.output))
+    return {"node": bundle.headline["node"], "op": node.op_type, "outputs": [*node.output]}
+
+
 def kept_out(bundle):
     """A node that was to stay in float is in INT8, or part of another one."""
     if bundle.artifact is None or "expected fp" not in bundle.headline.get("message", ""):
@@ -212,7 +222,7 @@ STATUS = (accepted, crash, named, runs)
 NUMBERS = (numerics, noise)
 STRUCTURE = (scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
-CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
+CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
           "count": (axis, *NUMBERS)}
 NEEDS_DATA = ("numerics", "noise", "runs")
@@ -238,7 +248,8 @@ class Maker:
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
-    LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own
+    LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own; `check`: of the kit
+    #: failed CLASS                    what `convert` raises where the adapter calls it "Failed"
     """
 
     def __init__(self, converter):
@@ -255,14 +266,14 @@ class Maker:
         self.code = "\n".join(code).strip()
         self.product, self.quantized = self.heads["product"], self.heads["quantized"]
 
-    def written(self, options, model):
-        """(imports, code) for these options; NoKit where it knows no word for one of them."""
+    def written(self, options, model, check):
+        """(imports, code) for these options and this check; NoKit where it knows no word for one of them."""
         precision = options.get("precision", {})
         excluded = [node.name for node in model.graph.node
                     if precision.get(node.name, precision.get(node.op_type)) == "fp32"]
         values = {"activation": "int8", "weight": "int8", "method": "minmax", "percentile": 99.99, "per_axis": True,
                   "symmetric": False, **options, "in_float": json.dumps(excluded),
-                  "given": any(node.op_type in PAIR for node in model.graph.node)}
+                  "check": check, "given": any(node.op_type in PAIR for node in model.graph.node)}
         code = chosen(self.code, values)
         for key, words in self.heads.items():
             if words.startswith("{"):
@@ -283,7 +294,7 @@ def part(name, **values):
 def repro(bundle, maker, check, values, title):
     """The text of repro.py."""
     name = check.__name__
-    imports, code = maker.written(bundle.options, bundle.model)
+    imports, code = maker.written(bundle.options, bundle.model, name)
     quantized = {"quantized": maker.quantized, "form": Path(maker.quantized).suffix[1:]}
     checks = [part(f"checks/{name}.py.in", **quantized, **values)]
     if name in NEEDS_CONSTANTS:

@@ -12,7 +12,7 @@ from bundles import read_tensors
 from history import page_rows, spans
 
 HERE = Path(__file__).resolve().parent
-HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float"}  # all else is wrong without a word
+HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float", "precision_by_product": "in-float"}  # all else is wrong without a word
 ROWS_SHOWN = 12
 VALUES_SHOWN = 12  # of an initializer
 EVALUATED_OPSET = 21  # ONNX's evaluator has QuantizeLinear of this one, not of 13
