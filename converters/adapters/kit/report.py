@@ -40,7 +40,7 @@ def title(bundle, maker):
     product = maker.product.lower()
     own = [defect for against, defect in said if product in against.partition(" with ")[0]]
     group, _, why = page_row(bundle)
-    if not own and ("As in" in why or "As ONNX" in why):
+    if not own and SHARED.match(why):
         own = [defect for _, defect in said]
     if not own and why:
         own = [f"{group}: {first_sentence(why)}" if group else first_sentence(why)]
@@ -71,10 +71,10 @@ def headline(bundle):
     return known.format(tensor=tensor, node=bundle.headline.get("node", ""))
 
 
-def page_row(bundle):
+def page_row(bundle, converter=""):
     """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does."""
     family = re.escape(bundle.case["file"]["family"])
-    rows = page_rows(bundle.converter)
+    rows = page_rows(converter or bundle.converter)
     exact = [row for row in rows for case in re.findall(r"`([^`]+)`", row["case"])
              if "/" in case and bundle.case["name"].startswith(case.rstrip("*"))]
     fits = exact or [row for row in rows if re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
@@ -82,9 +82,14 @@ def page_row(bundle):
     return row.get("group", ""), row.get("class", ""), row.get("cause", "")
 
 
+SHARED = re.compile(r"As (in )?ONNX Runtime\b")
+
+
 def cause(bundle):
-    """What the page of the converter says of it."""
-    return re.sub(r"Reported: issue \d+\.?|\[([^\]]*)\]\([^)]*\)", r"\1", page_row(bundle)[2]).strip()
+    """What the page of the converter says of it; where that points to ONNX Runtime's, what that page says as well."""
+    own = page_row(bundle)[2]
+    shared = page_row(bundle, "onnxruntime")[2] if SHARED.match(own) else ""
+    return re.sub(r"Reported: issue \d+\.?|\[([^\]]*)\]\([^)]*\)", r"\1", f"{own} {shared}").strip()
 
 
 def is_limit(bundle):
