@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 from history import HOME, SEVERITIES, defect_of, defects, defects_judged, number
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
+WHY_SHOWN = 240
 FORMS_TRIED = 3  # of a defect: where no kit can be made of one, another form or option set may show it
 
 
@@ -77,7 +79,7 @@ def kit(assay, converter, forms, folder):
             title = (folder / "ISSUE.md").read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
             return {"case": case, **said, "title": title}
         whys.append(re.sub(r"^.*?: ", "", done.stderr.strip().partition("\nassay:")[0], count=1))
-    return {"why": " ".join(whys[0].split())}
+    return {"why": textwrap.shorten(whys[0], WHY_SHOWN, placeholder=" …")}
 
 
 def rows(assay, converter, versions, folder, patterns):
