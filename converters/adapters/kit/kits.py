@@ -18,6 +18,7 @@ from pathlib import Path
 from history import HOME, SEVERITIES, defect_of, defects, defects_judged, number
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
+SECONDS_ALLOWED = 300  # for one answer of a converter
 WHY_SHOWN = 240
 FORMS_TRIED = 3  # of a defect: where no kit can be made of one, another form or option set may show it
 
@@ -48,7 +49,8 @@ def verdicts(assay, converter, patterns):
     named = defects(name)
     only = [word for pattern in patterns or named.values() for word in ("--only", pattern)]
     with tempfile.TemporaryDirectory() as folder:
-        done = call(assay, "run", name, "--converter", converter, *only, "--json", "--db", f"{folder}/kits.db", "--jobs", "1")
+        done = call(assay, "run", name, "--converter", converter, *only, "--json", "--db", f"{folder}/kits.db", "--jobs", "1",
+                    "--timeout", str(SECONDS_ALLOWED))
     if not done.stdout:
         sys.exit(done.stderr)
     sets = json.loads((HOME / "suites" / f"{name}.json").read_text(encoding="utf-8")).get("option_sets", [])
