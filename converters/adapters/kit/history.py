@@ -57,6 +57,29 @@ def page_rows(converter):
     return rows
 
 
+def page_row(converter, case):
+    """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does."""
+    family, rows = re.escape(case.partition("/")[0]), page_rows(converter)
+    exact = [row for row in rows for named in re.findall(r"`([^`]+)`", row["case"])
+             if "/" in named and case.startswith(named.rstrip("*"))]
+    fits = exact or [row for row in rows if re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
+    row = fits[0] if fits else {}
+    return row.get("group", ""), row.get("class", ""), row.get("cause", "")
+
+
+def origins_of(case, product):
+    """What a case's file says that this product was found to do."""
+    return [origin for origin in case.get("origin", [])
+            if origin.get("defect") and product.lower() in origin.get("reported_against", "").lower().partition(" with ")[0]]
+
+
+def is_argued(converter, product, case):
+    """Whether the case or the converter's page says what of this product is wrong, and not only that a verdict is red."""
+    file = HOME / "cases" / "found" / f"{case.partition('/')[0]}.json"
+    said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return bool(origins_of(said, product) or page_row(converter, case)[2])
+
+
 def defects(converter):
     """name of a defect → pattern of its cases: the families of cases/found, and the minimal cases that the page names
     besides."""

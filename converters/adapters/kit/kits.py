@@ -15,7 +15,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from history import HOME, SEVERITIES, defect_of, defects, defects_judged, number
+from history import HOME, SEVERITIES, defect_of, defects, defects_judged, is_argued, number
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
@@ -122,6 +122,17 @@ def decibels(row):
     return "all, no numbers" if row["left_db"] is None else f"{row['lost_db']:.1f} dB, {row['left_db']:.1f} left"
 
 
+def product(name):
+    template = HOME / "converters" / "adapters" / name / "kit.py.in"
+    return re.search(r"^#: product (.*)$", template.read_text(encoding="utf-8"), re.MULTILINE)[1] if template.is_file() else name
+
+
+def table(name, rows):
+    lines = ["| severity | kit | SQNR lost | wrong since | defect |", "| --- | --- | --- | --- | --- |"]
+    return lines + [f"| {row['severity']} | [{row['defect']}]({name}/{row['defect']}/ISSUE.md) | {decibels(row)} | {row['since']} | "
+                    + row["title"].replace("|", "\\|") + " |" for row in rows] + [""]
+
+
 def index(by_converter):
     """README.md of the folder."""
     with_kit = {name: sorted((row for row in rows if "severity" in row), key=gravity) for name, rows in by_converter.items()}
@@ -133,11 +144,12 @@ def index(by_converter):
         kits, others = with_kit[name], [row for row in rows if "severity" not in row]
         versions = ", ".join(sorted({row["version"] for row in rows if row.get("version")}, key=number))
         lines += [f"## {name} {versions}".rstrip(), "", f"{len(kits)} of {len(rows)} defects have a kit.", ""]
-        if kits:
-            lines += ["| severity | kit | SQNR lost | wrong since | defect |", "| --- | --- | --- | --- | --- |"]
-            lines += [f"| {row['severity']} | [{row['defect']}]({name}/{row['defect']}/ISSUE.md) | {decibels(row)} | {row['since']} | "
-                      + row["title"].replace("|", "\\|") + " |" for row in kits]
-            lines.append("")
+        argued = [is_argued(name, product(name), row["case"]) for row in kits]
+        if any(argued):
+            lines += table(name, [row for row, said in zip(kits, argued) if said])
+        if not all(argued):
+            lines += ["Red as well, and by nobody argued for this product; one of the above may be the cause:", ""]
+            lines += table(name, [row for row, said in zip(kits, argued) if not said])
         if others:
             lines += ["Without a kit:", "", *(f"- {row['defect']}: {row['why']}" for row in others), ""]
     return "\n".join(lines)

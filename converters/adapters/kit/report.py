@@ -9,7 +9,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from bundles import read_tensors
-from history import page_rows, spans
+from history import origins_of, page_row, spans
 
 HERE = Path(__file__).resolve().parent
 HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float", "precision_by_product": "in-float"}  # all else is wrong without a word
@@ -35,13 +35,11 @@ def shortened(text):
 
 def title(bundle, maker):
     """The defect in one line: what the case says of this product, else what the product's page does, else what it is about."""
-    said = [(origin.get("reported_against", "").lower(), origin["defect"])
-            for origin in bundle.case["file"].get("origin", []) if origin.get("defect")]
-    product = maker.product.lower()
-    own = [defect for against, defect in said if product in against.partition(" with ")[0]]
-    group, _, why = page_row(bundle)
+    said = [origin["defect"] for origin in bundle.case["file"].get("origin", []) if origin.get("defect")]
+    own = [origin["defect"] for origin in origins_of(bundle.case["file"], maker.product)]
+    group, _, why = page_row(bundle.converter, bundle.case["name"])
     if not own and SHARED.match(why):
-        own = [defect for _, defect in said]
+        own = said
     if not own and why:
         own = [f"{group}: {first_sentence(why)}" if group else first_sentence(why)]
     about = re.split(r":\s|;\s", bundle.case["file"]["title"])[0]
@@ -71,30 +69,19 @@ def headline(bundle):
     return known.format(tensor=tensor, node=bundle.headline.get("node", ""))
 
 
-def page_row(bundle, converter=""):
-    """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does."""
-    family = re.escape(bundle.case["file"]["family"])
-    rows = page_rows(converter or bundle.converter)
-    exact = [row for row in rows for case in re.findall(r"`([^`]+)`", row["case"])
-             if "/" in case and bundle.case["name"].startswith(case.rstrip("*"))]
-    fits = exact or [row for row in rows if re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
-    row = fits[0] if fits else {}
-    return row.get("group", ""), row.get("class", ""), row.get("cause", "")
-
-
 SHARED = re.compile(r"As (in )?ONNX Runtime\b")
 
 
 def cause(bundle):
     """What the page of the converter says of it; where that points to ONNX Runtime's, what that page says as well."""
-    own = page_row(bundle)[2]
-    shared = page_row(bundle, "onnxruntime")[2] if SHARED.match(own) else ""
+    own = page_row(bundle.converter, bundle.case["name"])[2]
+    shared = page_row("onnxruntime", bundle.case["name"])[2] if SHARED.match(own) else ""
     return re.sub(r"Reported: issue \d+\.?|\[([^\]]*)\]\([^)]*\)", r"\1", f"{own} {shared}").strip()
 
 
 def is_limit(bundle):
     """Whether the page calls it a limit that the converter has by design, or ours."""
-    _, kind, why = page_row(bundle)
+    _, kind, why = page_row(bundle.converter, bundle.case["name"])
     return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b|\b(A|Documented) limit\b", why))
 
 
