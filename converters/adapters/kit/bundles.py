@@ -1,13 +1,31 @@
 """A folder that `assay bundle` wrote, for who makes a kit of it."""
+import contextlib
 import json
 import re
+import signal
 from pathlib import Path
 
 import numpy
 import onnx
 from onnx import numpy_helper
 
+EVALUATOR_SECONDS = 60
 PAIR = ("QuantizeLinear", "DequantizeLinear")
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    """TimeoutError within the block after so many seconds: ONNX's evaluator takes minutes for a Resize."""
+    def end(*_):
+        raise TimeoutError(f"no end within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def read_tensors(folder):

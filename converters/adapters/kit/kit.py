@@ -21,7 +21,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import report
-from bundles import PAIR, Bundle, constants, read_tensors
+from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
 from history import History
 
 HERE = Path(__file__).resolve().parent
@@ -352,8 +352,9 @@ def make(bundle, folder, checks=None):
     tried = []
     for check in checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS):
         try:
-            values = check(bundle)
-        except Exception as failure:  # of ONNX's evaluator on what it doesn't know
+            with time_limit(EVALUATOR_SECONDS):
+                values = check(bundle)
+        except Exception as failure:  # of ONNX's evaluator on what it doesn't know, or takes too long for
             values, _ = None, tried.append(f"{check.__name__}: {failure}")
         if values is None:
             continue

@@ -8,7 +8,7 @@ import numpy
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from bundles import read_tensors
+from bundles import EVALUATOR_SECONDS, read_tensors, time_limit
 from history import origins_of, page_row, spans
 
 HERE = Path(__file__).resolve().parent
@@ -100,7 +100,7 @@ def second_opinion(bundle):
     try:
         evaluator = ReferenceEvaluator(onnx.version_converter.convert_version(bundle.artifact, EVALUATED_OPSET))
         names = [each.name for each in bundle.artifact.graph.output]
-        with numpy.errstate(all="ignore"):  # it warns of what is wrong with the model
+        with numpy.errstate(all="ignore"), time_limit(EVALUATOR_SECONDS):  # it warns of what is wrong with the model
             theirs = dict(zip(names, evaluator.run(names, read_tensors(bundle.folder / "inputs" / chosen))))
     except Exception:  # whatever it lacks
         return "ONNX's reference evaluator doesn't run the quantized model."
