@@ -85,17 +85,18 @@ def kit(assay, converter, forms, folder):
 
 
 def rows(assay, converter, versions, folder, patterns):
-    """What there is of one converter, a row for each defect that some judged release has."""
+    """What there is of one converter, row by row: one for each defect that some judged release has."""
     name, _, version = converter.partition("@")
     recorded = defects_judged(name)
     rest = sorted(defect for defect, judged in recorded.items() if any(judged.values()))
     version = version or (versions[-1] if versions else "")
     if "needs" in adapter(name):
-        return [{"defect": defect, "why": f"needs {adapter(name)['needs']}"} for defect in rest]
+        yield from ({"defect": defect, "why": f"needs {adapter(name)['needs']}"} for defect in rest)
+        return
     if version not in versions:
-        return [{"defect": defect, "why": f"{converter} is not installed: assay converters install {name}"} for defect in rest]
+        yield from ({"defect": defect, "why": f"{converter} is not installed: assay converters install {name}"} for defect in rest)
+        return
     found = verdicts(assay, f"{name}@{version}", patterns)
-    made = []
     for defect in sorted({*rest, *(defect for defect, red in found.items() if red)}):
         if found.get(defect):
             row = kit(assay, f"{name}@{version}", found[defect], folder / name / defect)
@@ -106,9 +107,8 @@ def rows(assay, converter, versions, folder, patterns):
                    f"not wrong in {version}"}
         else:
             continue  # not among the patterns
-        made.append({"defect": defect, "version": version, **row})
         print(f"{name} {defect}: {row.get('severity') or row['why']}", flush=True)
-    return made
+        yield {"defect": defect, "version": version, **row}
 
 
 def gravity(row):
@@ -162,10 +162,11 @@ def main(assay, folder, converters, patterns):
     known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     for converter in converters or judged_converters():
         name = converter.partition("@")[0]
-        made = rows(assay, converter, versions.get(name, []), place, patterns)
-        kept = [row for row in known.get(name, []) if patterns and row["defect"] not in {each["defect"] for each in made}]
-        known[name] = sorted(made + kept, key=lambda row: row["defect"])
-        file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        made = {row["defect"]: row for row in known.get(name, []) if patterns}
+        for row in rows(assay, converter, versions.get(name, []), place, patterns):
+            made[row["defect"]] = row
+            known[name] = [made[defect] for defect in sorted(made)]
+            file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         (place / "README.md").write_text(index(known), encoding="utf-8")
     kits = sum("severity" in row for rows in known.values() for row in rows)
     print(f"{kits} kits: {place / 'README.md'}")
