@@ -64,7 +64,15 @@ def table(versions, cases):
             "| case | what it is about | wrong in | right in |", "| --- | --- | --- | --- |", *rows, END]
 
 
-def gravest(kits):
+def words(root, row):
+    """What is wrong: as the case says it of whom it was found in, else the kit's title without the product."""
+    file = pathlib.Path(root, "cases", "found", f"{row['case'].partition('/')[0]}.json")
+    origin = json.loads(file.read_text(encoding="utf-8")).get("origin", []) if file.is_file() else []
+    said = [each["defect"] for each in origin if each.get("defect")]
+    return (said or [re.sub(r"^(\[Bug\]: )?[^:]*: ", "", row["title"])])[0].replace("|", "\\|")
+
+
+def gravest(root, kits):
     """The lines of README.md's table: silent and wrong defects, those that lose more SQNR first. An output of no numbers is
     last: whoever runs the model sees it."""
     defects = {}
@@ -76,10 +84,9 @@ def gravest(kits):
     lines = [GRAVEST_BEGIN, "| case | defect | SQNR left, and lost | wrong since |", "| --- | --- | --- | --- |"]
     for defect, makers in ordered[:GRAVEST_SHOWN]:
         makers.sort(key=lambda each: (-each[0], each[1]))
-        title = re.sub(r"^(\[Bug\]: )?[^:]*: ", "", makers[0][2]["title"]).replace("|", "\\|")
         figures = "; ".join(f"{converter} {row['version']}: {row['left_db']:.1f} dB, {lost:.1f} lost" for lost, converter, row in makers)
         since = "; ".join(f"{converter} {row['since']}" for _, converter, row in makers)
-        lines.append(f"| `{makers[0][2]['case']}` | {title} | {figures} | {since} |")
+        lines.append(f"| `{makers[0][2]['case']}` | {words(root, makers[0][2])} | {figures} | {since} |")
     return [*lines, GRAVEST_END]
 
 
@@ -126,7 +133,7 @@ def main(root, write):
         cases[case["family"]] = title.replace("|", "\\|")
     wrong, pages_held = [], 0
     kits = json.loads((pages / "kits.json").read_text(encoding="utf-8"))
-    wrong += filter(None, [held(pages / "README.md", GRAVEST_BEGIN, GRAVEST_END, "\n".join(gravest(kits)), write)])
+    wrong += filter(None, [held(pages / "README.md", GRAVEST_BEGIN, GRAVEST_END, "\n".join(gravest(root, kits)), write)])
     wrong += filter(None, [held(pages / "README.md", LOW_BEGIN, LOW_END, "\n".join(low_passes(pages)), write)])
     for converter, versions in sorted(recorded(pages).items()):
         page = pages / f"{converter}.md"
