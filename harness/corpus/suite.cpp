@@ -38,16 +38,17 @@ OptionSet read_option_set(const Fields& fields) {
   return set;
 }
 
-ExpectedFailure read_expected_failure(const Fields& fields) {
+/// `family`: of the file of cases that states it, whose cases are meant where it names none; "" in a suite.
+ExpectedFailure read_expected_failure(const Fields& fields, const std::string& family) {
   fields.allow({"case", "options", "converter", "versions", "stage", "facet", "reason", "url", "until", "margin"});
   for (const std::string_view key : {"case", "converter", "reason", "url"}) {
-    if (!fields.has(key)) fields.complain(key, "is missing");
+    if (!fields.has(key) && (key != "case" || family.empty())) fields.complain(key, "is missing");
   }
-  ExpectedFailure failure{fields.string("case"),      fields.string("options"),
-                          fields.string("converter"), fields.string("versions"),
-                          fields.string("stage"),     fields.string("facet"),
-                          fields.string("reason"),    fields.string("url"),
-                          fields.string("until"),     {}};
+  ExpectedFailure failure{fields.string("case", family), fields.string("options"),
+                          fields.string("converter"),    fields.string("versions"),
+                          fields.string("stage"),        fields.string("facet"),
+                          fields.string("reason"),       fields.string("url"),
+                          fields.string("until"),        {}};
   if (fields.has("margin")) failure.margin = fields.real("margin");
   if (const std::string fault = core::version_ranges_fault(failure.versions); !fault.empty()) {
     fields.complain("versions", fault);
@@ -63,6 +64,34 @@ ExpectedFailure read_expected_failure(const Fields& fields) {
   return failure;
 }
 
+/// Whether an entry speaks of one of `converters`, in any version or variant.
+bool speaks_of_any(const ExpectedFailure& entry, const std::vector<std::string>& converters) {
+  const std::string name = entry.converter.substr(0, entry.converter.find_first_of("*@:"));
+  return std::ranges::find(converters, name) != converters.end();
+}
+
+/// Adds what the files of cases that `patterns` mean state of the suite's converters.
+core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Suite& suite) {
+  if (patterns.empty()) return core::success();
+  for (const std::filesystem::path& file : json_files(home() / "cases")) {
+    const std::string place = file.lexically_relative(home()).generic_string();
+    const auto meant = [&](const std::string& pattern) { return core::glob_match(pattern, place); };
+    if (std::ranges::none_of(patterns, meant)) continue;
+    const auto text = core::read_file(file, kLargestFile);
+    if (!text) return case_error(text.error().message);
+    const ordered_json json = ordered_json::parse(*text, nullptr, false);
+    if (!json.is_object() || !json.contains("expected_failures")) continue;
+    std::optional<Error> problem;
+    const Fields fields(json, "", problem);
+    for (const Fields& entry : fields.objects("expected_failures")) {
+      ExpectedFailure failure = read_expected_failure(entry, fields.string("family"));
+      if (speaks_of_any(failure, suite.converters)) suite.expected_failures.push_back(std::move(failure));
+    }
+    if (problem) return problem->within(file.string());
+  }
+  return core::success();
+}
+
 core::Result<Suite> read_suite(const std::string& name, const std::string& text) {
   ordered_json json;
   try {
@@ -72,7 +101,8 @@ core::Result<Suite> read_suite(const std::string& name, const std::string& text)
   }
   std::optional<Error> problem;
   const Fields fields(json, "", problem);
-  fields.allow({"title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures"});
+  fields.allow({"title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures",
+                "expected_failures_from"});
   Suite suite;
   suite.name = name;
   suite.select = fields.strings("select");
@@ -82,10 +112,12 @@ core::Result<Suite> read_suite(const std::string& name, const std::string& text)
   for (const Fields& set : fields.objects("option_sets")) suite.option_sets.push_back(read_option_set(set));
   if (suite.option_sets.empty()) suite.option_sets.push_back({"default", "{}"});
   for (const Fields& entry : fields.objects("expected_failures")) {
-    suite.expected_failures.push_back(read_expected_failure(entry));
+    suite.expected_failures.push_back(read_expected_failure(entry, ""));
   }
+  const std::vector<std::string> stated_in = fields.strings("expected_failures_from");
   if (suite.select.empty() && suite.tags.empty()) fields.complain("select", "is missing: name patterns, or \"tags\"");
   if (problem) return *problem;
+  if (core::Status status = add_failures_of_cases(stated_in, suite); !status) return status.error();
   return suite;
 }
 

@@ -16,6 +16,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "converters" / "adapters" / "kit"))
+
+from history import stated_failures  # noqa: E402
+
 ASK = """select name, version, options, gate, stage, facet, reason, coalesce(margin, 0) from result
          join case_version on case_version.id = case_version_id join run on run.id = run_id
          join converter_version on converter_version.id = converter_version_id where suite like ?"""
@@ -70,7 +74,7 @@ def check(entries, rows, history, used):
 
 
 def main(suite, *files):
-    entries = json.loads(Path(suite).read_text())["expected_failures"]
+    entries = stated_failures(Path(suite).stem)
     complaints, used, count = [], set(), 0
     for results, mended in zip(files[::2], files[1::2], strict=True):
         rows = verdicts(suite, results)

@@ -114,7 +114,7 @@ class Home : public testing::Test {
     ASSERT_TRUE(folder);
     folder_.emplace(std::move(*folder));
     std::filesystem::create_directories(folder_->path() / "suites");
-    std::filesystem::create_directories(folder_->path() / "cases");
+    std::filesystem::create_directories(folder_->path() / "cases" / "found");
     ::setenv("ASSAY_HOME", folder_->path().c_str(), 1);
   }
   void TearDown() override { ::unsetenv("ASSAY_HOME"); }
@@ -137,6 +137,27 @@ TEST_F(Home, DemandsCaseConverterReasonAndUrlOfAnExpectedFailure) {
   const auto suite = load_suite("odd");
   ASSERT_FALSE(suite);
   EXPECT_THAT(suite.error().message, HasSubstr("expected_failures[0].url"));
+}
+
+TEST_F(Home, TakesExpectedFailuresThatCasesState) {
+  const std::string family =
+      R"j({"family":"f","title":"a title","graph":["agraph (float[2] x) => (float[2] y) {","y = Relu (x)","}"],"inputs":{"x":{}},
+          "matrix":{"form":["one","two"]},"expected_failures":[)j";
+  write("cases/found/f.json", family + R"j({"converter":"mine*","reason":"r","url":"u"},
+      {"case":"f/form=two","converter":"mine:fast","reason":"$r","url":"u"},{"converter":"other","reason":"r","url":"u"}]})j");
+  write("suites/asks.json", R"({"select":["*"],"converters":["mine"],"expected_failures_from":["cases/found/*"]})");
+  write("suites/does_not.json", R"({"select":["*"],"converters":["mine"]})");
+  const auto suite = load_suite("asks");
+  ASSERT_TRUE(suite) << suite.error().message;
+  ASSERT_EQ(suite->expected_failures.size(), 2U);
+  EXPECT_EQ(suite->expected_failures[0].case_pattern, "f");
+  EXPECT_EQ(suite->expected_failures[1].case_pattern, "f/form=two");
+  EXPECT_TRUE(load_suite("does_not")->expected_failures.empty());
+  const auto cases = load_corpus();
+  ASSERT_TRUE(cases) << cases.error().message;
+  EXPECT_EQ(cases->size(), 2U);
+  write("cases/found/f.json", family + R"j({"converter":"mine","reason":"r"}]})j");
+  EXPECT_THAT(load_suite("asks").error().message, HasSubstr("f.json: expected_failures[0].url"));
 }
 
 TEST_F(Home, ReadsOptionSetsAndLabels) {

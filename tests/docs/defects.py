@@ -1,7 +1,8 @@
-"""The tables of defects by version in docs/converters: defects.py ROOT [--write].
+"""The tables of defects in docs/converters: defects.py ROOT [--write].
 
-A row is a case of cases/found that some recorded version of the converter is red on, from the verdicts that lie beside
-the pages. Without --write, a page whose table is another one is an error.
+By version, on each converter's page: a row is a case of cases/found that some recorded version of the converter is red on,
+from the verdicts that lie beside the pages. The gravest, on README.md: from kits.json there, which `assay kits` wrote. Passes with little SQNR, there: from the verdicts.
+Without --write, a page whose table is another one is an error.
 """
 import json
 import pathlib
@@ -14,6 +15,12 @@ from history import RED, number, opened, spans  # noqa: E402
 
 BEGIN = "<!-- defects: begin, made by tests/docs/defects.py --write -->"
 END = "<!-- defects: end -->"
+GRAVEST_BEGIN = "<!-- gravest: begin, made of kits.json by tests/docs/defects.py --write -->"
+GRAVEST_END = "<!-- gravest: end -->"
+GRAVEST_SHOWN = 20
+LOW_BEGIN = "<!-- low: begin, made by tests/docs/defects.py --write -->"
+LOW_END = "<!-- low: end -->"
+LOW_DB = 3
 RECORDS = ("onnxruntime-released.db.gz", "others-released.db.gz")
 
 
@@ -57,6 +64,66 @@ def table(versions, cases):
             "| case | what it is about | wrong in | right in |", "| --- | --- | --- | --- |", *rows, END]
 
 
+def words(root, row):
+    """What is wrong: as the case says it of whom it was found in, else the kit's title without the product."""
+    file = pathlib.Path(root, "cases", "found", f"{row['case'].partition('/')[0]}.json")
+    origin = json.loads(file.read_text(encoding="utf-8")).get("origin", []) if file.is_file() else []
+    said = [each["defect"] for each in origin if each.get("defect")]
+    return (said or [re.sub(r"^(\[Bug\]: )?[^:]*: ", "", row["title"])])[0].replace("|", "\\|")
+
+
+def gravest(root, kits):
+    """The lines of README.md's table: silent and wrong defects, those that lose more SQNR first. An output of no numbers is
+    last: whoever runs the model sees it."""
+    defects = {}
+    for converter, rows in kits.items():
+        for row in rows:
+            if row.get("severity") == "silent-wrong" and row.get("lost_db") is not None:
+                defects.setdefault(row["defect"], []).append((row["lost_db"], converter, row))
+    ordered = sorted(defects.items(), key=lambda each: (-max(lost for lost, *_ in each[1]), each[0]))
+    lines = [GRAVEST_BEGIN, "| case | defect | SQNR left, and lost | wrong since |", "| --- | --- | --- | --- |"]
+    for defect, makers in ordered[:GRAVEST_SHOWN]:
+        makers.sort(key=lambda each: (-each[0], each[1]))
+        figures = "; ".join(f"{converter} {row['version']}: {row['left_db']:.1f} dB, {lost:.1f} lost" for lost, converter, row in makers)
+        since = "; ".join(f"{converter} {row['since']}" for _, converter, row in makers)
+        lines.append(f"| `{makers[0][2]['case']}` | {words(root, makers[0][2])} | {figures} | {since} |")
+    return [*lines, GRAVEST_END]
+
+
+def low_passes(folder):
+    """The lines of README.md's table of passes whose outputs have less than LOW_DB of SQNR."""
+    found = {}
+    for name in RECORDS:
+        with opened(pathlib.Path(folder, name)) as database:
+            for case, converter, version, sqnr in database.execute(
+                    "SELECT c.name, k.name, v.version, r.sqnr_db FROM result r"
+                    " JOIN case_version c ON c.id = r.case_version_id"
+                    " JOIN converter_version v ON v.id = r.converter_version_id JOIN converter k ON k.id = v.converter_id"
+                    " WHERE r.verdict = 'pass' AND r.sqnr_db < ?", (LOW_DB,)):
+                found.setdefault(case, {}).setdefault(converter, []).append((sqnr, version))
+    lines = [LOW_BEGIN, f"| passes below {LOW_DB} dB | SQNR | converters |", "| --- | --- | --- |"]
+    for case, converters in sorted(found.items()):
+        figures = [sqnr for each in converters.values() for sqnr, _ in each]
+        ends = sorted({f"{min(figures):.1f}", f"{max(figures):.1f}"}, key=float)
+        names = [f"{converter} {said}" for converter, each in sorted(converters.items())
+                 for ordered in [sorted({version for _, version in each}, key=number)]
+                 for said in [ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"]]
+        lines.append(f"| `{case}` | {' to '.join(ends)} dB | {', '.join(names)} |")
+    return [*lines, LOW_END]
+
+
+def held(page, begin, end, made, write):
+    """What is wrong with the block of `page` between `begin` and `end`, or None; with `write` it becomes `made`."""
+    text = page.read_text(encoding="utf-8")
+    known = re.search(re.escape(begin) + r"[\s\S]*?" + re.escape(end), text)
+    if known and known[0] == made:
+        return None
+    if write and known:
+        page.write_text(text.replace(known[0], made), encoding="utf-8")
+        return None
+    return f"{page.name}: its table isn't what it is made of; run {sys.argv[0]} ROOT --write"
+
+
 def main(root, write):
     pages = pathlib.Path(root, "docs", "converters")
     cases = {}
@@ -64,24 +131,19 @@ def main(root, write):
         case = json.loads(path.read_text(encoding="utf-8"))
         title = re.sub(r"\$\{?\w+\}?", "…", re.sub(r" \(\$\w+\)", "", case["title"]))
         cases[case["family"]] = title.replace("|", "\\|")
-    wrong, held = [], 0
+    wrong, pages_held = [], 0
+    kits = json.loads((pages / "kits.json").read_text(encoding="utf-8"))
+    wrong += filter(None, [held(pages / "README.md", GRAVEST_BEGIN, GRAVEST_END, "\n".join(gravest(root, kits)), write)])
+    wrong += filter(None, [held(pages / "README.md", LOW_BEGIN, LOW_END, "\n".join(low_passes(pages)), write)])
     for converter, versions in sorted(recorded(pages).items()):
         page = pages / f"{converter}.md"
         if not page.is_file():
             continue
-        text = page.read_text(encoding="utf-8")
-        made = "\n".join(table(versions, cases))
-        known = re.search(re.escape(BEGIN) + r"[\s\S]*?" + re.escape(END), text)
-        if write:
-            head, _, rest = text.partition("\n")
-            text = text.replace(known[0], made) if known else f"{head}\n\n## Defects by version\n\n{made}\n\n## How it was judged\n{rest}"
-            page.write_text(text, encoding="utf-8")
-        elif not known or known[0] != made:
-            wrong.append(f"{page.name}: its table isn't that of the recorded verdicts; run {sys.argv[0]} ROOT --write")
-        held += 1
-    if not held:
+        wrong += filter(None, [held(page, BEGIN, END, "\n".join(table(versions, cases)), write)])
+        pages_held += 1
+    if not pages_held:
         wrong.append("no page was looked at")
-    print("\n".join(wrong) or f"{held} pages")
+    print("\n".join(wrong) or f"{pages_held} pages")
     return 1 if wrong else 0
 
 

@@ -1,13 +1,31 @@
 """A folder that `assay bundle` wrote, for who makes a kit of it."""
+import contextlib
 import json
 import re
+import signal
 from pathlib import Path
 
 import numpy
 import onnx
 from onnx import numpy_helper
 
+EVALUATOR_SECONDS = 60
 PAIR = ("QuantizeLinear", "DequantizeLinear")
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    """TimeoutError within the block after so many seconds: ONNX's evaluator takes minutes for a Resize."""
+    def end(*_):
+        raise TimeoutError(f"no end within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def read_tensors(folder):
@@ -43,6 +61,11 @@ class Bundle:
         """The one that shows it: the headline's, else the first."""
         names = [each["name"] for each in self.json["data_sets"]]
         return self.headline.get("data_set") or ("typical" if "typical" in names else names[0])
+
+    def folded(self):
+        """Whether a BatchNormalization of the model is none in the artifact."""
+        count = [[node.op_type for node in each.graph.node].count("BatchNormalization") for each in (self.model, self.artifact)]
+        return count[0] > count[1]
 
     def batches(self):
         folders = sorted(each for each in (self.folder / "calibration").iterdir() if each.is_dir())

@@ -1,12 +1,17 @@
-"""What the verdicts that lie beside docs/converters say of a family of cases."""
+"""What the verdicts that lie beside docs/converters say of a family of cases, and how grave a defect is."""
 import contextlib
+import fnmatch
 import gzip
+import json
 import re
 import sqlite3
 import tempfile
 from pathlib import Path
 
-RECORDS = Path(__file__).resolve().parents[3] / "docs" / "converters"
+HOME = Path(__file__).resolve().parents[3]
+RECORDS = HOME / "docs" / "converters"
+# The gravest first. A node in float where INT8 was asked for costs time and no accuracy.
+SEVERITIES = ("silent-wrong", "crash", "refusal", "in-float")
 RED = ("fail", "xfail", "xfail-changed", "crash", "timeout", "oom", "not-quantized", "refused")
 
 
@@ -34,6 +39,95 @@ def spans(versions, chosen):
             parts.append(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}")
             run = []
     return ", ".join(parts)
+
+
+# The columns of the pages' tables of defects, by what they are here.
+COLUMNS = {"minimal case": "case", "cause, argument": "cause", "cause, argument, numbers": "cause"}
+
+
+def page_rows(converter):
+    """The rows of the tables on the converter's page that name cases and causes, each {"case", "cause", …: cell}."""
+    page, columns, rows = RECORDS / f"{converter}.md", [], []
+    for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        if not columns or not cells:
+            columns = [COLUMNS.get(cell, cell) for cell in cells]
+        elif len(cells) == len(columns) and {"case", "cause"} <= set(columns) and not set(line) <= set("|-: "):
+            rows.append(dict(zip(columns, cells)))
+    return rows
+
+
+def page_row(converter, case):
+    """(group, class, cause) of the row on the converter's page that names the case, else its family; "" each where none does."""
+    family, rows = re.escape(case.partition("/")[0]), page_rows(converter)
+    exact = [row for row in rows for named in re.findall(r"`([^`]+)`", row["case"])
+             if "/" in named and case.startswith(named.rstrip("*"))]
+    fits = exact or [row for row in rows if re.search(rf"`{family}`|`{family}/[^`=]+`", row["case"])]
+    row = fits[0] if fits else {}
+    return row.get("group", ""), row.get("class", ""), row.get("cause", "")
+
+
+def origins_of(case, product):
+    """What a case's file says that this product was found to do."""
+    return [origin for origin in case.get("origin", [])
+            if origin.get("defect") and product.lower() in origin.get("reported_against", "").lower().partition(" with ")[0]]
+
+
+def is_argued(converter, product, case):
+    """Whether the case or the converter's page says what of this product is wrong, and not only that a verdict is red."""
+    file = HOME / "cases" / "found" / f"{case.partition('/')[0]}.json"
+    said = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return bool(origins_of(said, product) or page_row(converter, case)[2])
+
+
+def defects(converter):
+    """name of a defect → pattern of its cases: the families of cases/found, and the minimal cases that the page names
+    besides."""
+    found = {file.stem: file.stem + "*" for file in (HOME / "cases" / "found").glob("*.json")}
+    for row in page_rows(converter):
+        for case in re.findall(r"`([a-z_0-9]+/[^`]+)`", row["case"]):
+            if case.partition("/")[0] not in found:
+                found[re.sub(r"\W+", "_", case.rstrip("*"))] = case.rstrip("*") + "*"
+    return found
+
+
+def defect_of(case, named):
+    """The one of `named` (from `defects`) that the case belongs to, or ""."""
+    fits = [name for name, pattern in named.items() if fnmatch.fnmatchcase(case, pattern)]
+    return case.partition("/")[0] if case.partition("/")[0] in named else max(fits, key=len, default="")
+
+
+def stated_failures(suite):
+    """The expected failures of suites/SUITE.json, those that cases state for its converters last."""
+    said = json.loads((HOME / "suites" / f"{suite}.json").read_text(encoding="utf-8"))
+    entries = list(said.get("expected_failures", []))
+    for pattern in said.get("expected_failures_from", []):
+        for file in sorted(HOME.glob(pattern)):
+            case = json.loads(file.read_text(encoding="utf-8"))
+            entries += [{"case": case["family"], **entry} for entry in case.get("expected_failures", [])
+                        if re.split(r"[*@:]", entry["converter"])[0] in said["converters"]]
+    return entries
+
+
+def defects_judged(converter):
+    """defect → {version: whether some verdict of it is red}, versions oldest first; of a converter whose verdicts lie
+    nowhere, what its suite states, under the version ""."""
+    found, named = {}, defects(converter)
+    for file in sorted(RECORDS.glob("*-released.db.gz")):
+        with opened(file) as database:
+            for case, version, verdict in database.execute(
+                    "SELECT DISTINCT c.name, v.version, r.verdict FROM result r"
+                    " JOIN case_version c ON c.id = r.case_version_id"
+                    " JOIN converter_version v ON v.id = r.converter_version_id"
+                    " JOIN converter k ON k.id = v.converter_id WHERE k.name = ?", (converter,)):
+                defect = defect_of(case, named)
+                if defect and (verdict == "pass" or verdict in RED):
+                    judged = found.setdefault(defect, {})
+                    judged[version] = judged.get(version, False) or verdict in RED
+    if not found and (HOME / "suites" / f"{converter}.json").is_file():
+        stated = {defect_of(each["case"], named) for each in stated_failures(converter)}
+        found = {defect: {"": True} for defect in stated - {""}}
+    return {defect: dict(sorted(judged.items(), key=lambda each: number(each[0]))) for defect, judged in found.items()}
 
 
 class History:

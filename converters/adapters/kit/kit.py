@@ -21,7 +21,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import report
-from bundles import Bundle, constants, read_tensors
+from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
 from history import History
 
 HERE = Path(__file__).resolve().parent
@@ -30,6 +30,7 @@ STEPS_ALLOWED = 8
 # How many times beyond that an output has to be, for a kit to call it wrong.
 PLAINLY = 2
 SECONDS_ALLOWED = 300
+BEYOND = ("saturate", "wide")  # data sets beyond the calibrated range: a correct model is wrong on them too
 
 
 class NoKit(Exception):
@@ -47,12 +48,22 @@ def accepted(bundle):
     return {} if expected == "refused" and bundle.reply.get("status") == "ok" else None
 
 
+def named(bundle):
+    """An error is right here, and has to name what is wrong."""
+    wanted = bundle.case["file"].get("expect", {}).get("refused", {}).get("reason")
+    if not wanted or bundle.headline.get("facet") != "diagnostics" or bundle.reply.get("status") == "ok":
+        return None
+    return {"pattern": repr(wanted)}
+
+
 def runs(bundle):
     """By the class of the exception, as the adapter passed it on: another one is another defect."""
     if bundle.headline.get("facet") not in ("status", "diagnostics") or bundle.reply.get("status") == "crash":
         return None
     if bundle.reply.get("status") == "error":
         said = re.match(r"(\w+):", bundle.reply.get("reason", ""))
+        if said and said[1] == "Failed":
+            return {"kind": Maker(bundle.converter).heads.get("failed", "Failed")}
         return {"kind": said[1]} if said else None
     said = re.search(r"ended with error: (\w+): ", bundle.headline["message"])
     return {"kind": said[1] if said else "ValidationError"}  # ONNX's checker
@@ -78,6 +89,8 @@ def scale(bundle):
     expected = bundle.parameters.get(tensor, {}).get("expected")
     name = bundle.scale_name(tensor)
     if not expected or not name or len(expected["scale"]) != 1 or bundle.options.get("method", "minmax") != "minmax":
+        return None
+    if bundle.folded():  # tensors in front of the BatchNormalization hold other values then, rightly
         return None
     model = onnx.ModelProto.FromString(bundle.model.SerializeToString())
     model.graph.output.append(onnx.ValueInfoProto(name=tensor))
@@ -128,7 +141,24 @@ def half_step_of_a_sum(bundle, tensor):
 
 
 def precision(bundle):
-    return {"node": bundle.headline["node"]} if bundle.artifact is not None and bundle.headline.get("node") else None
+    if bundle.artifact is None or not bundle.headline.get("node") or "expected int8" not in bundle.headline.get("message", ""):
+        return None
+    return {"node": bundle.headline["node"], "op": bundle.headline["op"]}
+
+
+def precision_by_product(bundle):
+    """As `precision`, by what the product says of where it runs a node."""
+    if "def precisions(" not in Maker(bundle.converter).code or "expected int8" not in bundle.headline.get("message", ""):
+        return None
+    node = next(node for node in bundle.model.graph.node if bundle.headline["node"] in (node.name, *node.output))
+    return {"node": bundle.headline["node"], "op": node.op_type, "outputs": [*node.output]}
+
+
+def kept_out(bundle):
+    """A node that was to stay in float is in INT8, or part of another one."""
+    if bundle.artifact is None or "expected fp" not in bundle.headline.get("message", ""):
+        return None
+    return {"node": bundle.headline["node"], "op": bundle.headline["op"]}
 
 
 def bias_type(bundle):
@@ -136,8 +166,8 @@ def bias_type(bundle):
 
 
 def numerics_set(bundle):
-    """The data set whose outputs are compared: beyond the calibrated range a correct model is wrong too."""
-    return "typical" if bundle.data_set() in ("saturate", "wide") else bundle.data_set()
+    """The data set whose outputs are compared."""
+    return "typical" if bundle.data_set() in BEYOND else bundle.data_set()
 
 
 def numerics(bundle):
@@ -154,6 +184,28 @@ def numerics(bundle):
     return {"limits": limits, "words": words} if limits else None
 
 
+# What a finding says of the noise that correct quantization makes: the SQNR, the expected one, what is allowed below or at least.
+ROUNDINGS = re.compile(r'tensor "([^"]+)", data set "([^"]+)": SQNR (\S+) dB, where the roundings of this conversion leave (\S+) dB '
+                       r"and not less than (\S+) dB")
+PREDICTED = re.compile(r'tensor "([^"]+)", data set "([^"]+)": SQNR (\S+) dB, the stated policy predicts (\S+) dB')
+NOISE_ALLOWED = 1.0  # dB below what is predicted, far more than correct engines lose
+
+
+def noise(bundle):
+    """The SQNR of an output, with what the roundings of correct quantization leave of it."""
+    outputs = [each.name for each in bundle.model.graph.output]
+    for finding in bundle.findings:
+        for pattern, words in ((ROUNDINGS, "the roundings of the quantized tensors leave"), (PREDICTED, "this scheme of quantization gives")):
+            said = pattern.search(finding["message"])
+            if not said or said[1] not in outputs or said[2] != numerics_set(bundle):
+                continue
+            best = float(said[4])
+            limit = float(said[5]) if pattern is ROUNDINGS else best - NOISE_ALLOWED
+            if float(said[3]) < limit:
+                return {"tensor": said[1], "best": f"{best:.1f}", "limit": f"{limit:.1f}", "words": words}
+    return None
+
+
 def plainly_wrong(bundle, limits):
     """Whether the recorded outputs are off by much more than the limits, or have another shape."""
     folder = bundle.folder / "outputs" / numerics_set(bundle)
@@ -166,14 +218,26 @@ def plainly_wrong(bundle, limits):
     return False
 
 
-STATUS = (accepted, crash, runs)
-STRUCTURE = (scale, finite, axis, constant, numerics)
+STATUS = (accepted, crash, named, runs)
+NUMBERS = (numerics, noise)
+STRUCTURE = (scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
-CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, bias_type, numerics), "bias": (bias_type, constant, numerics),
-          "weight": (constant, numerics), "scale": STRUCTURE, "zero_point": (numerics,), "axis": (axis, numerics),
-          "count": (axis, numerics)}
-NEEDS_DATA = ("numerics", "runs")
+CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
+          "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
+          "count": (axis, *NUMBERS)}
+NEEDS_DATA = ("numerics", "noise", "runs")
 NEEDS_CONSTANTS = ("scale", "finite", "axis", "constant")
+
+
+def chosen(text, values):
+    """The lines of a template that hold for `values`: "LINE  #? KEY=VALUE" holds only there."""
+    lines = []
+    for line in text.splitlines():
+        line, _, condition = line.partition("  #? ")
+        key, _, value = condition.partition("=")
+        if not condition or str(values[key]) == value:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 class Maker:
@@ -182,15 +246,17 @@ class Maker:
 
     #: product NAME, #: package NAME   as its makers call it, as pip does
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
+    #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
-    LINE  #? OPTION=VALUE              only where the option has this value
+    LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own; `check`: of the kit
+    #: failed CLASS                    what `convert` raises where the adapter calls it "Failed"
     """
 
     def __init__(self, converter):
         file = HERE.parent / converter / "kit.py.in"
         if not file.is_file():
             raise NoKit(f"{converter} has no template: write converters/adapters/{converter}/kit.py.in")
-        self.heads, code = {}, []
+        self.heads, code = {"quantized": "quantized.onnx"}, []
         for line in file.read_text(encoding="utf-8").splitlines():
             head = re.match(r"#: (\w+) (.*)", line)
             if head:
@@ -198,21 +264,17 @@ class Maker:
             else:
                 code.append(line)
         self.code = "\n".join(code).strip()
-        self.product = self.heads["product"]
+        self.product, self.quantized = self.heads["product"], self.heads["quantized"]
 
-    def written(self, options, model):
-        """(imports, code) for these options; NoKit where it knows no word for one of them."""
+    def written(self, options, model, check):
+        """(imports, code) for these options and this check; NoKit where it knows no word for one of them."""
         precision = options.get("precision", {})
         excluded = [node.name for node in model.graph.node
                     if precision.get(node.name, precision.get(node.op_type)) == "fp32"]
         values = {"activation": "int8", "weight": "int8", "method": "minmax", "percentile": 99.99, "per_axis": True,
-                  "symmetric": False, **options, "in_float": json.dumps(excluded)}
-        lines = []
-        for line in self.code.splitlines():
-            text, _, condition = line.partition("  #? ")
-            key, _, value = condition.partition("=")
-            if not condition or str(values[key]) == value:
-                lines.append(text)
+                  "symmetric": False, **options, "in_float": json.dumps(excluded),
+                  "check": check, "given": any(node.op_type in PAIR for node in model.graph.node)}
+        code = chosen(self.code, values)
         for key, words in self.heads.items():
             if words.startswith("{"):
                 listed, _, option = words.rpartition("}")
@@ -220,26 +282,29 @@ class Maker:
                 if str(values[option]) not in known:
                     raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
                 values[key] = known[str(values[option])]
-        imports, _, code = Template("\n".join(lines)).substitute(values).partition("\n\n")
+        imports, _, code = Template(code).substitute(values).partition("\n\n")
         return imports, code
 
 
 def part(name, **values):
     text = (HERE / name).read_text(encoding="utf-8").rstrip("\n")
-    return Template(text).substitute(values) if values else text
+    return Template(chosen(text, values)).substitute(values)
 
 
 def repro(bundle, maker, check, values, title):
     """The text of repro.py."""
     name = check.__name__
-    imports, code = maker.written(bundle.options, bundle.model)
-    checks = [part(f"checks/{name}.py.in", **values)]
+    imports, code = maker.written(bundle.options, bundle.model, name)
+    quantized = {"quantized": maker.quantized, "form": Path(maker.quantized).suffix[1:]}
+    checks = [part(f"checks/{name}.py.in", **quantized, **values)]
     if name in NEEDS_CONSTANTS:
         checks.insert(0, part("checks/constants.py.in"))
     if name in NEEDS_DATA:
         checks.insert(0, part("checks/tensors.py.in"))
         if "execute" in maker.heads:
             code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in")
+    if name == "named":
+        imports = "import re\n" + imports
     if name == "scale":
         imports = "from onnx.reference import ReferenceEvaluator\n" + imports
     return part("frame.py.in", title=title.replace("\\", "/").replace('"', "'"), imports=imports, code=code,
@@ -285,10 +350,11 @@ def make(bundle, folder, checks=None):
     write_files(bundle, folder)
     title = report.title(bundle, maker)
     tried = []
-    for check in checks or CHECKS.get(bundle.headline.get("facet"), (numerics,)):
+    for check in checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS):
         try:
-            values = check(bundle)
-        except Exception as failure:  # of ONNX's evaluator on what it doesn't know
+            with time_limit(EVALUATOR_SECONDS):
+                values = check(bundle)
+        except Exception as failure:  # of ONNX's evaluator on what it doesn't know, or takes too long for
             values, _ = None, tried.append(f"{check.__name__}: {failure}")
         if values is None:
             continue
@@ -303,21 +369,60 @@ def make(bundle, folder, checks=None):
     raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
 
 
+def decibels(expected, actual):
+    """SQNR; NaN where an output is none, infinity where nothing is off."""
+    expected, error = expected.astype(float), actual.astype(float) - expected
+    with numpy.errstate(all="ignore"):
+        return float(10 * numpy.log10(numpy.sum(expected**2) / numpy.sum(error**2)))
+
+
+def measured(bundle):
+    """{"left_db", "lost_db"} of the output and data set that lose the most, against the expected output rounded to 8 bits
+    over its range; None for both where outputs are no numbers, nothing where none can be compared."""
+    worst = None
+    for each in bundle.json["data_sets"]:
+        folder = bundle.folder / "outputs" / each["name"]
+        if each["name"] in BEYOND or not folder.is_dir():
+            continue
+        expected = read_tensors(bundle.folder / "expected" / each["name"])
+        for name, actual in read_tensors(folder).items():
+            wanted = expected[name]
+            if actual.shape != wanted.shape or not numpy.issubdtype(wanted.dtype, numpy.floating) or not wanted.any():
+                continue
+            left = decibels(wanted, actual)
+            step = (max(0, wanted.max()) - min(0, wanted.min())) / 255
+            rounded = decibels(wanted, numpy.round(wanted / step) * step)
+            lost = math.inf if math.isnan(left) else rounded - left
+            if math.isfinite(rounded) and left < math.inf and (worst is None or lost > worst[0]):
+                worst = lost, left
+    if worst is None:
+        return {}
+    if math.isinf(worst[0]):
+        return {"lost_db": None, "left_db": None}
+    return {"lost_db": round(worst[0], 1), "left_db": round(worst[1], 1)}
+
+
 def main(bundle_folder, folder):
     bundle = Bundle(bundle_folder)
     history = History(bundle.converter, bundle.case["file"]["family"])
     said = f"{bundle.case['name']}, options {bundle.json['options']['label']}, {bundle.converter} {bundle.version}"
     try:
         if bundle.verdict["verdict"] in ("pass", "unsupported", "unjudged"):
-            raise NoKit(f"the verdict is {bundle.verdict['verdict']}{history.mended(bundle.case['name'], bundle.version)}")
+            mended = history.mended(bundle.case["name"], bundle.version) if bundle.verdict["verdict"] == "pass" else ""
+            raise NoKit(f"the verdict is {bundle.verdict['verdict']}{mended}")
+        if report.is_limit(bundle):
+            raise NoKit("a limit that the product states or we have, by its page in docs/converters")
         Path(folder).mkdir(parents=True, exist_ok=True)
         check, printed = make(bundle, Path(folder))
     except NoKit as reason:
         print(f"no kit of {said}: {reason}", file=sys.stderr)
         return 1
-    report.write(bundle, Maker(bundle.converter), history, Path(folder), printed)
-    print(f"severity: {report.severity(check)}")
-    print(f"since: {history.since_words(bundle.case['name'], bundle.json['options']['label'], bundle.version)}")
+    figures = measured(bundle)
+    report.write(bundle, Maker(bundle.converter), history, Path(folder), printed, figures)
+    said = {"severity": report.severity(check, printed), "check": check,
+            "since": history.since_words(bundle.case["name"], bundle.json["options"]["label"], bundle.version), **figures}
+    print(f"severity: {said['severity']}\nsince: {said['since']}")
+    print(f"measured: {json.dumps(said)}")
     return 0
 
 

@@ -2,22 +2,25 @@
 import platform
 import re
 from pathlib import Path
+from string import Template
 
 import numpy
 import onnx
 from onnx.reference import ReferenceEvaluator
 
-from bundles import read_tensors
-from history import RECORDS, spans
+from bundles import EVALUATOR_SECONDS, read_tensors, time_limit
+from history import origins_of, page_row, spans
 
-HOW = {"runs": "refusal", "crash": "crash"}  # all else is wrong without a word
+HERE = Path(__file__).resolve().parent
+HOW = {"runs": "refusal", "named": "refusal", "crash": "crash", "precision": "in-float", "precision_by_product": "in-float"}  # all else is wrong without a word
 ROWS_SHOWN = 12
 VALUES_SHOWN = 12  # of an initializer
 EVALUATED_OPSET = 21  # ONNX's evaluator has QuantizeLinear of this one, not of 13
 
 
-def severity(check):
-    return HOW.get(check, "silent-wrong")
+def severity(check, printed):
+    """By the check that shows it; a tool of the product's that a signal ends is a crash, however its caller puts it."""
+    return "crash" if re.search(r"ended with status -\d", printed) else HOW.get(check, "silent-wrong")
 
 
 def plain(text):
@@ -31,31 +34,55 @@ def shortened(text):
 
 
 def title(bundle, maker):
-    """The defect in one line: what the case says of this product, else what it is about."""
-    for origin in bundle.case["file"].get("origin", []):
-        if origin.get("defect") and maker.product.lower() in origin.get("reported_against", "").lower():
-            return f"{maker.product}: {origin['defect']}"
-    return f"{maker.product}: {headline(bundle)} with {bundle.case['file']['title'].partition(':')[0]}"
+    """The defect in one line: what the case says of this product, else what the product's page does, else what it is about."""
+    said = [origin["defect"] for origin in bundle.case["file"].get("origin", []) if origin.get("defect")]
+    own = [origin["defect"] for origin in origins_of(bundle.case["file"], maker.product)]
+    group, _, why = page_row(bundle.converter, bundle.case["name"])
+    if not own and SHARED.match(why):
+        own = said
+    if not own and why:
+        own = [f"{group}: {first_sentence(why)}" if group else first_sentence(why)]
+    about = re.split(r":\s|;\s", bundle.case["file"]["title"])[0]
+    return f"{maker.product}: {own[0] if own else f'{headline(bundle)}; {about}'}"
+
+
+def first_sentence(text):
+    return re.split(r"\.\s+(?=[A-Z\"])|\.$|;\s", text.replace("`", ""))[0]
+
+
+# What is wrong, by the facet of the verdict, with the tensor or node that it is about.
+FACETS = {"axis": 'scales along the wrong axis of "{tensor}"', "count": 'a wrong number of scales of "{tensor}"',
+          "precision": 'node "{node}" stays in float', "numerics": 'wrong values at "{tensor}"', "integers": 'wrong values at "{tensor}"',
+          "diagnostics": "an error that doesn't name what is wrong"}
+REASON_SHOWN = 90
 
 
 def headline(bundle):
     """The verdict in a few words."""
     facet, tensor = bundle.headline.get("facet", ""), bundle.headline.get("tensor", "")
     if facet == "status" and bundle.headline.get("stage") == "convert":
-        return {"ok": "no error", "error": "an error"}.get(bundle.reply.get("status"), "a crash")
+        reason = re.split(r"[;\n]", plain(bundle.reply.get("reason", "")))[0][:REASON_SHOWN]
+        return {"ok": "no error", "error": reason or "an error"}.get(bundle.reply.get("status"), "a crash")
     if facet == "status":
         return "a quantized model that doesn't run"
-    return f"wrong {facet.replace('_', ' ')}" + (f' of "{tensor}"' if tensor else "")
+    known = FACETS.get(facet, f"wrong {facet.replace('_', ' ')}" + (' of "{tensor}"' if tensor else ""))
+    return known.format(tensor=tensor, node=bundle.headline.get("node", ""))
+
+
+SHARED = re.compile(r"As (in )?ONNX Runtime\b")
 
 
 def cause(bundle):
-    """What the page of the converter says of it: the last cell of the row that names the case's family."""
-    page = RECORDS / f"{bundle.converter}.md"
-    for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 5 and f"`{bundle.case['file']['family']}`" in cells[3]:
-            return re.sub(r"Reported: issue \d+\.?|\[([^\]]*)\]\([^)]*\)", r"\1", cells[4]).strip()
-    return ""
+    """What the page of the converter says of it; where that points to ONNX Runtime's, what that page says as well."""
+    own = page_row(bundle.converter, bundle.case["name"])[2]
+    shared = page_row("onnxruntime", bundle.case["name"])[2] if SHARED.match(own) else ""
+    return re.sub(r"Reported: issue \d+\.?|\[([^\]]*)\]\([^)]*\)", r"\1", f"{own} {shared}").strip()
+
+
+def is_limit(bundle):
+    """Whether the page calls it a limit that the converter has by design, or ours."""
+    _, kind, why = page_row(bundle.converter, bundle.case["name"])
+    return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b|\b(A|Documented) limit\b", why))
 
 
 def clause(bundle):
@@ -73,7 +100,7 @@ def second_opinion(bundle):
     try:
         evaluator = ReferenceEvaluator(onnx.version_converter.convert_version(bundle.artifact, EVALUATED_OPSET))
         names = [each.name for each in bundle.artifact.graph.output]
-        with numpy.errstate(all="ignore"):  # it warns of what is wrong with the model
+        with numpy.errstate(all="ignore"), time_limit(EVALUATOR_SECONDS):  # it warns of what is wrong with the model
             theirs = dict(zip(names, evaluator.run(names, read_tensors(bundle.folder / "inputs" / chosen))))
     except Exception:  # whatever it lacks
         return "ONNX's reference evaluator doesn't run the quantized model."
@@ -102,25 +129,37 @@ def scope(bundle, history):
     return "\n".join(lines)
 
 
-def write(bundle, maker, history, folder, printed):
+def noise(figures):
+    """A sentence on the SQNR that is lost."""
+    if "left_db" not in figures:
+        return ""
+    if figures["left_db"] is None:
+        return "What comes out are no finite numbers."
+    best = figures["left_db"] + figures["lost_db"]
+    return (f"SQNR of what comes out: {figures['left_db']:.1f} dB; the float model's output, rounded to 8 bits over its range, has "
+            f"{best:.1f} dB.")
+
+
+def write(bundle, maker, history, folder, printed, figures):
+    """ISSUE.md, under the headings of the maker's tracker where an issue.md.in lies beside its adapter."""
     packages = sorted({line for lines in bundle.json["packages"].values() for line in lines})
     options = ", ".join(f"{key} {value}" for key, value in bundle.options.items() if not isinstance(value, dict))
     model = shortened((folder / "model.txt").read_text(encoding="utf-8").rstrip())
     about = bundle.case["file"]["title"]
-    parts = [f"# {title(bundle, maker)}", "", "## Describe the issue", "", about[0].upper() + about[1:] + "."]
-    parts += ["", cause(bundle)] if cause(bundle) else []
-    parts += ["", *(f"ONNX's text: {url}" for url in clause(bundle))] if clause(bundle) else []
-    parts += ["", "## To reproduce", "", f"`python repro.py` needs {maker.heads['package']}, onnx and numpy. It converts "
-              f"`model.onnx` with the data in `calibration` ({options}), and exits with 1 where the defect is there. "
-              "`test_data_set_0` is a node test of ONNX: its outputs are those of the float model.", "",
-              "```", model, "```", "", "## Expected and actual", "", "```", plain(printed).strip(), "```"]
-    answer = second_opinion(bundle)
-    parts += ["", answer] if answer else []
-    parts += ["", "## Urgency", "", history.urgency(bundle.case["name"], bundle.json["options"]["label"], bundle.version)]
-    table = scope(bundle, history)
-    parts += ["", "Where it shows:", "", table] if table else []
-    environment = bundle.json["environment"]
-    parts += ["", "## Platform", "", f"{environment['system']}, {environment['cpu']}", "", "## Versions", "",
-              f"{maker.product} {bundle.version}, onnx {onnx.__version__}, numpy {numpy.__version__}, Python "
-              f"{platform.python_version()}", "", "```", *(packages or ["pip freeze: not recorded"]), "```"]
-    Path(folder, "ISSUE.md").write_text("\n".join(parts) + "\n", encoding="utf-8")
+    said = [about[0].upper() + about[1:] + ".", cause(bundle), "\n".join(f"ONNX's text: {url}" for url in clause(bundle))]
+    steps = [f"`python repro.py` needs {maker.heads['package']}, onnx and numpy. It converts `model.onnx` with the data in "
+             f"`calibration` ({options}), and exits with 1 where the defect is there. `test_data_set_0` is a node test of ONNX: "
+             "its outputs are those of the float model.", f"```\n{model}\n```"]
+    table, environment = scope(bundle, history), bundle.json["environment"]
+    values = {
+        "title": title(bundle, maker), "about": "\n\n".join(filter(None, said)), "steps": "\n\n".join(steps),
+        "result": "\n\n".join(filter(None, [f"```\n{plain(printed).strip()}\n```", noise(figures), second_opinion(bundle)])),
+        "urgency": history.urgency(bundle.case["name"], bundle.json["options"]["label"], bundle.version),
+        "scope": f"Where it shows:\n\n{table}" if table else "",
+        "platform": f"{environment['system']}, {environment['cpu']}", "system": environment["system"],
+        "machine": platform.machine(), "version": bundle.version,
+        "versions": f"{maker.product} {bundle.version}, onnx {onnx.__version__}, numpy {numpy.__version__}, Python "
+                    f"{platform.python_version()}\n\n```\n" + "\n".join(packages or ["pip freeze: not recorded"]) + "\n```"}
+    own = HERE.parent / bundle.converter / "issue.md.in"
+    text = Template((own if own.is_file() else HERE / "issue.md.in").read_text(encoding="utf-8")).substitute(values)
+    Path(folder, "ISSUE.md").write_text(re.sub(r"\n{3,}", "\n\n", text), encoding="utf-8")

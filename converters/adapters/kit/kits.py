@@ -1,0 +1,183 @@
+"""Kits of all found defects: kits.py ASSAY FOLDER [NAME[@VERSION] …] [--only PATTERN …].
+
+For each converter that a suite judges, or for those that are named: its suite's cases of the found defects are run, and
+where one is red, FOLDER/NAME/DEFECT becomes a kit (`assay bundle --for`), whose repro.py was run and ends with 1.
+FOLDER/README.md lists them by maker, the gravest first, and says of the others why there is none; kits.json holds the
+same. Converters that were not named keep their kits and rows, and so do other defects with --only.
+"""
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+from history import HOME, SEVERITIES, defect_of, defects, defects_judged, is_argued, number
+
+GREEN = ("pass", "unsupported", "unjudged", "skipped")
+SECONDS_ALLOWED = 300  # for one answer of a converter
+WHY_SHOWN = 240
+FORMS_TRIED = 3  # of a defect: where no kit can be made of one, another form or option set may show it
+
+
+def call(*words):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+
+
+def adapter(name):
+    return json.loads((HOME / "converters" / "adapters" / name / "adapter.json").read_text(encoding="utf-8"))
+
+
+def installed(assay):
+    """converter → versions, the oldest first."""
+    listed = json.loads(call(assay, "converters", "list", "--json").stdout)["converters"]
+    return {each["name"]: sorted(each["installed"], key=number) for each in listed}
+
+
+def judged_converters():
+    """Those that have a suite of their own, by name."""
+    return sorted(file.parent.name for file in (HOME / "converters" / "adapters").glob("*/adapter.json")
+                  if (HOME / "suites" / f"{file.parent.name}.json").is_file())
+
+
+def verdicts(assay, converter, patterns):
+    """defect → [(case, options)] that are red, in the order of the run; those that are green alone have none."""
+    name = converter.partition("@")[0]
+    named = defects(name)
+    only = [word for pattern in patterns or named.values() for word in ("--only", pattern)]
+    with tempfile.TemporaryDirectory() as folder:
+        done = call(assay, "run", name, "--converter", converter, *only, "--json", "--db", f"{folder}/kits.db", "--jobs", "1",
+                    "--timeout", str(SECONDS_ALLOWED))
+    if not done.stdout:
+        sys.exit(done.stderr)
+    sets = json.loads((HOME / "suites" / f"{name}.json").read_text(encoding="utf-8")).get("option_sets", [])
+    options = {each["label"]: json.dumps(each["options"]) for each in sets}
+    by_defect = {}
+    for result in json.loads(done.stdout)["results"]:
+        found = by_defect.setdefault(defect_of(result["case"], named), [])
+        if result["verdict"] not in GREEN:
+            found.append((result["case"], options.get(result["options"], result["options"])))
+    return by_defect
+
+
+def first_forms(forms):
+    """Each case once before any a second time under another option set."""
+    cases = [case for case, _ in forms]
+    seen = [cases[:place].count(case) for place, case in enumerate(cases)]
+    return [form for _, form in sorted(zip(seen, forms), key=lambda each: each[0])][:FORMS_TRIED]
+
+
+def kit(assay, converter, forms, folder):
+    """The row of a kit, or {"why": …}."""
+    whys = []
+    for case, options in first_forms(forms):
+        shutil.rmtree(folder, ignore_errors=True)
+        done = call(assay, "bundle", case, folder, "--for", converter, "--options", options)
+        if done.returncode == 0:
+            said = json.loads(re.search(r"^measured: (.*)$", done.stdout, re.MULTILINE)[1])
+            title = (folder / "ISSUE.md").read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+            return {"case": case, **said, "title": title}
+        whys.append(re.sub(r"^.*?: ", "", done.stderr.strip().partition("\nassay:")[0], count=1))
+    return {"why": textwrap.shorten(whys[0], WHY_SHOWN, placeholder=" …")}
+
+
+def rows(assay, converter, versions, folder, patterns):
+    """What there is of one converter, row by row: one for each defect that some judged release has."""
+    name, _, version = converter.partition("@")
+    recorded = defects_judged(name)
+    rest = sorted(defect for defect, judged in recorded.items() if any(judged.values()))
+    version = version or (versions[-1] if versions else "")
+    if "needs" in adapter(name):
+        yield from ({"defect": defect, "why": f"needs {adapter(name)['needs']}"} for defect in rest)
+        return
+    if version not in versions:
+        yield from ({"defect": defect, "why": f"{converter} is not installed: assay converters install {name}"} for defect in rest)
+        return
+    found = verdicts(assay, f"{name}@{version}", patterns)
+    for defect in sorted({*rest, *(defect for defect, red in found.items() if red)}):
+        if found.get(defect):
+            row = kit(assay, f"{name}@{version}", found[defect], folder / name / defect)
+        elif defect in found:
+            wrong = [each for each, red in recorded[defect].items() if red and number(each) < number(version)]
+            right = [each for each, red in recorded[defect].items() if not red and wrong and number(each) > number(wrong[-1])]
+            row = {"why": f"mended since {(right or [version])[0]}, the last wrong release judged is {wrong[-1]}" if wrong else
+                   f"not wrong in {version}"}
+        else:
+            continue  # not among the patterns
+        print(f"{name} {defect}: {row.get('severity') or row['why']}", flush=True)
+        yield {"defect": defect, "version": version, **row}
+
+
+def gravity(row):
+    lost = row.get("lost_db")
+    return SEVERITIES.index(row["severity"]), -(float("inf") if lost is None and "left_db" in row else lost or 0), row["defect"]
+
+
+def decibels(row):
+    if "left_db" not in row:
+        return ""
+    return "all, no numbers" if row["left_db"] is None else f"{row['lost_db']:.1f} dB, {row['left_db']:.1f} left"
+
+
+def product(name):
+    template = HOME / "converters" / "adapters" / name / "kit.py.in"
+    return re.search(r"^#: product (.*)$", template.read_text(encoding="utf-8"), re.MULTILINE)[1] if template.is_file() else name
+
+
+def table(name, rows):
+    lines = ["| severity | kit | SQNR lost | wrong since | defect |", "| --- | --- | --- | --- | --- |"]
+    return lines + [f"| {row['severity']} | [{row['defect']}]({name}/{row['defect']}/ISSUE.md) | {decibels(row)} | {row['since']} | "
+                    + row["title"].replace("|", "\\|") + " |" for row in rows] + [""]
+
+
+def index(by_converter):
+    """README.md of the folder."""
+    with_kit = {name: sorted((row for row in rows if "severity" in row), key=gravity) for name, rows in by_converter.items()}
+    count = sum(map(len, with_kit.values()))
+    lines = ["# Kits for the makers of converters", "",
+             f"{count} kits; of each, repro.py was run with the release that is named and ended with 1. SQNR lost: of the output that "
+             "loses the most, against the float model's output rounded to 8 bits.", ""]
+    for name, rows in sorted(by_converter.items()):
+        kits, others = with_kit[name], [row for row in rows if "severity" not in row]
+        versions = ", ".join(sorted({row["version"] for row in rows if row.get("version")}, key=number))
+        lines += [f"## {name} {versions}".rstrip(), "", f"{len(kits)} of {len(rows)} defects have a kit.", ""]
+        argued = [is_argued(name, product(name), row["case"]) for row in kits]
+        if any(argued):
+            lines += table(name, [row for row, said in zip(kits, argued) if said])
+        if not all(argued):
+            lines += ["Red as well, and by nobody argued for this product; one of the above may be the cause:", ""]
+            lines += table(name, [row for row, said in zip(kits, argued) if not said])
+        if others:
+            lines += ["Without a kit:", "", *(f"- {row['defect']}: {row['why']}" for row in others), ""]
+    return "\n".join(lines)
+
+
+def main(assay, folder, converters, patterns):
+    place, versions = Path(folder), installed(assay)
+    place.mkdir(parents=True, exist_ok=True)
+    file = place / "kits.json"
+    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    for converter in converters or judged_converters():
+        name = converter.partition("@")[0]
+        made = {row["defect"]: row for row in known.get(name, []) if patterns}
+        for row in rows(assay, converter, versions.get(name, []), place, patterns):
+            made[row["defect"]] = row
+            known[name] = [made[defect] for defect in sorted(made)]
+            file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        (place / "README.md").write_text(index(known), encoding="utf-8")
+    kits = sum("severity" in row for rows in known.values() for row in rows)
+    print(f"{kits} kits: {place / 'README.md'}")
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("assay")
+    parser.add_argument("folder")
+    parser.add_argument("converters", nargs="*")
+    parser.add_argument("--only", action="append", default=[])
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.assay, arguments.folder, arguments.converters, arguments.only))
