@@ -21,12 +21,16 @@ def has_version(variant, version):
 
 
 def stated_policy(converter, variant="", version=""):
-    """The policy as protocol 1 has it; with `variant`, changed by what that variant states, of `version` if it is given."""
+    """The policy as protocol 1 has it; with `variant`, changed by what that variant states.
+
+    Of several variants of that name it is the first that holds for `version`, one that names versions before one for all.
+    """
     stated = json.loads((ADAPTERS / converter / "policies.json").read_text())
     policy = stated["policy"]
     if variant:
-        named = [each for each in stated["variants"] if each["name"] == variant]
-        policy.update(next(each for each in named if not version or has_version(each, version)).get("policy", {}))
+        named = [each for each in stated["variants"]
+                 if each["name"] == variant and (not version or has_version(each, version))]
+        policy.update(min(named, key=lambda each: "versions" not in each).get("policy", {}))
     return policy
 
 
