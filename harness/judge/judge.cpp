@@ -121,6 +121,7 @@ class Judge {
     // Numbers are only compared where names, shapes and types agree.
     if (comparable && !evidence_.executions.empty()) check_numbers();
     if (out_.findings.empty()) append(out_.findings, audit_operators(context_));
+    if (out_.findings.empty()) append(out_.findings, audit_function(context_));
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
     Grounds* predicts = depth_ == Depth::every_node ? &grounds() : nullptr;
     std::ranges::move(measure_headline(context_, predicts), std::back_inserter(out_.metrics));

@@ -54,6 +54,21 @@ TEST(LegalRanges, APoolMayKeepItsInputsScaleButNotTheOtherWayRound) {
   EXPECT_EQ(ranges.check("y", -4, 2), "scale") << "nobody's";
 }
 
+TEST(LegalRanges, ARangeIsSharedWithTensorsThatHaveIt) {
+  Ranges ranges("g (float[2] x, float[2] z) => (float[4] y) { y = Concat<axis=0>(x, z) }",
+                {{"x", reals({2}, {-1, 1})}, {"z", reals({2}, {-3, 2})}});
+  const auto declare = [&](const std::string& tensor, double low, double high) {
+    ranges.evidence.conversion.tensors.push_back({tensor, derive_params(low, high, DType::int8, false, {})});
+  };
+  EXPECT_EQ(ranges.check("x", -3, 2), "") << "nothing is known of the others";
+  declare("z", -3, 2);
+  EXPECT_EQ(ranges.check("x", -3, 2), "") << "the Concat may have it too";
+  declare("y", -3, 1);
+  EXPECT_EQ(ranges.check("x", -3, 2), "scale") << "the Concat, through which it would be shared, has another one";
+  EXPECT_EQ(ranges.check("x", -1, 1), "");
+  EXPECT_EQ(ranges.check("y", -3, 2), "") << "covers its branches";
+}
+
 TEST(LegalRanges, ASumThatAlignsItsOperandsLeavesItsResultAlone) {
   converters::Policy policy;
   policy.shares.emplace();

@@ -38,6 +38,8 @@ namespace assay::judge {
 /// Attributes of the nodes that are found again in the artifact: on the float model's own values the artifact's form of
 /// a node gives what the original's gives. Exact values show what the noise of a whole network hides.
 [[nodiscard]] std::vector<Finding> audit_operators(const LayerContext& context);
+/// Whether the artifact without its quantizers computes the float model's function, on the float model's own values.
+[[nodiscard]] std::vector<Finding> audit_function(const LayerContext& context);
 /// What the policy states (shares, fusions, folding, bias in float) and the artifact contradicts.
 [[nodiscard]] std::vector<Finding> audit_policy(const LayerContext& context);
 /// For a table of scales: operators on codes whose inputs have no entry, and none that they could take over.
@@ -59,8 +61,10 @@ class LegalRanges {
   /// `policy` replaces the converter's stated one.
   LegalRanges(const LayerContext& context, const CalibrationRanges& calibration,
               std::optional<converters::Policy> policy = std::nullopt);
-  /// Own range first. Empty where the tensor has none (an integer tensor, values that aren't finite).
-  [[nodiscard]] std::vector<AllowedRange> of(const std::string& tensor) const;
+  /// Own range first. Empty where the tensor has none (an integer tensor, values that aren't finite). With `params`,
+  /// what those may stand for: a range is shared with tensors that really have its parameters, or none.
+  [[nodiscard]] std::vector<AllowedRange> of(const std::string& tensor,
+                                             const core::QuantParams* params = nullptr) const;
   /// Ranges of what operators that only move values make of `tensor`, where none but such read it: cutting it there
   /// cuts nothing but what their outputs' own codes would cut, since MaxPool and the like commute with clamping. No
   /// single one of them is legal for all of a Split's input, so that they aren't in of().
@@ -88,7 +92,10 @@ class LegalRanges {
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor, const converters::Options& options) const;
   /// The range that the policy states for what makes `tensor`.
   [[nodiscard]] AllowedRange stated(const std::string& tensor, const std::pair<double, double>& range) const;
-  [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor) const;
+  [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor,
+                                                  const core::QuantParams* params = nullptr) const;
+  /// Parameters that the conversion declares for `tensor`, in its artifact or its table; empty where it says none.
+  [[nodiscard]] std::vector<const core::QuantParams*> declared(const std::string& tensor) const;
   /// The output of the Relu or Clip that alone reads `tensor`, or what only moves of it, or "".
   [[nodiscard]] std::string sole_activation(const std::string& tensor) const;
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -13,6 +14,12 @@ using model::Node;
 
 /// The wider end is counted in bins.
 bool ends_in_a_search(const AllowedRange& wider) { return wider.bins.width > 0 || !wider.searched.empty(); }
+
+/// But for what float32 makes of the same range read back from integer values.
+bool same_scales(const core::QuantParams& a, const core::QuantParams& b) {
+  return std::ranges::equal(a.scale, b.scale,
+                            [](double x, double y) { return std::abs(x - y) <= 0x1p-16 * std::abs(y); });
+}
 
 const std::pair<double, double>* stated_range(const converters::Policy& policy, const Node& node) {
   const auto fixed = policy.fixed_ranges.find(node.op_type);
@@ -101,20 +108,48 @@ void LegalRanges::connect() {
   }
 }
 
-std::vector<std::string> LegalRanges::group_of(const std::string& tensor) const {
-  std::vector<std::string> group{tensor};
+std::vector<const core::QuantParams*> LegalRanges::declared(const std::string& tensor) const {
+  std::vector<const core::QuantParams*> all;
+  if (context_.artifact != nullptr) {
+    for (const Quantizer* quantizer : context_.artifact->quantizers_of(tensor)) all.push_back(&quantizer->params);
+    return all;
+  }
+  for (const auto& told : context_.evidence.conversion.tensors) {
+    if (told.name == tensor) all.push_back(&told.params);
+  }
+  return all;
+}
+
+std::vector<std::string> LegalRanges::group_of(const std::string& tensor, const core::QuantParams* params) const {
+  struct Member {
+    std::string tensor;
+    const core::QuantParams* params;  ///< what whoever shares with it has; null: anything
+  };
+  std::vector<Member> group{{tensor, params}};
   std::set<std::string> seen{tensor};
+  const auto has = [&](const std::string& member, const core::QuantParams* wanted) {
+    const auto all = wanted == nullptr ? std::vector<const core::QuantParams*>{} : declared(member);
+    return all.empty() || std::ranges::any_of(all, [&](const auto* each) { return same_scales(*each, *wanted); });
+  };
   for (std::size_t i = 0; i < group.size(); ++i) {
-    // Whatever the policy shares, the range of a Concat may cover those of all its branches.
-    for (const auto* neighbours : {&shared_, &covers_}) {
-      const auto found = neighbours->find(group[i]);
-      if (found == neighbours->end()) continue;
+    const Member member = group[i];
+    if (const auto found = shared_.find(member.tensor); found != shared_.end()) {
       for (const std::string& next : found->second) {
-        if (seen.insert(next).second) group.push_back(next);
+        if (has(next, member.params) && seen.insert(next).second) group.push_back({next, member.params});
+      }
+    }
+    // Whatever the policy shares, the range of a Concat may cover those of all its branches, which keep their own.
+    if (const auto found = covers_.find(member.tensor); found != covers_.end()) {
+      for (const std::string& next : found->second) {
+        if (!seen.insert(next).second) continue;
+        const auto own = member.params == nullptr ? std::vector<const core::QuantParams*>{} : declared(next);
+        group.push_back({next, own.empty() ? nullptr : own.front()});
       }
     }
   }
-  return group;
+  std::vector<std::string> names;
+  for (Member& member : group) names.push_back(std::move(member.tensor));
+  return names;
 }
 
 std::string LegalRanges::sole_activation(const std::string& tensor) const {
@@ -166,7 +201,7 @@ std::optional<AllowedRange> LegalRanges::exact_constant(const std::string& tenso
   return range;
 }
 
-std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
+std::vector<AllowedRange> LegalRanges::of(const std::string& tensor, const core::QuantParams* params) const {
   // A shared range covers the tensor's own: each end may come from any member that reaches as far.
   const auto covering = [&](const std::string& covered) {
     std::vector<AllowedRange> ranges;
@@ -174,7 +209,7 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor) const {
     if (!first) return ranges;
     ranges.push_back(*first);
     std::vector<AllowedRange> members{*first};
-    for (const std::string& member : group_of(covered)) {
+    for (const std::string& member : group_of(covered, params)) {
       if (member == covered) continue;
       if (auto range = own(member)) members.push_back(std::move(*range));
       if (auto exact = exact_constant(member)) members.push_back(std::move(*exact));
@@ -256,7 +291,7 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
     if (std::ranges::any_of(given, is_params)) return std::nullopt;
   }
   std::optional<ParamFault> first;
-  for (const AllowedRange& range : of(tensor)) {
+  for (const AllowedRange& range : of(tensor, &params)) {
     ScaleMargin own;
     ScaleMargin* asked = margin == nullptr ? nullptr : &own;
     auto fault = check_params(params, range, symmetric, policy_, asked);
@@ -283,11 +318,8 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
     // A constant's codes have no quantizer: what the operator reads tells.
     const ArtifactNode* made = context_.alignment->made(*producer);
     if (made != nullptr && !made->inputs.empty() && made->inputs.front().params == params) return true;
-    return std::ranges::any_of(context_.artifact->quantizers_of(input),
-                               [&](const Quantizer* quantizer) { return quantizer->params == params; });
   }
-  return std::ranges::any_of(context_.evidence.conversion.tensors,
-                             [&](const auto& told) { return told.name == input && told.params == params; });
+  return std::ranges::any_of(declared(input), [&](const core::QuantParams* each) { return *each == params; });
 }
 
 }  // namespace assay::judge

@@ -1,0 +1,401 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/audit/audit.hpp"
+#include "harness/judge/evidence/operators.hpp"
+#include "reference/executor.hpp"
+
+// Whether the artifact without its quantizers is the float model's function. What quantization adds hides a node that
+// is left out, done twice or wired to another tensor where that moves little; here it hides nothing.
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorMap;
+using core::TensorPtr;
+using model::Node;
+
+/// 1/256 of an 8-bit step over the largest value: what constants stored in float32 leave is less.
+constexpr double kVisible = 0x1p-16;
+/// What float32 constants, and other orders of the same operations, leave, relative to the largest value.
+constexpr double kSame = 0x1p-18;
+
+/// The first element that is further off than `share` of the largest expected value; no value is as far off as one
+/// that should be finite. Nothing of tensors that can't be compared.
+std::optional<std::size_t> first_unlike(const Tensor& expected, const Tensor& actual, double share) {
+  if (!expected.is_real() || !actual.is_real() || expected.shape() != actual.shape()) return std::nullopt;
+  double largest = 0;
+  for (const double value : expected.reals()) largest = std::max(largest, std::isfinite(value) ? std::fabs(value) : 0);
+  const double limit = std::max(share * largest, 0x1p-126);
+  for (std::size_t i = 0; i < expected.reals().size(); ++i) {
+    const double want = expected.reals()[i], got = actual.reals()[i];
+    if (std::isfinite(want) && !(std::fabs(want - got) <= limit)) return i;
+  }
+  return std::nullopt;
+}
+
+class FunctionAudit {
+ public:
+  explicit FunctionAudit(const LayerContext& context)
+      : context_(context),
+        alignment_(*context.alignment),
+        view_(*context.artifact),
+        original_(context.evidence.model->graph),
+        artifact_(view_.artifact()),
+        wiring_(artifact_.graph) {
+    for (const Alignment::Operation& operation : alignment_.operations) {
+      if (operation.made != nullptr) made_[operation.made->index] = &operation;
+    }
+  }
+
+  std::vector<Finding> run() {
+    if (!is_rewired()) return {};
+    for (const auto& reference : context_.reference) {
+      if (reference == nullptr) continue;
+      reference_ = reference.get();
+      if (auto finding = run_once()) return {std::move(*finding)};
+    }
+    return {};
+  }
+
+ private:
+  struct Value {
+    TensorPtr tensor;      ///< null where it isn't known
+    bool expected = true;  ///< it is the float model's own, or taken for that
+    std::string name;      ///< then: of which tensor
+  };
+  struct Difference {
+    std::size_t node = 0;  ///< of the artifact
+    std::string tensor, text;
+  };
+
+  /// An artifact whose every node is the model's own and reads what it reads there has nothing to compare.
+  [[nodiscard]] bool is_rewired() const {
+    return std::ranges::any_of(view_.nodes(), [&](const ArtifactNode& made) {
+      if (!made.original || !model::captured_names(artifact_.graph.nodes[made.index]).empty()) return true;
+      const Node& node = original_.nodes[*made.original];
+      for (std::size_t i = 0; i < std::min(made.inputs.size(), node.inputs.size()); ++i) {
+        const Operand& input = made.inputs[i];
+        if (input.constant_codes != nullptr || input.constant_values != nullptr) continue;
+        const std::string made_tensor = made_of(input.name);
+        const std::array read = {made_tensor, alignment_.after_removed_activation(made_tensor)};
+        if (!input.name.empty() && std::ranges::find_first_of(node.inputs, read) == node.inputs.end()) return true;
+      }
+      return false;
+    });
+  }
+
+  /// The model's tensor that stands behind a name of the artifact, by what makes it alone; "" where the model has none.
+  [[nodiscard]] std::string made_of(std::string name) const {
+    while (const auto producer = wiring_.producer(name)) {
+      const Node& node = artifact_.graph.nodes[*producer];
+      if (!model::is_quantizer(node) && node.op_type != "Identity") {
+        const auto at = std::ranges::find(node.outputs, name);
+        return made_.contains(*producer) ? made_tensor(*producer, static_cast<std::size_t>(at - node.outputs.begin()))
+                                         : "";
+      }
+      name = node.input(0);
+    }
+    return name;
+  }
+
+  std::optional<Finding> run_once() {
+    values_.clear();
+    first_.reset();
+    for (const model::ValueInfo& input : artifact_.graph.inputs) assume(input.name, input.name);
+    for (std::size_t i = 0; i < artifact_.graph.nodes.size(); ++i) {
+      const Node& node = artifact_.graph.nodes[i];
+      if (model::is_quantizer(node)) {
+        pass(node);
+      } else if (auto finding = compute(i)) {
+        return finding;
+      }
+    }
+    for (const model::ValueInfo& output : original_.outputs) {
+      const Value value = value_of(output.name);
+      const Tensor* expected = known(output.name);
+      if (value.tensor == nullptr || value.expected || expected == nullptr) continue;
+      if (const auto at = first_unlike(*expected, *value.tensor, kVisible)) {
+        return report(wiring_.producer(output.name), output.name, *expected, *value.tensor, *at);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// The float model's values of `tensor`; null where they aren't known.
+  [[nodiscard]] const Tensor* known(const std::string& tensor) const {
+    const auto found = tensor.empty() ? reference_->end() : reference_->find(tensor);
+    return found == reference_->end() ? nullptr : &found->second;
+  }
+
+  void assume(const std::string& name, const std::string& tensor) {
+    const Tensor* expected = known(tensor);
+    values_[name] = {expected == nullptr ? nullptr : std::make_shared<const Tensor>(*expected), true, tensor};
+  }
+
+  [[nodiscard]] Value value_of(const std::string& name) const {
+    if (const auto found = values_.find(name); found != values_.end()) return found->second;
+    return {view_.constant(name), true, ""};
+  }
+
+  /// Who reads quantized values reads the real ones that they came from. Where a Relu or Clip lives on in the clamping
+  /// of the codes these stand for another tensor; a constant's codes for the model's constant.
+  void pass(const Node& node) {
+    if (node.inputs.empty() || node.outputs.empty()) return;
+    const Value value = value_of(std::string(node.input(0)));
+    const std::string carried = view_.original_tensor(node.outputs[0]);
+    const bool constant = value.tensor != nullptr && !value.tensor->is_real();
+    if (constant) {
+      assume(node.outputs[0], original_.initializer(carried) == nullptr ? "" : carried);
+    } else if (value.tensor == nullptr) {
+      assume(node.outputs[0], carried);
+    } else if (!value.name.empty()) {
+      assume(node.outputs[0], alignment_.after_removed_activation(value.name));
+    } else {
+      values_[node.outputs[0]] = value;
+    }
+  }
+
+  /// Sums with a weight, and what may be put into one: their constants are rounded, folded and corrected, which other
+  /// audits know. What goes in is compared, what comes out taken for right.
+  [[nodiscard]] static bool has_adapted_constants(const Node& node, const ArtifactNode* made) {
+    const OperatorTraits& traits = traits_of(node);
+    const auto constant = [](const Operand& input) {
+      return input.constant_codes != nullptr || input.constant_values != nullptr;
+    };
+    return made == nullptr || made->qoperator || traits.random ||
+           traits.normalization == Normalization::given_moments ||
+           (traits.product != Product::none && std::ranges::any_of(made->inputs, constant));
+  }
+
+  std::optional<Finding> compute(std::size_t index) {
+    const Node& node = artifact_.graph.nodes[index];
+    const ArtifactNode* made = view_.find(index);
+    if (node.op_type == "Identity" && node.domain.empty() && node.outputs.size() == 1) {
+      values_[node.outputs[0]] = value_of(std::string(node.input(0)));
+      return std::nullopt;
+    }
+    if (node.op_type == "Constant" && node.domain.empty()) return std::nullopt;
+    if (has_adapted_constants(node, made)) {
+      auto finding = made == nullptr ? std::nullopt : check_reads(*made);
+      assume_outputs(index);
+      return finding;
+    }
+    std::vector<TensorPtr> kept;
+    std::vector<const Tensor*> inputs;
+    bool expected = made->original.has_value();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Value value = input_of(node, *made, i);
+      if (value.tensor == nullptr && !node.inputs[i].empty()) {
+        assume_outputs(index);
+        return std::nullopt;
+      }
+      expected = expected && value.expected;
+      kept.push_back(value.tensor);
+      inputs.push_back(value.tensor.get());
+    }
+    const auto opset = artifact_.opsets.find(node.domain);
+    if (opset == artifact_.opsets.end() || reads_quantized_inside(node)) {
+      assume_outputs(index);
+      return std::nullopt;
+    }
+    const auto outputs = reference::execute_node(node, opset->second, inputs,
+                                                 [&](const std::string& name) { return value_of(name).tensor; });
+    if (!outputs) {
+      assume_outputs(index);
+      return std::nullopt;
+    }
+    for (std::size_t k = 0; k < std::min(outputs->size(), node.outputs.size()); ++k) {
+      keep(index, k, (*outputs)[k], expected);
+    }
+    return std::nullopt;
+  }
+
+  /// A constant that is the model's own is compared with it elsewhere; an operator of the converter's own reads what
+  /// stands in the artifact.
+  [[nodiscard]] Value input_of(const Node& node, const ArtifactNode& made, std::size_t index) const {
+    const std::string name(node.inputs[index]);
+    Value value = value_of(name);
+    if (!made.original || values_.contains(name) || value.tensor == nullptr) return value;
+    const Tensor* own = original_.initializer(view_.original_tensor(name));
+    if (own != nullptr && own->shape() == value.tensor->shape()) value.tensor = std::make_shared<const Tensor>(*own);
+    return value;
+  }
+
+  /// A body that holds quantizers of its own isn't exact, nor one that reads what isn't known.
+  [[nodiscard]] bool reads_quantized_inside(const Node& node) const {
+    const auto captured = model::captured_names(node);
+    if (std::ranges::any_of(captured, [&](const std::string& name) { return value_of(name).tensor == nullptr; })) {
+      return true;
+    }
+    return std::ranges::any_of(node.attributes, [](const auto& attribute) {
+      const auto* body = std::get_if<model::GraphPtr>(&attribute.second);
+      return body != nullptr && *body != nullptr && model::is_quantized(**body);
+    });
+  }
+
+  /// The model's tensor that output `output` of node `index` is, before a Relu or Clip that is gone cuts it off. Into a
+  /// sum with a weight what may be folded and is gone behind it was put.
+  [[nodiscard]] std::string made_tensor(std::size_t index, std::size_t output) const {
+    const Node& made = artifact_.graph.nodes[index];
+    const auto found = made_.find(index);
+    if (found == made_.end()) return view_.original_tensor(made.outputs[output]);
+    const Node& node = original_.nodes[found->second->last];
+    if (output >= node.outputs.size()) return "";
+    std::string tensor = node.outputs[output];
+    while (has_adapted_constants(made, view_.find(index))) {
+      const auto& readers = alignment_.wiring.consumers(tensor);
+      if (readers.size() != 1 || !alignment_.is_gone(readers.front())) break;
+      const Node& reader = original_.nodes[readers.front()];
+      if (!may_be_folded(reader)) break;
+      tensor = reader.outputs.front();
+    }
+    return tensor;
+  }
+
+  /// An affine function by constants, which a weight and a bias can take in.
+  [[nodiscard]] bool may_be_folded(const Node& node) const {
+    const OperatorTraits& traits = traits_of(node);
+    const bool affine = traits.formula == Formula::sum || traits.formula == Formula::difference ||
+                        traits.formula == Formula::product || traits.formula == Formula::quotient;
+    return traits.normalization == Normalization::given_moments || traits.movement == Movement::copies ||
+           (affine && std::ranges::any_of(
+                          node.inputs, [&](const std::string& input) { return alignment_.constants.contains(input); }));
+  }
+
+  void assume_outputs(std::size_t index) {
+    const Node& node = artifact_.graph.nodes[index];
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) assume(node.outputs[k], made_tensor(index, k));
+  }
+
+  /// What node `index` made; `expected`: from the float model's own values alone, by its own operator.
+  void keep(std::size_t index, std::size_t output, const Tensor& actual, bool expected) {
+    const std::string& name = artifact_.graph.nodes[index].outputs[output];
+    const std::string tensor = made_tensor(index, output);
+    const Tensor* wanted = known(tensor);
+    if (wanted == nullptr || !wanted->is_real() || wanted->shape() != actual.shape()) {
+      values_[name] = {std::make_shared<const Tensor>(actual), expected, ""};
+      return;
+    }
+    const auto at = first_unlike(*wanted, actual, kSame);
+    if (!at) {
+      assume(name, tensor);
+      return;
+    }
+    if (!first_) first_ = Difference{index, tensor, text_of(tensor, *wanted, actual, *at)};
+    values_[name] = {std::make_shared<const Tensor>(actual), false, ""};
+  }
+
+  [[nodiscard]] static std::string text_of(const std::string& tensor, const Tensor& expected, const Tensor& actual,
+                                           std::size_t at) {
+    return fmt::format("{}{}: expected {}, actual {}", tensor,
+                       index_text(static_cast<std::int64_t>(at), expected.shape()), expected.reals()[at],
+                       actual.reals()[at]);
+  }
+
+  /// What a sum with a weight reads is what it reads in the model, or what something that was put into its weight read
+  /// before it.
+  std::optional<Finding> check_reads(const ArtifactNode& made) {
+    if (!made.original) return std::nullopt;
+    const Node& ours = original_.nodes[*made.original];
+    for (std::size_t i = 0; i < std::min({std::size_t{2}, made.inputs.size(), ours.inputs.size()}); ++i) {
+      const std::string& name = made.inputs[i].name;
+      const Value value = value_of(name);
+      if (value.tensor == nullptr || value.expected || is_multiplied(name)) continue;
+      std::optional<std::size_t> unlike;
+      const Tensor* nearest = nullptr;
+      bool fits = false;
+      for (const std::string& tensor : readable(ours.inputs[i])) {
+        const Tensor* expected = known(tensor);
+        if (expected == nullptr || expected->shape() != value.tensor->shape()) {
+          fits = fits || expected == nullptr;
+          continue;
+        }
+        const auto at = first_unlike(*expected, *value.tensor, kVisible);
+        fits = fits || !at;
+        if (at && !unlike) {
+          unlike = at;
+          nearest = expected;
+        }
+      }
+      if (!fits && unlike) return report(made.index, ours.inputs[i], *nearest, *value.tensor, *unlike);
+    }
+    return std::nullopt;
+  }
+
+  /// `tensor` of the model, and what the operators before it that are gone from the artifact read.
+  [[nodiscard]] std::vector<std::string> readable(const std::string& tensor) const {
+    std::vector<std::string> names{tensor};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto producer = alignment_.wiring.producer(names[i]);
+      if (!producer || !alignment_.is_gone(*producer)) continue;
+      for (const std::string& input : original_.nodes[*producer].inputs) {
+        if (!input.empty() && original_.initializer(input) == nullptr) names.push_back(input);
+      }
+    }
+    return names;
+  }
+
+  /// An operator of the converter's own multiplies it by a constant, which the weight behind it is divided by.
+  [[nodiscard]] bool is_multiplied(std::string name) const {
+    while (const auto producer = wiring_.producer(name)) {
+      const Node& node = artifact_.graph.nodes[*producer];
+      if (!model::is_quantizer(node) && node.op_type != "Identity") {
+        const ArtifactNode* made = view_.find(*producer);
+        const Formula formula = traits_of(node).formula;
+        return made != nullptr && !made->original && (formula == Formula::product || formula == Formula::quotient);
+      }
+      name = node.input(0);
+    }
+    return false;
+  }
+
+  /// A difference that reached `tensor`, which node `index` of the artifact makes or reads; where it came from is said.
+  [[nodiscard]] Finding report(std::optional<std::size_t> index, const std::string& tensor, const Tensor& expected,
+                               const Tensor& actual, std::size_t at) const {
+    const std::size_t where = first_ ? first_->node : index.value_or(0);
+    const Node& node = artifact_.graph.nodes[where];
+    const ArtifactNode* made = view_.find(where);
+    const Node& named = made != nullptr && made->original ? original_.nodes[*made->original] : node;
+    Finding finding = audit_finding(
+        Facet::numerics, first_ ? first_->tensor : tensor,
+        fmt::format("node \"{}\" ({}): without any quantizer the artifact computes something else than the float "
+                    "model\n  {}\n  an operator, a constant or an operand was changed, left out or added at this node "
+                    "or before it",
+                    named.name, named.op_type, first_ ? first_->text : text_of(tensor, expected, actual, at)));
+    finding.node = named.name;
+    finding.op = named.op_type;
+    return finding;
+  }
+
+  const LayerContext& context_;
+  const Alignment& alignment_;
+  const ArtifactView& view_;
+  const model::Graph& original_;
+  const model::Model& artifact_;
+  model::Wiring wiring_;                                     ///< of the artifact
+  std::map<std::size_t, const Alignment::Operation*> made_;  ///< by the artifact's node
+  const TensorMap* reference_ = nullptr;
+  std::map<std::string, Value> values_;  ///< of the artifact's tensors
+  std::optional<Difference> first_;      ///< where the artifact first departs from the model
+};
+
+}  // namespace
+
+std::vector<Finding> audit_function(const LayerContext& context) {
+  // A model that is quantized already rounds of itself.
+  const bool judged = context.artifact != nullptr && !model::is_quantized(context.evidence.model->graph);
+  return judged ? FunctionAudit(context).run() : std::vector<Finding>{};
+}
+
+}  // namespace assay::judge
