@@ -33,7 +33,7 @@ class Route:
     """One of the ways that people take."""
 
     session: Session = Session()
-    policy: str = ""  # the variant in policies.json, where it is another one
+    policy: str = "quant_pre_process"  # the variant in policies.json
     prepared: bool = True  # by quant_pre_process, the documented preparation
     quant_format: QuantFormat = QuantFormat.QDQ
     settings: dict = field(default_factory=dict)  # of quantize_static
@@ -74,7 +74,7 @@ class OnnxRuntime(QdqAdapter):
         self.fuses = () if self.route.outputs_in_float else self.fuses
 
     def describe(self):
-        policy = stated_policy("onnxruntime", self.route.policy)
+        policy = stated_policy("onnxruntime", self.route.policy, onnxruntime.__version__)
         if self.session.optimized:
             policy["arithmetic"] = "unknown"  # in integers where a kernel takes the whole unit of nodes, else in float
         takes = {"activation": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}
