@@ -1,6 +1,6 @@
-// operator new of the programs that judge. mimalloc's build in C can't throw: its own operator new aborts where there is
-// no memory, and what should be the verdict `oom` is a crash of the whole process. This one asks malloc, mimalloc's or
-// the C library's, and throws as the standard wants it. operator delete is that one's free.
+// operator new of the programs that judge. mimalloc's build in C can't throw: its own operator new aborts where there
+// is no memory, and what should be the verdict `oom` is a crash of the whole process. This one asks malloc, mimalloc's
+// or the C library's, and throws as the standard wants it. operator delete is that one's free.
 #include <unistd.h>
 
 #include <atomic>

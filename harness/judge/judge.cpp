@@ -120,8 +120,8 @@ class Judge {
     grant();
     // Numbers are only compared where names, shapes and types agree.
     if (comparable && !evidence_.executions.empty()) check_numbers();
-    if (out_.findings.empty()) append(out_.findings, audit_operators(context_));
-    if (out_.findings.empty()) append(out_.findings, audit_function(context_));
+    if (nothing_red()) append(out_.findings, audit_operators(context_));
+    if (nothing_red()) append(out_.findings, audit_function(context_));
     std::ranges::move(measure(context_), std::back_inserter(out_.metrics));
     Grounds* predicts = depth_ == Depth::every_node ? &grounds() : nullptr;
     std::ranges::move(measure_headline(context_, predicts), std::back_inserter(out_.metrics));
@@ -154,9 +154,8 @@ class Judge {
 
  private:
   /// The gate is known, and nobody asks for more.
-  [[nodiscard]] bool settled() const {
-    return depth_ == Depth::gate && !std::ranges::all_of(out_.findings, &Finding::amber);
-  }
+  [[nodiscard]] bool nothing_red() const { return std::ranges::all_of(out_.findings, &Finding::amber); }
+  [[nodiscard]] bool settled() const { return depth_ == Depth::gate && !nothing_red(); }
 
   void check_numbers() {
     IntegerFindings integers;

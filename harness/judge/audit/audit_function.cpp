@@ -25,18 +25,17 @@ using core::TensorMap;
 using core::TensorPtr;
 using model::Node;
 
-/// 1/256 of an 8-bit step over the largest value: what constants stored in float32 leave is less.
-constexpr double kVisible = 0x1p-16;
-/// What float32 constants, and other orders of the same operations, leave, relative to the largest value.
+/// What constants stored in float32, and other orders of the same operations, leave, relative to the largest value; a
+/// thousandth of an 8-bit step.
 constexpr double kSame = 0x1p-18;
 
-/// The first element that is further off than `share` of the largest expected value; no value is as far off as one
+/// The first element that is further off than kSame of the largest expected value; no value is as far off as one
 /// that should be finite. Nothing of tensors that can't be compared.
-std::optional<std::size_t> first_unlike(const Tensor& expected, const Tensor& actual, double share) {
+std::optional<std::size_t> first_unlike(const Tensor& expected, const Tensor& actual) {
   if (!expected.is_real() || !actual.is_real() || expected.shape() != actual.shape()) return std::nullopt;
   double largest = 0;
   for (const double value : expected.reals()) largest = std::max(largest, std::isfinite(value) ? std::fabs(value) : 0);
-  const double limit = std::max(share * largest, 0x1p-126);
+  const double limit = std::max(kSame * largest, 0x1p-126);
   for (std::size_t i = 0; i < expected.reals().size(); ++i) {
     const double want = expected.reals()[i], got = actual.reals()[i];
     if (std::isfinite(want) && !(std::fabs(want - got) <= limit)) return i;
@@ -125,7 +124,7 @@ class FunctionAudit {
       const Value value = value_of(output.name);
       const Tensor* expected = known(output.name);
       if (value.tensor == nullptr || value.expected || expected == nullptr) continue;
-      if (const auto at = first_unlike(*expected, *value.tensor, kVisible)) {
+      if (const auto at = first_unlike(*expected, *value.tensor)) {
         return report(wiring_.producer(output.name), output.name, *expected, *value.tensor, *at);
       }
     }
@@ -287,7 +286,7 @@ class FunctionAudit {
       values_[name] = {std::make_shared<const Tensor>(actual), expected, ""};
       return;
     }
-    const auto at = first_unlike(*wanted, actual, kSame);
+    const auto at = first_unlike(*wanted, actual);
     if (!at) {
       assume(name, tensor);
       return;
@@ -321,7 +320,7 @@ class FunctionAudit {
           fits = fits || expected == nullptr;
           continue;
         }
-        const auto at = first_unlike(*expected, *value.tensor, kVisible);
+        const auto at = first_unlike(*expected, *value.tensor);
         fits = fits || !at;
         if (at && !unlike) {
           unlike = at;
