@@ -51,7 +51,7 @@ core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, con
     }
     all.push_back({adapter.name, spoken, variant["name"].get<std::string>(), *policy, text,
                    version.empty() ? file.value("versions", "") : "", variant.value("form", "") == "QOperator",
-                   variant.value("limit", "")});
+                   variant.value("limit", ""), file.value("producer", "")});
   }
   return all;
 }

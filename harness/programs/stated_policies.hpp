@@ -20,6 +20,7 @@ struct StatedPolicy {
       "";                  ///< those that were judged and have this policy, "1.15.1 to 1.32.0"; "" where one was named
   bool qoperator = false;  ///< it is about artifacts in QOperator form alone
   std::string limit = "";  ///< what of these settings the judge doesn't follow; "" where it follows all
+  std::string producer = "";  ///< what the converter writes as ModelProto.producer_name; "" where it writes none
 
   /// "nncf_onnx 3.4.0, preset mixed", with all versions that share the policy, and the method where it is not min-max.
   [[nodiscard]] std::string label() const;

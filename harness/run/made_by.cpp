@@ -68,6 +68,7 @@ int width(const Policy& policy, const Options& options) {
   add(policy.whole_products, -1);
   add(policy.reads_evenly, -1);
   add(!policy.writes_quantized.empty(), -1);
+  add(!policy.keeps_quantized.empty(), -1);
   add(policy.outputs != converters::GraphOutputs::either, -1);
   add(!policy.fixed_ranges.empty(), -1);
   return relaxed;
@@ -153,8 +154,14 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   std::vector<Candidate> all;
   // A model without a quantizer is nobody's: settings in which INT8 is no more than allowed would explain any.
   const bool quantized = std::ranges::any_of(evidence.artifact->graph.nodes, &model::is_quantizer);
+  // Who signs what it writes is looked for among those alone who sign so.
+  const auto signs = [&](const programs::StatedPolicy& stated) {
+    return !stated.producer.empty() && stated.producer == evidence.artifact->producer;
+  };
+  const bool is_signed = !made_by.stated && std::ranges::any_of(made_by.candidates, signs);
   for (const programs::StatedPolicy& stated : made_by.candidates) {
     if (!quantized && !made_by.stated) break;
+    if (is_signed && !signs(stated)) continue;
     if (contradicts(evidence.stated_options.value_or("{}"), stated.options_json)) continue;
     if (stated.qoperator && !has_qoperators(evidence.artifact->graph)) continue;
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);

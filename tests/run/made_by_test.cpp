@@ -23,8 +23,12 @@ using ::testing::StartsWith;
 
 /// A ready artifact whose maker is to be found.
 struct Ready : GemmCase {
+  std::string producer;  ///< of the artifact
   std::string settle(const std::string& made_by = "", const std::string& options = "{}") {
     context();
+    model::Model written = *evidence.artifact;
+    written.producer = producer;
+    evidence.artifact = std::make_shared<const model::Model>(std::move(written));
     evidence.stated_options = options;
     evidence.converter.policy.arithmetic = converters::EngineArithmetic::floating;
     return settle_maker(evidence, cache, run::made_by(made_by).value());
@@ -70,6 +74,16 @@ TEST(MadeBy, AnArtifactIsExplainedByTheConverterThatMakesSuch) {
   EXPECT_EQ(nncf.evidence.converter.policy.averaging, converters::Averaging::batch_mean);
   EXPECT_TRUE(nncf.evidence.options.symmetric);
   EXPECT_THAT(nncf.evidence.granted, IsEmpty());
+}
+
+TEST(MadeBy, WhoSignsItsArtifactsIsTriedAlone) {
+  OfNncf artifact;
+  artifact.producer = "quark.onnx";
+  EXPECT_THAT(artifact.settle(), StartsWith("closest: quark")) << "nobody else signs so";
+  EXPECT_THAT(artifact.settle("nncf_onnx"), StartsWith("judged by the policy of nncf_onnx")) << "the user knows better";
+  OfNncf unsigned_one;
+  unsigned_one.producer = "pytorch";
+  EXPECT_THAT(unsigned_one.settle(), StartsWith("judged by the policy of nncf_onnx")) << "the float model's own";
 }
 
 TEST(MadeBy, AMethodThatIsStatedAndShowsNowhereIsNoted) {
