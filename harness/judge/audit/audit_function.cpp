@@ -94,18 +94,24 @@ class FunctionAudit {
     });
   }
 
-  /// The model's tensor that stands behind a name of the artifact, by what makes it alone; "" where the model has none.
-  [[nodiscard]] std::string made_of(std::string name) const {
+  /// What makes the value that `name` carries, through quantizers and copies; `name` becomes its output, or the graph's
+  /// input that stands there.
+  [[nodiscard]] std::optional<std::size_t> maker_of(std::string& name) const {
     while (const auto producer = wiring_.producer(name)) {
       const Node& node = artifact_.graph.nodes[*producer];
-      if (!model::is_quantizer(node) && node.op_type != "Identity") {
-        const auto at = std::ranges::find(node.outputs, name);
-        return made_.contains(*producer) ? made_tensor(*producer, static_cast<std::size_t>(at - node.outputs.begin()))
-                                         : "";
-      }
+      if (!model::is_quantizer(node) && node.op_type != "Identity") return producer;
       name = node.input(0);
     }
-    return name;
+    return std::nullopt;
+  }
+
+  /// The model's tensor that stands behind a name of the artifact, by what makes it alone; "" where the model has none.
+  [[nodiscard]] std::string made_of(std::string name) const {
+    const auto maker = maker_of(name);
+    if (!maker) return name;
+    const auto& outputs = artifact_.graph.nodes[*maker].outputs;
+    const auto at = std::ranges::find(outputs, name) - outputs.begin();
+    return made_.contains(*maker) ? made_tensor(*maker, static_cast<std::size_t>(at)) : "";
   }
 
   std::optional<Finding> run_once() {
@@ -137,9 +143,12 @@ class FunctionAudit {
     return found == reference_->end() ? nullptr : &found->second;
   }
 
+  /// Of the reference or the model, which outlive the run.
+  [[nodiscard]] static TensorPtr borrowed(const Tensor* tensor) { return {TensorPtr(), tensor}; }
+
   void assume(const std::string& name, const std::string& tensor) {
     const Tensor* expected = known(tensor);
-    values_[name] = {expected == nullptr ? nullptr : std::make_shared<const Tensor>(*expected), true, tensor};
+    values_[name] = {borrowed(expected), true, tensor};
   }
 
   [[nodiscard]] Value value_of(const std::string& name) const {
@@ -227,7 +236,7 @@ class FunctionAudit {
     Value value = value_of(name);
     if (!made.original || values_.contains(name) || value.tensor == nullptr) return value;
     const Tensor* own = original_.initializer(view_.original_tensor(name));
-    if (own != nullptr && own->shape() == value.tensor->shape()) value.tensor = std::make_shared<const Tensor>(*own);
+    if (own != nullptr && own->shape() == value.tensor->shape()) value.tensor = borrowed(own);
     return value;
   }
 
@@ -252,7 +261,8 @@ class FunctionAudit {
     const Node& node = original_.nodes[found->second->last];
     if (output >= node.outputs.size()) return "";
     std::string tensor = node.outputs[output];
-    while (has_adapted_constants(made, view_.find(index))) {
+    if (!has_adapted_constants(made, view_.find(index))) return tensor;
+    while (true) {
       const auto& readers = alignment_.wiring.consumers(tensor);
       if (readers.size() != 1 || !alignment_.is_gone(readers.front())) break;
       const Node& reader = original_.nodes[readers.front()];
@@ -347,16 +357,11 @@ class FunctionAudit {
 
   /// An operator of the converter's own multiplies it by a constant, which the weight behind it is divided by.
   [[nodiscard]] bool is_multiplied(std::string name) const {
-    while (const auto producer = wiring_.producer(name)) {
-      const Node& node = artifact_.graph.nodes[*producer];
-      if (!model::is_quantizer(node) && node.op_type != "Identity") {
-        const ArtifactNode* made = view_.find(*producer);
-        const Formula formula = traits_of(node).formula;
-        return made != nullptr && !made->original && (formula == Formula::product || formula == Formula::quotient);
-      }
-      name = node.input(0);
-    }
-    return false;
+    const auto maker = maker_of(name);
+    const ArtifactNode* made = maker ? view_.find(*maker) : nullptr;
+    if (made == nullptr || made->original) return false;
+    const Formula formula = traits_of(artifact_.graph.nodes[*maker]).formula;
+    return formula == Formula::product || formula == Formula::quotient;
   }
 
   /// A difference that reached `tensor`, which node `index` of the artifact makes or reads; where it came from is said.
