@@ -228,6 +228,7 @@ std::string file_fault(const std::filesystem::path& file) {
   if (header->application != kApplicationId && (header->tables > 0 || header->schema > 0)) {
     return "is another program's database";
   }
+  if (header->schema < 0) return fmt::format("has schema {}, which no Assay wrote", header->schema);
   if (header->schema > newest_schema()) {
     return fmt::format("has schema {}, this program knows up to {}: a newer Assay wrote it", header->schema,
                        newest_schema());

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/memory.hpp"
 
 namespace {
@@ -25,7 +26,7 @@ int main(int count, char** arguments) {
   try {
     return run_program(count, arguments);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay: failed itself: {}\n", error.what());
+    print(stderr, "assay: failed itself: {}\n", error.what());
     return kExitOwnFault;
   }
 }

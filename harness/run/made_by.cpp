@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "harness/core/counted.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
@@ -106,8 +107,8 @@ Policy executed_by(Policy stated, const Policy& executor) {
 
 /// Do options that the user states contradict those that a policy is about?
 bool contradicts(const std::string& user_options, const std::string& own) {
-  const nlohmann::json user = nlohmann::json::parse(user_options, nullptr, false);
-  const nlohmann::json fixed = nlohmann::json::parse(own, nullptr, false);
+  const nlohmann::json user = core::json_or_discarded<nlohmann::json>(user_options);
+  const nlohmann::json fixed = core::json_or_discarded<nlohmann::json>(own);
   const bool given = user.is_object() && user.value("method", "") == converters::method_name(Method::given);
   return std::ranges::any_of(fixed.items(), [&](const auto& item) {
     if (given && (item.key() == "method" || item.key() == "percentile")) return false;  // none was needed
@@ -432,7 +433,7 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
 /// What is to be said where the user states a method that searches for a range, and the artifact shows no search: ""
 /// where it may have been one.
 std::string method_note(const judge::Evidence& evidence, judge::ReferenceCache& cache) {
-  const auto stated = nlohmann::json::parse(evidence.stated_options.value_or("{}"), nullptr, false);
+  const auto stated = core::json_or_discarded<nlohmann::json>(evidence.stated_options.value_or("{}"));
   const bool whole_range = evidence.options.method == Method::percentile && evidence.options.percentile >= 100;
   if (!stated.contains("method") || evidence.options.method == Method::minmax || whole_range) return "";
   if (evidence.calibration == nullptr || evidence.options.method == Method::given) return "";

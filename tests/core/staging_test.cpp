@@ -1,5 +1,7 @@
 #include "harness/core/staging.hpp"
 
+#include "harness/core/confined.hpp"
+
 #include <gtest/gtest.h>
 
 #include <optional>
