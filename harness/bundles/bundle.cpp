@@ -233,6 +233,7 @@ Bundle read_index(const ordered_json& json, const fs::path& folder) {
   bundle.relations = read_relations(json.at("relations"));
   bundle.data = read_data(json.at("data"), bundle);
   bundle.verdict = json.at("verdict");
+  if (!bundle.verdict.is_object()) damaged("\"verdict\" is no object");
   return bundle;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -354,17 +355,38 @@ class ArtifactReader {
     unfolded_.insert(output);
   }
 
+  /// The nodes whose first input is `name`, or what such nodes make of it where `passes` says that they hand it on;
+  /// those behind a node come before its neighbours. No further than a converter's own nodes ever go.
+  template <typename Passes>
+  std::vector<std::size_t> readers_through(std::string_view name, const Passes& passes) const {
+    constexpr std::size_t kMost = 1000;
+    std::vector<std::size_t> found, open;
+    const auto add_readers = [&](std::string_view tensor) {
+      const auto& readers = wiring_.consumers(tensor);
+      std::copy_if(readers.rbegin(), readers.rend(), std::back_inserter(open), [&](std::size_t index) {
+        return !graph_.nodes[index].outputs.empty() && graph_.nodes[index].input(0) == tensor;
+      });
+    };
+    add_readers(name);
+    while (!open.empty() && found.size() < kMost) {
+      found.push_back(open.back());
+      open.pop_back();
+      const Node& node = graph_.nodes[found.back()];
+      if (passes(node)) add_readers(node.outputs.front());
+    }
+    return found;
+  }
+
   /// Names that hold the same values further down: through Identity, Q and DQ, and what the converter may have put in
   /// to give them another shape.
   std::vector<std::string> carried_names(std::string_view name) const {
+    const auto carries = [](const Node& node) {
+      return node.op_type == "Identity" || traits_of(node).movement == Movement::reshapes || is_quantize(node) ||
+             is_dequantize(node);
+    };
     std::vector<std::string> names;
-    for (const std::size_t index : wiring_.consumers(name)) {
-      const Node& node = graph_.nodes[index];
-      if (node.outputs.empty() || node.input(0) != name) continue;
-      const bool reshapes = traits_of(node).movement == Movement::reshapes;
-      if (node.op_type != "Identity" && !reshapes && !is_quantize(node) && !is_dequantize(node)) continue;
-      names.push_back(node.outputs.front());
-      std::ranges::move(carried_names(node.outputs.front()), std::back_inserter(names));
+    for (const std::size_t index : readers_through(name, carries)) {
+      if (carries(graph_.nodes[index])) names.push_back(graph_.nodes[index].outputs.front());
     }
     return names;
   }
@@ -372,14 +394,12 @@ class ArtifactReader {
   /// The original's name of what the converter's own Reshape behind `name` gives: it may be another than that of the
   /// node which makes `name` here, where a sum became part of that. "" where there is no such Reshape.
   std::string behind_own_reshape(std::string_view name) const {
-    for (const std::size_t index : wiring_.consumers(name)) {
+    const auto passes = [](const Node& node) {
+      return node.op_type == "Identity" || is_quantize(node) || is_dequantize(node);
+    };
+    for (const std::size_t index : readers_through(name, passes)) {
       const Node& node = graph_.nodes[index];
-      if (node.outputs.empty() || node.input(0) != name) continue;
-      if (node.op_type == "Identity" || is_quantize(node) || is_dequantize(node)) {
-        if (std::string found = behind_own_reshape(node.outputs.front()); !found.empty()) return found;
-        continue;
-      }
-      if (!is_own_reshape(index)) continue;
+      if (passes(node) || !is_own_reshape(index)) continue;
       std::vector<std::string> carried = carried_names(node.outputs.front());
       carried.insert(carried.begin(), node.outputs.front());
       const auto known = std::ranges::find_if(
