@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -84,6 +85,7 @@ class ArtifactReader {
     link_outputs();
     match_nodes();
     name_originals();
+    view_.make_index();
     return std::move(view_);
   }
 
@@ -170,10 +172,8 @@ class ArtifactReader {
 
   /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.
   core::DType type_of_codes(std::string_view codes) const {
-    for (const Quantizer& quantizer : view_.quantizers_) {
-      if (quantizer.codes == codes) return quantizer.params.type;
-    }
-    return core::DType::uint8;
+    const auto found = types_of_codes_.find(codes);
+    return found == types_of_codes_.end() ? core::DType::uint8 : found->second;
   }
 
   core::Status read_quantizer(std::size_t index) {
@@ -193,6 +193,7 @@ class ArtifactReader {
       view_.constants_[quantizer.codes] = std::make_shared<const Tensor>(std::move(*codes));
     }
     quantizer.chained = root(node.input(0)) != node.input(0) && passes_dequantize(node.input(0));
+    types_of_codes_.emplace(quantizer.codes, quantizer.params.type);
     view_.quantizers_.push_back(std::move(quantizer));
     return core::success();
   }
@@ -233,6 +234,7 @@ class ArtifactReader {
                               core::DType::uint8, 0);
     if (!output) return output.error();
     const std::string made = node.outputs.empty() ? "" : node.outputs.front();
+    types_of_codes_.emplace(made, output->type);
     view_.quantizers_.push_back({index, made, made, *output, "", false, false});
     entry.outputs = {std::move(*output)};
     view_.by_index_[index] = view_.nodes_.size();
@@ -275,8 +277,9 @@ class ArtifactReader {
   }
 
   const Quantizer* quantizer_at(std::size_t index) const {
-    const auto found = std::ranges::find(view_.quantizers_, index, &Quantizer::index);
-    return found == view_.quantizers_.end() ? nullptr : &*found;
+    // They are read in the graph's order.
+    const auto found = std::ranges::lower_bound(view_.quantizers_, index, {}, &Quantizer::index);
+    return found == view_.quantizers_.end() || found->index != index ? nullptr : &*found;
   }
 
   /// Parameters of the QuantizeLinear that reads `name`, through Identity and at most one Relu or Clip.
@@ -481,6 +484,7 @@ class ArtifactReader {
   }
 
   ArtifactView view_;
+  std::map<std::string, core::DType, std::less<>> types_of_codes_;
   const Graph& graph_;
   const Graph& original_;
   model::Wiring wiring_, original_wiring_;
@@ -512,11 +516,45 @@ std::set<std::string> ArtifactView::computed_codes() const {
   return names;
 }
 
-std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
-  std::vector<const Quantizer*> found;
-  for (const Quantizer& quantizer : quantizers_) {
-    if (quantizer.original == original_tensor) found.push_back(&quantizer);
+void ArtifactView::make_index() {
+  for (std::size_t i = 0; i < quantizers_.size(); ++i) {
+    index_.original.emplace(quantizers_[i].original, i);
+    index_.float_name.emplace(quantizers_[i].float_name, i);
+    index_.codes.emplace(quantizers_[i].codes, i);
   }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (std::size_t k = 0; k < nodes_[i].inputs.size(); ++k) {
+      if (nodes_[i].inputs[k].quantized()) index_.operand.emplace(nodes_[i].inputs[k].original, std::pair(i, k));
+    }
+  }
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_at(
+    const std::multimap<std::string, std::size_t, std::less<>>& index, std::string_view name) const {
+  const auto [begin, end] = index.equal_range(name);
+  std::vector<const Quantizer*> found;
+  std::transform(begin, end, std::back_inserter(found), [&](const auto& entry) { return &quantizers_[entry.second]; });
+  return found;
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
+  return quantizers_at(index_.original, original_tensor);
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_from(std::string_view float_name) const {
+  return quantizers_at(index_.float_name, float_name);
+}
+
+const Quantizer* ArtifactView::quantizer_of_codes(std::string_view codes) const {
+  const auto found = index_.codes.find(codes);
+  return found == index_.codes.end() ? nullptr : &quantizers_[found->second];
+}
+
+std::vector<const core::QuantParams*> ArtifactView::params_read(std::string_view original_tensor) const {
+  const auto [begin, end] = index_.operand.equal_range(original_tensor);
+  std::vector<const core::QuantParams*> found;
+  std::transform(begin, end, std::back_inserter(found),
+                 [&](const auto& entry) { return &*nodes_[entry.second.first].inputs[entry.second.second].params; });
   return found;
 }
 
