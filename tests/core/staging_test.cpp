@@ -1,11 +1,10 @@
 #include "harness/core/staging.hpp"
 
-#include "harness/core/confined.hpp"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
+#include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
 
 namespace assay::core {

@@ -4,7 +4,7 @@ import dataclasses
 import typing
 
 BAD = (2,)  # the input is refused as what it is
-ANY = (0, 1, 2)  # it may be used, judged red, or refused; the program itself mustn't fail
+ANY = (0, 1, 2, 77)  # it may be used, judged red, refused, or be beyond what is supported (77)
 
 
 @dataclasses.dataclass(frozen=True)
