@@ -255,7 +255,7 @@ Result<Store::MergeCount> import_lines(Store& store, std::istream& in) {
     std::string wrong;
     const Result<json> line = core::read_json<json>(text);
     try {
-      wrong = line ? gather(*line, runs) : "is " + line.error().message;
+      wrong = line ? gather(*line, runs) : "can't be read: " + line.error().message;
     } catch (const json::exception& exception) {
       wrong = fmt::format("can't be read: {}", exception.what());
     }

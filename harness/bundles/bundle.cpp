@@ -9,6 +9,7 @@
 #include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/json.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/write_case.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -163,6 +164,13 @@ metamorphic::RelationReport read_relations(const ordered_json& json) {
   return relations;
 }
 
+/// A name, which has no line end and nothing else that a terminal obeys.
+std::string line_of(const ordered_json& json) {
+  std::string name = json.get<std::string>();
+  if (core::visible_line(name) != name) damaged("the name \"" + core::visible_line(name) + "\" has control characters");
+  return name;
+}
+
 corpus::Case read_case(const ordered_json& json, const fs::path& index) {
   for (const char* key : {"model", "stored_data"}) {
     if (json.at("file").contains(key))
@@ -171,7 +179,7 @@ corpus::Case read_case(const ordered_json& json, const fs::path& index) {
   std::vector<corpus::Case> cases =
       value_or_throw(corpus::parse_family(json.at("file").dump(), index), "the case can't be read");
   if (cases.size() != 1) damaged("the case is not one");
-  cases.front().name = json.at("name");
+  cases.front().name = line_of(json.at("name"));
   cases.front().content_hash = json.at("content_hash");
   return std::move(cases.front());
 }
@@ -224,7 +232,7 @@ Bundle read_index(const ordered_json& json, const fs::path& folder) {
   bundle.description = value_or_throw(protocol::read_description(1, description.dump()), "converter.description");
   bundle.test_case = read_case(json.at("case"), folder / kIndex);
   const ordered_json& options = json.at("options");
-  bundle.options = {options.at("label"), options.at("set").dump()};
+  bundle.options = {line_of(options.at("label")), options.at("set").dump()};
   bundle.options_stated = options.at("stated");
   bundle.ready_artifact = json.at("ready_artifact");
   for (const ordered_json& each : json.at("conversions")) bundle.conversions.push_back(read_conversion(each, bundle));

@@ -68,8 +68,9 @@ std::string replayed_text(const bundles::Replayed& replayed) {
   std::string text = report::verdict_line(replayed.row) + "\n";
   if (!replayed.row.reason.empty()) text += "  " + replayed.row.reason + "\n";
   for (const bundles::Difference& each : replayed.differences) {
-    text += fmt::format("  {} {}: recorded {}, now {}\n", each.what,
-                        each.decides ? "differs" : "is another measurement", each.recorded, each.replayed);
+    text +=
+        fmt::format("  {} {}: recorded {}, now {}\n", each.what, each.decides ? "differs" : "is another measurement",
+                    core::visible_line(each.recorded), core::visible_line(each.replayed));
   }
   return text + (replayed.same() ? "the verdict is the recorded one\n" : "the verdict is not the recorded one\n");
 }

@@ -76,6 +76,7 @@ class ArtifactReader {
       : graph_(artifact->graph), original_(original.graph), wiring_(artifact->graph), original_wiring_(original.graph) {
     view_.artifact_ = std::move(artifact);
     view_.constants_ = constants_of(graph_);
+    find_sources();
   }
 
   Result<ArtifactView> read() {
@@ -99,14 +100,20 @@ class ArtifactReader {
     std::string codes;   ///< its first codes on the way from there, "" where there are none
   };
   Source source(std::string_view name) const {
-    Source found{std::string(name), ""};
-    while (const auto index = wiring_.producer(found.tensor)) {
-      const Node& node = graph_.nodes[*index];
-      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) break;
-      if (is_quantize(node)) found.codes = found.tensor;
-      found.tensor = node.input(0);
+    const auto found = sources_.find(name);
+    return found == sources_.end() ? Source{std::string(name), ""} : found->second;
+  }
+
+  /// In the graph's order, in which what a node reads has its source already.
+  void find_sources() {
+    for (const Node& node : graph_.nodes) {
+      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) continue;
+      for (const std::string& output : node.outputs) {
+        Source behind = source(node.input(0));
+        if (is_quantize(node) && behind.codes.empty()) behind.codes = output;
+        sources_.emplace(output, std::move(behind));
+      }
     }
-    return found;
   }
 
   /// The codes of quantizers that read one tensor with unlike parameters: each reader of it may stand for another
@@ -484,6 +491,7 @@ class ArtifactReader {
   }
 
   ArtifactView view_;
+  std::map<std::string, Source, std::less<>> sources_;
   std::map<std::string, core::DType, std::less<>> types_of_codes_;
   const Graph& graph_;
   const Graph& original_;
