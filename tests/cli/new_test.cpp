@@ -125,7 +125,7 @@ TEST_F(New, KeepsAnArtifactThatIsWrongByAStatedMethodOrMaker) {
   const Call by_method = with("by_method", {"--options", R"({"method":"minmax"})"});
   ASSERT_EQ(by_method.code, 0) << by_method.out << by_method.err;
   EXPECT_EQ(written("mine/by_method.json")["options"]["method"], "minmax");
-  const Call by_maker = with("by_maker", {"--made-by", "onnxruntime"});
+  const Call by_maker = with("by_maker", {"--made-by", "onnxruntime", "--options", R"({"method":"minmax"})"});
   ASSERT_EQ(by_maker.code, 0) << by_maker.out << by_maker.err;
   EXPECT_EQ(written("mine/by_maker.json")["made_by"], "onnxruntime");
   for (const std::string name : {"by_method", "by_maker"}) {
