@@ -590,6 +590,11 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
   }
   if (!artifact) {
     evidence.artifact_error = artifact.error().message;
+    if (!evidence.stated_options) {  // converted: without the folder, another one each time, a cause has one text
+      const std::string folder = evidence.conversion.artifact.parent_path().string() + "/";
+      const std::size_t at = evidence.artifact_error.find(folder);
+      if (at != std::string::npos) evidence.artifact_error.erase(at, folder.size());
+    }
     return;
   }
   if (auto halves = note_halves(artifact->graph, evidence.model->graph); halves && evidence.stated_options) {
