@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "converters/calibration_table.hpp"
+#include "harness/core/json.hpp"
 
 namespace assay::converters::tables {
 namespace {
@@ -101,7 +102,7 @@ core::Result<CalibrationTable> read_onnxruntime(const json& parsed) {
 }  // namespace
 
 core::Result<CalibrationTable> parse_json(const std::string& text) {
-  const auto parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto parsed = core::json_or_discarded<json>(text);
   if (parsed.is_discarded()) return table_error("it begins like JSON, but is not valid JSON; the file may be cut off");
   return parsed.contains("format") || parsed.empty()
              ? parsed.value("format", json()) == "assay-calibration"
@@ -111,7 +112,7 @@ core::Result<CalibrationTable> parse_json(const std::string& text) {
 }
 
 std::optional<std::string> without_key(const std::string& text, const std::string& tensor) {
-  json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json parsed = core::json_or_discarded<json>(text);
   if (parsed.is_discarded()) return std::nullopt;
   const char* inner = parsed.contains("ranges") ? "ranges" : parsed.contains("data") ? "data" : nullptr;
   json& entries = inner == nullptr ? parsed : parsed[inner];

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "harness/core/json_fault.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::converters {
@@ -128,16 +128,13 @@ std::string_view outcome_name(Outcome outcome) {
 }
 
 Result<Options> options_from_json(const std::string& text, const Options& base) {
-  json parsed;
-  try {
-    parsed = json::parse(text);
-  } catch (const json::exception& error) {
-    return bad(core::json_fault(error.what()));
-  }
+  const Result<json> read = core::read_json<json>(text);
+  if (!read) return bad(read.error().message);
+  const json& parsed = *read;
   if (!parsed.is_object()) return bad("must be a JSON object");
   Options options = base;
   for (const auto& [key, value] : parsed.items()) {
-    if (auto read = read_key(key, value, options); !read) return read.error();
+    if (auto known = read_key(key, value, options); !known) return known.error();
   }
   return options;
 }

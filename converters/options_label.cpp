@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include "harness/core/json.hpp"
 
 namespace assay::converters {
 namespace {
@@ -21,7 +22,7 @@ void read_word(const std::string& word, json& out) {
     out["weight"] = value;
   } else if (name == "percentile") {
     out["method"] = "percentile";
-    if (!value.empty()) out["percentile"] = json::parse(value, nullptr, false);
+    if (!value.empty()) out["percentile"] = core::json_or_discarded<json>(value);
   } else if (!value.empty()) {
     out["precision"][name] = value;
   } else {

@@ -98,14 +98,49 @@ Result<std::vector<Tensor>> run_kernel(const OpDef& op, const OpCall& call) {
 
 using Opsets = std::map<std::string, std::int64_t>;
 
+/// What one execution may use, its subgraphs with it: a small file can ask for any amount.
+class Budget {
+ public:
+  /// A node runs. Errors   unsupported.
+  Status run_node() {
+    constexpr std::size_t kMostNodes = 4'000'000;  // a Loop's body counts in each iteration
+    if (++nodes_ <= kMostNodes) return core::success();
+    return op_unsupported(fmt::format("more than {} nodes are run, Assay's limit (does a Loop end?)", kMostNodes));
+  }
+  /// `elements` more are held. Errors   unsupported.
+  Status hold(std::int64_t elements) {
+    constexpr std::int64_t kMostElements = std::int64_t{1} << 29U;  // 4 GiB
+    held_ += elements;
+    if (held_ <= kMostElements) return core::success();
+    return op_unsupported(fmt::format(
+        "the tensors that are held at a time have {} elements, more than Assay's limit of {}", held_, kMostElements));
+  }
+  void release(std::int64_t elements) { held_ -= elements; }
+
+ private:
+  std::size_t nodes_ = 0;
+  std::int64_t held_ = 0;
+};
+
 /// Runs `graph` with `bound` added to what `outer` (may be null) makes visible.
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
-                                         const TensorMap& bound, const RunOptions& options);
+                                         const TensorMap& bound, const RunOptions& options, Budget& budget);
 
 class GraphRun {
  public:
-  GraphRun(const model::Graph& graph, const Opsets& opsets, const Scope* outer, const RunOptions& options)
-      : graph_(graph), opsets_(opsets), scope_(outer), is_subgraph_(outer != nullptr), options_(options) {}
+  GraphRun(const model::Graph& graph, const Opsets& opsets, const Scope* outer, const RunOptions& options,
+           Budget& budget)
+      : graph_(graph),
+        opsets_(opsets),
+        scope_(outer),
+        is_subgraph_(outer != nullptr),
+        options_(options),
+        budget_(budget) {}
+  GraphRun(const GraphRun&) = delete;
+  GraphRun& operator=(const GraphRun&) = delete;
+  ~GraphRun() {
+    for (const auto& [name, elements] : made_) budget_.release(elements);
+  }
 
   /// Makes `value` visible under `name`.
   void bind(const std::string& name, TensorPtr value) {
@@ -128,6 +163,10 @@ class GraphRun {
       }
       for (const std::string& name : freed_after[i]) {
         scope_.free(name);
+        if (const auto made = made_.find(name); made != made_.end()) {
+          budget_.release(made->second);
+          made_.erase(made);
+        }
       }
     }
     std::vector<TensorPtr> results;
@@ -143,6 +182,9 @@ class GraphRun {
 
  private:
   Status run_node(const Node& node) {
+    if (const Status status = budget_.run_node(); !status) {
+      return status;
+    }
     const auto opset = opsets_.find(node.domain);
     if (opset == opsets_.end() && find_operator(node.domain, node.op_type) != nullptr) {
       return op_error(fmt::format("the model imports no opset for domain \"{}\"", node.domain));
@@ -165,7 +207,7 @@ class GraphRun {
       return op.error();
     }
     const SubgraphRunner subgraphs = [this](const model::Graph& graph, const TensorMap& bound) {
-      return run_subgraph(graph, opsets_, &scope_, bound, options_);
+      return run_subgraph(graph, opsets_, &scope_, bound, options_, budget_);
     };
     Result<std::vector<Tensor>> outputs =
         run_kernel(**op, {.node = node, .opset = version, .inputs = inputs, .run_subgraph = &subgraphs});
@@ -184,6 +226,10 @@ class GraphRun {
         return op_unsupported(
             fmt::format("output {} \"{}\" is wanted, the reference makes {}", i, node.outputs[i], values.size()));
       }
+      made_[node.outputs[i]] = values[i].size();
+      if (const Status status = budget_.hold(values[i].size()); !status) {
+        return status;
+      }
       bind(node.outputs[i], std::make_shared<const Tensor>(std::move(values[i])));
     }
     return core::success();
@@ -194,11 +240,13 @@ class GraphRun {
   Scope scope_;
   bool is_subgraph_;
   const RunOptions& options_;
+  Budget& budget_;
+  std::unordered_map<std::string, std::int64_t> made_;  ///< elements of what this graph's nodes made and is held
 };
 
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
-                                         const TensorMap& bound, const RunOptions& options) {
-  GraphRun run(graph, opsets, outer, options);
+                                         const TensorMap& bound, const RunOptions& options, Budget& budget) {
+  GraphRun run(graph, opsets, outer, options, budget);
   for (const auto& [name, value] : bound) {
     run.bind(name, borrowed(value));
   }
@@ -283,7 +331,8 @@ Result<TensorMap> execute(const model::Model& model, const TensorMap& inputs, co
   if (const Status status = check_inputs(model.graph, inputs); !status) {
     return status.error();
   }
-  GraphRun run(model.graph, model.opsets, nullptr, options);
+  Budget budget;
+  GraphRun run(model.graph, model.opsets, nullptr, options, budget);
   for (const auto& [name, value] : inputs) {
     run.bind(name, borrowed(value));
   }
@@ -306,8 +355,9 @@ Result<std::vector<Tensor>> execute_node(const Node& node, std::int64_t opset, s
   }
   const Opsets opsets{{node.domain, opset}};
   const Scope around(nullptr, &outer);
+  Budget budget;
   const SubgraphRunner subgraphs = [&](const model::Graph& graph, const TensorMap& bound) {
-    return run_subgraph(graph, opsets, &around, bound, {});
+    return run_subgraph(graph, opsets, &around, bound, {}, budget);
   };
   Result<std::vector<Tensor>> outputs =
       run_kernel(**op, {.node = node, .opset = opset, .inputs = inputs, .run_subgraph = &subgraphs});

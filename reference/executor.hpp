@@ -31,7 +31,9 @@ using OuterTensor = std::function<core::TensorPtr(const std::string& name)>;
 /// Shapes   a symbolic dimension takes the size of the data; the same symbol must agree everywhere.
 /// Errors   invalid_data for a missing, unknown or misshapen input; unsupported for an operator (by node, operator and
 ///          domain); invalid_model for one whose inputs break its rules.
-/// Memory   a tensor is freed after its last reader.
+/// Memory   a tensor is freed after its last reader; unsupported where more than 2^29 elements are held at a time, or
+/// more
+///          than 4,000,000 nodes run (a Loop's body counts in each iteration).
 [[nodiscard]] core::Result<core::TensorMap> execute(const model::Model& model, const core::TensorMap& inputs,
                                                     const RunOptions& options = {});
 

@@ -8,7 +8,10 @@
 
 #include <cmath>
 #include <limits>
+#include <list>
 #include <utility>
+
+#include "harness/core/quoted.hpp"
 
 namespace assay::results {
 namespace {
@@ -28,7 +31,8 @@ std::string Row::text(int column) const {
   const unsigned char* bytes = sqlite3_column_text(statement_, column);
   if (bytes == nullptr) return {};
   const auto count = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-  return {bytes, bytes + count};
+  return core::visible_text(
+      {reinterpret_cast<const char*>(bytes), count});  // NOLINT(*-reinterpret-cast): SQLite's type
 }
 std::string Row::blob(int column) const {
   const void* bytes = sqlite3_column_blob(statement_, column);
@@ -114,6 +118,10 @@ Result<Database> Database::open(const std::filesystem::path& file, Mode mode) {
                                             : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (sqlite3_open_v2(name.c_str(), &state->connection, flags, nullptr) != SQLITE_OK) return state->error();
   sqlite3_busy_timeout(state->connection, kBusyTimeoutMs);
+  // The file may be a stranger's: what its schema says isn't run.
+  sqlite3_db_config(state->connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);  // NOLINT(*-vararg): SQLite's form
+  sqlite3_db_config(state->connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);  // NOLINT(*-vararg)
+  sqlite3_db_config(state->connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);     // NOLINT(*-vararg)
   return Database(std::move(state));
 }
 
@@ -144,11 +152,18 @@ Status Database::run_statement(const char* sql, std::initializer_list<Bound> val
     return state_->error();
   }
   int position = 0;
+  std::list<std::string> mended;
   for (const Bound& value : values) {
     const bool nan = value.kind == Bound::Kind::real && std::isnan(value.fraction);
     const std::string_view words = nan ? kNotANumber : value.words;
     ++position;
     if (value.kind == Bound::Kind::text || nan) {
+      if (!core::is_utf8(words)) {  // SQLite would take it, and other programs couldn't read it
+        mended.push_back(core::utf8_text(words));
+        sqlite3_bind_text64(statement, position, mended.back().data(), mended.back().size(), SQLITE_STATIC,
+                            SQLITE_UTF8);
+        continue;
+      }
       // The text outlives the statement's run, which ends in this function. A null pointer would bind NULL.
       const char* bytes = words.empty() ? "" : words.data();
       sqlite3_bind_text64(statement, position, bytes, words.size(), SQLITE_STATIC, SQLITE_UTF8);

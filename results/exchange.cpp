@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/core/json.hpp"
+
 namespace assay::results {
 namespace {
 
@@ -251,8 +253,9 @@ Result<Store::MergeCount> import_lines(Store& store, std::istream& in) {
   for (std::string text; std::getline(in, text);) {
     ++number_of_line;
     std::string wrong;
+    const Result<json> line = core::read_json<json>(text);
     try {
-      wrong = gather(json::parse(text), runs);
+      wrong = line ? gather(*line, runs) : "is " + line.error().message;
     } catch (const json::exception& exception) {
       wrong = fmt::format("can't be read: {}", exception.what());
     }

@@ -215,6 +215,7 @@ std::int64_t newest_schema() { return static_cast<std::int64_t>(kSteps.size()); 
 std::string file_fault(const std::filesystem::path& file) {
   std::error_code failed;
   if (std::filesystem::is_directory(file, failed)) return "is a folder";
+  if (std::filesystem::exists(file, failed) && !std::filesystem::is_regular_file(file, failed)) return "is no file";
   const auto size_bytes = std::filesystem::file_size(file, failed);
   if (failed || size_bytes == 0) return {};
   std::string magic(kSqliteMagic.size(), '\0');
@@ -228,6 +229,7 @@ std::string file_fault(const std::filesystem::path& file) {
   if (header->application != kApplicationId && (header->tables > 0 || header->schema > 0)) {
     return "is another program's database";
   }
+  if (header->schema < 0) return fmt::format("has schema {}, which no Assay wrote", header->schema);
   if (header->schema > newest_schema()) {
     return fmt::format("has schema {}, this program knows up to {}: a newer Assay wrote it", header->schema,
                        newest_schema());

@@ -43,7 +43,9 @@ Error unusable(const fs::path& file, std::string_view why) {
 
 /// Writes the bytes of `from`, unpacked if they are packed, to `to`. "" or why that can't be done.
 std::string unpack_file(const fs::path& from, const fs::path& to) {
-  const Gzip in(gzopen(from.c_str(), "rb"));  // hands on what isn't packed as it is
+  std::error_code code;
+  if (!fs::is_regular_file(from, code)) return "is no file";  // opening a pipe would wait for whoever writes into it
+  const Gzip in(gzopen(from.c_str(), "rb"));                  // hands on what isn't packed as it is
   if (!in) return "can't be opened";
   std::ofstream out(to, std::ios::binary);
   std::array<char, kBlockBytes> block{};
@@ -55,9 +57,9 @@ std::string unpack_file(const fs::path& from, const fs::path& to) {
     if (total > kLimitBytes) return fmt::format("unpacks to more than {} bytes", kLimitBytes);
   }
   // A file that ends too early is told by the error alone.
-  int code = Z_OK;
-  const char* message = gzerror(in.get(), &code);
-  if (code != Z_OK && code != Z_STREAM_END) return fmt::format("is damaged ({})", message);
+  int state = Z_OK;
+  const char* message = gzerror(in.get(), &state);
+  if (state != Z_OK && state != Z_STREAM_END) return fmt::format("is damaged ({})", message);
   out.close();
   return out ? "" : fmt::format("can't be copied to {}", to.parent_path().string());
 }

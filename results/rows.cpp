@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "results/packed.hpp"
 
@@ -30,7 +31,7 @@ std::string list_text(const std::vector<std::int64_t>& values) { return fmt::for
 
 std::vector<double> read_reals(const std::string& text) {
   std::vector<double> values;
-  for (const json& value : json::parse(text, nullptr, /*allow_exceptions=*/false)) {
+  for (const json& value : core::json_or_discarded<json>(text)) {
     if (value.is_number()) {
       values.push_back(value.get<double>());
     } else if (value == "NaN") {
@@ -44,7 +45,7 @@ std::vector<double> read_reals(const std::string& text) {
 
 std::vector<std::int64_t> read_integers(const std::string& text) {
   std::vector<std::int64_t> values;
-  for (const json& value : json::parse(text, nullptr, /*allow_exceptions=*/false)) {
+  for (const json& value : core::json_or_discarded<json>(text)) {
     values.push_back(value.is_number() ? value.get<std::int64_t>() : 0);
   }
   return values;

@@ -11,7 +11,9 @@
 #include <utility>
 #include <variant>
 
+#include "converters/protocol/json_fields.hpp"
 #include "converters/protocol/messages.hpp"
+#include "harness/core/confined.hpp"
 #include "harness/core/process.hpp"
 
 namespace assay::protocol {
@@ -87,6 +89,18 @@ fs::path from_here(const fs::path& path) {
   return failed ? path : result;
 }
 
+/// What a converter made lies where it was to write: a file from elsewhere would be kept, packed and sent on as its
+/// work. The cache may be the one that it was given.
+core::Status stays_inside(const ConvertReply& reply, const ConvertRequest& request) {
+  for (const fs::path& file : {reply.artifact, reply.cache}) {
+    if (file.empty() || file == request.options.cache) continue;
+    if (const auto place = core::confined_path(request.output, file); !place) {
+      return broken(place.error().message);
+    }
+  }
+  return core::success();
+}
+
 class ProcessClient final : public Client {
  public:
   explicit ProcessClient(ClientOptions options) : options_(std::move(options)) {}
@@ -115,7 +129,10 @@ class ProcessClient final : public Client {
                        from_here(request.output)};
     if (!request.options.cache.empty()) message.convert.options.cache = from_here(request.options.cache).string();
     return ask<ConvertReply>(message, message.convert.output, [&](std::int64_t id, std::string_view line) {
-      return read_convert_reply(id, line, description_->supports, from_here(options_.working_folder));
+      core::Result<ConvertReply> reply =
+          read_convert_reply(id, line, description_->supports, from_here(options_.working_folder));
+      const core::Status inside = reply ? stays_inside(*reply, message.convert) : core::success();
+      return inside ? std::move(reply) : core::Result<ConvertReply>(inside.error());
     });
   }
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::protocol {
@@ -59,16 +60,17 @@ Error broken(std::string message) {
 
 std::string shown(std::string_view line) {
   std::string text(line.substr(0, kShownBytes));
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return line.size() > kShownBytes ? text + "…" : text;
 }
 
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 Result<json> read_object(std::string_view line) {
-  json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  json object = core::json_or_discarded<json>(line);
   if (object.is_discarded()) {
-    object = json::parse(quote_unusual_numbers(line), nullptr, /*allow_exceptions=*/false);
+    object = core::json_or_discarded<json>(quote_unusual_numbers(line));
   }
   if (object.is_discarded()) return broken(fmt::format("a line that is no JSON: {}", shown(line)));
   if (!object.is_object()) return broken(fmt::format("a line that is no JSON object: {}", shown(line)));

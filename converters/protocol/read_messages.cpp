@@ -11,6 +11,7 @@
 
 #include "converters/protocol/json_fields.hpp"
 #include "converters/protocol/policy_fields.hpp"
+#include "harness/core/quoted.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::protocol {
@@ -311,6 +312,11 @@ Result<Description> read_description(std::int64_t id, std::string_view line) {
   }
   if (description.name.empty()) return broken("the converter describes itself without a name");
   if (description.version.empty()) return broken("the converter describes itself without a version");
+  for (const auto& [key, word] : {std::pair("name", &description.name), std::pair("version", &description.version)}) {
+    if (core::visible_line(*word) != *word) {
+      return broken(fmt::format("\"{}\" has control characters: {}", key, core::visible_line(*word)));
+    }
+  }
   if (const json* supports = find(object, "supports"); supports != nullptr) {
     if (!supports->is_object()) return wrong_kind("supports", "an object", *supports);
     if (auto status = read_supports(*supports, description.supports); !status) return status.error();

@@ -7,6 +7,7 @@
 #include "converters/protocol/json_fields.hpp"
 #include "converters/protocol/messages.hpp"
 #include "converters/protocol/policy_fields.hpp"
+#include "harness/core/json.hpp"
 
 namespace assay::protocol {
 namespace {
@@ -100,7 +101,7 @@ std::string write_request(const Request& request) {
   if (request.verb == Verb::convert) {
     object["model"] = request.convert.model.string();
     object["calibration"] = request.convert.calibration.string();
-    object["options"] = json::parse(converters::options_to_json(request.convert.options), nullptr, false);
+    object["options"] = core::json_or_discarded<json>(converters::options_to_json(request.convert.options));
     object["output"] = request.convert.output.string();
   }
   if (request.verb == Verb::execute) {

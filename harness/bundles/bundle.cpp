@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "converters/protocol/messages.hpp"
+#include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/write_case.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -33,7 +35,7 @@ std::string inside(const fs::path& file, const fs::path& folder) {
 
 /// Protocol 1 has words for what a converter answers; what befell it is a word of its own.
 ordered_json reply_json(const std::string& line, Outcome outcome) {
-  ordered_json json = ordered_json::parse(line, nullptr, false);
+  ordered_json json = core::json_or_discarded<ordered_json>(line);
   json.erase("id");
   json["status"] = converters::outcome_name(outcome);
   return json;
@@ -89,6 +91,11 @@ T value_or_throw(core::Result<T> result, const std::string& what) {
   return *std::move(result);
 }
 
+/// What the file names as a path below `folder`. A bundle may be a stranger's.
+fs::path below(const fs::path& folder, const std::string& name) {
+  return value_or_throw(core::confined_path(folder, name), "a path");
+}
+
 Outcome read_outcome(const std::string& word) {
   for (const Outcome outcome :
        {Outcome::ok, Outcome::refused, Outcome::error, Outcome::crash, Outcome::timeout, Outcome::oom}) {
@@ -106,18 +113,24 @@ std::string reply_line(ordered_json reply, Outcome outcome) {
 
 Conversion read_conversion(const ordered_json& json, const Bundle& bundle) {
   Conversion conversion;
-  conversion.folder = bundle.folder / json.at("folder").get<std::string>();
+  conversion.folder = below(bundle.folder, json.at("folder").get<std::string>());
   const Outcome outcome = read_outcome(json.at("reply").at("status").get<std::string>());
   converters::Supports supports = bundle.description.supports;
   supports.reports.clear();  // what it lacked then is the verdict, not damage
   conversion.reply = value_or_throw(
       protocol::read_convert_reply(1, reply_line(json.at("reply"), outcome), supports, conversion.folder), "reply");
   conversion.reply.outcome = outcome;
+  for (const fs::path& file : {conversion.reply.artifact, conversion.reply.cache}) {
+    if (!file.empty()) static_cast<void>(below(conversion.folder, fs::absolute(file)));
+  }
   return conversion;
 }
 
-RecordedSet read_set(const ordered_json& json) {
+RecordedSet read_set(const ordered_json& json, const fs::path& folder) {
   RecordedSet set{json.at("name").get<std::string>(), std::nullopt, {}};
+  for (const fs::path& place : {inputs_folder(folder, ""), outputs_folder(folder, ""), trace_folder(folder, "")}) {
+    static_cast<void>(below(place, set.name));
+  }
   if (json.contains("reply")) {
     const Outcome outcome = read_outcome(json["reply"].at("status").get<std::string>());
     set.reply = value_or_throw(protocol::read_execute_reply(1, reply_line(json["reply"], outcome)), "reply");
@@ -151,6 +164,10 @@ metamorphic::RelationReport read_relations(const ordered_json& json) {
 }
 
 corpus::Case read_case(const ordered_json& json, const fs::path& index) {
+  for (const char* key : {"model", "stored_data"}) {
+    if (json.at("file").contains(key))
+      static_cast<void>(below(index.parent_path(), json["file"][key].get<std::string>()));
+  }
   std::vector<corpus::Case> cases =
       value_or_throw(corpus::parse_family(json.at("file").dump(), index), "the case can't be read");
   if (cases.size() != 1) damaged("the case is not one");
@@ -173,7 +190,7 @@ data::UserData read_data(const ordered_json& json, const Bundle& bundle) {
   data.calibrated = json.at("calibrated");
   data.inputs_source = read_source(json, bundle);
   for (const ordered_json& each : json.at("feeds")) {
-    data::Feed feed{bundle.folder / each.at("folder").get<std::string>(), {}};
+    data::Feed feed{below(bundle.folder, each.at("folder").get<std::string>()), {}};
     for (std::size_t index = 0; index < each.at("batches").get<std::size_t>(); ++index) {
       const fs::path batch = feed.folder / fmt::format("{:04}", index);
       feed.batches.push_back(value_or_throw(model::load_tensors(batch, "input"), batch.string()));
@@ -212,10 +229,11 @@ Bundle read_index(const ordered_json& json, const fs::path& folder) {
   bundle.ready_artifact = json.at("ready_artifact");
   for (const ordered_json& each : json.at("conversions")) bundle.conversions.push_back(read_conversion(each, bundle));
   if (bundle.ready_artifact && bundle.conversions.empty()) damaged("holds no artifact");
-  for (const ordered_json& each : json.at("data_sets")) bundle.sets.push_back(read_set(each));
+  for (const ordered_json& each : json.at("data_sets")) bundle.sets.push_back(read_set(each, folder));
   bundle.relations = read_relations(json.at("relations"));
   bundle.data = read_data(json.at("data"), bundle);
   bundle.verdict = json.at("verdict");
+  if (!bundle.verdict.is_object()) damaged("\"verdict\" is no object");
   return bundle;
 }
 
@@ -243,9 +261,9 @@ core::Status write_index(const Bundle& bundle) {
   json["case"] = {
       {"name", bundle.test_case.name}, {"content_hash", bundle.test_case.content_hash}, {"file", std::move(file)}};
   json["options"] = {{"label", bundle.options.label},
-                     {"set", ordered_json::parse(bundle.options.options_json, nullptr, false)},
+                     {"set", core::json_or_discarded<ordered_json>(bundle.options.options_json)},
                      {"stated", bundle.options_stated}};
-  ordered_json description = ordered_json::parse(protocol::write_description(1, bundle.description), nullptr, false);
+  ordered_json description = core::json_or_discarded<ordered_json>(protocol::write_description(1, bundle.description));
   description.erase("id");
   json["converter"] = {{"name", bundle.description.name},
                        {"version", bundle.description.version},
@@ -285,8 +303,10 @@ core::Result<Bundle> read_bundle(const fs::path& folder) {
                        {},
                        {}};
   }
+  const auto json = core::read_json<ordered_json>(*text);
+  if (!json) return json.error().within(name);
   try {
-    return read_index(ordered_json::parse(*text), place);
+    return read_index(*json, place);
   } catch (const Damaged& damage) {
     return damage.error.within(name);
   } catch (const ordered_json::exception& error) {

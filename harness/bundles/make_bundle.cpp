@@ -10,7 +10,9 @@
 #include "harness/bundles/bundle_words.hpp"
 #include "harness/bundles/recording.hpp"
 #include "harness/core/build_info.hpp"
+#include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/staging.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -56,10 +58,7 @@ core::Result<Conversion> given_artifact(const fs::path& artifact, const fs::path
 core::Result<Conversion> keep_conversion(const Conversion& made, const fs::path& to) {
   Conversion kept{made.reply, to};
   if (core::Status status = core::make_folder(to); !status) return status.error();
-  for (const fs::directory_entry& entry : fs::directory_iterator(made.folder)) {
-    if (core::Status status = core::copy_tree(entry.path(), to / entry.path().filename()); !status)
-      return status.error();
-  }
+  if (core::Status status = core::copy_tree(made.folder, to); !status) return status.error();
   for (fs::path* file : {&kept.reply.artifact, &kept.reply.cache}) {
     if (file->empty()) continue;
     const fs::path inside = file->lexically_relative(made.folder);
@@ -187,7 +186,7 @@ ordered_json packages_json(const programs::ConverterSpec& converter) {
 
 ordered_json facts(const BundleRequest& request, const run::Trial& trial) {
   const results::Machine machine = results::this_machine();
-  return {{"options_asked", ordered_json::parse(converters::options_to_json(trial.evidence.options), nullptr, false)},
+  return {{"options_asked", core::json_or_discarded<ordered_json>(converters::options_to_json(trial.evidence.options))},
           {"environment",
            {{"assay", core::version()},
             {"commit", core::commit()},

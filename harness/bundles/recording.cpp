@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
-#include "harness/core/staging.hpp"
 
 namespace assay::bundles {
 namespace fs = std::filesystem;
@@ -21,14 +21,6 @@ std::map<std::string, std::string> contents(const fs::path& folder) {
     files.emplace(entry.path().filename().string(), bytes ? *std::move(bytes) : std::string());
   }
   return files;
-}
-
-core::Status copy_contents(const fs::path& from, const fs::path& to) {
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(from, code)) {
-    if (core::Status status = core::copy_tree(entry.path(), to / entry.path().filename()); !status) return status;
-  }
-  return core::success();
 }
 
 /// `file`, which lies in `from`, as it is called in `to`.
@@ -52,7 +44,7 @@ class Playback : public converters::Converter {
     reply = recorded.reply;
     reply.artifact = moved(reply.artifact, recorded.folder, request.output);
     reply.cache = moved(reply.cache, recorded.folder, request.output);
-    if (core::Status status = copy_contents(recorded.folder, request.output); !status) {
+    if (core::Status status = core::copy_tree(recorded.folder, request.output); !status) {
       reply.outcome = Outcome::error;
       reply.reason = status.error().message;
     }
@@ -70,10 +62,10 @@ class Playback : public converters::Converter {
       return reply;
     }
     reply = *set->reply;
-    core::Status status = copy_contents(outputs_folder(bundle_.folder, set->name), request.output);
+    core::Status status = core::copy_tree(outputs_folder(bundle_.folder, set->name), request.output);
     if (status && !request.trace.empty()) {
       reply.trace = set->trace;
-      status = copy_contents(trace_folder(bundle_.folder, set->name), request.trace);
+      status = core::copy_tree(trace_folder(bundle_.folder, set->name), request.trace);
     }
     if (!status) {
       reply.outcome = Outcome::error;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <regex>
 
 #include "harness/bundles/recording.hpp"
 #include "harness/core/text.hpp"
@@ -22,10 +21,27 @@ constexpr std::array<std::string_view, 5> kDeciding{"verdict", "gate", "stage", 
 constexpr std::array<std::string_view, 7> kMeasured{"reason", "margin",   "sqnr_db", "layers",
                                                     "style",  "findings", "lost_at"};
 
+/// Without each run of folders "/a/b/" that begins a word.
+std::string text_without_folders(std::string_view text) {
+  constexpr std::string_view kBefore = " \t\n\v\f\r\"'(=", kNoFolder = " \t\n\v\f\r\"'/";
+  std::string left;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i + 1;
+    if (text[i] == '/' && (i == 0 || kBefore.find(text[i - 1]) != std::string_view::npos)) {
+      for (std::size_t next = end;; end = next + 1) {
+        next = text.find_first_of(kNoFolder, end);
+        if (next == std::string_view::npos || next == end || text[next] != '/') break;
+      }
+    }
+    if (end == i + 1) left += text[i];
+    i = end;
+  }
+  return left;
+}
+
 /// A value without the folders that files lay in, which every run names anew.
 ordered_json without_folders(const ordered_json& value) {
-  static const std::regex folders(R"((^|[\s"'(=])/(?:[^\s"'/]+/)+)");
-  if (value.is_string()) return std::regex_replace(value.get_ref<const std::string&>(), folders, "$1");
+  if (value.is_string()) return text_without_folders(value.get_ref<const std::string&>());
   if (!value.is_structured()) return value;
   ordered_json out = value;
   for (ordered_json& each : out) each = without_folders(each);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "harness/cli/print.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -24,8 +25,8 @@ core::Status check_original(const std::string& model, const ArtifactOptions& art
       fmt::format("\"{}\" is quantized already ({} of its {} quantize, dequantize or compute on quantized values)",
                   model, quantized, core::counted(graph.nodes.size(), "node"));
   if (!artifact.given()) {
-    fmt::print(stderr, "assay: {}; to judge it, give its float original: {} FLOAT.onnx --artifact {}\n", what,
-               here("./assay check"), shell_quoted(model));
+    print(stderr, "assay: {}; to judge it, give its float original: {} FLOAT.onnx --artifact {}\n", what,
+          here("./assay check"), shell_quoted(model));
     return core::success();
   }
   const core::Result<model::Model> made = model::load_model(artifact.file);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/cli/print.hpp"
 #include "harness/core/text.hpp"
 
 namespace assay::cli {
@@ -221,7 +222,7 @@ std::optional<int> parse_command_line(int count, char** arguments, const Program
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
-    fmt::print(stderr, "assay: {}\n", complaint(app, error));
+    print(stderr, "assay: {}\n", complaint(app, error));
     return error.get_exit_code();
   }
   return std::nullopt;

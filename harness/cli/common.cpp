@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "converters/embedded/embedded.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/build_info.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/metamorphic/twins.hpp"
@@ -24,6 +25,18 @@ Program this_program() {
           std::string("assay ") + core::version()};
 }
 
+namespace {
+
+/// A message that can't be taken for several: lines after the first are indented, and a very long one is cut.
+std::string one_message(const std::string& text) {
+  constexpr std::size_t kLongest = 4000;
+  std::string message;
+  for (const char c : text.substr(0, kLongest)) message += c == '\n' ? "\n  " : std::string(1, c);
+  return text.size() > kLongest ? message + "…" : message;
+}
+
+}  // namespace
+
 int report_error(const core::Error& error) {
   std::string where;
   if (!error.node.empty() && error.message.find(error.node) == std::string::npos) {
@@ -31,7 +44,7 @@ int report_error(const core::Error& error) {
   } else if (!error.tensor.empty() && error.message.find(error.tensor) == std::string::npos) {
     where = fmt::format("tensor \"{}\": ", error.tensor);
   }
-  fmt::print(stderr, "assay: {}{}\n", where, here(error.message));
+  print(stderr, "assay: {}\n", one_message(where + here(error.message)));
   return error.kind == core::ErrorKind::internal ? kExitOwnFault : kExitUsage;
 }
 

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/memory.hpp"
 #include "harness/corpus/suite.hpp"
 
@@ -43,7 +44,7 @@ int main(int count, char** arguments) {
     lend_python_package();
     return run_program(count, arguments);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay: failed itself: {}\n", error.what());
+    print(stderr, "assay: failed itself: {}\n", error.what());
     return kExitOwnFault;
   }
 }

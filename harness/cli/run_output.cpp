@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
@@ -83,11 +84,11 @@ void RunOutput::begin(const std::vector<run::RunProgram>& programs, std::size_t 
   if (words_.detail == Detail::last_line) return;
   const std::string changed = words_.changed_by.empty() ? "" : " with " + words_.changed_by;
   const std::string judged = words_.judged.empty() ? judged_programs(programs) : words_.judged;
-  fmt::print("{}{}: {}; {}\n", out_.bold(judged), changed, words_.selection, words_.data);
+  print("{}{}: {}; {}\n", out_.bold(judged), changed, words_.selection, words_.data);
   std::fflush(stdout);
   for (const run::RunProgram& program : programs) {
     for (const std::string& note : program.notes) {
-      fmt::print(stderr, "assay: converter {} {}: {}\n", program.name, program.version, note);
+      print(stderr, "assay: converter {} {}: {}\n", program.name, program.version, note);
     }
   }
 }
@@ -111,8 +112,8 @@ void RunOutput::print_verdict(const ResultRow& row) const {
   line = out_.cut(line);
   // The verdict is the line's first word.
   const std::size_t word = std::min(row.verdict.size(), line.size());
-  fmt::print("{}{}\n", out_.painted(line.substr(0, word), run::gate_of(row)), line.substr(word));
-  if (planned_ <= kFewVerdicts) fmt::print("{}", report::losses_text(row));
+  print("{}{}\n", out_.painted(line.substr(0, word), run::gate_of(row)), line.substr(word));
+  if (planned_ <= kFewVerdicts) print("{}", report::losses_text(row));
 }
 
 void RunOutput::verdict(const ResultRow& row, std::size_t done, std::size_t planned) {
@@ -137,19 +138,19 @@ void RunOutput::print_causes(const run::RunReport& report) const {
     const Cause& cause = causes[i];
     const auto gate = run::gate_of(*cause.smallest);
     if (i >= kCausesInFull) {
-      fmt::print("{}{}, for example {}\n", i == kCausesInFull ? "\n" : "", out_.painted(cause_line(cause), gate),
-                 cause.smallest->key.case_name);
+      print("{}{}, for example {}\n", i == kCausesInFull ? "\n" : "", out_.painted(cause_line(cause), gate),
+            cause.smallest->key.case_name);
       continue;
     }
     if (cause.rows.size() > 1) {
-      fmt::print("\n{}; the smallest:\n", out_.painted(cause_line(cause), gate));
+      print("\n{}; the smallest:\n", out_.painted(cause_line(cause), gate));
     } else {
-      fmt::print("\n");
+      print("\n");
     }
     const std::string repeat = words_.repeat(report, *cause.smallest);
-    fmt::print("{}", here(i == 0 || words_.detail == Detail::everything
-                              ? report::failure_text(*cause.smallest, repeat, words_.graph(*cause.smallest))
-                              : report::brief_failure_text(*cause.smallest, repeat)));
+    print("{}", here(i == 0 || words_.detail == Detail::everything
+                         ? report::failure_text(*cause.smallest, repeat, words_.graph(*cause.smallest))
+                         : report::brief_failure_text(*cause.smallest, repeat)));
   }
 }
 
@@ -159,11 +160,11 @@ void RunOutput::print_drift(const run::RunReport& report) const {
   if (drift.compared == 0) {
     return;
   }
-  fmt::print("{}{}", report::drifted_text(drift), report::suites_text(drift));
-  fmt::print("{} an anchor: {} changed\n", core::counted(drift.compared, "verdict has", "verdicts have"),
-             drift.drifted.size());
+  print("{}{}", report::drifted_text(drift), report::suites_text(drift));
+  print("{} an anchor: {} changed\n", core::counted(drift.compared, "verdict has", "verdicts have"),
+        drift.drifted.size());
   if (drift.any()) {
-    fmt::print("accept: {} --run {}{} --reason TEXT\n", here("./assay accept"), report.run, words_.database);
+    print("accept: {} --run {}{} --reason TEXT\n", here("./assay accept"), report.run, words_.database);
   }
 }
 
@@ -177,16 +178,16 @@ void RunOutput::end(const run::RunReport& report) {
       }
     }
     if (left_out_ > 0) {
-      fmt::print("… and {}, counted below by cause; -v shows each\n", core::counted(left_out_, "more red verdict"));
+      print("… and {}, counted below by cause; -v shows each\n", core::counted(left_out_, "more red verdict"));
     }
     print_causes(report);
     for (const std::string& line : report.unused_expectations) {
-      fmt::print("{}\n", line);
+      print("{}\n", line);
     }
     print_drift(report);
-    fmt::print("{}{}", report::programs_text(report), here(report::unsupported_text(report)));
+    print("{}{}", report::programs_text(report), here(report::unsupported_text(report)));
   }
-  fmt::print("{}\n", out_.bold(report::counts_line(report)));
+  print("{}\n", out_.bold(report::counts_line(report)));
 }
 
 }  // namespace assay::cli

@@ -11,6 +11,7 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/words.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -190,12 +191,12 @@ int score_artifacts_command(const ArtifactArguments& arguments) {
   const report::EscapeCommands commands{[&](const Escape& each) { return repeat_command(arguments, each); },
                                         &check_command};
   if (arguments.json) {
-    fmt::print("{}\n", report::artifact_score_json(*report, arguments.falsify, commands).dump());
+    print("{}\n", report::artifact_score_json(*report, arguments.falsify, commands).dump());
   } else {
-    fmt::print("{}", here(report::artifact_score_text(*report, arguments.falsify, commands)));
+    print("{}", here(report::artifact_score_text(*report, arguments.falsify, commands)));
   }
   if (report->artifacts == 0 && report->false_alarms.empty()) {
-    fmt::print(stderr, "assay: no artifact came of what is selected\n");
+    print(stderr, "assay: no artifact came of what is selected\n");
     return kExitIncomplete;
   }
   const bool passed = report->total().of(Fate::passed) > 0;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/process.hpp"
 
 namespace assay::cli {
@@ -17,7 +18,7 @@ int run_script(const std::vector<std::string>& words) {
     return kExitOwnFault;
   }
   if (!end->code) {
-    fmt::print(stderr, "assay: {} was ended by {}\n", words.front(), core::exit_text(*end));
+    print(stderr, "assay: {} was ended by {}\n", words.front(), core::exit_text(*end));
   }
   return end->code.value_or(kExitOwnFault);
 }

@@ -15,6 +15,7 @@
 #include "converters/embedded/embedded.hpp"
 #include "converters/options_label.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/json_files.hpp"
@@ -406,7 +407,7 @@ bool is_model_file(const std::string& word) {
 }
 
 int report_unmatched(const std::string& complaint) {
-  fmt::print(stderr, "assay: {}\n", complaint);
+  print(stderr, "assay: {}\n", complaint);
   return kExitIncomplete;
 }
 

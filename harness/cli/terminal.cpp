@@ -42,13 +42,16 @@ std::string Terminal::cut(const std::string& line) const {
   return width == 0 || columns <= width ? line : line.substr(0, fits) + "…";
 }
 
-std::string Terminal::painted(const std::string& text, std::optional<judge::Gate> gate) const {
-  if (!colour || !gate || *gate == judge::Gate::neutral) return text;
+Painted Terminal::painted(const std::string& text, std::optional<judge::Gate> gate) const {
+  if (!colour || !gate || *gate == judge::Gate::neutral) return {core::visible_text(text)};
   const char* code = *gate == judge::Gate::red ? "31" : *gate == judge::Gate::amber ? "33" : "32";
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  return {fmt::format("\x1b[{}m{}\x1b[0m", code, core::visible_text(text))};
 }
 
-std::string Terminal::bold(const std::string& text) const { return colour ? "\x1b[1m" + text + "\x1b[0m" : text; }
+Painted Terminal::bold(const std::string& text) const {
+  const std::string shown = core::visible_text(text);
+  return {colour ? "\x1b[1m" + shown + "\x1b[0m" : shown};
+}
 
 std::string clock_text(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
@@ -69,13 +72,13 @@ void Progress::step(std::size_t done, std::size_t planned, std::string_view name
   const std::string left = rate > 0 ? clock_text(static_cast<double>(planned - done) / rate) : "?";
   const std::string line =
       fmt::format("[{}/{}] {:.{}f}/s, {} left  {}", done, planned, rate, rate < 10 ? 1 : 0, left, name);
-  fmt::print(stderr, "\r\x1b[K{}", terminal_.cut(line));
+  print(stderr, "\r\x1b[K{}", terminal_.cut(core::visible_line(line)));
   std::fflush(stderr);
   shown_ = true;
 }
 
 void Progress::clear() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (shown_) print(stderr, "\r\x1b[K");
   shown_ = false;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/cli/print.hpp"
 #include "harness/judge/evidence/verdict.hpp"
 
 namespace assay::cli {
@@ -21,8 +22,8 @@ struct Terminal {
   /// `line` within the width, "…" at its end where it is cut. Each character is taken as one column.
   [[nodiscard]] std::string cut(const std::string& line) const;
   /// `text` in the colour of a gate: red, yellow, green, or plain.
-  [[nodiscard]] std::string painted(const std::string& text, std::optional<judge::Gate> gate) const;
-  [[nodiscard]] std::string bold(const std::string& text) const;
+  [[nodiscard]] Painted painted(const std::string& text, std::optional<judge::Gate> gate) const;
+  [[nodiscard]] Painted bold(const std::string& text) const;
 };
 
 /// "0:07", "12:30", "1:02:03".

@@ -53,12 +53,4 @@ core::Status Staging::commit() {
   return core::success();
 }
 
-core::Status copy_tree(const fs::path& from, const fs::path& to) {
-  std::error_code code;
-  if (from.empty() || !fs::exists(from, code)) return core::success();
-  if (core::Status status = core::make_folder(to.parent_path()); !status) return status;
-  fs::copy(from, to, fs::copy_options::recursive, code);
-  return code ? core::Status(io_error(from, code)) : core::success();
-}
-
 }  // namespace assay::core

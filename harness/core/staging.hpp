@@ -27,7 +27,4 @@ class Staging {
   std::filesystem::path path_, target_;
 };
 
-/// Copies a file, or a folder with everything in it, to `to`, which does not exist. Nothing where `from` is missing.
-[[nodiscard]] core::Status copy_tree(const std::filesystem::path& from, const std::filesystem::path& to);
-
 }  // namespace assay::core

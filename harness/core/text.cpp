@@ -58,10 +58,12 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 }
 
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string> choices, std::size_t limit) {
+  constexpr std::size_t kLongest = 200;  // beyond, two words are no misspellings of each other
+  word = word.substr(0, kLongest);
   std::vector<std::pair<Edits, std::string>> ranked;
   ranked.reserve(choices.size());
   for (const std::string& choice : choices) {
-    ranked.emplace_back(edit_distance(word, choice), choice);
+    ranked.emplace_back(edit_distance(word, std::string_view(choice).substr(0, kLongest)), choice);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> result;

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "harness/core/files.hpp"
-#include "harness/core/json_fault.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/case_model.hpp"
 #include "harness/corpus/expand.hpp"
 #include "harness/corpus/fields.hpp"
+#include "harness/corpus/pattern.hpp"
 #include "harness/corpus/remote.hpp"
 #include "harness/corpus/stored.hpp"
 #include "harness/corpus/tensor_spec.hpp"
@@ -111,6 +111,12 @@ ExpectedScale read_expected_scale(const Fields& fields) {
   return scale;
 }
 
+void require_pattern(const Fields& fields, std::string_view key, const std::string& text) {
+  if (const auto pattern = Pattern::parse(text); !pattern) {
+    fields.complain(key, "\"" + text + "\" " + pattern.error().message);
+  }
+}
+
 void read_refusal(const Fields& fields, Expectation& expect) {
   if (!fields.has("refused")) {
     if (expect.status != "converts")
@@ -121,7 +127,10 @@ void read_refusal(const Fields& fields, Expectation& expect) {
   refused.allow({"node", "operator", "reason"});
   if (refused.has("node")) expect.refused_node = refused.string("node");
   if (refused.has("operator")) expect.refused_op = refused.string("operator");
-  if (refused.has("reason")) expect.refused_reason = refused.string("reason");
+  if (refused.has("reason")) {
+    expect.refused_reason = refused.string("reason");
+    require_pattern(refused, "reason", *expect.refused_reason);
+  }
   if (expect.status == "converts") fields.complain("refused", "needs \"status\": \"refused\" or \"either\"");
 }
 
@@ -146,6 +155,7 @@ Expectation read_expectation(const Fields& fields) {
   expect.dtype = fields.string_map("dtype");
   if (fields.has("outputs")) expect.outputs = fields.strings("outputs");
   expect.diagnostics = fields.strings("diagnostics");
+  for (const std::string& pattern : expect.diagnostics) require_pattern(fields, "diagnostics", pattern);
   if (fields.has("order")) expect.order = fields.strings("order");
   return expect;
 }
@@ -300,37 +310,10 @@ core::Result<Case> read_case(const std::string& name, const ordered_json& json, 
   return out;
 }
 
-/// nlohmann keeps one of two equal keys without a word; a case must not lose one.
-class DuplicateKeys {
- public:
-  bool operator()(int depth, ordered_json::parse_event_t event, ordered_json& parsed) {
-    const auto level = static_cast<std::size_t>(depth);
-    if (event == ordered_json::parse_event_t::object_start) {
-      if (seen_.size() <= level + 1) seen_.resize(level + 2);
-      seen_[level + 1].clear();
-    }
-    if (event == ordered_json::parse_event_t::key) {
-      if (seen_.size() <= level) seen_.resize(level + 1);
-      if (!seen_[level].insert(parsed.get<std::string>()).second && twice_.empty()) twice_ = parsed.get<std::string>();
-    }
-    return true;
-  }
-  [[nodiscard]] const std::string& twice() const { return twice_; }
-
- private:
-  std::vector<std::set<std::string>> seen_;
-  std::string twice_;
-};
-
 core::Result<std::vector<Case>> parse_cases(const std::string& text, const std::filesystem::path& file) {
-  DuplicateKeys duplicates;
-  ordered_json family;
-  try {
-    family = ordered_json::parse(text, std::ref(duplicates));
-  } catch (const ordered_json::exception& error) {
-    return case_error(core::json_fault(error.what()));
-  }
-  if (!duplicates.twice().empty()) return case_error("key \"" + duplicates.twice() + "\" stands twice in one object");
+  const auto read_text = core::read_json<ordered_json>(text, {.unique_keys = true});
+  if (!read_text) return case_error(read_text.error().message);
+  const ordered_json& family = *read_text;
   if (!family.is_object() || !family.contains("family") || !family["family"].is_string()) {
     return case_error("family: is missing or not a string");
   }

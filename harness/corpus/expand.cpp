@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/core/quoted.hpp"
 #include "harness/corpus/case_error.hpp"
 
 namespace assay::corpus {
@@ -10,6 +11,9 @@ namespace {
 
 using nlohmann::ordered_json;
 using Named = std::pair<std::string, ordered_json>;
+
+/// Of one family. A matrix is quickly written: nine keys of ten values make 10^9 cases.
+constexpr std::size_t kMostCases = 10'000;
 
 /// One point of the matrix, its keys in the file's order.
 using Row = std::vector<Named>;
@@ -59,6 +63,10 @@ core::Result<std::vector<Row>> matrix_rows(const ordered_json& matrix) {
     }
     const auto choices = entry_rows(key, values);
     if (!choices) return choices.error();
+    if (rows.size() > kMostCases / choices->size()) {
+      return case_error("matrix." + key + ": makes more than " + std::to_string(kMostCases) +
+                        " cases; split the family");
+    }
     std::vector<Row> crossed;
     for (const Row& row : rows) {
       for (const Row& choice : *choices) {
@@ -127,6 +135,13 @@ core::Status expand_matrix(const ordered_json& family, const Row& prefix, std::v
     const std::string name = case_name(family_name, named);
     auto expanded = substitute(body, bindings);
     if (!expanded) return expanded.error().within(name);
+    if (core::visible_line(name) != name) {
+      return case_error("the name \"" + core::visible_line(name) +
+                        "\" has control characters, which a case's name can't have");
+    }
+    if (out.size() == kMostCases) {
+      return case_error("the family has more than " + std::to_string(kMostCases) + " cases; split it");
+    }
     out.emplace_back(name, std::move(*expanded));
   }
   return core::success();

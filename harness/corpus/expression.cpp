@@ -52,6 +52,7 @@ class Parser {
   [[nodiscard]] int operators() const { return operators_; }
   [[nodiscard]] int names() const { return names_; }
   [[nodiscard]] bool divided_by_zero() const { return divided_by_zero_; }
+  [[nodiscard]] bool too_deep() const { return too_deep_; }
 
  private:
   std::optional<Number> product() {
@@ -85,9 +86,25 @@ class Parser {
     return {quotient, integer && quotient == std::floor(quotient)};
   }
 
+  /// One more while it lives.
+  class Level {
+   public:
+    explicit Level(int& depth) : depth_(depth) { ++depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    ~Level() { --depth_; }
+
+   private:
+    int& depth_;
+  };
+
   std::optional<Number> factor() {
+    constexpr int kDeepest = 100;  // parentheses and signs in each other: the parser calls itself for each
     skip_blanks();
     const std::size_t before = position_;
+    too_deep_ = too_deep_ || depth_ > kDeepest;
+    if (too_deep_) return stop_at(before, std::optional<Number>{});
+    const Level level(depth_);
     if (peek() == '-') {
       ++position_;
       auto value = factor();
@@ -151,11 +168,19 @@ class Parser {
   bool blanks_;
   int operators_ = 0;
   int names_ = 0;
-  bool divided_by_zero_ = false;
+  int depth_ = 0;
+  bool divided_by_zero_ = false, too_deep_ = false;
 };
 
+core::Error too_deep(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  return case_error("parentheses or signs nest too deep in \"" + std::string(text.substr(0, kShown)) +
+                    (text.size() > kShown ? "…\"" : "\""));
+}
+
 ordered_json number_json(const Number& number) {
-  if (number.integer) return static_cast<std::int64_t>(std::llround(number.value));
+  constexpr double kExact = 9007199254740992.0;  // from there on a double skips integers
+  if (number.integer && std::abs(number.value) <= kExact) return static_cast<std::int64_t>(std::llround(number.value));
   return number.value;
 }
 
@@ -201,6 +226,7 @@ core::Result<std::string> substitute_text(std::string_view text, const Bindings&
     if (may_start(text, i)) {
       Parser parser(text, i, bindings, false);
       const auto value = parser.sum();
+      if (parser.too_deep()) return too_deep(text.substr(i));
       // "Relu ($x)": parentheses around a single name belong to the text.
       const bool taken = value && parser.names() > 0 && (text[i] != '(' || parser.operators() > 0);
       if (taken && parser.divided_by_zero()) return case_error("division by zero in \"" + std::string(text) + "\"");
@@ -230,6 +256,7 @@ core::Result<ordered_json> substitute_string(const std::string& text, const Bind
   }
   Parser parser(text, 0, bindings, true);
   const auto value = parser.sum();
+  if (parser.too_deep()) return too_deep(text);
   if (value && parser.position() == text.size() && parser.names() > 0) {
     if (parser.divided_by_zero()) return case_error("division by zero in \"" + text + "\"");
     return number_json(*value);

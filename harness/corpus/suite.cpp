@@ -1,19 +1,20 @@
 #include "harness/corpus/suite.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 
 #include "harness/core/files.hpp"
-#include "harness/core/json_fault.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/corpus/case_error.hpp"
 #include "harness/corpus/fields.hpp"
 #include "harness/corpus/json_files.hpp"
+#include "harness/corpus/pattern.hpp"
 #include "harness/corpus/state_folder.hpp"
 #include "harness/corpus/suite_file.hpp"
 
@@ -38,6 +39,14 @@ OptionSet read_option_set(const Fields& fields) {
   return set;
 }
 
+/// "2027-06-30".
+bool is_date(std::string_view text) {
+  constexpr std::string_view kForm = "dddd-dd-dd";
+  return std::ranges::equal(text, kForm, [](char c, char form) {
+    return form == 'd' ? std::isdigit(static_cast<unsigned char>(c)) != 0 : c == form;
+  });
+}
+
 /// `family`: of the file of cases that states it, whose cases are meant where it names none; "" in a suite.
 ExpectedFailure read_expected_failure(const Fields& fields, const std::string& family) {
   fields.allow({"case", "options", "converter", "versions", "stage", "facet", "reason", "url", "until", "margin"});
@@ -53,12 +62,8 @@ ExpectedFailure read_expected_failure(const Fields& fields, const std::string& f
   if (const std::string fault = core::version_ranges_fault(failure.versions); !fault.empty()) {
     fields.complain("versions", fault);
   }
-  try {
-    const std::regex reason(failure.reason);
-  } catch (const std::regex_error& error) {
-    fields.complain("reason", std::string("is no regular expression: ") + error.what());
-  }
-  if (!failure.until.empty() && !std::regex_match(failure.until, std::regex(R"(\d{4}-\d{2}-\d{2})"))) {
+  if (const auto reason = Pattern::parse(failure.reason); !reason) fields.complain("reason", reason.error().message);
+  if (!failure.until.empty() && !is_date(failure.until)) {
     fields.complain("until", "is no date such as 2027-06-30");
   }
   return failure;
@@ -79,7 +84,7 @@ core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Sui
     if (std::ranges::none_of(patterns, meant)) continue;
     const auto text = core::read_file(file, kLargestFile);
     if (!text) return case_error(text.error().message);
-    const ordered_json json = ordered_json::parse(*text, nullptr, false);
+    const ordered_json json = core::json_or_discarded<ordered_json>(*text);
     if (!json.is_object() || !json.contains("expected_failures")) continue;
     std::optional<Error> problem;
     const Fields fields(json, "", problem);
@@ -93,12 +98,9 @@ core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Sui
 }
 
 core::Result<Suite> read_suite(const std::string& name, const std::string& text) {
-  ordered_json json;
-  try {
-    json = ordered_json::parse(text);
-  } catch (const ordered_json::exception& error) {
-    return case_error(core::json_fault(error.what()));
-  }
+  const auto read = core::read_json<ordered_json>(text);
+  if (!read) return case_error(read.error().message);
+  const ordered_json& json = *read;
   std::optional<Error> problem;
   const Fields fields(json, "", problem);
   fields.allow({"title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures",
@@ -179,7 +181,7 @@ bool is_suite_file(const std::filesystem::path& file) {
   std::error_code code;
   if (!std::filesystem::is_regular_file(file, code)) return false;
   const auto text = core::read_file(file, kLargestFile);
-  const auto json = ordered_json::parse(text ? *text : "", nullptr, false);
+  const auto json = core::json_or_discarded<ordered_json>(text ? *text : "");
   const auto has_any = [&](std::initializer_list<const char*> keys) {
     return std::ranges::any_of(keys, [&](const char* key) { return json.contains(key); });
   };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include "harness/core/json.hpp"
 
 namespace assay::corpus {
 namespace {
@@ -112,12 +113,12 @@ ordered_json case_json(const Case& test_case) {
   for (const auto& [name, spec] : test_case.inputs) json["inputs"][name] = input_json(spec);
   const ordered_json feed = feed_json(test_case.calibration);
   if (feed != feed_json(FeedSpec{})) json["calibration"] = feed;
-  if (test_case.options_json != "{}") json["options"] = ordered_json::parse(test_case.options_json, nullptr, false);
+  if (test_case.options_json != "{}") json["options"] = core::json_or_discarded<ordered_json>(test_case.options_json);
   if (!test_case.made_by.empty()) json["made_by"] = test_case.made_by;
   const Step& first = test_case.steps.front();
   if (test_case.steps.size() > 1 || first.options_json != "{}" || feed_json(first.feed) != feed) {
     for (const Step& step : test_case.steps) {
-      ordered_json options = ordered_json::parse(step.options_json, nullptr, false);
+      ordered_json options = core::json_or_discarded<ordered_json>(step.options_json);
       json["steps"].push_back(
           {{"do", step.action}, {"options", std::move(options)}, {"calibration", feed_json(step.feed)}});
     }

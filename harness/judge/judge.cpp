@@ -522,11 +522,13 @@ class InItsForm {
 
 Judgement judge(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts, Depth depth) {
   const InItsForm form(evidence);
+  const Indexed indexed(evidence);
   return Judge(evidence, cache, planned_verdicts, depth).run();
 }
 
 Explained explain(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {
   const InItsForm form(evidence);
+  const Indexed indexed(evidence);
   Explained out;
   out.judgement = Judge(evidence, cache, planned_verdicts, Depth::full, &out.explanation).run();
   return out;
@@ -534,6 +536,7 @@ Explained explain(Evidence& evidence, ReferenceCache& cache, std::size_t planned
 
 Judgement audit(Evidence& evidence, ReferenceCache& cache, std::size_t planned_verdicts) {
   const InItsForm form(evidence);
+  const Indexed indexed(evidence);
   return Judge(evidence, cache, planned_verdicts, Depth::full).run_audit();
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/process.hpp"
 #include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -43,7 +44,7 @@ std::string headline(const std::string& message) {
 
 /// `options_json` with the method `method`, where it doesn't state one.
 std::string with_method(const std::string& options_json, converters::Method method) {
-  nlohmann::ordered_json options = nlohmann::ordered_json::parse(options_json, nullptr, false);
+  nlohmann::ordered_json options = core::json_or_discarded<nlohmann::ordered_json>(options_json);
   if (!options.is_object() || options.contains("method")) return options_json;
   options["method"] = converters::method_name(method);
   return options.dump();

@@ -178,6 +178,10 @@ core::Result<core::Tensor> load_npy(const std::filesystem::path& path) {
 
 core::Result<core::TensorMap> load_npz(const std::filesystem::path& path) {
   const std::string where = path.string();
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(path, code)) {  // opening a pipe would wait for whoever writes into it
+    return core::io_error(fmt::format("\"{}\" is not a readable file", where));
+  }
   if (is_empty_archive(path)) {
     return core::TensorMap();
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/core/quoted.hpp"
+
 namespace assay::model::proto {
 namespace {
 
@@ -147,6 +149,34 @@ core::Status decode_value_infos(const google::protobuf::RepeatedPtrField<onnx::V
   return core::success();
 }
 
+/// Protobuf's strings are UTF-8, which its parser doesn't check. A name that isn't couldn't be written to JSON.
+core::Status check_names(const Graph& graph) {
+  std::vector<const std::string*> names;
+  for (const auto& [name, tensor] : graph.initializers) names.push_back(&name);
+  for (const std::vector<ValueInfo>* infos : {&graph.inputs, &graph.outputs, &graph.value_info}) {
+    for (const ValueInfo& info : *infos) {
+      names.push_back(&info.name);
+      for (const Dimension& dimension : info.shape.value_or(std::vector<Dimension>())) {
+        if (!core::is_utf8(dimension.symbol)) {
+          return model_error(fmt::format("\"{}\" has a symbol for an extent that is no UTF-8", info.name));
+        }
+      }
+    }
+  }
+  for (const Node& node : graph.nodes) {
+    for (const std::string* name : {&node.name, &node.op_type, &node.domain}) names.push_back(name);
+    for (const std::vector<std::string>* tensors : {&node.inputs, &node.outputs}) {
+      for (const std::string& name : *tensors) names.push_back(&name);
+    }
+    for (const auto& [name, attribute] : node.attributes) names.push_back(&name);
+  }
+  for (const std::string* name : names) {
+    if (!core::is_utf8(*name))
+      return model_error(fmt::format("the name \"{}\" is no UTF-8", core::visible_name(*name)));
+  }
+  return core::success();
+}
+
 void encode_graph(const Graph& graph, onnx::GraphProto& proto);
 
 void encode_attribute(const std::string& name, const Attribute& attribute, onnx::AttributeProto& proto) {
@@ -262,7 +292,7 @@ core::Result<Graph> decode_graph(const onnx::GraphProto& proto, const fs::path& 
                                    proto.sparse_initializer(0).values().name()));
   }
   Graph graph;
-  graph.name = proto.name();
+  graph.name = core::utf8_text(proto.name());
   for (const onnx::TensorProto& initializer : proto.initializer()) {
     if (initializer.name().empty()) {
       return model_error("an initializer has no name");
@@ -290,6 +320,9 @@ core::Result<Graph> decode_graph(const onnx::GraphProto& proto, const fs::path& 
       return status.error();
     }
   }
+  if (core::Status status = check_names(graph); !status) {
+    return status.error();
+  }
   // Up to IR 3 every initializer is listed among the inputs as well.
   std::erase_if(graph.inputs, [&](const ValueInfo& info) { return graph.initializers.contains(info.name); });
   return graph;
@@ -310,9 +343,10 @@ core::Result<Model> decode_model(const onnx::ModelProto& proto, const fs::path& 
   // Initializers no longer stand among our inputs, which IR 3 demands: from here on the model is IR 4.
   constexpr std::int64_t kFreeInitializers = 4;
   model.ir_version = std::max<std::int64_t>(proto.ir_version(), kFreeInitializers);
-  model.producer = proto.producer_name();
+  model.producer = core::utf8_text(proto.producer_name());
   for (const onnx::OperatorSetIdProto& opset : proto.opset_import()) {
-    const auto [entry, added] = model.opsets.emplace(own_domain_as_empty(opset.domain()), opset.version());
+    const auto [entry, added] =
+        model.opsets.emplace(core::utf8_text(own_domain_as_empty(opset.domain())), opset.version());
     if (!added && entry->second != opset.version()) {
       return model_error(fmt::format("domain \"{}\" is imported twice, as versions {} and {}", opset.domain(),
                                      entry->second, opset.version()));
@@ -323,7 +357,7 @@ core::Result<Model> decode_model(const onnx::ModelProto& proto, const fs::path& 
     return unsupported(fmt::format("opset {} is outside {} to {}", own->second, limits.oldest_opset, kNewestOpset));
   }
   for (const onnx::StringStringEntryProto& entry : proto.metadata_props()) {
-    model.metadata[entry.key()] = entry.value();
+    model.metadata[core::utf8_text(entry.key())] = core::utf8_text(entry.value());
   }
   core::Result<Graph> graph = decode_graph(proto.graph(), folder, limits);
   if (!graph) {

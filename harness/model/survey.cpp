@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/core/files.hpp"
+#include "harness/model/onnx_io.hpp"
 #include "harness/model/proto.hpp"
 
 namespace assay::model {
@@ -61,7 +62,7 @@ void survey_graph(const onnx::GraphProto& graph, ModelSurvey& survey) {
 }  // namespace
 
 core::Result<ModelSurvey> survey_model(const std::filesystem::path& path) {
-  const core::Result<std::string> bytes = core::read_file(path);
+  const core::Result<std::string> bytes = core::read_file(path, LoadLimits().file_bytes);
   if (!bytes) {
     return bytes.error();
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "harness/core/confined.hpp"
 #include "harness/core/staging.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/corpus/write_case.hpp"

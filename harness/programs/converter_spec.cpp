@@ -8,6 +8,7 @@
 #include "converters/protocol/client.hpp"
 #include "converters/veiled.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -74,7 +75,7 @@ std::vector<Adapter> list_adapters() {
     if (!text) {
       continue;
     }
-    const nlohmann::json json = nlohmann::json::parse(*text, nullptr, false);
+    const nlohmann::json json = core::json_or_discarded<nlohmann::json>(*text);
     if (!json.is_object()) {
       continue;
     }

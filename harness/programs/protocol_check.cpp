@@ -18,6 +18,7 @@
 
 #include "converters/protocol/messages.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/process.hpp"
 #include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -454,7 +455,7 @@ Outcome Examination::executes() {
 Outcome Examination::declines(const json& request, const fs::path& output, const std::vector<std::string>& names) {
   const core::Result<std::string> line = ask(request);
   if (!line) return line.error().message;
-  const json answer = json::parse(*line, nullptr, false);
+  const json answer = core::json_or_discarded<json>(*line);
   if (!answer.is_object() || !answer.contains("status")) return "the answer has no status";
   if (answer.value("id", std::int64_t{-1}) != peer_.id()) {
     return fmt::format("the answer has id {}, the request {}", answer.value("id", std::int64_t{-1}), peer_.id());

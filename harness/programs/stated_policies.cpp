@@ -11,6 +11,7 @@
 
 #include "converters/protocol/messages.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/programs/converter_spec.hpp"
@@ -85,7 +86,7 @@ core::Result<std::vector<StatedPolicy>> read_file(const Adapter& adapter, const 
   if (!text) {
     return all;
   }
-  const json file = json::parse(*text, nullptr, false);
+  const json file = core::json_or_discarded<json>(*text);
   const bool whole = file.is_object() && file.contains("policy") && file["policy"].is_object() &&
                      file.contains("variants") && file["variants"].is_array() && file.contains("tried_with");
   if (!whole) {

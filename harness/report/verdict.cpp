@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 
 #include "harness/core/counted.hpp"
@@ -47,19 +47,36 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+/// The number that is all of `text`.
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// How many times the expected scale the actual one is, where a line ends with "expected [scale ]A, actual B".
+std::optional<double> stated_ratio(std::string_view line) {
+  constexpr std::string_view kActual = ", actual ", kExpected = "expected ", kScale = "scale ";
+  const std::size_t middle = line.rfind(kActual);
+  if (middle == std::string_view::npos) return std::nullopt;
+  const std::size_t begin = line.substr(0, middle).rfind(kExpected);
+  if (begin == std::string_view::npos) return std::nullopt;
+  std::string_view first = line.substr(begin + kExpected.size(), middle - begin - kExpected.size());
+  if (first.starts_with(kScale)) first.remove_prefix(kScale.size());
+  const std::optional<double> expected = number_of(first), actual = number_of(line.substr(middle + kActual.size()));
+  if (!expected || !actual || !std::isfinite(*actual / *expected) || *actual / *expected <= 0) return std::nullopt;
+  return *actual / *expected;
+}
+
 /// A message of `facet` for people. Of a scale that is wrong it says how many times the expected one it is.
 std::string message_text(const std::string& facet, const std::string& message) {
   if (facet != "scale") return with_short_figures(message);
-  static const std::regex kPair(R"(expected (?:scale )?([0-9][0-9.e+-]*), actual ([0-9][0-9.e+-]*)$)");
   std::string text;
   std::istringstream stream(message);
   for (std::string line; std::getline(stream, line);) {
-    std::smatch pair;
-    double ratio = 0;
-    if (std::regex_search(line, pair, kPair))
-      ratio = std::strtod(pair.str(2).c_str(), nullptr) / std::strtod(pair.str(1).c_str(), nullptr);
+    const std::optional<double> ratio = stated_ratio(line);
     line = with_short_figures(line);
-    if (std::isfinite(ratio) && ratio > 0) line += fmt::format(" ({} times)", figure(ratio));
+    if (ratio) line += fmt::format(" ({} times)", figure(*ratio));
     text += line + "\n";
   }
   return text;

@@ -10,6 +10,7 @@
 
 #include "converters/calibration_table.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/room.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -503,8 +504,8 @@ namespace {
 
 /// Options as JSON with those that the case requires, which go first.
 std::string with_case_options(const corpus::Case& test_case, const std::string& options_json) {
-  auto options = nlohmann::ordered_json::parse(options_json, nullptr, false);
-  const auto required = nlohmann::ordered_json::parse(test_case.options_json, nullptr, false);
+  auto options = core::json_or_discarded<nlohmann::ordered_json>(options_json);
+  const auto required = core::json_or_discarded<nlohmann::ordered_json>(test_case.options_json);
   if (!options.is_object() || !required.is_object()) return options_json;
   options.update(required);
   return options.dump();

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "harness/core/counted.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
@@ -106,8 +107,8 @@ Policy executed_by(Policy stated, const Policy& executor) {
 
 /// Do options that the user states contradict those that a policy is about?
 bool contradicts(const std::string& user_options, const std::string& own) {
-  const nlohmann::json user = nlohmann::json::parse(user_options, nullptr, false);
-  const nlohmann::json fixed = nlohmann::json::parse(own, nullptr, false);
+  const nlohmann::json user = core::json_or_discarded<nlohmann::json>(user_options);
+  const nlohmann::json fixed = core::json_or_discarded<nlohmann::json>(own);
   const bool given = user.is_object() && user.value("method", "") == converters::method_name(Method::given);
   return std::ranges::any_of(fixed.items(), [&](const auto& item) {
     if (given && (item.key() == "method" || item.key() == "percentile")) return false;  // none was needed
@@ -441,7 +442,7 @@ std::string method_note(const judge::Evidence& evidence, judge::ReferenceCache& 
   for (const Finding& finding : red_findings(evidence, cache, minmax)) {
     if (kind_of(finding, evidence.model->graph) == Kind::range) other.insert(finding.tensor);
   }
-  const auto stated = nlohmann::json::parse(evidence.stated_options.value_or("{}"), nullptr, false);
+  const auto stated = core::json_or_discarded<nlohmann::json>(evidence.stated_options.value_or("{}"));
   if (stated.contains("method")) {
     return other.empty() ? fmt::format("method {} is stated, and every range is exactly as minmax gives it",
                                        converters::method_name(method))

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/core/counted.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audited_params.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -40,7 +41,7 @@ converters::Options table_options(const converters::CalibrationTable& table) {
 }
 
 bool states_method(const std::string& options_json) {
-  const nlohmann::json json = nlohmann::json::parse(options_json, nullptr, false);
+  const nlohmann::json json = core::json_or_discarded<nlohmann::json>(options_json);
   return json.is_object() && json.contains("method");
 }
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <regex>
 #include <span>
 
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
+#include "harness/corpus/pattern.hpp"
 #include "harness/judge/evidence/verdict_margin.hpp"
 
 namespace assay::suites {
@@ -25,7 +25,9 @@ bool matches_pattern(const std::string& pattern, const std::string& text) {
 }
 
 bool reason_matches(const std::string& pattern, const std::string& reason) {
-  return pattern.empty() || std::regex_search(reason, std::regex(pattern));
+  if (pattern.empty()) return true;
+  const core::Result<corpus::Pattern> parsed = corpus::Pattern::parse(pattern);
+  return parsed && parsed->found_in(reason);
 }
 
 bool same_failure(const corpus::ExpectedFailure& entry, const judge::Judgement& judgement) {

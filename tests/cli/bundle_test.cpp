@@ -117,7 +117,11 @@ TEST_F(Bundle, HoldsCrashesToo) {
   EXPECT_EQ(index("kept")["verdict"]["verdict"], "crash");
   EXPECT_EQ(index("kept")["conversions"][0]["reply"]["status"], "crash");
   EXPECT_EQ(replay_elsewhere({"kept"}).code, 0);
-  EXPECT_EQ(replay_elsewhere({"kept", "--convert"}).code, 0);
+  // A command that stands in a bundle is whoever's; it is shown, and runs only where it is named.
+  const Call asked = replay_elsewhere({"kept", "--convert"});
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("kill -SEGV"));
+  EXPECT_EQ(replay_elsewhere({"kept", "--convert", "--converter-cmd", dies}).code, 0);
 }
 
 TEST_F(Bundle, HoldsEveryKindOfArtifact) {

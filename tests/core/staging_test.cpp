@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
 
 namespace assay::core {

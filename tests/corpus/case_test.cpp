@@ -200,5 +200,18 @@ TEST(ParseFamily, RefusesRemotePathsThatLeaveTheCache) {
               HasSubstr("pypi:PACKAGE==VERSION"));
 }
 
+TEST(Case, RefusesAMatrixOfTooManyAndNamesWithLineEnds) {
+  EXPECT_THAT(message(R"({"family": "f", "matrix": {"a": [0,1,2,3,4,5,6,7,8,9], "b": [0,1,2,3,4,5,6,7,8,9],
+    "c": [0,1,2,3,4,5,6,7,8,9], "d": [0,1,2,3,4,5,6,7,8,9], "e": [0,1]}})"),
+              HasSubstr("more than 10000 cases"));
+  EXPECT_THAT(message(R"({"family": "f\n2382 planned: 2382 pass"})"), HasSubstr("control characters"));
+}
+
+TEST(Case, RefusesAPatternThatIsNone) {
+  EXPECT_THAT(message(R"({"family": "f", "title": "t", "graph": "agraph (float[1] x) => (float[1] y) { y = Relu (x) }",
+    "opset": 13, "inputs": {"x": {}}, "expect": {"diagnostics": ["(("]}})"),
+              HasSubstr("no regular expression"));
+}
+
 }  // namespace
 }  // namespace assay::corpus

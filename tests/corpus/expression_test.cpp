@@ -29,6 +29,15 @@ TEST(Substitute, GivesNumbersForWholeExpressions) {
   EXPECT_EQ(substituted("$alpha*4"), 2.0);
 }
 
+TEST(Substitute, RefusesWhatNestsTooDeep) {
+  constexpr std::size_t kMany = 1'000'000;
+  for (const std::string& text : {std::string(kMany, '(') + "$cin" + std::string(kMany, ')'),
+                                  std::string(kMany, '-') + "$cin", "a " + std::string(kMany, '(') + "$cin"}) {
+    EXPECT_THAT(substituted(text).get<std::string>(), HasSubstr("nest too deep"));
+  }
+  EXPECT_EQ(substituted(std::string(50, '(') + "$cin+0" + std::string(50, ')')), 64);
+}
+
 TEST(Substitute, KeepsDivisionExactAndRoundsDownOnRequest) {
   EXPECT_EQ(substituted("$cout/4"), 2.5);
   EXPECT_EQ(substituted("$cout//4"), 2);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
@@ -145,9 +146,9 @@ core::Status accept(const AcceptArguments& arguments) {
     }
     return core::join(parts, ", ");
   };
-  fmt::print("run {} of {} (\"{}\"): {} now: {}; {}\n", run->id, run->started_at, run->command,
-             core::counted(keys.size(), "verdict is an anchor", "verdicts are anchors"), counts(converters),
-             counts(verdicts));
+  print("run {} of {} (\"{}\"): {} now: {}; {}\n", run->id, run->started_at, run->command,
+        core::counted(keys.size(), "verdict is an anchor", "verdicts are anchors"), counts(converters),
+        counts(verdicts));
   return core::success();
 }
 

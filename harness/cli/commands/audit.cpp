@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/user_case.hpp"
@@ -31,7 +33,7 @@ struct AuditArguments {
 
 /// --options with the single words laid over it.
 core::Result<std::string> option_words(const AuditArguments& arguments) {
-  nlohmann::json json = nlohmann::json::parse(arguments.options, nullptr, false);
+  nlohmann::json json = core::json_or_discarded<nlohmann::json>(arguments.options);
   if (!json.is_object()) {
     return core::usage_error("--options is not a JSON object");
   }
@@ -171,11 +173,11 @@ int audit_command(const AuditArguments& arguments) {
   if (arguments.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::parse(report::run_json(audited->report));
     json["data"] = audited->data;
-    fmt::print("{}\n", report::json_line(json));
+    print("{}\n", report::json_line(json));
     return run::exit_code(audited->report);
   }
-  fmt::print("{}\n", judged_line(arguments.artifact, audited->report, audited->data_line));
-  fmt::print("{}", here(report::judged_model_text(audited->report, repeat_command(arguments))));
+  print("{}\n", judged_line(arguments.artifact, audited->report, audited->data_line));
+  print("{}", here(report::judged_model_text(audited->report, repeat_command(arguments))));
   return run::exit_code(audited->report);
 }
 

@@ -7,6 +7,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/data/data_origin.hpp"
@@ -27,7 +28,7 @@ struct BisectArguments {
   bool json = false;
 };
 
-void tell(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+void tell(const std::string& line) { print(stderr, "{}\n", line); }
 
 std::string headline(const judge::Judgement& judgement) {
   std::string text(judge::verdict_name(judgement.verdict));
@@ -75,21 +76,21 @@ constexpr std::string_view kNothingRed = "nothing is red, so that there is nothi
 
 /// Where the artifact shows what is inside, the judged build itself says which nodes are wrong; else parts are cut.
 core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const localize::Judge& judge,
-                                                std::size_t part_nodes, bool print) {
+                                                std::size_t part_nodes, bool shows) {
   const localize::Judged judged = judge.ask(whole, judge::Depth::every_node, judge.options_json());
   nlohmann::ordered_json json{{"over", "nodes"}, {"cut", false}, {"verdict", judgement_json(judged.judgement)}};
   json["wrong"] = nlohmann::ordered_json::array();
   const auto rows =
       localize::node_table(whole.model.graph, judged.judgement.metrics, judged.precision, judged.judgement.findings);
   const bool looked_inside = std::ranges::any_of(rows, [](const auto& row) { return row.margin.has_value(); });
-  if (print) fmt::print("whole model: {}\n", headline(judged.judgement));
+  if (shows) print("whole model: {}\n", headline(judged.judgement));
   json["conclusion"] = kNothingRed;
   if (judged.judgement.gate != judge::Gate::red) return json;
   if (looked_inside && std::ranges::any_of(rows, localize::is_wrong)) {
     for (const localize::NodeRow& row : rows) {
       if (localize::is_wrong(row)) json["wrong"].push_back(report::node_json(row));
     }
-    if (print) fmt::print("\nin the judged build itself, nothing cut:\n{}", report::wrong_nodes_text(rows));
+    if (shows) print("\nin the judged build itself, nothing cut:\n{}", report::wrong_nodes_text(rows));
     json["conclusion"] = conclusion_of(rows);
     return json;
   }
@@ -102,26 +103,25 @@ core::Result<nlohmann::ordered_json> over_nodes(const Candidate& whole, const lo
   json["cut"] = true;
   const auto parts = localize::wrong_parts(whole, judge, part_nodes, tell);
   if (!parts) return parts.error();
-  if (print) {
-    fmt::print(
+  if (shows) {
+    print(
         "\nthe artifact doesn't show its inside ({}): parts of the model were cut out, fed with the float64 "
         "reference's values and converted by themselves\n",
         judged.artifact_kind ? core::word_of(*judged.artifact_kind) : "there is none");
   }
   for (const localize::WrongPart& part : *parts) {
     json["wrong"].push_back({{"nodes", part.nodes}, {"verdict", judgement_json(part.judgement)}});
-    if (print) fmt::print("  {}: {}\n", core::join(part.nodes, ", "), headline(part.judgement));
+    if (shows) print("  {}: {}\n", core::join(part.nodes, ", "), headline(part.judgement));
   }
   json["conclusion"] = conclusion_of(*parts);
   return json;
 }
 
-nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judge& judge, bool print) {
+nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judge& judge, bool shows) {
   const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
   nlohmann::ordered_json json{
       {"over", "batches"}, {"batches", whole.calibration.size()}, {"verdict", judgement_json(judgement)}};
-  if (print)
-    fmt::print("{} in all: {}\n", core::counted(whole.calibration.size(), "batch", "batches"), headline(judgement));
+  if (shows) print("{} in all: {}\n", core::counted(whole.calibration.size(), "batch", "batches"), headline(judgement));
   json["needed"] = nlohmann::ordered_json::array();
   json["conclusion"] = kNothingRed;
   if (judgement.gate != judge::Gate::red) return json;
@@ -137,7 +137,7 @@ nlohmann::ordered_json over_batches(const Candidate& whole, const localize::Judg
   return json;
 }
 
-core::Result<nlohmann::ordered_json> over_optimizers(const Candidate& whole, localize::Judge& judge, bool print) {
+core::Result<nlohmann::ordered_json> over_optimizers(const Candidate& whole, localize::Judge& judge, bool shows) {
   const converters::Description& asked = judge.description();
   if (asked.supports.optimizers.empty()) {
     return core::usage_error(
@@ -148,8 +148,8 @@ core::Result<nlohmann::ordered_json> over_optimizers(const Candidate& whole, loc
   const judge::Judgement judgement = judge.judge(whole, judge::Depth::gate);
   nlohmann::ordered_json json{
       {"over", "optimizers"}, {"optimizers", asked.supports.optimizers}, {"verdict", judgement_json(judgement)}};
-  if (print) {
-    fmt::print("with all {}: {}\n", core::counted(asked.supports.optimizers.size(), "optimizer"), headline(judgement));
+  if (shows) {
+    print("with all {}: {}\n", core::counted(asked.supports.optimizers.size(), "optimizer"), headline(judgement));
   }
   json["guilty"] = nlohmann::ordered_json::array();
   json["conclusion"] = kNothingRed;
@@ -174,7 +174,7 @@ std::string conclusion_of(const std::vector<programs::ConverterSpec>& specs, con
 }
 
 core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const BisectArguments& arguments,
-                                                   const std::vector<programs::ConverterSpec>& specs, bool print) {
+                                                   const std::vector<programs::ConverterSpec>& specs, bool shows) {
   nlohmann::ordered_json json{{"over", "versions"}};
   json["versions"] = nlohmann::ordered_json::array();
   std::map<std::size_t, std::pair<std::string, std::string>> seen;  // signature and headline
@@ -211,8 +211,8 @@ core::Result<nlohmann::ordered_json> over_versions(const Candidate& whole, const
   json["changes"] = nlohmann::ordered_json::array();
   for (const std::size_t i : changes) {
     json["changes"].push_back({{"from", specs[i - 1].version}, {"to", specs[i].version}});
-    if (print) {
-      fmt::print("{} -> {}:\n  {}\n  {}\n", specs[i - 1].version, specs[i].version, seen[i - 1].second, seen[i].second);
+    if (shows) {
+      print("{} -> {}:\n  {}\n  {}\n", specs[i - 1].version, specs[i].version, seen[i - 1].second, seen[i].second);
     }
   }
   json["conclusion"] = conclusion_of(specs, changes, seen.begin()->second.second);
@@ -230,8 +230,7 @@ core::Result<nlohmann::ordered_json> bisect(const BisectArguments& arguments) {
   core::Result<UserModel> loaded = load_user_model(arguments.model, arguments.calibration, arguments.inputs,
                                                    arguments.options, arguments.converters, arguments.artifact);
   if (!loaded) return loaded.error();
-  fmt::print(stderr, "{}\n",
-             data::data_line(loaded->user, ready ? data::Conversion::elsewhere : data::Conversion::here));
+  print(stderr, "{}\n", data::data_line(loaded->user, ready ? data::Conversion::elsewhere : data::Conversion::here));
   const core::Result<Candidate> whole =
       ready ? localize::make_candidate(loaded->user, arguments.artifact.file) : localize::make_candidate(loaded->user);
   if (!whole) return whole.error();
@@ -243,28 +242,28 @@ core::Result<nlohmann::ordered_json> bisect(const BisectArguments& arguments) {
   const core::Result<std::vector<programs::ConverterSpec>> specs =
       resolve_converters(arguments.converters, {"embedded"});
   if (!specs) return specs.error();
-  const bool print = !arguments.json;
+  const bool shows = !arguments.json;
   if (arguments.over == "versions") {
     if (specs->size() < 2) {
       return core::usage_error(
           "bisecting over versions takes several: --converter NAME@VERSION,VERSION,…, oldest first");
     }
-    return over_versions(*whole, arguments, *specs, print);
+    return over_versions(*whole, arguments, *specs, shows);
   }
   if (specs->size() != 1)
     return core::usage_error(fmt::format("bisecting over {} takes one converter, in one version", arguments.over));
   const auto judge = localize::Judge::make(specs->front(), arguments.options, arguments.timeout_s);
   if (!judge) return judge.error();
-  if (arguments.over == "optimizers") return over_optimizers(*whole, **judge, print);
-  return arguments.over == "batches" ? over_batches(*whole, **judge, print)
-                                     : over_nodes(*whole, **judge, arguments.part_nodes, print);
+  if (arguments.over == "optimizers") return over_optimizers(*whole, **judge, shows);
+  return arguments.over == "batches" ? over_batches(*whole, **judge, shows)
+                                     : over_nodes(*whole, **judge, arguments.part_nodes, shows);
 }
 
 int bisect_command(const BisectArguments& arguments) {
   const core::Result<nlohmann::ordered_json> found = bisect(arguments);
   if (!found) return report_error(found.error());
-  if (!arguments.json) fmt::print("\nconclusion: {}\n", found->at("conclusion").get<std::string>());
-  if (arguments.json) fmt::print("{}\n", found->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  if (!arguments.json) print("\nconclusion: {}\n", found->at("conclusion").get<std::string>());
+  if (arguments.json) print("{}\n", found->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   for (const char* key : {"wrong", "needed", "changes", "guilty"}) {
     if (found->contains(key) && !found->at(key).empty()) return kExitRed;
   }

@@ -7,6 +7,7 @@
 
 #include "harness/bundles/make_bundle.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/script.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
@@ -134,7 +135,7 @@ int make_kit(const bundles::BundleRequest& request, const std::string& folder) {
   const std::filesystem::path bundle = place->path() / "bundle";
   const core::Result<results::ResultRow> row = bundles::make_bundle(request, bundle);
   if (!row) return report_error(row.error());
-  fmt::print("{}\n", report::verdict_line(*row));
+  print("{}\n", report::verdict_line(*row));
   const programs::ConverterSpec& converter = request.converter;
   const std::filesystem::path interpreter =
       programs::environments_folder() / (converter.name + "-" + converter.version) / "bin" / "python";
@@ -143,7 +144,7 @@ int make_kit(const bundles::BundleRequest& request, const std::string& folder) {
                   bundle.string(), kit->path().string()});
   if (code != kExitOk) return code;
   if (core::Status status = kit->commit(); !status) return report_error(status.error());
-  fmt::print("kit: {0}\nrun: python {0}/repro.py\n", folder);
+  print("kit: {0}\nrun: python {0}/repro.py\n", folder);
   return kExitOk;
 }
 
@@ -172,12 +173,12 @@ int bundle_command(BundleArguments arguments) {
   if (!row) return report_error(row.error());
   const std::string replay = fmt::format("{} replay {}", corpus::command_word(), shell_quoted(folder));
   if (arguments.json) {
-    fmt::print("{}\n", report::json_line(report::result_json(*row)));
+    print("{}\n", report::json_line(report::result_json(*row)));
     return kExitOk;
   }
-  fmt::print("{}\n", report::verdict_line(*row));
-  if (run::gate_of(*row) != judge::Gate::green) fmt::print("\n{}", here(report::failure_text(*row, replay)));
-  fmt::print("bundle: {}\nreplay: {}\n", folder, here(replay));
+  print("{}\n", report::verdict_line(*row));
+  if (run::gate_of(*row) != judge::Gate::green) print("\n{}", here(report::failure_text(*row, replay)));
+  print("bundle: {}\nreplay: {}\n", folder, here(replay));
   return kExitOk;
 }
 

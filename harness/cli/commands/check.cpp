@@ -8,8 +8,10 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/fault_effect.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/quoted.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/data/data_origin.hpp"
@@ -103,7 +105,7 @@ std::string as_left_in_float(const CheckArguments& arguments, const results::Res
     if (in_float && !finding.node.empty()) nodes.insert(finding.node);
   }
   if (!arguments.artifact.given() || nodes.empty() || nodes.size() > kMost) return "";
-  nlohmann::ordered_json options = nlohmann::ordered_json::parse(arguments.options.value_or("{}"), nullptr, false);
+  nlohmann::ordered_json options = core::json_or_discarded<nlohmann::ordered_json>(arguments.options.value_or("{}"));
   if (!options.is_object()) return "";
   for (const std::string& node : nodes) options["precision"][node] = "fp32";
   CheckArguments stated = arguments;
@@ -233,10 +235,10 @@ int check_command(const CheckArguments& arguments) {
     for (const localize::NodeRow& row : nodes) {
       json["nodes"].push_back(report::node_json(row));
     }
-    fmt::print("{}\n", json.dump());
+    print("{}\n", json.dump());
     return finish();
   }
-  fmt::print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
+  print("{}\n", judged_line(arguments.artifact.file, checked->report, checked->data_line));
   std::string further = "\n" + report::node_table_text(nodes);
   for (const results::ResultRow& row : checked->report.rows) {
     further += doubt_text(arguments, row);
@@ -248,11 +250,11 @@ int check_command(const CheckArguments& arguments) {
   for (const results::ResultRow& row : checked->report.rows) {
     further += next_steps(arguments, row);
   }
-  fmt::print("{}", here(report::judged_model_text(
-                       checked->report,
-                       corpus::command_word() + " " + repeat_words(arguments) +
-                           (arguments.database.empty() ? "" : " --db " + shell_quoted(arguments.database)),
-                       &checked->model->graph, further)));
+  print("{}", here(report::judged_model_text(
+                  checked->report,
+                  corpus::command_word() + " " + repeat_words(arguments) +
+                      (arguments.database.empty() ? "" : " --db " + shell_quoted(arguments.database)),
+                  &checked->model->graph, further)));
   return finish();
 }
 

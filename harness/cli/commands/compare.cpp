@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/deviation.hpp"
@@ -117,13 +118,13 @@ int compare_command(const CompareArguments& arguments) {
                     {"max_error", core::exact_text64(each.max_error)},
                     {"sqnr_db", core::exact_text64(each.sqnr_db)}});
     if (!arguments.json) {
-      fmt::print("{}: {} of {} differ, largest error {:.6g}, SQNR {:.2f} dB{}{}\n", each.name, each.differing,
-                 core::counted(static_cast<std::uint64_t>(each.size), "element"), each.max_error, each.sqnr_db,
-                 each.difference.empty() ? "" : "; ", each.difference);
+      print("{}: {} of {} differ, largest error {:.6g}, SQNR {:.2f} dB{}{}\n", each.name, each.differing,
+            core::counted(static_cast<std::uint64_t>(each.size), "element"), each.max_error, each.sqnr_db,
+            each.difference.empty() ? "" : "; ", each.difference);
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"tensors", json}}.dump());
+    print("{}\n", nlohmann::ordered_json{{"tensors", json}}.dump());
   }
   return differs ? kExitRed : kExitOk;
 }

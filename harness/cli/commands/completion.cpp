@@ -7,6 +7,7 @@
 
 #include "converters/embedded/switchable.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/converter_spec.hpp"
 
@@ -66,14 +67,14 @@ void register_completion(Command app, Action& action) {
       .check_one_of(shells());
   completion.callback([word, &action] {
     action = [word] {
-      fmt::print("{}", completion_script(all_text(), *word));
+      print("{}", completion_script(all_text(), *word));
       return kExitOk;
     };
   });
   const Command manual = app.add_subcommand("man", "Print the manual page: assay man | man -l -");
   manual.callback([&action] {
     action = [] {
-      fmt::print("{}", manual_page(all_text(), this_program().version));
+      print("{}", manual_page(all_text(), this_program().version));
       return kExitOk;
     };
   });
@@ -84,7 +85,7 @@ void register_completion(Command app, Action& action) {
       .check_one_of({"cases", "suites", "converters", "faults", "variants"});
   words.callback([word, &action] {
     action = [word] {
-      for (const std::string& each : words_of(*word)) fmt::print("{}\n", each);
+      for (const std::string& each : words_of(*word)) print("{}\n", each);
       return kExitOk;
     };
   });

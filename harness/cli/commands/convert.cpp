@@ -6,6 +6,7 @@
 
 #include "converters/protocol/client.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case.hpp"
@@ -46,7 +47,7 @@ core::Result<converters::ConvertReply> convert(const ConvertArguments& arguments
   if (!user) {
     return user.error();
   }
-  fmt::print(stderr, "{}\n", data::calibration_line(*user, data::Conversion::here));
+  print(stderr, "{}\n", data::calibration_line(*user, data::Conversion::here));
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
   if (!options) {
     return options.error();
@@ -114,18 +115,18 @@ int convert_command(const ConvertArguments& arguments) {
     return report_error(reply.error());
   }
   if (arguments.json) {
-    fmt::print("{}\n", reply_json(*reply).dump());
+    print("{}\n", reply_json(*reply).dump());
   } else if (reply->outcome == converters::Outcome::ok) {
-    fmt::print("artifact: {}\n", reply->artifact.string());
+    print("artifact: {}\n", reply->artifact.string());
     std::size_t integer = 0;
     for (const converters::NodePrecision& each : reply->precision) {
       integer += each.got == "int8" ? 1U : 0U;
     }
-    fmt::print("{} of {} in int8, {} with a scale\n", integer, core::counted(reply->precision.size(), "node"),
-               core::counted(reply->tensors.size(), "tensor"));
+    print("{} of {} in int8, {} with a scale\n", integer, core::counted(reply->precision.size(), "node"),
+          core::counted(reply->tensors.size(), "tensor"));
   } else {
-    fmt::print(stderr, "assay: {}: node \"{}\" ({}): {}\n", converters::outcome_name(reply->outcome), reply->node,
-               reply->op, reply->reason);
+    print(stderr, "assay: {}: node \"{}\" ({}): {}\n", converters::outcome_name(reply->outcome), reply->node, reply->op,
+          reply->reason);
   }
   return reply->outcome == converters::Outcome::ok ? kExitOk : kExitRed;
 }

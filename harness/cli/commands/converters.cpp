@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/script.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
@@ -32,13 +33,13 @@ int list_converters(const ConvertersArguments& arguments) {
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"converters", json}}.dump());
+    print("{}\n", nlohmann::ordered_json{{"converters", json}}.dump());
     return kExitOk;
   }
   for (const auto& entry : json) {
     const auto installed = entry["installed"].get<std::vector<std::string>>();
-    fmt::print("{:<16} {:<24} {}\n", entry["name"].get<std::string>(),
-               installed.empty() ? "not installed" : core::join(installed, ", "), entry["notes"].get<std::string>());
+    print("{:<16} {:<24} {}\n", entry["name"].get<std::string>(),
+          installed.empty() ? "not installed" : core::join(installed, ", "), entry["notes"].get<std::string>());
   }
   return kExitOk;
 }
@@ -75,15 +76,15 @@ int test_converter(const ConvertersArguments& arguments) {
                     {"section", requirement.section},
                     {"met", core::word_of(requirement.met)},
                     {"why", requirement.why}});
-    if (!arguments.json) fmt::print("{}", requirement_text(requirement));
+    if (!arguments.json) print("{}", requirement_text(requirement));
   }
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"requirements", json}}.dump(
-                           -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print("{}\n", nlohmann::ordered_json{{"requirements", json}}.dump(
+                      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("{} requirements of protocol 1: {} ok, {} FAILED, {} skipped\n", met->size(), counts[programs::Met::ok],
-               counts[programs::Met::failed], counts[programs::Met::skipped]);
-    if (counts[programs::Met::not_tested] != 0) fmt::print("NOT TESTED: {}\n", counts[programs::Met::not_tested]);
+    print("{} requirements of protocol 1: {} ok, {} FAILED, {} skipped\n", met->size(), counts[programs::Met::ok],
+          counts[programs::Met::failed], counts[programs::Met::skipped]);
+    if (counts[programs::Met::not_tested] != 0) print("NOT TESTED: {}\n", counts[programs::Met::not_tested]);
   }
   if (counts[programs::Met::failed] != 0) return kExitRed;
   return counts[programs::Met::not_tested] != 0 ? kExitIncomplete : kExitOk;
@@ -99,10 +100,10 @@ int install(const ConvertersArguments& arguments) {
 bool remove_all(const std::vector<programs::Environment>& environments) {
   for (const programs::Environment& environment : environments) {
     if (const std::string fault = programs::remove_environment(environment); !fault.empty()) {
-      fmt::print(stderr, "assay: {} can't be removed: {}\n", environment.name, fault);
+      print(stderr, "assay: {} can't be removed: {}\n", environment.name, fault);
       return false;
     }
-    fmt::print("removed {}\n", environment.name);
+    print("removed {}\n", environment.name);
   }
   return true;
 }

@@ -8,6 +8,7 @@
 #include "converters/embedded/support.hpp"
 #include "converters/protocol/client.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
@@ -89,7 +90,7 @@ int print_operators() {
   if (!table) {
     return report_error(table.error());
   }
-  fmt::print("{}", report::operators_page(*table));
+  print("{}", report::operators_page(*table));
   return kExitOk;
 }
 
@@ -103,11 +104,11 @@ int doctor_command(const DoctorArguments& arguments) {
     json.push_back(
         {{"what", finding.what}, {"state", finding.state}, {"detail", finding.detail}, {"usable", finding.usable}});
     if (!arguments.json) {
-      fmt::print("{:<36} {:<14} {}\n", finding.what, finding.state, finding.detail);
+      print("{:<36} {:<14} {}\n", finding.what, finding.state, finding.detail);
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"findings", json}}.dump());
+    print("{}\n", nlohmann::ordered_json{{"findings", json}}.dump());
   }
   return kExitOk;
 }

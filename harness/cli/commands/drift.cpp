@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
@@ -81,11 +82,11 @@ core::Result<int> compare_versions(const DriftArguments& arguments) {
   if (arguments.json) {
     nlohmann::ordered_json json{{"converter", arguments.converter}, {"from", from}, {"to", to}};
     json.update(report::drift_json(report));
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    fmt::print("{}", report::drifted_text(report));
-    fmt::print("{}{}", report::families_table(report), report::suites_text(report));
-    fmt::print(
+    print("{}", report::drifted_text(report));
+    print("{}{}", report::families_table(report), report::suites_text(report));
+    print(
         "{} {} → {}: {} compared, {} changed{}; {} with nothing to be compared to ({} of them edited), {} without a "
         "counterpart at {}\n",
         arguments.converter, from, to, core::counted(report.compared, "verdict"), report.drifted.size(),

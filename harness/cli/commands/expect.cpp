@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/suites/draft_expected.hpp"
@@ -58,13 +59,12 @@ int expect_command(const ExpectArguments& arguments) {
   std::erase_if(*rows, [&](const results::ResultRow& row) { return !by_converter(row.key, arguments.converter); });
   const std::vector<corpus::ExpectedFailure> entries = suites::draft_expected(*rows);
   for (const corpus::ExpectedFailure& entry : entries) {
-    fmt::print("    {}{}\n", entry_json(entry).dump(), &entry == &entries.back() ? "" : ",");
+    print("    {}{}\n", entry_json(entry).dump(), &entry == &entries.back() ? "" : ",");
   }
-  fmt::print(
-      stderr,
-      "{} for the red verdicts of run {} (\"{}\"). Before going into a suite's \"expected_failures\", each needs a "
-      "\"url\" that says where it is explained; `assay lint` checks them\n",
-      core::counted(entries.size(), "entry", "entries"), run->id, run->command);
+  print(stderr,
+        "{} for the red verdicts of run {} (\"{}\"). Before going into a suite's \"expected_failures\", each needs a "
+        "\"url\" that says where it is explained; `assay lint` checks them\n",
+        core::counted(entries.size(), "entry", "entries"), run->id, run->command);
   return kExitOk;
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
@@ -38,9 +39,9 @@ std::optional<report::GlossaryEntry> entry_of(const report::Glossary& glossary, 
 
 int print_entry(const report::GlossaryEntry& entry, bool as_json) {
   if (as_json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"word", entry.word}, {"text", entry.text}}.dump());
+    print("{}\n", nlohmann::ordered_json{{"word", entry.word}, {"text", entry.text}}.dump());
   } else {
-    fmt::print("{}\n\n{}\n", entry.word, entry.text);
+    print("{}\n\n{}\n", entry.word, entry.text);
   }
   return kExitOk;
 }
@@ -56,7 +57,7 @@ int report_unknown(const std::string& complaint, const std::string& word,
 
 int print_verdict(const core::Result<run::ExplainedVerdict>& verdict, bool as_json) {
   if (!verdict) return report_error(verdict.error());
-  fmt::print("{}\n", as_json ? report::explanation_json(*verdict) : report::explanation_text(*verdict));
+  print("{}\n", as_json ? report::explanation_json(*verdict) : report::explanation_text(*verdict));
   return kExitOk;
 }
 
@@ -101,11 +102,11 @@ void tell_whose(const std::string& case_name, const std::string& database, const
   const results::ResultRow& row = recorded.last.result;
   std::vector<std::string> others;
   for (const auto& [name, verdict] : recorded.others) others.push_back(fmt::format("{} ({})", name, verdict));
-  fmt::print(stderr, "{}: the last run in {} recorded {}{}, of {}@{}, options {}, {}; made again here\n", case_name,
-             database, row.verdict, row.facet.empty() ? "" : " (" + report::place_of(row) + ")", row.key.converter,
-             row.key.version, row.key.options, row.started_at.substr(0, std::string("2026-01-01T00:00").size()));
+  print(stderr, "{}: the last run in {} recorded {}{}, of {}@{}, options {}, {}; made again here\n", case_name,
+        database, row.verdict, row.facet.empty() ? "" : " (" + report::place_of(row) + ")", row.key.converter,
+        row.key.version, row.key.options, row.started_at.substr(0, std::string("2026-01-01T00:00").size()));
   if (!others.empty()) {
-    fmt::print(stderr, "--converter NAME explains another: {}\n", core::join(others, ", "));
+    print(stderr, "--converter NAME explains another: {}\n", core::join(others, ", "));
   }
 }
 
@@ -137,8 +138,8 @@ core::Result<run::ExplainedVerdict> explain_case(ExplainArguments arguments, Sel
         selection = *std::move(narrowed);
       }
     } else {
-      fmt::print(stderr, "no verdict of {} is recorded in {}; this is {}'s, --converter NAME explains another's\n",
-                 name, arguments.database, core::join(selection.converters, ", "));
+      print(stderr, "no verdict of {} is recorded in {}; this is {}'s, --converter NAME explains another's\n", name,
+            arguments.database, core::join(selection.converters, ", "));
     }
   }
   if (const core::Status named = check_fault_nodes(arguments.converters, selection.items); !named) {
@@ -147,7 +148,7 @@ core::Result<run::ExplainedVerdict> explain_case(ExplainArguments arguments, Sel
   if (arguments.metamorphic) ask_all_relations(selection.items);
   core::Result<run::ExplainedVerdict> verdict = explain_item(arguments, selection.items.front(), selection.converters);
   if (verdict && recorded && !are_alike(recorded->last.result, verdict->judgement)) {
-    fmt::print(stderr, "made again, the verdict is another one: {}\n", judge::verdict_name(verdict->judgement.verdict));
+    print(stderr, "made again, the verdict is another one: {}\n", judge::verdict_name(verdict->judgement.verdict));
   }
   return verdict;
 }
@@ -160,7 +161,7 @@ core::Result<run::ExplainedVerdict> explain_model(const ExplainArguments& argume
   if (!loaded) return loaded.error();
   data::UserCase& user = loaded->user;
   const bool given = arguments.artifact.given();
-  fmt::print(stderr, "{}\n", data::data_line(user, given ? data::Conversion::elsewhere : data::Conversion::here));
+  print(stderr, "{}\n", data::data_line(user, given ? data::Conversion::elsewhere : data::Conversion::here));
   std::vector<run::RunItem> items;
   items.push_back({std::move(user.test_case), {loaded->options}, std::move(user.data)});
   if (given) return run::explain_artifact(items.front(), arguments.artifact.file, loaded->made_by);

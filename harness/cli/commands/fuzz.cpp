@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -112,35 +113,34 @@ fuzz::Listener progress() {
   listener.on_sample = [=](const fuzz::Tally& tally, std::size_t signatures) {
     if (Clock::now() - *last < pause) return;
     *last = Clock::now();
-    fmt::print(stderr, "{}{}; {}{}", terminal ? "\r" : "", tally_text(tally), core::counted(signatures, "signature"),
-               terminal ? "" : "\n");
+    print(stderr, "{}{}; {}{}", Painted{terminal ? "\r" : ""}, tally_text(tally),
+          core::counted(signatures, "signature"), terminal ? "" : "\n");
   };
   listener.on_find = [=](const Find& find) {
-    fmt::print(stderr, "{}new at {}: {}\n", terminal ? "\n" : "", find.first_index, find.signature);
+    print(stderr, "{}new at {}: {}\n", terminal ? "\n" : "", find.first_index, find.signature);
   };
   listener.on_reduced = [=](const Find& find) {
-    fmt::print(stderr, "reduced {}: {} to {}, {} to {}, {}, {:.1f} s\n", find.kept_index, find.nodes,
-               core::counted(find.sample.candidate.nodes(), "node"), find.bytes,
-               core::counted(find.sample.candidate.bytes(), "byte"), core::counted(find.checks, "check"), find.seconds);
+    print(stderr, "reduced {}: {} to {}, {} to {}, {}, {:.1f} s\n", find.kept_index, find.nodes,
+          core::counted(find.sample.candidate.nodes(), "node"), find.bytes,
+          core::counted(find.sample.candidate.bytes(), "byte"), core::counted(find.checks, "check"), find.seconds);
   };
   return listener;
 }
 
 void print_text(const FuzzArguments& arguments, const fuzz::Hunted& hunted, const std::vector<Saved>& finds) {
-  fmt::print("{} {}, seed {}: {}\n", hunted.converter, hunted.version, arguments.hunt.seed, tally_text(hunted.tally));
-  for (const auto& [reason, count] : hunted.tally.unsupported) fmt::print("{:>8} unsupported: {}\n", count, reason);
-  for (const std::string& line : hunted.invalid) fmt::print("invalid graph {}\n", line);
+  print("{} {}, seed {}: {}\n", hunted.converter, hunted.version, arguments.hunt.seed, tally_text(hunted.tally));
+  for (const auto& [reason, count] : hunted.tally.unsupported) print("{:>8} unsupported: {}\n", count, reason);
+  for (const std::string& line : hunted.invalid) print("invalid graph {}\n", line);
   if (finds.empty()) {
-    fmt::print("nothing found\n");
+    print("nothing found\n");
     return;
   }
-  fmt::print("{:>3} {:>6} {:>8} {:>6} {:>8}  signature\n", "#", "count", "first", "nodes", "bytes");
+  print("{:>3} {:>6} {:>8} {:>6} {:>8}  signature\n", "#", "count", "first", "nodes", "bytes");
   for (std::size_t i = 0; i < finds.size(); ++i) {
     const Find& find = *finds[i].find;
-    fmt::print("{:>3} {:>6} {:>8} {:>6} {:>8}  {}\n{:37}{}\n", i + 1, find.count, find.first_index,
-               find.sample.candidate.nodes(), find.sample.candidate.bytes(), find.signature, "",
-               here(finds[i].reproduce));
-    if (!find.trouble.empty()) fmt::print("{:37}not reduced: {}\n", "", find.trouble);
+    print("{:>3} {:>6} {:>8} {:>6} {:>8}  {}\n{:37}{}\n", i + 1, find.count, find.first_index,
+          find.sample.candidate.nodes(), find.sample.candidate.bytes(), find.signature, "", here(finds[i].reproduce));
+    if (!find.trouble.empty()) print("{:37}not reduced: {}\n", "", find.trouble);
   }
 }
 
@@ -172,16 +172,16 @@ int fuzz_command(FuzzArguments& arguments) {
   if (arguments.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Saved& saved : *finds) list.push_back(find_json(arguments, saved));
-    fmt::print("{}\n", dumped({{"converter", hunted->converter},
-                               {"version", hunted->version},
-                               {"seed", arguments.hunt.seed},
-                               {"graphs", hunted->tally.samples},
-                               {"seconds", hunted->tally.seconds},
-                               {"verdicts", hunted->tally.verdicts},
-                               {"unsupported", hunted->tally.unsupported},
-                               {"invalid", hunted->invalid},
-                               {"finds", list}},
-                              -1));
+    print("{}\n", dumped({{"converter", hunted->converter},
+                          {"version", hunted->version},
+                          {"seed", arguments.hunt.seed},
+                          {"graphs", hunted->tally.samples},
+                          {"seconds", hunted->tally.seconds},
+                          {"verdicts", hunted->tally.verdicts},
+                          {"unsupported", hunted->tally.unsupported},
+                          {"invalid", hunted->invalid},
+                          {"finds", list}},
+                         -1));
   } else {
     print_text(arguments, *hunted, *finds);
   }

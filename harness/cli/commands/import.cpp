@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/new_cases/import.hpp"
 
@@ -37,14 +38,14 @@ int import_command(const ImportArguments& arguments) {
     written.push_back(&each);
   }
   for (const new_cases::StagedCase* each : written) {
-    fmt::print("imported {}: {}\n", each->test_case().name, (folder / (each->test_case().family + ".json")).string());
+    print("imported {}: {}\n", each->test_case().name, (folder / (each->test_case().family + ".json")).string());
   }
   if (!arguments.request.float_original.empty()) {
     const std::string stem = (folder / drafts->front().name).string();
-    fmt::print("judge it against its original: {} {} --artifact {}\n", here("./assay check"),
-               shell_quoted(stem + ".float.onnx"), shell_quoted(stem + ".onnx"));
+    print("judge it against its original: {} {} --artifact {}\n", here("./assay check"),
+          shell_quoted(stem + ".float.onnx"), shell_quoted(stem + ".onnx"));
   }
-  if (arguments.into.empty()) fmt::print("run: {} 'cases/imported/*'\n", here("./assay run"));
+  if (arguments.into.empty()) print("run: {} 'cases/imported/*'\n", here("./assay run"));
   return kExitOk;
 }
 

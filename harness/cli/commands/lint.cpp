@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/new_cases/new_case.hpp"
@@ -64,12 +65,11 @@ int lint_files(const std::vector<std::string>& paths) {
     if (!own) return report_error(own.error());
     cases += own->size();
     for (const std::string& line : findings(*own, artifacts)) {
-      fmt::print("{}\n", line);
+      print("{}\n", line);
       ++count;
     }
   }
-  fmt::print("{} read{}: {}\n", core::counted(cases, "case"), artifacts_text(artifacts),
-             core::counted(count, "finding"));
+  print("{} read{}: {}\n", core::counted(cases, "case"), artifacts_text(artifacts), core::counted(count, "finding"));
   return count == 0 ? kExitOk : kExitUsage;
 }
 
@@ -87,19 +87,19 @@ int lint_command(const LintArguments& arguments) {
   std::size_t count = 0, artifacts = 0;
   if (arguments.suites.empty()) {
     for (const std::string& line : findings(*corpus, artifacts)) {
-      fmt::print("{}\n", line);
+      print("{}\n", line);
       ++count;
     }
   }
   for (const std::string& name : suites) {
     for (const std::string& line : findings(name, *corpus)) {
-      fmt::print("{}: {}\n", name, line);
+      print("{}: {}\n", name, line);
       ++count;
     }
   }
-  fmt::print("{} and {} of {} read{}: {}\n", core::counted(corpus->size(), "case"), suites.size(),
-             core::counted(corpus::suite_names().size(), "suite"), artifacts_text(artifacts),
-             core::counted(count, "finding"));
+  print("{} and {} of {} read{}: {}\n", core::counted(corpus->size(), "case"), suites.size(),
+        core::counted(corpus::suite_names().size(), "suite"), artifacts_text(artifacts),
+        core::counted(count, "finding"));
   return count == 0 ? kExitOk : kExitUsage;
 }
 

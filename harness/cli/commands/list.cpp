@@ -5,6 +5,7 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/write_case.hpp"
@@ -57,7 +58,7 @@ int list_faults(const ListArguments& arguments) {
       return report_unmatched(known.error().message);
     }
   }
-  fmt::print("{}", arguments.json ? nlohmann::ordered_json{{"faults", json}}.dump() + "\n" : text);
+  print("{}", arguments.json ? nlohmann::ordered_json{{"faults", json}}.dump() + "\n" : text);
   return kExitOk;
 }
 
@@ -71,11 +72,11 @@ int list_command(const ListArguments& arguments) {
     return report_unmatched(selection->unmatched);
   }
   if (arguments.json) {
-    fmt::print("{}\n", list_json(*selection));
+    print("{}\n", list_json(*selection));
     return kExitOk;
   }
   for (const run::RunItem& item : selection->items) {
-    fmt::print("{}\n", item.test_case.name);
+    print("{}\n", item.test_case.name);
   }
   return kExitOk;
 }

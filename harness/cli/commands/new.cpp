@@ -7,6 +7,8 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/corpus/write_case.hpp"
@@ -82,7 +84,7 @@ ordered_json words_of(const NewArguments& arguments, const model::Model& model) 
     if (!arguments.data.empty()) spec["data"] = arguments.data;
     if (!arguments.range.empty()) spec["range"] = arguments.range;
   }
-  if (arguments.options != "{}") words["options"] = ordered_json::parse(arguments.options, nullptr, false);
+  if (arguments.options != "{}") words["options"] = core::json_or_discarded<ordered_json>(arguments.options);
   if (!arguments.made_by.empty()) words["made_by"] = arguments.made_by;
   for (const std::string& fault : arguments.faults) words["kills"].push_back(fault.substr(0, fault.find('@')));
   return words;
@@ -121,8 +123,8 @@ void take_data_beside(NewArguments& arguments) {
   }
   arguments.calibration = (folder / "calibration").string();
   arguments.inputs = (folder / "inputs").string();
-  fmt::print(stderr, "data: \"{}\" and \"{}\", which lie beside the model; --data and --range describe others\n",
-             arguments.calibration, arguments.inputs);
+  print(stderr, "data: \"{}\" and \"{}\", which lie beside the model; --data and --range describe others\n",
+        arguments.calibration, arguments.inputs);
 }
 
 core::Result<new_cases::CaseDraft> draft_of(const NewArguments& arguments) {
@@ -145,7 +147,7 @@ core::Result<new_cases::CaseDraft> draft_of(const NewArguments& arguments) {
     draft.words["title"] = corpus::escaped(title_of(arguments, draft.name));
   }
   if (!arguments.expect.empty()) {
-    draft.words["expect"] = ordered_json::parse(arguments.expect, nullptr, false);
+    draft.words["expect"] = core::json_or_discarded<ordered_json>(arguments.expect);
     if (!draft.words["expect"].is_object())
       return core::usage_error("--expect takes the JSON object of a case file's key expect");
   }
@@ -289,20 +291,20 @@ int new_command(const NewArguments& given) {
     if (!staged) return report_error(staged.error());
   }
   const std::optional<new_cases::StagedCase> more = proven ? with_facet(*draft, *accusation, *proof) : std::nullopt;
-  fmt::print("tried {} under options {}{}\n{}{}", draft->name, accusation->options.label,
-             accusation->wrong_artifact.empty() ? "" : ", as the artifact shows them",
-             verdict_text("with the defect,", proof->with, proof->judged_as),
-             verdict_text("without it,", proof->without, ""));
+  print("tried {} under options {}{}\n{}{}", draft->name, accusation->options.label,
+        accusation->wrong_artifact.empty() ? "" : ", as the artifact shows them",
+        verdict_text("with the defect,", proof->with, proof->judged_as),
+        verdict_text("without it,", proof->without, ""));
   if (!proven) {
-    fmt::print("{}", here(next_steps(arguments, *proof)));
+    print("{}", here(next_steps(arguments, *proof)));
     return kExitRed;
   }
   const std::filesystem::path folder =
       arguments.into.empty() ? corpus::home() / "cases" : std::filesystem::path(arguments.into);
   const core::Result<std::filesystem::path> file = (more ? *more : *staged).commit(folder);
   if (!file) return report_error(file.error());
-  fmt::print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
-  fmt::print("{}", here(run_commands(arguments, *accusation, draft->name, *file)));
+  print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
+  print("{}", here(run_commands(arguments, *accusation, draft->name, *file)));
   return kExitOk;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/localize/candidate.hpp"
@@ -30,7 +31,7 @@ core::Result<Found> search(const PrecisionArguments& arguments) {
   const core::Result<data::UserCase> user =
       data::make_user_case(arguments.model, arguments.calibration, arguments.inputs);
   if (!user) return user.error();
-  fmt::print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
+  print(stderr, "{}\n", data::data_line(*user, data::Conversion::here));
   const core::Result<localize::Candidate> whole = localize::make_candidate(*user);
   if (!whole) return whole.error();
   const core::Result<converters::Options> options = converters::options_from_json(arguments.options);
@@ -48,7 +49,7 @@ core::Result<Found> search(const PrecisionArguments& arguments) {
   if (!judge) return judge.error();
   return Found{specs->front().name,
                localize::search_precision(*whole, **judge, arguments.sqnr_db, arguments.most_conversions,
-                                          [](const std::string& line) { fmt::print(stderr, "{}\n", line); })};
+                                          [](const std::string& line) { print(stderr, "{}\n", line); })};
 }
 
 /// The options that keep the nodes in float, as every converter behind protocol 1 takes them.
@@ -73,15 +74,14 @@ std::string outcome_text(const judge::Judgement& judgement) {
 void print_impossible(const PrecisionArguments& arguments, const Found& answer) {
   const localize::PrecisionSearch& found = answer.search;
   if (found.ignored.empty()) {
-    fmt::print("with every node in float it is no better ({}): quantization is not the trouble. Try {} {}\n",
-               outcome_text(found.after), here("./assay reduce"), shell_quoted(arguments.model));
+    print("with every node in float it is no better ({}): quantization is not the trouble. Try {} {}\n",
+          outcome_text(found.after), here("./assay reduce"), shell_quoted(arguments.model));
     return;
   }
-  fmt::print("{} was asked for every node in float, but {} {} in INT8:\n", answer.converter,
-             core::counted(found.ignored.size(), "node"), found.ignored.size() == 1 ? "is" : "are");
-  for (const std::string& node : found.ignored) fmt::print("  {}\n", node);
-  fmt::print(
-      "it doesn't follow options[\"precision\"] (docs/protocol.md), without which no node can be kept in float\n");
+  print("{} was asked for every node in float, but {} {} in INT8:\n", answer.converter,
+        core::counted(found.ignored.size(), "node"), found.ignored.size() == 1 ? "is" : "are");
+  for (const std::string& node : found.ignored) print("  {}\n", node);
+  print("it doesn't follow options[\"precision\"] (docs/protocol.md), without which no node can be kept in float\n");
 }
 
 int precision_command(const PrecisionArguments& arguments) {
@@ -110,26 +110,26 @@ int precision_command(const PrecisionArguments& arguments) {
                                       {"reused_cache", found->reused_cache},
                                       {"before", outcome_text(found->before)},
                                       {"after", found->needed ? outcome_text(found->after) : ""}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return solved ? kExitOk : kExitRed;
   }
-  fmt::print("everything in INT8: {}\n", outcome_text(found->before));
+  print("everything in INT8: {}\n", outcome_text(found->before));
   if (!found->needed) {
-    fmt::print("nothing needs to stay in float\n");
+    print("nothing needs to stay in float\n");
     return kExitOk;
   }
   if (!found->possible) {
     print_impossible(arguments, *answer);
     return kExitRed;
   }
-  fmt::print("{} in float: {} ({}{})\n", core::counted(found->nodes.size(), "node"), outcome_text(found->after),
-             core::counted(found->conversions, "conversion"), found->reused_cache ? ", calibrated once" : "");
-  for (const std::string& node : found->nodes) fmt::print("  {}\n", node);
+  print("{} in float: {} ({}{})\n", core::counted(found->nodes.size(), "node"), outcome_text(found->after),
+        core::counted(found->conversions, "conversion"), found->reused_cache ? ", calibrated once" : "");
+  for (const std::string& node : found->nodes) print("  {}\n", node);
   if (!found->minimal)
-    fmt::print("{} spent: a smaller set may do (--most)\n",
-               core::counted(found->conversions, "conversion is", "conversions are"));
-  fmt::print("options: {}\n", options.dump());
-  if (!own.empty()) fmt::print("{} itself: {}\n", answer->converter, own);
+    print("{} spent: a smaller set may do (--most)\n",
+          core::counted(found->conversions, "conversion is", "conversions are"));
+  print("options: {}\n", options.dump());
+  if (!own.empty()) print("{} itself: {}\n", answer->converter, own);
   return kExitOk;
 }
 

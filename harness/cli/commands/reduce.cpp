@@ -9,6 +9,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
@@ -169,8 +170,7 @@ core::Result<Outcome> reduce(const ReduceArguments& arguments) {
   const core::Result<UserModel> loaded = load_user_model(arguments.model, arguments.calibration, arguments.inputs,
                                                          arguments.options, arguments.converters, arguments.artifact);
   if (!loaded) return loaded.error();
-  fmt::print(stderr, "{}\n",
-             data::data_line(loaded->user, ready ? data::Conversion::elsewhere : data::Conversion::here));
+  print(stderr, "{}\n", data::data_line(loaded->user, ready ? data::Conversion::elsewhere : data::Conversion::here));
   core::Result<Candidate> start =
       ready ? localize::make_candidate(loaded->user, arguments.artifact.file) : localize::make_candidate(loaded->user);
   if (!start) return start.error();
@@ -193,8 +193,8 @@ core::Result<Outcome> reduce(const ReduceArguments& arguments) {
       localize::reduce(*std::move(start), kept->suspects, trials, [&](const localize::Progress& now) {
         if (now.stage == "data") kept->refusals->forget();  // what follows is about parts
         if (now.stage == "nodes") outcome.stopped = kept->refusals->text();
-        fmt::print(stderr, "{:<22} {:>10} {:>16} {:>12}\n", now.stage, core::counted(now.nodes, "node"),
-                   core::counted(now.bytes, "byte"), core::counted(now.checks, "check"));
+        print(stderr, "{:<22} {:>10} {:>16} {:>12}\n", now.stage, core::counted(now.nodes, "node"),
+              core::counted(now.bytes, "byte"), core::counted(now.checks, "check"));
       });
   if (!smallest) return smallest.error();
   if (const core::Status saved = localize::save(*smallest, outcome.folder); !saved) return saved.error();
@@ -234,15 +234,15 @@ int reduce_command(const ReduceArguments& arguments) {
                                       {"folder", outcome->folder.string()},
                                       {"stopped_by", outcome->stopped},
                                       {"reproduce", repeat}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return kExitOk;
   }
-  fmt::print("kept:   {}\nbefore: {}\nafter:  {}\n{}", outcome->kept, size_text(outcome->before),
-             size_text(outcome->after), core::counted(outcome->checks, "check"));
-  if (outcome->known > 0) fmt::print(" ({} more were known)", outcome->known);
-  fmt::print(", {:.1f} s; {}\n", outcome->seconds, (outcome->folder / "model.onnx").string());
-  if (!outcome->stopped.empty()) fmt::print("no smaller part shows it: of those tried, {}\n", outcome->stopped);
-  if (!repeat.empty()) fmt::print("reproduce: {}\n", here(repeat));
+  print("kept:   {}\nbefore: {}\nafter:  {}\n{}", outcome->kept, size_text(outcome->before), size_text(outcome->after),
+        core::counted(outcome->checks, "check"));
+  if (outcome->known > 0) print(" ({} more were known)", outcome->known);
+  print(", {:.1f} s; {}\n", outcome->seconds, (outcome->folder / "model.onnx").string());
+  if (!outcome->stopped.empty()) print("no smaller part shows it: of those tried, {}\n", outcome->stopped);
+  if (!repeat.empty()) print("reproduce: {}\n", here(repeat));
   return kExitOk;
 }
 

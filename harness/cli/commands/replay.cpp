@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/report/verdict.hpp"
 
 namespace assay::cli {
@@ -25,8 +26,14 @@ core::Result<programs::ConverterSpec> converter_of(const ReplayArguments& argume
   if (options.names.empty() && options.commands.empty()) {
     if (bundle.ready_artifact)
       return core::usage_error("the bundle's artifact was given, not converted; name a --converter");
-    options = {{bundle.asked.name}, {bundle.asked.command}, bundle.asked.faults, bundle.asked.variant};
-    (bundle.asked.command.empty() ? options.commands : options.names).clear();
+    if (!bundle.asked.command.empty()) {
+      return core::usage_error(
+          fmt::format("the bundle was made by a command of whoever made it, which would run as you do: {}\nIf you "
+                      "trust it, name it: "
+                      "--converter-cmd {}",
+                      bundle.asked.command, shell_quoted(bundle.asked.command)));
+    }
+    options = {{bundle.asked.name}, {}, bundle.asked.faults, bundle.asked.variant};
   }
   core::Result<std::vector<programs::ConverterSpec>> converters = resolve_converters(options, {});
   if (!converters) return converters.error();
@@ -73,9 +80,9 @@ int replay_command(const ReplayArguments& arguments) {
   const core::Result<bundles::Replayed> again = replayed(arguments, *bundle);
   if (!again) return report_error(again.error());
   if (arguments.json) {
-    fmt::print("{}\n", report::json_line(replayed_json(*again, *bundle)));
+    print("{}\n", report::json_line(replayed_json(*again, *bundle)));
   } else {
-    fmt::print("{}", replayed_text(*again));
+    print("{}", replayed_text(*again));
   }
   return again->same() ? kExitOk : kExitRed;
 }

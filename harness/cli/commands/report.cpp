@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/run_files.hpp"
 #include "harness/core/files.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -138,7 +139,7 @@ core::Status report(const ReportArguments& arguments) {
   }
   const std::string& generated = *text;
   if (arguments.markdown.empty()) {
-    fmt::print("{}", generated);
+    print("{}", generated);
     return core::success();
   }
   std::error_code code;

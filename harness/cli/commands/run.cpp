@@ -14,6 +14,7 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/fault_effect.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
@@ -324,14 +325,13 @@ int run_command(const RunArguments& given) {
     return report_unmatched("nothing is selected: no case, converter or option set matches");
   }
   if (arguments.json) {
-    fmt::print("{}\n", report::run_json(*report));
+    print("{}\n", report::run_json(*report));
   } else {
     output.end(*report);
   }
   if (report->rows.size() < report->planned) {
-    fmt::print(stderr,
-               "assay: stopped by a signal: {} of {} recorded; the same command with --resume finishes the run\n",
-               report->rows.size(), core::counted(report->planned, "verdict is", "verdicts are"));
+    print(stderr, "assay: stopped by a signal: {} of {} recorded; the same command with --resume finishes the run\n",
+          report->rows.size(), core::counted(report->planned, "verdict is", "verdicts are"));
   }
   const int code = run::exit_code(*report);
   if (code == kExitOk) {
@@ -345,17 +345,16 @@ int run_command(const RunArguments& given) {
   if (code == kExitOk && nothing_ran && arguments.skip_unavailable) return static_cast<int>(run::ExitCode::skip);
   if (const auto judged = static_cast<std::size_t>(std::ranges::count_if(report->rows, is_judged));
       judged < arguments.min_judged && (code == kExitOk || code == kExitDrift)) {
-    fmt::print(stderr,
-               "assay: {} of {} judged, and --min-judged asks for {}: select other cases, or see the reasons above\n",
-               judged, core::counted(report->rows.size(), "verdict was", "verdicts were"), arguments.min_judged);
+    print(stderr,
+          "assay: {} of {} judged, and --min-judged asks for {}: select other cases, or see the reasons above\n",
+          judged, core::counted(report->rows.size(), "verdict was", "verdicts were"), arguments.min_judged);
     return kExitIncomplete;
   }
   if (code != kExitOk || !nothing_ran) return code;
-  fmt::print(
-      stderr,
-      "assay: every verdict is unsupported, so nothing was judged. Where the reason is an option, give one that the "
-      "converter takes, as in --options '{{\"per_axis\":false}}'. With --min-judged 1 the exit code is 5 then, with "
-      "--skip-unavailable 77\n");
+  print(stderr,
+        "assay: every verdict is unsupported, so nothing was judged. Where the reason is an option, give one that the "
+        "converter takes, as in --options '{{\"per_axis\":false}}'. With --min-judged 1 the exit code is 5 then, with "
+        "--skip-unavailable 77\n");
   return code;
 }
 

@@ -11,6 +11,7 @@
 #include "converters/embedded/switchable.hpp"
 #include "converters/veiled.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/score_artifacts.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/text.hpp"
@@ -82,7 +83,7 @@ int score_command(const ScoreArguments& arguments) {
     // Only all faults over all cases can tell whether a case kills nothing.
     const bool whole = !named_faults;
     json = report::score_json(*report, config.kinds);
-    if (!arguments.json) fmt::print("{}", report::score_text(*report, config.kinds, whole));
+    if (!arguments.json) print("{}", report::score_text(*report, config.kinds, whole));
     red = score::is_red(*report, config.kinds, whole);
   }
   if (with_variants) {
@@ -96,10 +97,10 @@ int score_command(const ScoreArguments& arguments) {
     const core::Result<score::FalseAlarmReport> report = score::find_false_alarms(config);
     if (!report) return report_error(report.error());
     report::add_variants(json, *report);
-    if (!arguments.json) fmt::print("{}", report::alarms_text(*report));
+    if (!arguments.json) print("{}", report::alarms_text(*report));
     red = red || !(report->alarms.empty() && report->unused_expectations.empty());
   }
-  if (arguments.json) fmt::print("{}\n", json.dump());
+  if (arguments.json) print("{}\n", json.dump());
   if (!arguments.database.empty()) {
     core::Result<results::Store> store = results::Store::open(arguments.database);
     const core::Status kept = store ? store->record_score("score " + core::join(arguments.words, " "), json.dump())

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/terminal.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
@@ -33,7 +34,7 @@ int export_command(const TransferArguments& arguments) {
       *store, arguments.file, arguments.verdicts ? results::Detail::verdicts : results::Detail::everything);
   if (!written) return report_error(written.error());
   std::error_code code;
-  fmt::print("{}: {}\n", arguments.file, core::counted(std::filesystem::file_size(arguments.file, code), "byte"));
+  print("{}: {}\n", arguments.file, core::counted(std::filesystem::file_size(arguments.file, code), "byte"));
   return kExitOk;
 }
 
@@ -86,7 +87,7 @@ class ImportProgress {
     const Clock::time_point now = Clock::now();
     if (terminal_.live || now - said_ < std::chrono::seconds(10)) return;
     said_ = now;
-    fmt::print(stderr, "assay: {}: {} of {}\n", what_, done, core::counted(all, "verdict"));
+    print(stderr, "assay: {}: {} of {}\n", what_, done, core::counted(all, "verdict"));
   }
 
  private:
@@ -106,7 +107,7 @@ bool takes_long(const std::string& file) {
 }
 
 core::Result<std::vector<results::Store::RecordedRun>> read_runs(const std::string& file) {
-  if (takes_long(file)) fmt::print(stderr, "assay: reading {}\n", file);
+  if (takes_long(file)) print(stderr, "assay: reading {}\n", file);
   ImportProgress progress("reading " + file);
   return results::read_results_file(file, [&](std::size_t done, std::size_t all) { progress.step(done, all); });
 }
@@ -116,7 +117,7 @@ int import_command(const TransferArguments& arguments) {
   if (!runs) return report_error(runs.error());
   core::Result<results::Store> store = results::Store::open(arguments.database);
   if (!store) return report_error(store.error());
-  if (takes_long(arguments.file)) fmt::print(stderr, "assay: adding to {}\n", arguments.database);
+  if (takes_long(arguments.file)) print(stderr, "assay: adding to {}\n", arguments.database);
   const auto merged = store->merge(*runs);
   if (!merged) return report_error(merged.error().within(arguments.file));
   std::size_t verdicts = 0;
@@ -126,24 +127,23 @@ int import_command(const TransferArguments& arguments) {
     list.push_back(run_json(run));
   }
   if (arguments.json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::ordered_json{
-            {"runs", list}, {"new_runs", merged->runs}, {"verdicts", verdicts}, {"new_verdicts", merged->results}}
-            .dump());
+    print("{}\n",
+          nlohmann::ordered_json{
+              {"runs", list}, {"new_runs", merged->runs}, {"verdicts", verdicts}, {"new_verdicts", merged->results}}
+              .dump());
     return kExitOk;
   }
   for (const results::Store::RecordedRun& run : *runs) {
     const results::RunInfo& info = run.run;
-    fmt::print("run {} of {} ({}): {}\n  on {}{}{}\n", info.id, info.suite,
-               info.finished_at.empty()
-                   ? fmt::format("not complete, {} of {}", run.results.size(), core::counted(info.planned, "verdict"))
-                   : info.started_at,
-               converters_of(run), info.machine.cpu, info.machine.accelerators.empty() ? "" : "; ",
-               info.machine.accelerators);
+    print("run {} of {} ({}): {}\n  on {}{}{}\n", info.id, info.suite,
+          info.finished_at.empty()
+              ? fmt::format("not complete, {} of {}", run.results.size(), core::counted(info.planned, "verdict"))
+              : info.started_at,
+          converters_of(run), info.machine.cpu, info.machine.accelerators.empty() ? "" : "; ",
+          info.machine.accelerators);
   }
-  fmt::print("{}, {} new; {}, {} new in {}\n", core::counted(runs->size(), "run"), merged->runs,
-             core::counted(verdicts, "verdict"), merged->results, arguments.database);
+  print("{}, {} new; {}, {} new in {}\n", core::counted(runs->size(), "run"), merged->runs,
+        core::counted(verdicts, "verdict"), merged->results, arguments.database);
   return kExitOk;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/judge/alignment/forward_error.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -28,8 +29,8 @@ class LinearReader {
   LinearReader(const LayerContext& context, const ArtifactNode& node)
       : context_(context),
         original_(context.evidence.model->graph),
-        constants_(constants_of(original_)),
-        wiring_(original_),
+        constants_(context.alignment->constants),
+        wiring_(context.alignment->wiring),
         made_(node),
         artifact_node_(context.artifact->artifact().graph.nodes[node.index]) {}
 
@@ -44,13 +45,20 @@ class LinearReader {
  private:
   /// Is the tensor made from constants alone? Exporters reshape or transpose weights and biases in the graph.
   bool is_computed_constant(std::string_view name) const {
-    const auto producer = wiring_.producer(name);
-    if (!producer) return constants_.contains(name);
-    const Node& node = original_.nodes[*producer];
-    const auto fixed = [&](const std::string& input) {
-      return input.empty() || constants_.contains(input) || is_computed_constant(input);
-    };
-    return captured_names(node).empty() && std::ranges::all_of(node.inputs, fixed);
+    std::vector<std::string_view> open{name};
+    std::set<std::size_t> seen;
+    while (!open.empty()) {
+      const std::string_view tensor = open.back();
+      open.pop_back();
+      if (tensor.empty() || constants_.contains(tensor)) continue;
+      const auto producer = wiring_.producer(tensor);
+      if (!producer) return false;
+      if (!seen.insert(*producer).second) continue;
+      const Node& node = original_.nodes[*producer];
+      if (!captured_names(node).empty()) return false;
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+    }
+    return true;
   }
 
   /// A value of the original that doesn't depend on its inputs; a computed one comes from the reference's run.
@@ -207,8 +215,8 @@ class LinearReader {
 
   const LayerContext& context_;
   const Graph& original_;
-  std::map<std::string, core::TensorPtr, std::less<>> constants_;
-  model::Wiring wiring_;
+  const std::map<std::string, core::TensorPtr, std::less<>>& constants_;
+  const model::Wiring& wiring_;
   const ArtifactNode& made_;
   const Node& artifact_node_;
   WeightLayout layout_;

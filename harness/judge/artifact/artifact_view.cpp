@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -83,6 +85,7 @@ class ArtifactReader {
     link_outputs();
     match_nodes();
     name_originals();
+    view_.make_index();
     return std::move(view_);
   }
 
@@ -169,10 +172,8 @@ class ArtifactReader {
 
   /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.
   core::DType type_of_codes(std::string_view codes) const {
-    for (const Quantizer& quantizer : view_.quantizers_) {
-      if (quantizer.codes == codes) return quantizer.params.type;
-    }
-    return core::DType::uint8;
+    const auto found = types_of_codes_.find(codes);
+    return found == types_of_codes_.end() ? core::DType::uint8 : found->second;
   }
 
   core::Status read_quantizer(std::size_t index) {
@@ -192,6 +193,7 @@ class ArtifactReader {
       view_.constants_[quantizer.codes] = std::make_shared<const Tensor>(std::move(*codes));
     }
     quantizer.chained = root(node.input(0)) != node.input(0) && passes_dequantize(node.input(0));
+    types_of_codes_.emplace(quantizer.codes, quantizer.params.type);
     view_.quantizers_.push_back(std::move(quantizer));
     return core::success();
   }
@@ -232,6 +234,7 @@ class ArtifactReader {
                               core::DType::uint8, 0);
     if (!output) return output.error();
     const std::string made = node.outputs.empty() ? "" : node.outputs.front();
+    types_of_codes_.emplace(made, output->type);
     view_.quantizers_.push_back({index, made, made, *output, "", false, false});
     entry.outputs = {std::move(*output)};
     view_.by_index_[index] = view_.nodes_.size();
@@ -274,8 +277,9 @@ class ArtifactReader {
   }
 
   const Quantizer* quantizer_at(std::size_t index) const {
-    const auto found = std::ranges::find(view_.quantizers_, index, &Quantizer::index);
-    return found == view_.quantizers_.end() ? nullptr : &*found;
+    // They are read in the graph's order.
+    const auto found = std::ranges::lower_bound(view_.quantizers_, index, {}, &Quantizer::index);
+    return found == view_.quantizers_.end() || found->index != index ? nullptr : &*found;
   }
 
   /// Parameters of the QuantizeLinear that reads `name`, through Identity and at most one Relu or Clip.
@@ -354,17 +358,38 @@ class ArtifactReader {
     unfolded_.insert(output);
   }
 
+  /// The nodes whose first input is `name`, or what such nodes make of it where `passes` says that they hand it on;
+  /// those behind a node come before its neighbours. No further than a converter's own nodes ever go.
+  template <typename Passes>
+  std::vector<std::size_t> readers_through(std::string_view name, const Passes& passes) const {
+    constexpr std::size_t kMost = 1000;
+    std::vector<std::size_t> found, open;
+    const auto add_readers = [&](std::string_view tensor) {
+      const auto& readers = wiring_.consumers(tensor);
+      std::copy_if(readers.rbegin(), readers.rend(), std::back_inserter(open), [&](std::size_t index) {
+        return !graph_.nodes[index].outputs.empty() && graph_.nodes[index].input(0) == tensor;
+      });
+    };
+    add_readers(name);
+    while (!open.empty() && found.size() < kMost) {
+      found.push_back(open.back());
+      open.pop_back();
+      const Node& node = graph_.nodes[found.back()];
+      if (passes(node)) add_readers(node.outputs.front());
+    }
+    return found;
+  }
+
   /// Names that hold the same values further down: through Identity, Q and DQ, and what the converter may have put in
   /// to give them another shape.
   std::vector<std::string> carried_names(std::string_view name) const {
+    const auto carries = [](const Node& node) {
+      return node.op_type == "Identity" || traits_of(node).movement == Movement::reshapes || is_quantize(node) ||
+             is_dequantize(node);
+    };
     std::vector<std::string> names;
-    for (const std::size_t index : wiring_.consumers(name)) {
-      const Node& node = graph_.nodes[index];
-      if (node.outputs.empty() || node.input(0) != name) continue;
-      const bool reshapes = traits_of(node).movement == Movement::reshapes;
-      if (node.op_type != "Identity" && !reshapes && !is_quantize(node) && !is_dequantize(node)) continue;
-      names.push_back(node.outputs.front());
-      std::ranges::move(carried_names(node.outputs.front()), std::back_inserter(names));
+    for (const std::size_t index : readers_through(name, carries)) {
+      if (carries(graph_.nodes[index])) names.push_back(graph_.nodes[index].outputs.front());
     }
     return names;
   }
@@ -372,14 +397,12 @@ class ArtifactReader {
   /// The original's name of what the converter's own Reshape behind `name` gives: it may be another than that of the
   /// node which makes `name` here, where a sum became part of that. "" where there is no such Reshape.
   std::string behind_own_reshape(std::string_view name) const {
-    for (const std::size_t index : wiring_.consumers(name)) {
+    const auto passes = [](const Node& node) {
+      return node.op_type == "Identity" || is_quantize(node) || is_dequantize(node);
+    };
+    for (const std::size_t index : readers_through(name, passes)) {
       const Node& node = graph_.nodes[index];
-      if (node.outputs.empty() || node.input(0) != name) continue;
-      if (node.op_type == "Identity" || is_quantize(node) || is_dequantize(node)) {
-        if (std::string found = behind_own_reshape(node.outputs.front()); !found.empty()) return found;
-        continue;
-      }
-      if (!is_own_reshape(index)) continue;
+      if (passes(node) || !is_own_reshape(index)) continue;
       std::vector<std::string> carried = carried_names(node.outputs.front());
       carried.insert(carried.begin(), node.outputs.front());
       const auto known = std::ranges::find_if(
@@ -461,6 +484,7 @@ class ArtifactReader {
   }
 
   ArtifactView view_;
+  std::map<std::string, core::DType, std::less<>> types_of_codes_;
   const Graph& graph_;
   const Graph& original_;
   model::Wiring wiring_, original_wiring_;
@@ -492,11 +516,45 @@ std::set<std::string> ArtifactView::computed_codes() const {
   return names;
 }
 
-std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
-  std::vector<const Quantizer*> found;
-  for (const Quantizer& quantizer : quantizers_) {
-    if (quantizer.original == original_tensor) found.push_back(&quantizer);
+void ArtifactView::make_index() {
+  for (std::size_t i = 0; i < quantizers_.size(); ++i) {
+    index_.original.emplace(quantizers_[i].original, i);
+    index_.float_name.emplace(quantizers_[i].float_name, i);
+    index_.codes.emplace(quantizers_[i].codes, i);
   }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    for (std::size_t k = 0; k < nodes_[i].inputs.size(); ++k) {
+      if (nodes_[i].inputs[k].quantized()) index_.operand.emplace(nodes_[i].inputs[k].original, std::pair(i, k));
+    }
+  }
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_at(
+    const std::multimap<std::string, std::size_t, std::less<>>& index, std::string_view name) const {
+  const auto [begin, end] = index.equal_range(name);
+  std::vector<const Quantizer*> found;
+  std::transform(begin, end, std::back_inserter(found), [&](const auto& entry) { return &quantizers_[entry.second]; });
+  return found;
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
+  return quantizers_at(index_.original, original_tensor);
+}
+
+std::vector<const Quantizer*> ArtifactView::quantizers_from(std::string_view float_name) const {
+  return quantizers_at(index_.float_name, float_name);
+}
+
+const Quantizer* ArtifactView::quantizer_of_codes(std::string_view codes) const {
+  const auto found = index_.codes.find(codes);
+  return found == index_.codes.end() ? nullptr : &quantizers_[found->second];
+}
+
+std::vector<const core::QuantParams*> ArtifactView::params_read(std::string_view original_tensor) const {
+  const auto [begin, end] = index_.operand.equal_range(original_tensor);
+  std::vector<const core::QuantParams*> found;
+  std::transform(begin, end, std::back_inserter(found),
+                 [&](const auto& entry) { return &*nodes_[entry.second.first].inputs[entry.second.second].params; });
   return found;
 }
 

@@ -77,6 +77,12 @@ class ArtifactView {
   [[nodiscard]] const ArtifactNode* find(std::size_t index) const;
   /// Parameters with which the original's tensor is quantized, in graph order; empty where it never is.
   [[nodiscard]] std::vector<const Quantizer*> quantizers_of(std::string_view original_tensor) const;
+  /// Those that read the artifact's tensor of this name; QOperator nodes give it.
+  [[nodiscard]] std::vector<const Quantizer*> quantizers_from(std::string_view float_name) const;
+  /// The one that makes these codes; null where an operator does.
+  [[nodiscard]] const Quantizer* quantizer_of_codes(std::string_view codes) const;
+  /// With which parameters operands that stand for the original's tensor are read, in graph order.
+  [[nodiscard]] std::vector<const core::QuantParams*> params_read(std::string_view original_tensor) const;
   /// The original tensor whose values `artifact_tensor` (float, codes or dequantized) carries; "" where unknown.
   [[nodiscard]] std::string original_tensor(std::string_view artifact_tensor) const;
   /// A constant of the artifact (initializer, Constant, through Identity and Cast); null otherwise.
@@ -90,6 +96,14 @@ class ArtifactView {
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
   std::map<std::string, std::string, std::less<>> originals_;
   std::map<std::size_t, std::size_t> by_original_, by_index_;
+  /// Positions in quantizers_, and of an operand in nodes_, by name; made when all else is read.
+  struct Index {
+    std::multimap<std::string, std::size_t, std::less<>> original, float_name, codes;
+    std::multimap<std::string, std::pair<std::size_t, std::size_t>, std::less<>> operand;
+  } index_;
+  void make_index();
+  [[nodiscard]] std::vector<const Quantizer*> quantizers_at(
+      const std::multimap<std::string, std::size_t, std::less<>>& index, std::string_view name) const;
 };
 
 /// Parameters of a QuantizeLinear or DequantizeLinear node. A one-element scale is per-tensor.

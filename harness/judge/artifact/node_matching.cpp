@@ -1,7 +1,9 @@
 #include "harness/judge/artifact/node_matching.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <string>
+#include <unordered_map>
 
 #include "harness/judge/evidence/operators.hpp"
 
@@ -23,7 +25,7 @@ class Matcher {
       : nodes_(nodes), original_(original), wiring_(original), matches_(nodes.size()), taken_(original.nodes.size()) {}
 
   std::vector<std::optional<std::size_t>> match() {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) by_name(i);
+    by_name();
     for (std::size_t i = 0; i < nodes_.size(); ++i) by_output(i);
     for (std::size_t i = 0; i < nodes_.size(); ++i) by_fused_output(i);
     by_position();
@@ -41,9 +43,16 @@ class Matcher {
     taken_[theirs] = true;
   }
 
-  void by_name(std::size_t i) {
-    for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
-      if (original_.nodes[j].name == nodes_[i].name) take(i, j);
+  void by_name() {
+    std::unordered_map<std::string_view, std::vector<std::size_t>> named;
+    for (std::size_t j = 0; j < original_.nodes.size(); ++j) named[original_.nodes[j].name].push_back(j);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const auto found = named.find(nodes_[i].name);
+      if (found == named.end()) continue;
+      const auto theirs = std::ranges::find_if(found->second, [&](std::size_t j) { return free(i, j); });
+      if (theirs == found->second.end()) continue;
+      take(i, *theirs);
+      found->second.erase(theirs);
     }
   }
 
@@ -54,6 +63,7 @@ class Matcher {
   }
 
   void by_fused_output(std::size_t i) {
+    if (matches_[i]) return;
     for (const std::string& output : nodes_[i].outputs) {
       auto j = wiring_.producer(output);
       while (j && !free(i, *j) && passes(original_.nodes[*j])) {
@@ -78,18 +88,19 @@ class Matcher {
   }
 
   void by_position() {
-    std::set<std::string_view> ops;
-    for (const NodeToMatch& node : nodes_) ops.insert(node.op);
-    for (const std::string_view op : ops) {
+    struct Unmatched {
       std::vector<std::size_t> ours, theirs;
-      for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (nodes_[i].op == op && !matches_[i]) ours.push_back(i);
-      }
-      for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
-        if (model::operator_name(original_.nodes[j]) == op && !taken_[j]) theirs.push_back(j);
-      }
-      if (ours.size() != theirs.size()) continue;
-      for (std::size_t k = 0; k < ours.size(); ++k) take(ours[k], theirs[k]);
+    };
+    std::map<std::string, Unmatched, std::less<>> by_op;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!matches_[i]) by_op[std::string(nodes_[i].op)].ours.push_back(i);
+    }
+    for (std::size_t j = 0; j < original_.nodes.size(); ++j) {
+      if (!taken_[j]) by_op[model::operator_name(original_.nodes[j])].theirs.push_back(j);
+    }
+    for (const auto& [op, both] : by_op) {
+      if (both.ours.size() != both.theirs.size()) continue;
+      for (std::size_t k = 0; k < both.ours.size(); ++k) take(both.ours[k], both.theirs[k]);
     }
   }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/judge/alignment/layers.hpp"
@@ -68,7 +71,7 @@ class LegalRanges {
   /// Ranges of what operators that only move values make of `tensor`, where none but such read it: cutting it there
   /// cuts nothing but what their outputs' own codes would cut, since MaxPool and the like commute with clamping. No
   /// single one of them is legal for all of a Split's input, so that they aren't in of().
-  [[nodiscard]] std::vector<AllowedRange> of_moved(const std::string& tensor) const;
+  [[nodiscard]] const std::vector<AllowedRange>& of_moved(const std::string& tensor) const;
   /// How `params` miss the tensor's own range where they fit no legal one. Nothing where they fit, or nothing is known;
   /// parameters that the model gives one of its tensors fit every tensor that shares them. `margin` as in
   /// check_params(), of the range that fits or else of the tensor's own.
@@ -92,12 +95,21 @@ class LegalRanges {
   [[nodiscard]] std::optional<AllowedRange> own(const std::string& tensor, const converters::Options& options) const;
   /// The range that the policy states for what makes `tensor`.
   [[nodiscard]] AllowedRange stated(const std::string& tensor, const std::pair<double, double>& range) const;
-  [[nodiscard]] std::vector<std::string> group_of(const std::string& tensor,
-                                                  const core::QuantParams* params = nullptr) const;
+  /// The tensors that may share a range with one, and what is known of them.
+  struct Group {
+    std::vector<std::string> tensors;
+    std::vector<AllowedRange> ranges;  ///< different ones
+    std::vector<core::QuantParams> given;
+    bool mutual = false;  ///< it is the group of each of its tensors
+  };
+  [[nodiscard]] Group make_group(const std::string& tensor, const core::QuantParams* params) const;
+  /// Of each group, made once. `params` as in of().
+  [[nodiscard]] std::shared_ptr<const Group> group_of(const std::string& tensor, const core::QuantParams* params) const;
+  void find_moved() const;
   /// Parameters that the conversion declares for `tensor`, in its artifact or its table; empty where it says none.
   [[nodiscard]] std::vector<const core::QuantParams*> declared(const std::string& tensor) const;
   /// The output of the Relu or Clip that alone reads `tensor`, or what only moves of it, or "".
-  [[nodiscard]] std::string sole_activation(const std::string& tensor) const;
+  [[nodiscard]] std::string sole_activation(std::string tensor) const;
 
   const LayerContext& context_;
   const CalibrationRanges& calibration_;
@@ -108,6 +120,9 @@ class LegalRanges {
   const GivenParams& given_;
   std::int64_t unsigned_center_ = 128;
   std::set<std::string> symmetric_;  ///< may be so by the policy, where the other is asked for
+  std::multimap<std::string, const core::QuantParams*> told_;  ///< by the converter's table, where there is no artifact
+  mutable std::unordered_map<std::string, std::map<std::vector<double>, std::shared_ptr<const Group>>> groups_;
+  mutable std::optional<std::unordered_map<std::string, std::vector<AllowedRange>>> moved_;
 };
 
 /// May the output of `node` keep its input's parameters: by the policy's `shares`, by the usual ones without?

@@ -94,9 +94,9 @@ class BiasAudit {
   /// The model brings codes of its own for the bias: their type and scale are its author's.
   [[nodiscard]] bool is_authored(const core::QuantParams& params) const {
     const model::Graph& graph = context_.evidence.model->graph;
-    const auto producer = model::Wiring(graph).producer(original_.input(2));
+    const auto producer = context_.alignment->wiring.producer(original_.input(2));
     if (!producer || graph.nodes[*producer].op_type != "DequantizeLinear") return false;
-    const auto own = read_quant_params(graph.nodes[*producer], constants_of(graph));
+    const auto own = read_quant_params(graph.nodes[*producer], context_.alignment->constants);
     return own && own->scale == params.scale && own->type == params.type;
   }
 

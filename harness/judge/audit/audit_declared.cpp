@@ -21,11 +21,7 @@ std::vector<QuantParams> artifact_params(const ArtifactView& view, const std::st
     if (std::ranges::find(found, params) == found.end()) found.push_back(params);
   };
   for (const Quantizer* quantizer : view.quantizers_of(name)) add(quantizer->params);
-  for (const ArtifactNode& node : view.nodes()) {
-    for (const Operand& input : node.inputs) {
-      if (input.quantized() && input.original == name) add(*input.params);
-    }
-  }
+  for (const QuantParams* params : view.params_read(name)) add(*params);
   return found;
 }
 
@@ -107,8 +103,8 @@ void check_table(const LayerContext& context, std::vector<Finding>& findings) {
   if (context.artifact == nullptr) return;
   for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) {
     std::vector<QuantParams> declared;
-    for (const Quantizer& quantizer : context.artifact->quantizers()) {
-      if (quantizer.float_name == tensor.name) declared.push_back(quantizer.params);
+    for (const Quantizer* quantizer : context.artifact->quantizers_from(tensor.name)) {
+      declared.push_back(quantizer->params);
     }
     if (declared.empty()) declared = artifact_params(*context.artifact, tensor.name);
     if (declared.empty()) continue;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <string>
+#include <unordered_set>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -31,6 +33,8 @@ class PolicyAudit {
         wiring_(original_),
         made_(artifact_) {
     if (policy_.gates_in_float) gates_ = squeeze_gates(original_);
+    for (const model::Node& node : original_.nodes) named_.insert(node.name);
+    for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) told_.insert(tensor.name);
   }
 
   std::vector<Finding> run() {
@@ -75,14 +79,13 @@ class PolicyAudit {
     const Operand& input = node.inputs.front();
     if (!input.quantized() || input.constant_codes != nullptr || input.params->scale.size() != 1) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
-      for (const Quantizer& quantizer : view_.quantizers()) {
-        if (quantizer.float_name != output || quantizer.params.scale.size() != 1) continue;
-        if (quantizer.params == *input.params) continue;
-        add(quantizer.original, node.original,
+      for (const Quantizer* quantizer : view_.quantizers_from(output)) {
+        if (quantizer->params.scale.size() != 1 || quantizer->params == *input.params) continue;
+        add(quantizer->original, node.original,
             fmt::format("the policy says that {} shares its input's parameters, but \"{}\" goes in with {} and comes "
                         "out with {}",
                         node.op, input.original, single_params_text(*input.params),
-                        single_params_text(quantizer.params)));
+                        single_params_text(quantizer->params)));
       }
     }
   }
@@ -105,8 +108,7 @@ class PolicyAudit {
     if (!node.original || node.fused) return false;
     const std::string& name = original_.nodes[*node.original].name;
     const converters::NodePrecision* reported = reported_precision(context_.evidence, name);
-    return reported != nullptr && ran_in_int8(*reported) &&
-           std::ranges::count(original_.nodes, name, &model::Node::name) == 1;
+    return reported != nullptr && ran_in_int8(*reported) && named_.count(name) == 1;
   }
 
   [[nodiscard]] bool is_reported_in_float(const ArtifactNode& node) const {
@@ -115,9 +117,7 @@ class PolicyAudit {
 
   /// The converter reports a scale for this tensor.
   [[nodiscard]] bool has_reported_scale(const std::string& tensor) const {
-    return lists_scales(context_.evidence) &&
-           std::ranges::find(context_.evidence.conversion.tensors, tensor, &converters::TensorScale::name) !=
-               context_.evidence.conversion.tensors.end();
+    return lists_scales(context_.evidence) && told_.contains(tensor);
   }
 
   /// An operator that reads quantized values, by the policy or by what is reported, with a quantizer left out before
@@ -149,10 +149,13 @@ class PolicyAudit {
   void check_whole_tensors(const ArtifactNode& node) {
     if (!policy_.whole_tensors || node.qoperator || asked_in_float(node)) return;
     for (const Operand& input : data_inputs(node)) {
-      const auto quantizes = [&](const Quantizer& quantizer) {
-        return !quantizer.constant && quantizer.float_name == input.name && quantizer.index != node.index;
+      const auto quantizes = [&](const Quantizer* quantizer) {
+        return !quantizer->constant && quantizer->index != node.index;
       };
-      if (input.name.empty() || holds_quantized(input) || std::ranges::none_of(view_.quantizers(), quantizes)) continue;
+      if (input.name.empty() || holds_quantized(input) ||
+          std::ranges::none_of(view_.quantizers_from(input.name), quantizes)) {
+        continue;
+      }
       add_unquantized(node, "the policy says that who reads a tensor that is quantized reads its quantized values",
                       fmt::format("it reads \"{}\" as it is", input.original.empty() ? input.name : input.original));
       return;
@@ -405,8 +408,10 @@ class PolicyAudit {
   const ArtifactView& view_;
   const model::Graph& original_;
   const model::Graph& artifact_;
-  model::Wiring wiring_, made_;         ///< of the original, of the artifact
-  std::set<const model::Node*> gates_;  ///< that stay in float
+  model::Wiring wiring_, made_;                 ///< of the original, of the artifact
+  std::set<const model::Node*> gates_;          ///< that stay in float
+  std::unordered_multiset<std::string> named_;  ///< the original's nodes
+  std::unordered_set<std::string> told_;        ///< the tensors whose scales the converter reports
   std::vector<Finding> findings_;
 };
 

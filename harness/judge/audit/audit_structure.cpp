@@ -46,8 +46,7 @@ void check_sane(const ArtifactView& view, const QuantParams& params, const model
 /// The quantizer whose codes are `codes`, or what those were moved from; null where an operator made them.
 const Quantizer* maker_of_codes(const ArtifactView& view, const model::Wiring& wiring, std::string codes) {
   while (true) {
-    const auto maker = std::ranges::find(view.quantizers(), codes, &Quantizer::codes);
-    if (maker != view.quantizers().end()) return &*maker;
+    if (const Quantizer* maker = view.quantizer_of_codes(codes)) return maker;
     const auto producer = wiring.producer(codes);
     if (!producer) return nullptr;
     const model::Node& node = view.artifact().graph.nodes[*producer];
@@ -98,8 +97,8 @@ void check_doubled(const ArtifactView& view, const model::Model& original, std::
     const auto dequantizer = wiring.producer(quantizer.float_name);
     if (!dequantizer || wiring.is_output(quantizer.float_name)) continue;
     const model::Node& node = view.artifact().graph.nodes[*dequantizer];
-    const auto before = std::ranges::find(view.quantizers(), std::string(node.input(0)), &Quantizer::codes);
-    if (before == view.quantizers().end() || before->params == quantizer.params) continue;
+    const Quantizer* before = view.quantizer_of_codes(node.input(0));
+    if (before == nullptr || before->params == quantizer.params) continue;
     const bool others = wiring.consumers(quantizer.float_name).size() > 1 || wiring.consumers(before->codes).size() > 1;
     if (others) continue;
     findings.push_back(audit_finding(

@@ -151,7 +151,7 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
   }
   if (!legal_.is_given(tensor)) {
     std::vector<AllowedRange> ranges = legal_.of(tensor);
-    std::ranges::move(legal_.of_moved(tensor), std::back_inserter(ranges));
+    std::ranges::copy(legal_.of_moved(tensor), std::back_inserter(ranges));
     for (const AllowedRange& range : ranges) {
       const bool symmetric =
           context_.evidence.options.symmetric && !takes_unsigned(policy, range.low.low, range.high.high);

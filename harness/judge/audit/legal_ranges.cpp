@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -19,6 +21,22 @@ bool ends_in_a_search(const AllowedRange& wider) { return wider.bins.width > 0 |
 bool same_scales(const core::QuantParams& a, const core::QuantParams& b) {
   return std::ranges::equal(a.scale, b.scale,
                             [](double x, double y) { return std::abs(x - y) <= 0x1p-16 * std::abs(y); });
+}
+
+bool same_range(const AllowedRange& a, const AllowedRange& b) {
+  const auto ends = [](const AllowedRange& range) {
+    return std::tuple(range.low.low, range.low.high, range.high.low, range.high.high, range.slack, range.fixed,
+                      range.unsigned_center, range.bins.width, range.bins.relative_error, range.bins.least_doublings,
+                      range.bins.most_doublings, range.threshold_bin);
+  };
+  return ends(a) == ends(b) && a.searched == b.searched;
+}
+
+/// Adds `range` unless one that allows the same is there.
+void add_range(std::vector<AllowedRange>& ranges, AllowedRange range) {
+  if (std::ranges::none_of(ranges, [&](const AllowedRange& each) { return same_range(each, range); })) {
+    ranges.push_back(std::move(range));
+  }
 }
 
 const std::pair<double, double>* stated_range(const converters::Policy& policy, const Node& node) {
@@ -53,6 +71,9 @@ LegalRanges::LegalRanges(const LayerContext& context, const CalibrationRanges& c
       graph_(context.evidence.model->graph),
       wiring_(graph_),
       given_(context.alignment->given) {
+  if (context_.artifact == nullptr) {
+    for (const auto& told : context_.evidence.conversion.tensors) told_.emplace(told.name, &told.params);
+  }
   connect();
   find_symmetric();
   find_unsigned_center();
@@ -114,53 +135,77 @@ std::vector<const core::QuantParams*> LegalRanges::declared(const std::string& t
     for (const Quantizer* quantizer : context_.artifact->quantizers_of(tensor)) all.push_back(&quantizer->params);
     return all;
   }
-  for (const auto& told : context_.evidence.conversion.tensors) {
-    if (told.name == tensor) all.push_back(&told.params);
-  }
+  const auto [begin, end] = told_.equal_range(tensor);
+  for (auto told = begin; told != end; ++told) all.push_back(told->second);
   return all;
 }
 
-std::vector<std::string> LegalRanges::group_of(const std::string& tensor, const core::QuantParams* params) const {
+LegalRanges::Group LegalRanges::make_group(const std::string& tensor, const core::QuantParams* params) const {
   struct Member {
     std::string tensor;
     const core::QuantParams* params;  ///< what whoever shares with it has; null: anything
   };
-  std::vector<Member> group{{tensor, params}};
-  std::set<std::string> seen{tensor};
+  std::vector<Member> members{{tensor, params}};
+  std::unordered_set<std::string> seen{tensor};
   const auto has = [&](const std::string& member, const core::QuantParams* wanted) {
     const auto all = wanted == nullptr ? std::vector<const core::QuantParams*>{} : declared(member);
     return all.empty() || std::ranges::any_of(all, [&](const auto* each) { return same_scales(*each, *wanted); });
   };
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const Member member = group[i];
+  Group group;
+  group.mutual = has(tensor, params);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Member member = members[i];
     if (const auto found = shared_.find(member.tensor); found != shared_.end()) {
       for (const std::string& next : found->second) {
-        if (has(next, member.params) && seen.insert(next).second) group.push_back({next, member.params});
+        if (has(next, member.params) && seen.insert(next).second) members.push_back({next, member.params});
       }
     }
     // Whatever the policy shares, the range of a Concat may cover those of all its branches, which keep their own.
     if (const auto found = covers_.find(member.tensor); found != covers_.end()) {
+      group.mutual = false;
       for (const std::string& next : found->second) {
         if (!seen.insert(next).second) continue;
         const auto own = member.params == nullptr ? std::vector<const core::QuantParams*>{} : declared(next);
-        group.push_back({next, own.empty() ? nullptr : own.front()});
+        members.push_back({next, own.empty() ? nullptr : own.front()});
       }
     }
   }
-  std::vector<std::string> names;
-  for (Member& member : group) names.push_back(std::move(member.tensor));
-  return names;
+  for (Member& member : members) {
+    if (auto range = own(member.tensor)) add_range(group.ranges, std::move(*range));
+    if (auto exact = exact_constant(member.tensor)) add_range(group.ranges, std::move(*exact));
+    if (const auto found = given_.find(member.tensor); found != given_.end()) {
+      group.given.insert(group.given.end(), found->second.begin(), found->second.end());
+    }
+    group.tensors.push_back(std::move(member.tensor));
+  }
+  return group;
 }
 
-std::string LegalRanges::sole_activation(const std::string& tensor) const {
-  const auto& consumers = wiring_.consumers(tensor);
-  if (wiring_.is_output(tensor) || consumers.size() != 1) return "";
-  const Node& node = graph_.nodes[consumers.front()];
-  if (node.outputs.empty()) return "";
-  if (traits_of(node).clamp != Clamp::none) return node.outputs.front();
-  return only_moves(node, context_.alignment->constants) && node.outputs.size() == 1 && node.input(0) == tensor
-             ? sole_activation(node.outputs.front())
-             : "";
+std::shared_ptr<const LegalRanges::Group> LegalRanges::group_of(const std::string& tensor,
+                                                                const core::QuantParams* params) const {
+  const std::vector<double> scales = params == nullptr ? std::vector<double>{} : params->scale;
+  std::map<std::vector<double>, std::shared_ptr<const Group>>& known = groups_[tensor];
+  if (const auto found = known.find(scales); found != known.end()) return found->second;
+  auto group = std::make_shared<const Group>(make_group(tensor, params));
+  known.emplace(scales, group);
+  // Who shares with each other has one group.
+  for (const std::string& member : group->mutual ? group->tensors : std::vector<std::string>()) {
+    groups_[member].emplace(scales, group);
+  }
+  return group;
+}
+
+std::string LegalRanges::sole_activation(std::string tensor) const {
+  for (;;) {
+    const auto& consumers = wiring_.consumers(tensor);
+    if (wiring_.is_output(tensor) || consumers.size() != 1) return "";
+    const Node& node = graph_.nodes[consumers.front()];
+    if (node.outputs.empty()) return "";
+    if (traits_of(node).clamp != Clamp::none) return node.outputs.front();
+    if (!only_moves(node, context_.alignment->constants) || node.outputs.size() != 1 || node.input(0) != tensor)
+      return "";
+    tensor = node.outputs.front();
+  }
 }
 
 AllowedRange LegalRanges::stated(const std::string& tensor, const std::pair<double, double>& range) const {
@@ -209,11 +254,7 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor, const core:
     if (!first) return ranges;
     ranges.push_back(*first);
     std::vector<AllowedRange> members{*first};
-    for (const std::string& member : group_of(covered, params)) {
-      if (member == covered) continue;
-      if (auto range = own(member)) members.push_back(std::move(*range));
-      if (auto exact = exact_constant(member)) members.push_back(std::move(*exact));
-    }
+    for (const AllowedRange& range : group_of(covered, params)->ranges) add_range(members, range);
     const auto reaches = [&](const AllowedRange& a, const AllowedRange& b) {
       return a.low.low <= first->low.high && b.high.high >= first->high.low;
     };
@@ -252,34 +293,47 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor, const core:
   const auto* fixed = producer ? stated_range(policy_, graph_.nodes[*producer]) : nullptr;
   if (fixed != nullptr && !legal.front().fixed) legal.push_back(stated(tensor, *fixed));
   // What only a Relu or Clip reads may be clipped to that operator's range at once: nothing is lost.
-  for (std::string next = sole_activation(tensor); !next.empty(); next = sole_activation(next)) {
-    std::ranges::move(covering(next), std::back_inserter(legal));
+  constexpr std::size_t kMostActivations = 16;  // one behind the other: more have no range that the first lack
+  std::string next = sole_activation(tensor);
+  for (std::size_t count = 0; !next.empty() && count < kMostActivations; ++count, next = sole_activation(next)) {
+    for (AllowedRange& range : covering(next)) add_range(legal, std::move(range));
   }
   return legal;
 }
 
-std::vector<AllowedRange> LegalRanges::of_moved(const std::string& tensor) const {
-  std::vector<AllowedRange> ranges;
-  if (wiring_.is_output(tensor)) return ranges;
-  for (const std::size_t reader : wiring_.consumers(tensor)) {
-    const Node& node = graph_.nodes[reader];
-    if (!only_moves(node, context_.alignment->constants) || node.input(0) != tensor) return {};
+const std::vector<AllowedRange>& LegalRanges::of_moved(const std::string& tensor) const {
+  static const std::vector<AllowedRange> none;
+  if (!moved_) find_moved();
+  const auto found = moved_->find(tensor);
+  return found == moved_->end() ? none : found->second;
+}
+
+void LegalRanges::find_moved() const {
+  moved_.emplace();
+  const auto moves = [&](const std::string& tensor) {
+    return !wiring_.is_output(tensor) && std::ranges::all_of(wiring_.consumers(tensor), [&](std::size_t reader) {
+      const Node& node = graph_.nodes[reader];
+      return only_moves(node, context_.alignment->constants) && node.input(0) == tensor;
+    });
+  };
+  // Readers come after what they read: from the end, what is made of a tensor is known before the tensor.
+  for (std::size_t index = graph_.nodes.size(); index-- > 0;) {
+    const Node& node = graph_.nodes[index];
+    if (node.inputs.empty() || !moves(node.inputs.front())) continue;
+    std::vector<AllowedRange>& ranges = (*moved_)[node.inputs.front()];
     for (const std::string& output : node.outputs) {
-      if (auto range = own(output)) ranges.push_back(std::move(*range));
-      std::ranges::move(of_moved(output), std::back_inserter(ranges));
+      if (auto range = own(output)) add_range(ranges, std::move(*range));
+      const auto behind = moved_->find(output);
+      if (behind == moved_->end()) continue;
+      for (const AllowedRange& range : behind->second) add_range(ranges, range);
     }
   }
-  return ranges;
 }
 
 std::vector<core::QuantParams> LegalRanges::given(const std::string& tensor) const {
-  std::vector<core::QuantParams> all;
-  for (const std::string& member : is_given(tensor) ? std::vector{tensor} : group_of(tensor)) {
-    if (const auto found = given_.find(member); found != given_.end()) {
-      all.insert(all.end(), found->second.begin(), found->second.end());
-    }
-  }
-  return all;
+  if (given_.empty()) return {};
+  if (is_given(tensor)) return given_.at(tensor);
+  return group_of(tensor, nullptr)->given;
 }
 
 std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const core::QuantParams& params, bool constant,
@@ -291,7 +345,7 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
     if (std::ranges::any_of(given, is_params)) return std::nullopt;
   }
   std::optional<ParamFault> first;
-  for (const AllowedRange& range : of(tensor, &params)) {
+  const auto fits = [&](const AllowedRange& range) {
     ScaleMargin own;
     ScaleMargin* asked = margin == nullptr ? nullptr : &own;
     auto fault = check_params(params, range, symmetric, policy_, asked);
@@ -299,10 +353,14 @@ std::optional<ParamFault> LegalRanges::check(const std::string& tensor, const co
     if (fault && (constant || symmetric_.contains(tensor)))
       fault = check_params(params, range, !symmetric, policy_, asked);
     if (margin != nullptr && (!fault || !first)) *margin = std::move(own);
-    if (!fault) return std::nullopt;
+    if (!fault) return true;
     // The complaint is about the tensor's own range; a scale that fits another one leaves only its zero_point wrong.
     if (!first) first = std::move(fault);
-  }
+    return false;
+  };
+  // Most fit their own range, which is the first: the others are only looked for where it is missed.
+  const std::optional<AllowedRange> range = own(tensor);
+  if (!range || fits(*range) || std::ranges::any_of(of(tensor, &params), fits)) return std::nullopt;
   return first && keeps_its_input(tensor, params) ? std::nullopt : first;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/evidence/precision.hpp"
@@ -63,13 +65,16 @@ Result<PreparedArtifact> PreparedArtifact::make(const ArtifactView& view, const 
 }
 
 void PreparedArtifact::mark_precision(const Evidence& evidence) {
+  std::unordered_multimap<std::string_view, const converters::NodePrecision*> reported;
+  for (const converters::NodePrecision& precision : evidence.conversion.precision) {
+    reported.emplace(precision.node, &precision);
+  }
   for (const ArtifactNode& node : view_->nodes()) {
     const std::string& name =
         node.original ? evidence.model->graph.nodes[*node.original].name : graph().nodes[node.index].name;
-    for (const converters::NodePrecision& precision : evidence.conversion.precision) {
-      if (precision.node != name) {
-        continue;
-      }
+    const auto [begin, end] = reported.equal_range(name);
+    for (auto entry = begin; entry != end; ++entry) {
+      const converters::NodePrecision& precision = *entry->second;
       WalkStep& step = steps_[node.index];
       if (!ran_in_int8(precision)) {
         step.integer = false;

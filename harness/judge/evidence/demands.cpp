@@ -29,9 +29,22 @@ bool asked_in_float(const Evidence& evidence, const model::Node& node) {
 
 const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node) {
   const auto& map = evidence.conversion.precision;
+  if (evidence.precision_index != nullptr) {
+    const auto position = evidence.precision_index->find(std::string(node));
+    return position == evidence.precision_index->end() ? nullptr : &map[position->second];
+  }
   const auto found = std::ranges::find(map, node, &converters::NodePrecision::node);
   return found == map.end() ? nullptr : &*found;
 }
+
+Indexed::Indexed(Evidence& evidence) : evidence_(evidence) {
+  auto index = std::make_shared<std::unordered_map<std::string, std::size_t>>();
+  const auto& map = evidence.conversion.precision;
+  for (std::size_t i = 0; i < map.size(); ++i) index->emplace(map[i].node, i);
+  evidence.precision_index = std::move(index);
+}
+
+Indexed::~Indexed() { evidence_.precision_index = nullptr; }
 
 bool reported_in_float(const Evidence& evidence, std::string_view node) {
   const converters::NodePrecision* reported = reported_precision(evidence, node);

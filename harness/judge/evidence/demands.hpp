@@ -20,6 +20,17 @@ struct Demand {
 
 /// What the converter's precision map says of the node of this name; null where it says nothing.
 [[nodiscard]] const converters::NodePrecision* reported_precision(const Evidence& evidence, std::string_view node);
+/// Makes that quick while it lives, in which conversion.precision stays as it is.
+class Indexed {
+ public:
+  explicit Indexed(Evidence& evidence);
+  Indexed(const Indexed&) = delete;
+  Indexed& operator=(const Indexed&) = delete;
+  ~Indexed();
+
+ private:
+  Evidence& evidence_;
+};
 /// The converter says itself that the node runs in a float type.
 [[nodiscard]] bool reported_in_float(const Evidence& evidence, std::string_view node);
 /// By the converter's precision map; where that says nothing of the node, by what is asked.

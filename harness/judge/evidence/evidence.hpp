@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "converters/converter.hpp"
@@ -64,6 +65,9 @@ struct Evidence {
   DataSource calibration_source = DataSource::unknown;  ///< unknown exactly where `calibration` is null
   DataSource inputs_source = DataSource::unknown;       ///< of the executions'
   converters::ConvertReply conversion;
+  /// Where each node's name first stands in conversion.precision, while that is judged (Indexed); null before and
+  /// after.
+  std::shared_ptr<const std::unordered_map<std::string, std::size_t>> precision_index;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
   /// The original in the artifact's form (equalized(), distributed(), renormalized(), rescaled()), which `model` is
   /// then; null where it is the case's.

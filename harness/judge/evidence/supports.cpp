@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/precision.hpp"
 
@@ -56,7 +57,7 @@ bool is_plumbing(const std::string& op) {
 /// Whether the case itself sets an option, whatever option set it is run under.
 bool case_sets(const corpus::Case& test_case, std::string_view key) {
   const auto sets = [&](const std::string& json) {
-    const nlohmann::json options = nlohmann::json::parse(json, nullptr, false);
+    const nlohmann::json options = core::json_or_discarded<nlohmann::json>(json);
     return options.is_object() && options.contains(std::string(key));
   };
   return sets(test_case.options_json) ||

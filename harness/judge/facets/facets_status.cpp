@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <regex>
 #include <system_error>
 
+#include "harness/corpus/pattern.hpp"
 #include "harness/judge/evidence/precision.hpp"
 #include "harness/judge/evidence/supports.hpp"
 #include "harness/judge/facets/diagnosis.hpp"
@@ -195,11 +195,8 @@ bool quantizes_something(const Evidence& evidence) {
 }  // namespace
 
 std::optional<bool> matches(const std::string& pattern, const std::string& text) {
-  try {
-    return std::regex_search(text, std::regex(pattern, std::regex::ECMAScript | std::regex::icase));
-  } catch (const std::regex_error&) {
-    return std::nullopt;
-  }
+  const core::Result<corpus::Pattern> parsed = corpus::Pattern::parse(pattern, corpus::Pattern::Letters::any_case);
+  return parsed ? std::optional(parsed->found_in(text)) : std::nullopt;
 }
 
 std::optional<Judgement> settle_status(const Evidence& evidence) {

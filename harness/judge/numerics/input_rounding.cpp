@@ -95,7 +95,7 @@ class InputRounding {
     const converters::Policy& policy = context_.evidence.converter.policy;
     const LegalRanges legal(context_, *context_.calibration);
     std::vector<AllowedRange> ranges = legal.of(node_->inputs.front());
-    std::ranges::move(legal.of_moved(node_->inputs.front()), std::back_inserter(ranges));
+    std::ranges::copy(legal.of_moved(node_->inputs.front()), std::back_inserter(ranges));
     std::vector<QuantParams> all;
     for (const AllowedRange& range : ranges) {
       const bool one = range.low.low == range.low.high && range.high.low == range.high.high;

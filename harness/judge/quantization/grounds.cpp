@@ -24,6 +24,7 @@ Evidence without_outputs(const Evidence& evidence) {
   copy.calibration = evidence.calibration;
   copy.conversion.tensors = evidence.conversion.tensors;
   copy.conversion.precision = evidence.conversion.precision;
+  copy.precision_index = evidence.precision_index;
   copy.method_stated = evidence.method_stated;
   copy.first_batch_bins = evidence.first_batch_bins;
   return copy;

@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/core/json.hpp"
 #include "harness/core/version.hpp"
 #include "harness/report/html/columns.hpp"
 #include "harness/report/html/encoded.hpp"
@@ -39,9 +40,7 @@ struct VersionOrder {
 };
 
 /// Numbers as JSON holds them here, see json_number().
-ordered_json number(double value) {
-  return ordered_json::parse(json_number(value), nullptr, /*allow_exceptions=*/false);
-}
+ordered_json number(double value) { return core::json_or_discarded<ordered_json>(json_number(value)); }
 std::string dumped(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
@@ -126,7 +125,7 @@ class Builder {
   /// What was measured of Assay itself.
   void measured(const std::vector<results::Store::ScoreRow>& scores) {
     for (const results::Store::ScoreRow& score : scores) {
-      ordered_json json = ordered_json::parse(score.json, nullptr, /*allow_exceptions=*/false);
+      ordered_json json = core::json_or_discarded<ordered_json>(score.json);
       if (!json.is_object()) continue;
       scores_.push_back({{"command", score.command}, {"made_at", score.made_at}, {"measured", std::move(json)}});
     }
