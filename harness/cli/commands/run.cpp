@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "harness/cli/artifact_options.hpp"
@@ -38,6 +39,8 @@ struct RunArguments {
   int jobs = 0;
   double timeout_s = 60;
   double memory_gib = 0;
+  double judge_timeout_s = 0;
+  double judge_memory_gib = 0;
   std::string shard;
   bool metamorphic = false;
   bool require_judged = false;
@@ -57,12 +60,17 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
           static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
 }
 
-/// The limits on a converter, which decide whether it times out or has no memory.
+/// The limits on a converter and on judging, which decide what times out or has no memory.
 std::string limit_words(const RunArguments& arguments) {
   const RunArguments defaults;
   std::string words;
-  if (arguments.timeout_s != defaults.timeout_s) words += fmt::format(" --timeout {:g}", arguments.timeout_s);
-  if (arguments.memory_gib != defaults.memory_gib) words += fmt::format(" --memory {:g}", arguments.memory_gib);
+  const auto add = [&](std::string_view option, double RunArguments::*value) {
+    if (arguments.*value != defaults.*value) words += fmt::format(" {} {:g}", option, arguments.*value);
+  };
+  add("--timeout", &RunArguments::timeout_s);
+  add("--memory", &RunArguments::memory_gib);
+  add("--judge-timeout", &RunArguments::judge_timeout_s);
+  add("--judge-memory", &RunArguments::judge_memory_gib);
   return words;
 }
 
@@ -223,11 +231,10 @@ core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// Asked to end, the workers finish what they hold. A second interrupt kills; a second termination doesn't, since
-/// `timeout` sends two.
+/// Asked to end, what is under way has half a second to do so, and none if asked twice. A second interrupt kills.
 void stop_on_signal() {
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int) { interrupted = interrupted + 1; };
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);
   action.sa_flags |= static_cast<int>(SA_RESETHAND);
@@ -293,6 +300,8 @@ int run_command(const RunArguments& given) {
   config.detail = report::kept_detail(arguments.keep_detail);
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
+  config.judge_timeout_s = arguments.judge_timeout_s;
+  config.judge_memory_bytes = static_cast<std::uint64_t>(arguments.judge_memory_gib * kGib);
   config.resume = arguments.resume;
   if (!parse_shard(arguments.shard, config)) {
     return report_error(
@@ -311,7 +320,7 @@ int run_command(const RunArguments& given) {
       output.verdict(row, done, planned);
     };
   }
-  config.stopped = [] { return interrupted != 0; };
+  config.stops = [] { return static_cast<int>(interrupted); };
   stop_on_signal();
   core::Result<run::RunReport> report = run::run(config);
   output.clear();
@@ -379,6 +388,14 @@ void register_run(Command app, Action& action) {
       .check(Check::non_negative);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
+      .check(Check::non_negative);
+  command
+      .add_option("--judge-timeout", arguments->judge_timeout_s,
+                  "Seconds for judging one verdict; 0: ten times --timeout")
+      .check(Check::non_negative);
+  command
+      .add_option("--judge-memory", arguments->judge_memory_gib,
+                  "GiB of memory for a process that judges; 0: four fifths of the machine's, shared by --jobs")
       .check(Check::non_negative);
   command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
   command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case")
