@@ -161,11 +161,12 @@ class ItemRun {
 class Lane {
  public:
   Lane(const RunConfig& config, std::vector<programs::Subject>& subjects, suites::ExpectedFailures& expected,
-       core::Forked::Line& line, LaneSlots& slots)
+       std::size_t planned_verdicts, core::Forked::Line& line, LaneSlots& slots)
       : config_(config),
         subjects_(subjects),
         workers_(1, clients_of(subjects)),
         expected_(expected),
+        planned_verdicts_(planned_verdicts),
         line_(line),
         slots_(slots) {}
 
@@ -200,7 +201,7 @@ class Lane {
   /// All but the judging of what was converted is done in a turn at the worker.
   void run_item(const LaneOrder& order, LaneSlots::Slot& slot) {
     const RunItem& item = config_.items[order.item];
-    ItemRun run(config_, item, order.planned_verdicts);
+    ItemRun run(config_, item, planned_verdicts_);
     for (const std::size_t number : order.places) {
       const Place place = place_of(item, number);
       const programs::Subject& subject = subjects_[place.subject];
@@ -239,6 +240,7 @@ class Lane {
   programs::Workers workers_;
   std::mutex expecting_;
   suites::ExpectedFailures& expected_;
+  std::size_t planned_verdicts_;
   std::size_t told_ = 0;  ///< expectations that the main process knows of
   core::Forked::Line& line_;
   LaneSlots& slots_;
@@ -247,8 +249,8 @@ class Lane {
 }  // namespace
 
 void serve_lane(const RunConfig& config, std::vector<programs::Subject>& subjects, suites::ExpectedFailures& expected,
-                core::Forked::Line& line, LaneSlots& slots) {
-  Lane(config, subjects, expected, line, slots).work();
+                std::size_t planned_verdicts, core::Forked::Line& line, LaneSlots& slots) {
+  Lane(config, subjects, expected, planned_verdicts, line, slots).work();
 }
 
 }  // namespace assay::run

@@ -63,7 +63,7 @@ void fields(Bytes& bytes, LaneDescribed& described) {
 }
 template <typename Bytes>
 void fields(Bytes& bytes, LaneOrder& order) {
-  bytes(order.item, order.places, order.planned_verdicts);
+  bytes(order.item, order.places);
 }
 template <typename Bytes>
 void fields(Bytes& bytes, LaneNews& news) {

@@ -14,7 +14,6 @@ namespace assay::run {
 struct LaneOrder {
   std::size_t item = 0;
   std::vector<std::size_t> places;
-  std::size_t planned_verdicts = 0;  ///< of the whole run
 };
 
 /// One converter as the first lane found it.

@@ -186,6 +186,7 @@ void Lanes::fell(Lane& lane, Job job, Outcome outcome, std::string reason, const
 
 /// Kills the lane where one of its verdicts takes more than it may.
 void Lanes::watch(Lane& lane, const JudgeLimits& limits, const Taker& taker) {
+  ::kill(lane.process->pid(), SIGCONT);  // a converter may have stopped what waits for it
   const auto longest = static_cast<std::int64_t>(limits.timeout_s * 1e9);
   for (const auto& slot : lane.slots->slots) {
     const std::uint64_t job = slot.job;

@@ -421,7 +421,7 @@ core::Result<RunReport> run(const RunConfig& original) {
                   describe_all(config, prepared, line);
                   if (!prepared.complete(config)) return;  // the main process says why
                 }
-                serve_lane(config, prepared.subjects, *prepared.expected, line, slots);
+                serve_lane(config, prepared.subjects, *prepared.expected, prepared.plan.jobs.size(), line, slots);
               });
   if (!described) {
     const auto told = lanes.described([&] { return stops(config) > 0; });
