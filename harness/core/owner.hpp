@@ -4,8 +4,8 @@
 
 namespace assay::core {
 
-/// What tells this process from every other that may write the same database or temporary folder: system start, process namespace, number
-/// and start time. A later process with the same number has another text.
+/// What tells this process from every other that may write the same database or temporary folder: system start, process
+/// namespace, number and start time. A later process with the same number has another text.
 [[nodiscard]] std::string this_process();
 
 /// The same as part of a file's name: letters, digits and hyphens.

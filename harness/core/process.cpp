@@ -68,7 +68,7 @@ std::string exit_text(const ExitState& state) {
 
 struct Process::State {
   pid_t pid = -1;
-  int note = -1;  ///< the keeper's of the group
+  int note = -1;      ///< the keeper's of the group
   Descriptor ending;  ///< readable when the child has ended; closed where the system has no pidfd_open
   Descriptor in, out, err;
   std::string unread;        ///< standard output that nobody has asked for yet

@@ -36,7 +36,8 @@ struct LaneSlots {
 /// The work of one forked child of a run, a *lane*: converts and judges what it is ordered to (lane_messages.hpp), with
 /// a process of its own of each converter, until no more orders come. What kills it costs no more than the verdicts
 /// that it is at.
-/// `expected`: this process's copy; `planned_verdicts`: of the whole run. A subject whose client describes it already is asked further.
+/// `expected`: this process's copy; `planned_verdicts`: of the whole run. A subject whose client describes it already
+/// is asked further.
 void serve_lane(const RunConfig& config, std::vector<programs::Subject>& subjects, suites::ExpectedFailures& expected,
                 std::size_t planned_verdicts, core::Forked::Line& line, LaneSlots& slots);
 

@@ -10,7 +10,8 @@
 
 namespace assay::run {
 
-/// What a lane (lane.hpp) is to do: verdicts of one case. A place is one of its converters and option sets, see place().
+/// What a lane (lane.hpp) is to do: verdicts of one case. A place is one of its converters and option sets, see
+/// place().
 struct LaneOrder {
   std::size_t item = 0;
   std::vector<std::size_t> places;
@@ -29,7 +30,7 @@ struct LaneNews {
   std::vector<LaneDescribed> described;  ///< of all converters; once, where it was asked to
   std::size_t item = 0, place = 0;
   bool item_done = false;
-  std::optional<results::ResultRow> row;     ///< the verdict; nothing where it has only been begun
+  std::optional<results::ResultRow> row;      ///< the verdict; nothing where it has only been begun
   std::vector<std::size_t> met_expectations;  ///< suites::ExpectedFailures::met()
 };
 

@@ -247,8 +247,9 @@ void Lanes::bury(Lane& lane, const JudgeLimits& limits, const Taker& taker) {
   for (auto order = lane.orders.rbegin(); order != lane.orders.rend(); ++order) {
     const auto& [item, rest] = *order;
     if (rest.left.empty()) continue;
-    const bool alone = std::ranges::any_of(
-        rest.left, [&, number = item](const std::size_t place) { return deaths_.contains({number, place}); });
+    const bool alone = std::ranges::any_of(rest.left, [&, number = item](const std::size_t place) {
+      return deaths_.contains({number, place});
+    });
     waiting_.push_front({item, {rest.left.begin(), rest.left.end()}, alone});
   }
   lane = Lane();

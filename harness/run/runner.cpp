@@ -170,8 +170,8 @@ class Recorder {
   core::Error error_;
 };
 
-/// What an earlier process recorded of the run. What it had begun is begun anew: its end says nothing of the case, since
-/// what kills the judging kills no more than a lane.
+/// What an earlier process recorded of the run. What it had begun is begun anew: its end says nothing of the case,
+/// since what kills the judging kills no more than a lane.
 core::Status take_over(results::Store& store, const std::string& run, const RunPlan& plan, Recorder& recorder) {
   core::Result<std::vector<ResultRow>> rows = store.results(run);
   if (!rows) {
@@ -390,7 +390,8 @@ void judge_all(const RunConfig& config, Prepared& prepared, Lanes& lanes, result
     if (const auto now = Clock::now(); now - beaten >= results::Store::kBeat) {
       beaten = now;
       const core::Status beat = store.beat(run);
-      if (!beat && beat.error().kind == core::ErrorKind::internal) recorder.note(beat);  // a busy database isn't the end
+      if (!beat && beat.error().kind == core::ErrorKind::internal)
+        recorder.note(beat);  // a busy database isn't the end
     }
     if (stops(config) == 0) continue;
     if (!stopped) {

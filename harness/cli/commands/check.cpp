@@ -279,8 +279,7 @@ void register_check(Command app, Action& action) {
   command.add_option("--options", arguments->options,
                      "Converter options as JSON (--artifact: what it was made with; what is left out it shows)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
-  command
-      .add_option("--judge-timeout", arguments->judge_timeout_s, "Seconds for judging; 0: ten times --timeout")
+  command.add_option("--judge-timeout", arguments->judge_timeout_s, "Seconds for judging; 0: ten times --timeout")
       .check(Check::non_negative);
   command
       .add_option("--judge-memory", arguments->judge_memory_gib,
