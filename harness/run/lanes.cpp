@@ -68,21 +68,23 @@ core::Status Lanes::start(Lane& lane) {
 
 core::Result<std::optional<std::vector<LaneDescribed>>> Lanes::described(const std::function<bool()>& stopped) {
   Lane& first = lanes_.front();
-  if (core::Status started = start(first); !started) return started.error();
-  while (!stopped()) {
+  for (int deaths = 0; !stopped();) {
+    if (core::Status started = start(first); !started) return started.error();
+    pollfd polled{first.process->descriptor(), POLLIN, 0};
+    ::poll(&polled, 1, static_cast<int>(kWatch.count()));
     for (const std::string& message : first.process->receive()) {
       std::optional<LaneNews> news = read_news(message);
       if (news) return std::optional(std::move(news->described));
     }
-    if (first.process->ended()) {
-      return core::Error{core::ErrorKind::internal,
-                         fmt::format("the process that asks the converters what they are ended with {}: a defect of "
-                                     "Assay in reading an answer",
-                                     core::exit_text(*first.process->ended())),
-                         "", "", ""};
-    }
-    pollfd news{first.process->descriptor(), POLLIN, 0};
-    ::poll(&news, 1, static_cast<int>(kWatch.count()));
+    const std::optional<core::ExitState> end = first.process->ended();
+    if (!end) continue;
+    first = Lane();
+    if (++deaths < kMostIdleDeaths) continue;
+    return core::Error{core::ErrorKind::internal,
+                       fmt::format("the process that asks the converters what they are ended {} times in a row, the "
+                                   "last time with {}: a defect of Assay in reading an answer",
+                                   deaths, core::exit_text(*end)),
+                       "", "", ""};
   }
   return std::optional<std::vector<LaneDescribed>>();
 }

@@ -57,7 +57,7 @@ class Lanes {
   [[nodiscard]] std::size_t count() const { return lanes_.size(); }
 
   /// What the first lane describes, once it is started. Nothing where `stopped` says so.
-  /// Errors   internal, where it dies of that.
+  /// Errors   internal, where it dies of that again and again.
   [[nodiscard]] core::Result<std::optional<std::vector<LaneDescribed>>> described(const std::function<bool()>& stopped);
 
   void add(std::size_t item, std::vector<std::size_t> places) { waiting_.push_back({item, std::move(places), false}); }

@@ -147,6 +147,15 @@ TEST_F(Lanes, ALaneThatIsKilledOnceCostsNothing) {
   EXPECT_TRUE(std::filesystem::exists(path("dead")));
 }
 
+TEST_F(Lanes, ADescriptionThatKillsTheLaneEndsTheRun) {
+  write("adapter.sh", "echo x >>" + path("starts").string() + "; kill -SEGV $PPID; sleep 5\n");
+  Process run = start();
+  const auto end = run.wait(Process::Clock::now() + std::chrono::minutes(1));
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->code, 3);
+  EXPECT_THAT(run.stderr_tail(), HasSubstr("3 times in a row, the last time with signal 11 (SIGSEGV)"));
+}
+
 TEST_F(Lanes, ALaneThatIsStoppedGoesOn) {
   write_victim();
   write_converter("kill -STOP $PPID");
