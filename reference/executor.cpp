@@ -24,10 +24,34 @@ Error data_error(const std::string& tensor, std::string message) {
 /// A tensor that somebody else keeps alive.
 TensorPtr borrowed(const Tensor& tensor) { return {TensorPtr(), &tensor}; }
 
+/// What one execution holds and has done, its subgraphs included.
+struct Budget {
+  RunLimits limits;
+  std::int64_t elements = 0;  ///< of the tensors that nodes made and that are still to be read
+  std::int64_t runs = 0;      ///< of nodes and subgraphs
+
+  [[nodiscard]] Status spend_run() {
+    if (++runs <= limits.runs) return core::success();
+    return op_unsupported(fmt::format("its loops make the graph run more than {} nodes, the limit", limits.runs));
+  }
+  [[nodiscard]] Status spend(const std::string& tensor, std::int64_t count) {
+    elements += count;
+    if (elements <= limits.elements) return core::success();
+    return op_unsupported(fmt::format(
+        "with \"{}\" ({} elements) the tensors that are needed at a time have {}, more than the limit of {}", tensor,
+        count, elements, limits.elements));
+  }
+};
+
 /// The values visible while a graph runs. A subgraph sees its own and, behind them, those of the graphs around it.
 class Scope {
  public:
   explicit Scope(const Scope* outer, const OuterTensor* beyond = nullptr) : outer_(outer), beyond_(beyond) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  ~Scope() {
+    for (const auto& [name, count] : made_) budget_->elements -= count;
+  }
 
   [[nodiscard]] TensorPtr find(const std::string& name) const {
     const Scope* outermost = this;
@@ -41,12 +65,28 @@ class Scope {
     return outermost->beyond_ != nullptr && *outermost->beyond_ ? (*outermost->beyond_)(name) : nullptr;
   }
   void bind(const std::string& name, TensorPtr value) { values_[name] = std::move(value); }
-  void free(const std::string& name) { values_.erase(name); }
+  /// The same of what a node made, which counts until it is freed.
+  [[nodiscard]] Status bind_made(const std::string& name, TensorPtr value, Budget& budget) {
+    budget_ = &budget;
+    const std::int64_t count = value->size();
+    made_[name] += count;
+    bind(name, std::move(value));
+    return budget.spend(name, count);
+  }
+  void free(const std::string& name) {
+    values_.erase(name);
+    const auto made = made_.find(name);
+    if (made == made_.end()) return;
+    budget_->elements -= made->second;
+    made_.erase(made);
+  }
 
  private:
   const Scope* outer_;
   const OuterTensor* beyond_;  ///< of the outermost scope: names that no graph here makes
   std::unordered_map<std::string, TensorPtr> values_;
+  std::unordered_map<std::string, std::int64_t> made_;  ///< elements of those that nodes made
+  Budget* budget_ = nullptr;                            ///< that these are spent of
 };
 
 /// Every name that `node` reads, in its own inputs or from inside its subgraphs.
@@ -100,23 +140,30 @@ using Opsets = std::map<std::string, std::int64_t>;
 
 /// Runs `graph` with `bound` added to what `outer` (may be null) makes visible.
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
-                                         const TensorMap& bound, const RunOptions& options);
+                                         const TensorMap& bound, const RunOptions& options, Budget& budget);
 
 class GraphRun {
  public:
-  GraphRun(const model::Graph& graph, const Opsets& opsets, const Scope* outer, const RunOptions& options)
-      : graph_(graph), opsets_(opsets), scope_(outer), is_subgraph_(outer != nullptr), options_(options) {}
+  GraphRun(const model::Graph& graph, const Opsets& opsets, const Scope* outer, const RunOptions& options,
+           Budget& budget)
+      : graph_(graph),
+        opsets_(opsets),
+        scope_(outer),
+        is_subgraph_(outer != nullptr),
+        options_(options),
+        budget_(budget) {}
 
   /// Makes `value` visible under `name`.
   void bind(const std::string& name, TensorPtr value) {
-    if (options_.observe && !is_subgraph_) {
-      options_.observe(name, *value);
-    }
+    observe(name, *value);
     scope_.bind(name, std::move(value));
   }
 
   /// Runs every node. Results in the order of the graph's outputs.
   Result<std::vector<TensorPtr>> run() {
+    if (const Status status = budget_.spend_run(); !status) {
+      return status.error();
+    }
     for (const auto& [name, value] : graph_.initializers) {
       bind(name, value);
     }
@@ -142,7 +189,16 @@ class GraphRun {
   }
 
  private:
+  void observe(const std::string& name, const Tensor& value) const {
+    if (options_.observe && !is_subgraph_) {
+      options_.observe(name, value);
+    }
+  }
+
   Status run_node(const Node& node) {
+    if (Status status = budget_.spend_run(); !status) {
+      return status;
+    }
     const auto opset = opsets_.find(node.domain);
     if (opset == opsets_.end() && find_operator(node.domain, node.op_type) != nullptr) {
       return op_error(fmt::format("the model imports no opset for domain \"{}\"", node.domain));
@@ -165,7 +221,7 @@ class GraphRun {
       return op.error();
     }
     const SubgraphRunner subgraphs = [this](const model::Graph& graph, const TensorMap& bound) {
-      return run_subgraph(graph, opsets_, &scope_, bound, options_);
+      return run_subgraph(graph, opsets_, &scope_, bound, options_, budget_);
     };
     Result<std::vector<Tensor>> outputs =
         run_kernel(**op, {.node = node, .opset = version, .inputs = inputs, .run_subgraph = &subgraphs});
@@ -184,7 +240,11 @@ class GraphRun {
         return op_unsupported(
             fmt::format("output {} \"{}\" is wanted, the reference makes {}", i, node.outputs[i], values.size()));
       }
-      bind(node.outputs[i], std::make_shared<const Tensor>(std::move(values[i])));
+      auto value = std::make_shared<const Tensor>(std::move(values[i]));
+      observe(node.outputs[i], *value);
+      if (Status status = scope_.bind_made(node.outputs[i], std::move(value), budget_); !status) {
+        return status;
+      }
     }
     return core::success();
   }
@@ -194,11 +254,12 @@ class GraphRun {
   Scope scope_;
   bool is_subgraph_;
   const RunOptions& options_;
+  Budget& budget_;
 };
 
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
-                                         const TensorMap& bound, const RunOptions& options) {
-  GraphRun run(graph, opsets, outer, options);
+                                         const TensorMap& bound, const RunOptions& options, Budget& budget) {
+  GraphRun run(graph, opsets, outer, options, budget);
   for (const auto& [name, value] : bound) {
     run.bind(name, borrowed(value));
   }
@@ -283,7 +344,8 @@ Result<TensorMap> execute(const model::Model& model, const TensorMap& inputs, co
   if (const Status status = check_inputs(model.graph, inputs); !status) {
     return status.error();
   }
-  GraphRun run(model.graph, model.opsets, nullptr, options);
+  Budget budget{options.limits};
+  GraphRun run(model.graph, model.opsets, nullptr, options, budget);
   for (const auto& [name, value] : inputs) {
     run.bind(name, borrowed(value));
   }
@@ -306,8 +368,9 @@ Result<std::vector<Tensor>> execute_node(const Node& node, std::int64_t opset, s
   }
   const Opsets opsets{{node.domain, opset}};
   const Scope around(nullptr, &outer);
+  Budget budget{RunLimits()};
   const SubgraphRunner subgraphs = [&](const model::Graph& graph, const TensorMap& bound) {
-    return run_subgraph(graph, opsets, &around, bound, {});
+    return run_subgraph(graph, opsets, &around, bound, {}, budget);
   };
   Result<std::vector<Tensor>> outputs =
       run_kernel(**op, {.node = node, .opset = opset, .inputs = inputs, .run_subgraph = &subgraphs});
