@@ -176,7 +176,9 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
     const std::vector<std::string> shell = {"/bin/sh", "-c", "ulimit -v \"$0\" && exec \"$@\"", limit};
     words.insert(words.begin(), shell.begin(), shell.end());
   }
-  std::vector<std::string> environment = child_environment(options.environment);
+  std::map<std::string, std::string> added = options.environment;
+  mark(added);
+  std::vector<std::string> environment = child_environment(added);
   const std::vector<char*> argv = pointers(words);
   const std::vector<char*> envp = pointers(environment);
 

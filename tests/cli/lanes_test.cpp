@@ -203,6 +203,18 @@ TEST_F(Lanes, NothingOutlivesARunThatIsKilled) {
   EXPECT_THAT(temporary_folders(), IsEmpty()) << "swept";
 }
 
+TEST_F(Lanes, ADaemonOfAConverterEndsWithTheRun) {
+  write_victim();
+  write_converter(
+      "setsid sh -c 'echo $$ >pids; exec sleep 600' >/dev/null 2>&1 </dev/null & while [ ! -s pids ]; do sleep 0.01; "
+      "done");
+  Process run = start();
+  EXPECT_EQ(finished_report(run)["verdicts"]["refused"], kNeighbours + 1);
+  EXPECT_THAT(noted(), SizeIs(1));
+  (void)run.wait(Process::Clock::now() + std::chrono::minutes(1));
+  EXPECT_TRUE(soon([&] { return none_runs(); }));
+}
+
 TEST_F(Lanes, TheConvertersOfAKilledLaneGoWithIt) {
   write_victim();
   write_converter(kHang);
