@@ -186,6 +186,16 @@ TEST_F(Lanes, JudgingHasALimitOfMemory) {
   EXPECT_THAT(row["reason"].get<std::string>(), HasSubstr("more than 0.1 GiB of memory (--judge-memory)"));
 }
 
+TEST_F(Lanes, ACrashOfACommandWithoutLanesIsSaid) {
+  write_victim();
+  write_converter("kill -SEGV $PPID; sleep 5");
+  const Call call = this->run({"explain", "nasty", "--converter-cmd", "sh " + path("adapter.sh").string()},
+                              {{"TMPDIR", path("tmp").string()}});
+  EXPECT_EQ(call.code, 3) << call.out;
+  EXPECT_THAT(call.err, AllOf(HasSubstr("ended with signal 11 (SIGSEGV)"), HasSubstr("nothing is said of the model")));
+  EXPECT_THAT(temporary_folders(), IsEmpty());
+}
+
 TEST_F(Lanes, NothingOutlivesARunThatIsKilled) {
   write_victim();
   write_converter(kHang);
