@@ -16,6 +16,7 @@
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
+#include "harness/judge/alignment/distributed.hpp"
 #include "harness/judge/alignment/equalized.hpp"
 #include "harness/judge/alignment/renormalized.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
@@ -596,7 +597,7 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
-  for (const auto form_of : {&judge::equalized, &judge::renormalized}) {
+  for (const auto form_of : {&judge::equalized, &judge::distributed, &judge::renormalized}) {
     auto form = form_of(*evidence.model, evidence.artifact);
     if (form == nullptr) continue;
     evidence.form = std::move(form);

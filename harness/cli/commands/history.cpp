@@ -9,6 +9,7 @@
 #include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
+#include "harness/core/text.hpp"
 #include "harness/report/history.hpp"
 #include "results/store.hpp"
 
@@ -36,6 +37,17 @@ std::map<std::string, std::set<std::string>> programs_of(const std::vector<resul
   return programs;
 }
 
+/// The recorded names nearest to a pattern that matches none.
+std::string near_it(results::Store& store, const std::string& pattern) {
+  const core::Result<std::vector<results::Store::HistoryRow>> all = store.history("*");
+  std::set<std::string> names;
+  if (all) {
+    for (const results::Store::HistoryRow& row : *all) names.insert(row.result.key.case_name);
+  }
+  if (names.empty()) return "; nothing is recorded yet";
+  return "; near it: " + core::join(core::nearest(pattern, std::vector<std::string>(names.begin(), names.end())), ", ");
+}
+
 int history_command(const HistoryArguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
@@ -46,7 +58,8 @@ int history_command(const HistoryArguments& arguments) {
     return report_error(rows.error());
   }
   if (rows->empty()) {
-    return report_unmatched(fmt::format("no recorded case matches \"{}\"", arguments.pattern));
+    return report_unmatched(
+        fmt::format("no recorded case matches \"{}\"{}", arguments.pattern, near_it(*store, arguments.pattern)));
   }
   std::erase_if(*rows, [&](const auto& row) { return !by_converter(row.result.key, arguments.converter); });
   if (rows->empty()) {

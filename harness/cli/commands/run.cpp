@@ -217,7 +217,8 @@ core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config
   if (!std::filesystem::is_regular_file(arguments.artifact.file, code)) {
     return core::usage_error(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact.file));
   }
-  core::Result<run::MadeBy> made_by = run::made_by(arguments.artifact.made_by);
+  const std::string& stated = arguments.artifact.made_by.empty() ? item.test_case.made_by : arguments.artifact.made_by;
+  core::Result<run::MadeBy> made_by = run::made_by(stated);
   if (!made_by) return made_by.error();
   const core::Result<converters::Options> required = converters::options_from_json(item.test_case.options_json);
   if (!required) return required.error();
