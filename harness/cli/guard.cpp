@@ -47,7 +47,7 @@ int died(const std::string& how) {
 }
 
 int watch(core::Forked& child) {
-  const std::uint64_t most = run::judge_limits({}, 1).memory_bytes;
+  const std::uint64_t most = run::judge_limits({}).memory_bytes;
   std::string code;
   while (!child.ended()) {
     pollfd news{child.descriptor(), POLLIN, 0};

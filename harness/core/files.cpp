@@ -142,6 +142,11 @@ void remove_folder(const fs::path& folder, const std::vector<fs::path>& files) {
 
 namespace {
 
+fs::path& own_parent() {
+  static fs::path folder;
+  return folder;
+}
+
 /// process_tag(), looked up once.
 std::string own_tag() {
   static std::mutex mutex;
@@ -166,6 +171,8 @@ bool is_left_behind(const fs::directory_entry& entry) {
 
 }  // namespace
 
+void set_temporary_parent(fs::path folder) { own_parent() = std::move(folder); }
+
 void sweep_temporary_folders() {
   std::error_code code;
   std::set<fs::path> parents{temporary_parent(code)};
@@ -187,6 +194,7 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   }
   static std::once_flag swept;
   std::call_once(swept, sweep_temporary_folders);
+  if (!own_parent().empty()) pattern = own_parent();
   pattern /= std::string(kTemporaryName) + own_tag() + std::string(kTemporaryLetters);
   std::string name = pattern.string();
   if (mkdtemp(name.data()) == nullptr) {

@@ -27,6 +27,9 @@ namespace assay::core {
 /// Removes `folder` with everything in it. Cheap where `files` is all that it holds, which need not be so.
 void remove_folder(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& files);
 
+/// Temporary folders of this process are made below `folder` from now on; empty: where they usually are.
+void set_temporary_parent(std::filesystem::path folder);
+
 /// Removes the temporary folders of processes of this machine that have ended without doing so: killed ones.
 void sweep_temporary_folders();
 

@@ -39,6 +39,7 @@ RunWords run_words(const std::string& command) {
     if (word == "--artifact") known.artifact = value;
     if (word == "--made-by") known.made_by = value;
     if (std::ranges::find(kLimits, word) != kLimits.end()) known.limits += " " + word + " " + value;
+    if (word == "--sandbox") known.limits += " " + word;
     if (word == "--metamorphic") known.metamorphic = true;
     if (word == "--require-judged") known.require_judged = true;
   }

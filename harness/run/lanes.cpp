@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -30,13 +29,31 @@ double gib(std::uint64_t bytes) {
   return static_cast<double>(bytes) / kGib;
 }
 
-std::uint64_t usual_judge_memory(std::size_t lanes) {
-  constexpr std::uint64_t kLeast = std::uint64_t{2} << 30U;
-  std::uint64_t all =
-      static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::uint64_t container = 0;
-  if (std::ifstream("/sys/fs/cgroup/memory.max") >> container) all = std::min(all, container);
-  return std::max(all / 5 * 4 / std::max<std::size_t>(lanes, 1), kLeast);
+struct Memory {
+  std::uint64_t all = 0, left = 0;
+};
+
+/// Of the machine, or of this container where that has less left.
+Memory memory_here() {
+  Memory machine, container;
+  constexpr std::uint64_t kKib = 1024;
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  for (std::uint64_t value = 0; file >> name >> value && std::getline(file, unit);) {
+    if (name == "MemTotal:") machine.all = value * kKib;
+    if (name == "MemAvailable:") machine.left = value * kKib;
+  }
+  std::uint64_t used = 0;
+  if (!(std::ifstream("/sys/fs/cgroup/memory.max") >> container.all) ||
+      !(std::ifstream("/sys/fs/cgroup/memory.current") >> used)) {
+    return machine;
+  }
+  std::ifstream parts("/sys/fs/cgroup/memory.stat");
+  for (std::uint64_t value = 0; parts >> name >> value;) {
+    if (name == "inactive_file" || name == "active_file") used -= std::min(used, value);  // given up where needed
+  }
+  container.left = container.all - std::min(used, container.all);
+  return container.left < machine.left ? container : machine;
 }
 
 }  // namespace
@@ -127,7 +144,10 @@ core::Status Lanes::step(const JudgeLimits& limits, const Taker& taker) {
   }
   ::poll(polled.data(), polled.size(), static_cast<int>(kWatch.count()));
   const bool look = Clock::now() - watched_ >= kWatch;
-  if (look) watched_ = Clock::now();
+  if (look) {
+    watched_ = Clock::now();
+    relieve();
+  }
   for (Lane& lane : lanes_) {
     if (!lane.process) continue;
     receive(lane, taker);
@@ -214,6 +234,25 @@ void Lanes::watch(Lane& lane, const JudgeLimits& limits, const Taker& taker) {
   }
 }
 
+/// Where the machine has next to no memory left, the system would kill whatever it likes: the largest lane is killed
+/// before that, unless others hold the memory.
+void Lanes::relieve() {
+  constexpr std::uint64_t kReserve = 20, kWorthwhile = 4;
+  const Memory memory = memory_here();
+  if (memory.left >= memory.all / kReserve) return;
+  Lane* largest = nullptr;
+  std::uint64_t most = memory.all / kWorthwhile / lanes_.size();
+  for (Lane& lane : lanes_) {
+    const std::uint64_t held = lane.process && !lane.process->ended() ? lane.process->memory() : 0;
+    if (held <= most) continue;
+    most = held;
+    largest = &lane;
+  }
+  if (largest == nullptr) return;
+  largest->killed = Killed::for_machine;
+  largest->process->kill();
+}
+
 /// Puts back what a dead lane was at. What was under way is tried again, each verdict by itself; one that was so and
 /// ends its lane again has that for a verdict.
 void Lanes::bury(Lane& lane, const JudgeLimits& limits, const Taker& taker) {
@@ -228,6 +267,13 @@ void Lanes::bury(Lane& lane, const JudgeLimits& limits, const Taker& taker) {
   for (const Job& job : jobs) {
     if (killed == Killed::late) continue;  // another one was, and has its verdict
     if (++deaths_[job] < 2 || jobs.size() > 1) continue;
+    if (killed == Killed::for_machine) {
+      fell(lane, job, Outcome::oom,
+           "judging was stopped, twice, because the machine had no memory left and this process held most: nothing is "
+           "said of the converter",
+           taker);
+      continue;
+    }
     if (killed == Killed::for_memory) {
       fell(lane, job, Outcome::oom,
            fmt::format("judging took more than {:.3g} GiB of memory (--judge-memory) and was stopped, twice: what the "
@@ -257,11 +303,9 @@ void Lanes::bury(Lane& lane, const JudgeLimits& limits, const Taker& taker) {
   lane = Lane();
 }
 
-bool Lanes::idle() const {
-  return std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.orders.empty(); });
+bool Lanes::done() const {
+  return waiting_.empty() && std::ranges::all_of(lanes_, [](const Lane& lane) { return lane.orders.empty(); });
 }
-
-bool Lanes::done() const { return waiting_.empty() && idle(); }
 
 void Lanes::dismiss() {
   for (Lane& lane : lanes_) {
@@ -278,10 +322,10 @@ void Lanes::dismiss() {
   }
 }
 
-JudgeLimits judge_limits(const RunConfig& config, std::size_t lanes) {
+JudgeLimits judge_limits(const RunConfig& config) {
   constexpr double kOfOneAnswer = 10;  // judging follows every node many times; the converter has done it once
   return {config.judge_timeout_s > 0 ? config.judge_timeout_s : kOfOneAnswer * config.timeout_s,
-          config.judge_memory_bytes > 0 ? config.judge_memory_bytes : usual_judge_memory(lanes)};
+          config.judge_memory_bytes > 0 ? config.judge_memory_bytes : memory_here().all / 5 * 4};
 }
 
 }  // namespace assay::run

@@ -54,8 +54,6 @@ class Lanes {
   /// Kills what still runs.
   ~Lanes();
 
-  [[nodiscard]] std::size_t count() const { return lanes_.size(); }
-
   /// What the first lane describes, once it is started. Nothing where `stopped` says so.
   /// Errors   internal, where it dies of that again and again.
   [[nodiscard]] core::Result<std::optional<std::vector<LaneDescribed>>> described(const std::function<bool()>& stopped);
@@ -68,8 +66,6 @@ class Lanes {
   [[nodiscard]] bool done() const;
   /// Takes back what waits.
   void drop_waiting() { waiting_.clear(); }
-  /// Nothing is under way.
-  [[nodiscard]] bool idle() const;
   /// Lets the lanes end the converters' programs as they should be ended, for some seconds.
   void dismiss();
 
@@ -87,7 +83,7 @@ class Lanes {
     std::set<std::size_t> left;  ///< places without a verdict
     bool alone;
   };
-  enum class Killed { no, late, for_memory };
+  enum class Killed { no, late, for_memory, for_machine };
   struct Lane {
     std::optional<core::Forked> process;
     std::unique_ptr<LaneSlots, UnmapSlots> slots;
@@ -101,6 +97,7 @@ class Lanes {
   [[nodiscard]] Lane* free_lane(const Work& work);
   void receive(Lane& lane, const Taker& taker);
   void watch(Lane& lane, const JudgeLimits& limits, const Taker& taker);
+  void relieve();
   [[nodiscard]] std::vector<Job> under_way(const Lane& lane) const;
   void bury(Lane& lane, const JudgeLimits& limits, const Taker& taker);
   void fell(Lane& lane, Job job, converters::Outcome outcome, std::string reason, const Taker& taker);
@@ -115,7 +112,7 @@ class Lanes {
   bool any_died_ = false;
 };
 
-/// `config`'s limits; of memory, where it says none, together four fifths of the machine's or of this container's.
-[[nodiscard]] JudgeLimits judge_limits(const RunConfig& config, std::size_t lanes);
+/// `config`'s limits; of memory, where it says none, four fifths of the machine's or of this container's.
+[[nodiscard]] JudgeLimits judge_limits(const RunConfig& config);
 
 }  // namespace assay::run

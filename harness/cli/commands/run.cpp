@@ -18,6 +18,7 @@
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
+#include "harness/core/sandbox.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/detail.hpp"
@@ -41,6 +42,7 @@ struct RunArguments {
   double memory_gib = 0;
   double judge_timeout_s = 0;
   double judge_memory_gib = 0;
+  bool sandbox = false;
   std::string shard;
   bool metamorphic = false;
   bool require_judged = false;
@@ -71,6 +73,7 @@ std::string limit_words(const RunArguments& arguments) {
   add("--memory", &RunArguments::memory_gib);
   add("--judge-timeout", &RunArguments::judge_timeout_s);
   add("--judge-memory", &RunArguments::judge_memory_gib);
+  if (arguments.sandbox) words += " --sandbox";
   return words;
 }
 
@@ -303,6 +306,13 @@ int run_command(const RunArguments& given) {
   config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
   config.judge_timeout_s = arguments.judge_timeout_s;
   config.judge_memory_bytes = static_cast<std::uint64_t>(arguments.judge_memory_gib * kGib);
+  config.sandbox = arguments.sandbox;
+  if (config.sandbox && !core::can_confine()) {
+    return report_error(
+        core::usage_error("no sandbox is possible here: the kernel has no Landlock, or it is switched off; leave "
+                          "--sandbox out to run the "
+                          "converters with all rights of yours"));
+  }
   config.resume = arguments.resume;
   if (!parse_shard(arguments.shard, config)) {
     return report_error(
@@ -396,8 +406,11 @@ void register_run(Command app, Action& action) {
       .check(Check::non_negative);
   command
       .add_option("--judge-memory", arguments->judge_memory_gib,
-                  "GiB of memory for a process that judges; 0: four fifths of the machine's, shared by --jobs")
+                  "GiB of memory for a process that judges; 0: four fifths of the machine's")
       .check(Check::non_negative);
+  command.add_flag("--sandbox", arguments->sandbox,
+                   "Converters write into a folder of their own alone, read nothing of homes but their own files, and "
+                   "have no TCP");
   command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
   command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case")
       .excludes({"--artifact"});
