@@ -7,6 +7,7 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
@@ -345,7 +346,7 @@ void register_new(Command app, Action& action) {
   command.add_option("--expect", arguments->expect, "What it demands beyond the general rules, as JSON");
   command.add_option("--into", arguments->into, "Folder to write to (left out: cases/)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
-  command.callback([arguments, &action] { action = [arguments] { return new_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return new_command(*arguments); }); });
 }
 
 }  // namespace assay::cli
