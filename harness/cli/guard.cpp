@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "harness/cli/print.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/forked.hpp"
 #include "harness/run/lanes.hpp"
@@ -32,17 +33,17 @@ int run_here(const Action& action) {
   try {
     return action();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "assay: failed itself: {}\n", error.what());
+    print(stderr, "assay: failed itself: {}\n", error.what());
     return kExitOwnFault;
   }
 }
 
 int died(const std::string& how) {
   core::sweep_temporary_folders();
-  fmt::print(stderr,
-             "assay: the process that judges {}; nothing is said of the model or the converter. Please report it with "
-             "the command and its files\n",
-             how);
+  print(stderr,
+        "assay: the process that judges {}; nothing is said of the model or the converter. Please report it with "
+        "the command and its files\n",
+        how);
   return kExitOwnFault;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -79,14 +78,16 @@ core::Status check_converters(const std::vector<programs::Subject>& subjects) {
 
 /// What to do where the Python that runs a converter lacks a module; "" elsewhere.
 std::string missing_module_text(const std::string& broken) {
-  static const std::regex kMissing("No module named '([A-Za-z0-9_]+)");
-  std::smatch module;
-  if (!std::regex_search(broken, module, kMissing)) return "";
-  if (module.str(1) != "onnx_assay") {
+  constexpr std::string_view kLacks = "No module named '";
+  const std::size_t at = broken.find(kLacks);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + kLacks.size();
+  const std::string module = broken.substr(begin, broken.find_first_of(".'", begin) - begin);
+  if (module != "onnx_assay") {
     return fmt::format(
         "\nthe Python of that command has no module {0}: install it there (python3 -m pip install {0}), or "
         "name another Python in the command",
-        module.str(1));
+        module);
   }
   return "\nthe Python of that command has no module onnx_assay: install Assay's wheel there (python3 -m pip install "
          "--no-index --find-links DIST onnx-assay), or set PYTHONPATH to the folder python of Assay's source";

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/core/program.hpp"
 #include "harness/core/sandbox.hpp"
 
@@ -27,8 +28,8 @@ int confined_command(ConfinedArguments arguments) {
   }
   const std::vector<char*> words = core::pointers(arguments.command);
   ::execvp(words.front(), words.data());
-  fmt::print(stderr, "assay: can't run \"{}\" in its sandbox: {}\n", arguments.command.front(),
-             std::generic_category().message(errno));
+  print(stderr, "assay: can't run \"{}\" in its sandbox: {}\n", arguments.command.front(),
+        std::generic_category().message(errno));
   return kCantRun;
 }
 
