@@ -10,14 +10,13 @@
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
 #include "harness/model/graph.hpp"
-#include "reference/facts.hpp"
 
 namespace assay::reference {
 
 /// What one execution may take, its subgraphs included.
 struct RunLimits {
-  std::int64_t elements = kElementLimit;  ///< of tensors that nodes made and that are still to be read
-  std::int64_t runs = 2'000'000;          ///< of nodes, those of subgraphs each time: a Loop may ask for any number
+  std::int64_t elements = std::int64_t{1} << 30U;  ///< of tensors that nodes made and that are still to be read
+  std::int64_t runs = 2'000'000;  ///< of nodes, those of subgraphs each time: a Loop may ask for any number
 };
 
 struct RunOptions {
