@@ -11,6 +11,10 @@ install(DIRECTORY docs DESTINATION share/assay COMPONENT program
   PATTERN *.db.gz EXCLUDE)  # results of released converters: larger than all else together
 install(FILES LICENSE NOTICE DESTINATION share/assay COMPONENT program)
 
+# What the program is made of. Only where Ninja and dpkg can be asked.
+install(CODE "execute_process(COMMAND python3 \"${CMAKE_SOURCE_DIR}/tools/sbom.py\" \"${CMAKE_BINARY_DIR}\"
+  --output \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/assay/sbom.cdx.json\" RESULT_VARIABLE result)" COMPONENT program)
+
 # Component `python`: the module, which Debian's Python finds there. The wheel brings its own.
 install(DIRECTORY python/onnx_assay DESTINATION lib/python3/dist-packages COMPONENT python
   PATTERN __pycache__ EXCLUDE)

@@ -24,10 +24,34 @@ Error data_error(const std::string& tensor, std::string message) {
 /// A tensor that somebody else keeps alive.
 TensorPtr borrowed(const Tensor& tensor) { return {TensorPtr(), &tensor}; }
 
+/// What one execution holds and has done, its subgraphs included.
+struct Budget {
+  RunLimits limits;
+  std::int64_t elements = 0;  ///< of the tensors that nodes made and that are still to be read
+  std::int64_t runs = 0;      ///< of nodes and subgraphs
+
+  [[nodiscard]] Status spend_run() {
+    if (++runs <= limits.runs) return core::success();
+    return op_unsupported(fmt::format("its loops make the graph run more than {} nodes, the limit", limits.runs));
+  }
+  [[nodiscard]] Status spend(const std::string& tensor, std::int64_t count) {
+    elements += count;
+    if (elements <= limits.elements) return core::success();
+    return op_unsupported(fmt::format(
+        "with \"{}\" ({} elements) the tensors that are needed at a time have {}, more than the limit of {}", tensor,
+        count, elements, limits.elements));
+  }
+};
+
 /// The values visible while a graph runs. A subgraph sees its own and, behind them, those of the graphs around it.
 class Scope {
  public:
   explicit Scope(const Scope* outer, const OuterTensor* beyond = nullptr) : outer_(outer), beyond_(beyond) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  ~Scope() {
+    for (const auto& [name, count] : made_) budget_->elements -= count;
+  }
 
   [[nodiscard]] TensorPtr find(const std::string& name) const {
     const Scope* outermost = this;
@@ -41,12 +65,28 @@ class Scope {
     return outermost->beyond_ != nullptr && *outermost->beyond_ ? (*outermost->beyond_)(name) : nullptr;
   }
   void bind(const std::string& name, TensorPtr value) { values_[name] = std::move(value); }
-  void free(const std::string& name) { values_.erase(name); }
+  /// The same of what a node made, which counts until it is freed.
+  [[nodiscard]] Status bind_made(const std::string& name, TensorPtr value, Budget& budget) {
+    budget_ = &budget;
+    const std::int64_t count = value->size();
+    made_[name] += count;
+    bind(name, std::move(value));
+    return budget.spend(name, count);
+  }
+  void free(const std::string& name) {
+    values_.erase(name);
+    const auto made = made_.find(name);
+    if (made == made_.end()) return;
+    budget_->elements -= made->second;
+    made_.erase(made);
+  }
 
  private:
   const Scope* outer_;
   const OuterTensor* beyond_;  ///< of the outermost scope: names that no graph here makes
   std::unordered_map<std::string, TensorPtr> values_;
+  std::unordered_map<std::string, std::int64_t> made_;  ///< elements of those that nodes made
+  Budget* budget_ = nullptr;                            ///< that these are spent of
 };
 
 /// Every name that `node` reads, in its own inputs or from inside its subgraphs.
@@ -98,30 +138,6 @@ Result<std::vector<Tensor>> run_kernel(const OpDef& op, const OpCall& call) {
 
 using Opsets = std::map<std::string, std::int64_t>;
 
-/// What one execution may use, its subgraphs with it: a small file can ask for any amount.
-class Budget {
- public:
-  /// A node runs. Errors   unsupported.
-  Status run_node() {
-    constexpr std::size_t kMostNodes = 4'000'000;  // a Loop's body counts in each iteration
-    if (++nodes_ <= kMostNodes) return core::success();
-    return op_unsupported(fmt::format("more than {} nodes are run, Assay's limit (does a Loop end?)", kMostNodes));
-  }
-  /// `elements` more are held. Errors   unsupported.
-  Status hold(std::int64_t elements) {
-    constexpr std::int64_t kMostElements = std::int64_t{1} << 29U;  // 4 GiB
-    held_ += elements;
-    if (held_ <= kMostElements) return core::success();
-    return op_unsupported(fmt::format(
-        "the tensors that are held at a time have {} elements, more than Assay's limit of {}", held_, kMostElements));
-  }
-  void release(std::int64_t elements) { held_ -= elements; }
-
- private:
-  std::size_t nodes_ = 0;
-  std::int64_t held_ = 0;
-};
-
 /// Runs `graph` with `bound` added to what `outer` (may be null) makes visible.
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
                                          const TensorMap& bound, const RunOptions& options, Budget& budget);
@@ -136,22 +152,18 @@ class GraphRun {
         is_subgraph_(outer != nullptr),
         options_(options),
         budget_(budget) {}
-  GraphRun(const GraphRun&) = delete;
-  GraphRun& operator=(const GraphRun&) = delete;
-  ~GraphRun() {
-    for (const auto& [name, elements] : made_) budget_.release(elements);
-  }
 
   /// Makes `value` visible under `name`.
   void bind(const std::string& name, TensorPtr value) {
-    if (options_.observe && !is_subgraph_) {
-      options_.observe(name, *value);
-    }
+    observe(name, *value);
     scope_.bind(name, std::move(value));
   }
 
   /// Runs every node. Results in the order of the graph's outputs.
   Result<std::vector<TensorPtr>> run() {
+    if (const Status status = budget_.spend_run(); !status) {
+      return status.error();
+    }
     for (const auto& [name, value] : graph_.initializers) {
       bind(name, value);
     }
@@ -163,10 +175,6 @@ class GraphRun {
       }
       for (const std::string& name : freed_after[i]) {
         scope_.free(name);
-        if (const auto made = made_.find(name); made != made_.end()) {
-          budget_.release(made->second);
-          made_.erase(made);
-        }
       }
     }
     std::vector<TensorPtr> results;
@@ -181,8 +189,14 @@ class GraphRun {
   }
 
  private:
+  void observe(const std::string& name, const Tensor& value) const {
+    if (options_.observe && !is_subgraph_) {
+      options_.observe(name, value);
+    }
+  }
+
   Status run_node(const Node& node) {
-    if (const Status status = budget_.run_node(); !status) {
+    if (Status status = budget_.spend_run(); !status) {
       return status;
     }
     const auto opset = opsets_.find(node.domain);
@@ -226,11 +240,11 @@ class GraphRun {
         return op_unsupported(
             fmt::format("output {} \"{}\" is wanted, the reference makes {}", i, node.outputs[i], values.size()));
       }
-      made_[node.outputs[i]] = values[i].size();
-      if (const Status status = budget_.hold(values[i].size()); !status) {
+      auto value = std::make_shared<const Tensor>(std::move(values[i]));
+      observe(node.outputs[i], *value);
+      if (Status status = scope_.bind_made(node.outputs[i], std::move(value), budget_); !status) {
         return status;
       }
-      bind(node.outputs[i], std::make_shared<const Tensor>(std::move(values[i])));
     }
     return core::success();
   }
@@ -241,7 +255,6 @@ class GraphRun {
   bool is_subgraph_;
   const RunOptions& options_;
   Budget& budget_;
-  std::unordered_map<std::string, std::int64_t> made_;  ///< elements of what this graph's nodes made and is held
 };
 
 Result<std::vector<Tensor>> run_subgraph(const model::Graph& graph, const Opsets& opsets, const Scope* outer,
@@ -331,7 +344,7 @@ Result<TensorMap> execute(const model::Model& model, const TensorMap& inputs, co
   if (const Status status = check_inputs(model.graph, inputs); !status) {
     return status.error();
   }
-  Budget budget;
+  Budget budget{options.limits};
   GraphRun run(model.graph, model.opsets, nullptr, options, budget);
   for (const auto& [name, value] : inputs) {
     run.bind(name, borrowed(value));
@@ -355,7 +368,7 @@ Result<std::vector<Tensor>> execute_node(const Node& node, std::int64_t opset, s
   }
   const Opsets opsets{{node.domain, opset}};
   const Scope around(nullptr, &outer);
-  Budget budget;
+  Budget budget{RunLimits()};
   const SubgraphRunner subgraphs = [&](const model::Graph& graph, const TensorMap& bound) {
     return run_subgraph(graph, opsets, &around, bound, {}, budget);
   };

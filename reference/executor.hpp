@@ -13,7 +13,14 @@
 
 namespace assay::reference {
 
+/// What one execution may take, its subgraphs included.
+struct RunLimits {
+  std::int64_t elements = std::int64_t{1} << 30U;  ///< of tensors that nodes made and that are still to be read
+  std::int64_t runs = 2'000'000;  ///< of nodes, those of subgraphs each time: a Loop may ask for any number
+};
+
 struct RunOptions {
+  RunLimits limits = {};
   /// Called once for every tensor when it is made (graph inputs and initializers included), before it may be freed.
   std::function<void(const std::string& name, const core::Tensor& value)> observe;
   /// Asked before every node, those of subgraphs included: outputs that it gives stand for what the node would make;
@@ -31,9 +38,8 @@ using OuterTensor = std::function<core::TensorPtr(const std::string& name)>;
 /// Shapes   a symbolic dimension takes the size of the data; the same symbol must agree everywhere.
 /// Errors   invalid_data for a missing, unknown or misshapen input; unsupported for an operator (by node, operator and
 ///          domain); invalid_model for one whose inputs break its rules.
-/// Memory   a tensor is freed after its last reader; unsupported where more than 2^29 elements are held at a time, or
-/// more
-///          than 4,000,000 nodes run (a Loop's body counts in each iteration).
+///          Also unsupported: what goes beyond a limit.
+/// Memory   a tensor is freed after its last reader.
 [[nodiscard]] core::Result<core::TensorMap> execute(const model::Model& model, const core::TensorMap& inputs,
                                                     const RunOptions& options = {});
 

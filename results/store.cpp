@@ -16,12 +16,12 @@
 #include <utility>
 
 #include "harness/core/build_info.hpp"
+#include "harness/core/owner.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "results/anchors.hpp"
 #include "results/database.hpp"
 #include "results/migrations.hpp"
-#include "results/owner.hpp"
 #include "results/rows.hpp"
 
 namespace assay::results {
@@ -29,6 +29,9 @@ namespace {
 
 using core::Error;
 using core::ErrorKind;
+using core::owner_name;
+using core::process_state;
+using core::ProcessState;
 using core::Result;
 using core::Status;
 
@@ -83,7 +86,7 @@ struct Store::State {
   State(Database opened, std::filesystem::path path) : database(std::move(opened)), file(std::move(path)) {}
   Database database;
   std::filesystem::path file;
-  std::string self = this_process();
+  std::string self = core::this_process();
   std::mutex mutex;
 
   Status insert_run(const RunInfo& run) {

@@ -19,7 +19,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from layers import SITE_PACKAGES, Failed, say, stand_in_for_missing_libraries
+from environments import SITE_PACKAGES, Failed, say
+from layers import stand_in_for_missing_libraries
 
 BLOCK = 1 << 20
 ALIAS = "import sys\n\nimport {0}\n\nsys.modules[__name__] = {0}\n"

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Installs a released converter into a virtual environment of its own: install.py NAME[==VERSION] --root DIR
+"""Installs a released converter into a virtual environment of its own: install.py NAME[==VERSION] --root DIR [--unlocked]
 
 The environment is DIR/NAME-VERSION. The default version and the packages beside it are pinned in the adapter's
 requirements.txt; another version takes the newest packages that fit it, or those that adapter.json lists as
 `companions` for versions before a given one. What was installed is written down in packages.txt. An environment that
 is there already is left as it is. Progress goes to standard error, one JSON object to standard output.
+
+Every package is taken by the checksums in locks/ (locks.py), where this version has a lock; where it has none, that is said.
 
 A version with packages of its own lists them in requirements-VERSION.txt beside it. What several converters bring and
 what is large stands in layers (layers.py), which adapter.json names; what pip can't install, in fetched-VERSION.json (fetched.py).
@@ -22,8 +24,10 @@ import time
 import venv
 from pathlib import Path
 
-from layers import PARTIAL, Failed, add_layers, freeze, install_layer, pip_install, read_pins, say
+from environments import PARTIAL, Failed, freeze, read_pins, say
 from fetched import add_fetched, names, read_fetched, run_with_its_python
+from layers import add_layers, install_layer
+from locks import pip_install_locked
 
 ADAPTERS = Path(__file__).resolve().parent
 DESCRIBE = b'{"protocol":1,"id":1,"do":"describe"}\n{"protocol":1,"id":2,"do":"quit"}\n'
@@ -84,7 +88,7 @@ def describe(adapter, python, adapters=ADAPTERS, environment=None):
     return described
 
 
-def install(adapter, version, root):
+def install(adapter, version, root, unlocked=False):
     """Builds the environment under another name and renames it: what has its name is complete."""
     folder = root / f"{adapter['name']}-{version}"
     python = folder / "bin" / "python"
@@ -94,12 +98,12 @@ def install(adapter, version, root):
     fetched = read_fetched(ADAPTERS / adapter["name"], version)
     shutil.rmtree(folder, ignore_errors=True)
     partial = root / f"{PARTIAL}{folder.name}"
-    layers = [install_layer(layer, root) for layer in adapter.get("layers", [])]
+    layers = [install_layer(layer, root, unlocked) for layer in adapter.get("layers", [])]
     say(f"installing {folder.name} …")
     venv.create(partial, with_pip=True, symlinks=True)
     if layers:
         add_layers(partial, layers)
-    pip_install(partial, *requirements(adapter, version))
+    pip_install_locked(partial, folder.name, *requirements(adapter, version), unlocked=unlocked)
     add_fetched(partial, fetched)
     described = describe(adapter, partial / "bin" / "python")
     if described["version"] != version:
@@ -120,6 +124,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("converter", metavar="NAME[==VERSION]")
     parser.add_argument("--root", required=True, type=Path, metavar="DIR", help="folder of the environments")
+    parser.add_argument("--unlocked", action="store_true", help="take what the package index has now, by no checksums of ours")
     arguments = parser.parse_args()
     begin = time.monotonic()
     name, _, version = arguments.converter.replace("@", "==").partition("==")
@@ -133,7 +138,7 @@ def main():
             fcntl.flock(lock, fcntl.LOCK_EX)  # one installation at a time
             remove_partial(root)
             try:
-                folder, cached = install(adapter, version, root)
+                folder, cached = install(adapter, version, root, arguments.unlocked)
             finally:
                 remove_partial(root)
     except Failed as failure:

@@ -12,13 +12,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import venv
 from pathlib import Path
 
-PARTIAL = ".partial-"  # begins the name of an environment that isn't complete
+from environments import PARTIAL, SITE_PACKAGES, Failed, freeze, package_name, read_pins, say
+from locks import pip_install_locked
+
 LISTS = Path(__file__).resolve().parent / "layers"
-SITE_PACKAGES = Path("lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
 LAST_WORDS = """long write(int, const void*, unsigned long);
 _Noreturn void abort(void);
 static void say(const char* text) {
@@ -33,46 +33,6 @@ static void last_words(const char* name) {
 """
 STAND_IN = "libassay_left_out.so"  # has every function of the libraries that are left out
 OF_THE_DRIVER = "libcuda.so"  # a library that links to the driver is loaded where there is a GPU only
-
-
-class Failed(Exception):
-    """What can't be installed, and why."""
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
-def read_pins(file):
-    """The requirements that a file lists, a line each."""
-    return [line.strip() for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")]
-
-
-def package_name(requirement):
-    """The name in a requirement, in the one spelling that compares."""
-    return re.sub(r"[-_.]+", "-", re.match(r"[A-Za-z0-9._-]+", requirement)[0]).lower()
-
-
-def pip_install(environment, *words):
-    """Runs pip there, whose messages go to standard error; Failed has its last error."""
-    pip = [environment / "bin" / "python", "-m", "pip"]
-    command = [*pip, "install", "--disable-pip-version-check", "--no-input", *words]
-    say("$ pip " + " ".join(command[3:]))
-    errors = []
-    with subprocess.Popen(command, stdout=sys.stderr, stderr=subprocess.PIPE, text=True) as done:
-        for line in done.stderr:
-            say(line.rstrip())
-            if line.startswith("ERROR: "):
-                errors.append(line.removeprefix("ERROR: ").strip())
-    if done.returncode != 0:
-        raise Failed("pip: " + (errors[-1] if errors else f"exit status {done.returncode}, its messages are above"))
-
-
-def freeze(environment, parts=()):
-    """Writes down what is installed, parts beside pip's packages too; an environment without this file isn't complete."""
-    command = [environment / "bin" / "python", "-m", "pip", "freeze"]
-    packages = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    (environment / "packages.txt").write_text(packages + "".join(f"{part}\n" for part in parts))
 
 
 def ask_for_pins_only(site_packages, pins):
@@ -125,7 +85,7 @@ def stand_in_for_missing_libraries(folder):
         compile_library(folder / name, "", "-Wl,--no-as-needed", folder / STAND_IN, "-Wl,-rpath,$ORIGIN")
 
 
-def install_layer(layer, root):
+def install_layer(layer, root, unlocked=False):
     """The folder of the layer NAME==VERSION, installed if it isn't there."""
     title = layer.replace("==", "-")
     file = LISTS / f"{title}.txt"
@@ -140,7 +100,7 @@ def install_layer(layer, root):
     say(f"installing {folder.name} …")
     venv.create(partial, with_pip=True, symlinks=True)
     pins = read_pins(file)
-    pip_install(partial, "--no-deps", *pins)
+    pip_install_locked(partial, folder.name, "--no-deps", *pins, unlocked=unlocked)
     ask_for_pins_only(partial / SITE_PACKAGES, pins)
     package = layer.partition("==")[0]
     stand_in_for_missing_libraries(partial / SITE_PACKAGES / package / "lib")

@@ -1,15 +1,32 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/memory.hpp"
+#include "harness/corpus/suite.hpp"
 
 namespace {
 
 using namespace assay::cli;
+
+/// Converters in Python that this program starts can import onnx_assay from its source tree, behind what they import
+/// already. An installed program's package is found by its own Python.
+void lend_python_package() {
+  const std::filesystem::path package = std::filesystem::absolute(assay::corpus::home() / "python");
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(package / "onnx_assay" / "adapter.py", code)) return;
+  const char* given = std::getenv("PYTHONPATH");
+  const std::string path =
+      given == nullptr || *given == '\0' ? package.string() : std::string(given) + ":" + package.string();
+  setenv("PYTHONPATH", path.c_str(), 1);
+}
 
 int run_program(int count, char** arguments) {
   Action action;
@@ -24,6 +41,7 @@ int run_program(int count, char** arguments) {
 int main(int count, char** arguments) {
   assay::core::keep_freed_memory();
   try {
+    lend_python_package();
     return run_program(count, arguments);
   } catch (const std::exception& error) {
     print(stderr, "assay: failed itself: {}\n", error.what());

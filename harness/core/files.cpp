@@ -9,22 +9,32 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "harness/core/owner.hpp"
 
 namespace assay::core {
 namespace fs = std::filesystem;
 
 namespace {
+constexpr const char* kMemory = "/dev/shm";
+/// A temporary folder's name: this, its owner's process_tag(), and a hyphen with as many letters.
+constexpr std::string_view kTemporaryName = "assay-";
+constexpr std::string_view kTemporaryLetters = "-XXXXXX";
+
 /// TMPDIR where it is set; else memory, where there is plenty: a case is dozens of small files, and making them on a
 /// disk costs more than converting. Else the system's folder.
 fs::path temporary_parent(std::error_code& code) {
   constexpr std::uintmax_t kPlenty = std::uintmax_t{1} << 30U;
-  fs::path memory = "/dev/shm";
-  if (std::getenv("TMPDIR") == nullptr && fs::space(memory, code).available >= kPlenty && !code &&
-      access(memory.c_str(), W_OK) == 0) {
-    return memory;
+  if (std::getenv("TMPDIR") == nullptr && fs::space(kMemory, code).available >= kPlenty && !code &&
+      access(kMemory, W_OK) == 0) {
+    return kMemory;
   }
   code.clear();
   return fs::temp_directory_path(code);
@@ -130,13 +140,62 @@ void remove_folder(const fs::path& folder, const std::vector<fs::path>& files) {
   }
 }
 
+namespace {
+
+fs::path& own_parent() {
+  static fs::path folder;
+  return folder;
+}
+
+/// process_tag(), looked up once.
+std::string own_tag() {
+  static std::mutex mutex;
+  static pid_t of = 0;
+  static std::string tag;
+  const std::lock_guard lock(mutex);
+  if (std::exchange(of, getpid()) != getpid() || tag.empty()) tag = process_tag();
+  return tag;
+}
+
+/// Whether it is a temporary folder whose owner has ended.
+bool is_left_behind(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  const std::size_t least = kTemporaryName.size() + kTemporaryLetters.size();
+  std::error_code code;
+  if (!name.starts_with(kTemporaryName) || name.size() <= least || !fs::is_directory(entry.symlink_status(code))) {
+    return false;
+  }
+  const std::string tag = name.substr(kTemporaryName.size(), name.size() - least);
+  return tagged_process_state(tag) == ProcessState::ended;
+}
+
+}  // namespace
+
+void set_temporary_parent(fs::path folder) { own_parent() = std::move(folder); }
+
+void sweep_temporary_folders() {
+  std::error_code code;
+  std::set<fs::path> parents{temporary_parent(code)};
+  if (std::getenv("TMPDIR") == nullptr) parents.insert({kMemory, fs::temp_directory_path(code)});
+  for (const fs::path& parent : parents) {
+    std::error_code failed;
+    for (fs::directory_iterator entry(parent, failed), end; !failed && entry != end; entry.increment(failed)) {
+      std::error_code ignored;
+      if (is_left_behind(*entry)) fs::remove_all(entry->path(), ignored);
+    }
+  }
+}
+
 Result<TemporaryFolder> TemporaryFolder::create() {
   std::error_code code;
   fs::path pattern = temporary_parent(code);
   if (code) {
     return io_error(fmt::format("no temporary folder: {}; set TMPDIR", code.message()));
   }
-  pattern /= "assay-XXXXXX";
+  static std::once_flag swept;
+  std::call_once(swept, sweep_temporary_folders);
+  if (!own_parent().empty()) pattern = own_parent();
+  pattern /= std::string(kTemporaryName) + own_tag() + std::string(kTemporaryLetters);
   std::string name = pattern.string();
   if (mkdtemp(name.data()) == nullptr) {
     return io_error(fmt::format("no folder can be made like \"{}\"; set TMPDIR to a writable folder", name));

@@ -27,7 +27,14 @@ namespace assay::core {
 /// Removes `folder` with everything in it. Cheap where `files` is all that it holds, which need not be so.
 void remove_folder(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& files);
 
-/// A folder of its own below the system's temporary folder, removed with everything in it at destruction.
+/// Temporary folders of this process are made below `folder` from now on; empty: where they usually are.
+void set_temporary_parent(std::filesystem::path folder);
+
+/// Removes the temporary folders of processes of this machine that have ended without doing so: killed ones.
+void sweep_temporary_folders();
+
+/// A folder of its own below the system's temporary folder, removed with everything in it at destruction. Its name says
+/// whose it is; the first one of a process sweeps those that nobody owns any more.
 class TemporaryFolder {
  public:
   [[nodiscard]] static Result<TemporaryFolder> create();

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "harness/core/descriptor.hpp"
+#include "harness/core/keeper.hpp"
 #include "harness/core/program.hpp"
 
 namespace assay::core {
@@ -67,6 +68,7 @@ std::string exit_text(const ExitState& state) {
 
 struct Process::State {
   pid_t pid = -1;
+  int note = -1;      ///< the keeper's of the group
   Descriptor ending;  ///< readable when the child has ended; closed where the system has no pidfd_open
   Descriptor in, out, err;
   std::string unread;        ///< standard output that nobody has asked for yet
@@ -82,10 +84,12 @@ struct Process::State {
     while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | (block ? 0 : WNOHANG)) != 0) {
       if (errno == EINTR) continue;
       exit = ExitState{};  // somebody else reaped it
+      forget_group(note);
       return;
     }
     if (info.si_pid == 0) return;
     ::kill(-pid, SIGKILL);
+    forget_group(note);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
     exit = ExitState{};
@@ -172,7 +176,9 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
     const std::vector<std::string> shell = {"/bin/sh", "-c", "ulimit -v \"$0\" && exec \"$@\"", limit};
     words.insert(words.begin(), shell.begin(), shell.end());
   }
-  std::vector<std::string> environment = child_environment(options.environment);
+  std::map<std::string, std::string> added = options.environment;
+  mark(added);
+  std::vector<std::string> environment = child_environment(added);
   const std::vector<char*> argv = pointers(words);
   const std::vector<char*> envp = pointers(environment);
 
@@ -207,6 +213,7 @@ Result<Process> Process::spawn(const SpawnOptions& options) {
     const std::string where = options.working_folder.empty() ? "" : " in \"" + options.working_folder + "\"";
     return io_error(fmt::format("can't start \"{}\"{}: {}", *program, where, errno_text(failed)));
   }
+  state->note = note_group(state->pid);
   state->ending = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, state->pid, 0)));
   state->in = std::move(in.write);
   state->out = std::move(out.read);

@@ -30,7 +30,8 @@ struct SpawnOptions {
 
 /// A child process started with posix_spawn in a process group of its own, with pipes on its three streams. Standard
 /// error is drained while we wait for anything. When the child ends, what it left running in its group is killed;
-/// destroying the object kills the whole group. An object belongs to one thread at a time.
+/// destroying the object kills the whole group, and so does the end of this program, however it ends (keeper.hpp). An
+/// object belongs to one thread at a time.
 class Process {
  public:
   /// Errors   io, for a program or working folder that is missing or can't be run. Safe to call from many threads.

@@ -24,7 +24,10 @@ std::string shortest_text(Float value) {
   return {buffer.data(), end.ptr};
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
+/// Edits that make a word of another's beginning, and of the whole.
+using Edits = std::pair<std::size_t, std::size_t>;
+
+Edits edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) {
     row[j] = j;
@@ -38,7 +41,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
       diagonal = above;
     }
   }
-  return row[b.size()];
+  return {*std::ranges::min_element(row), row[b.size()]};
 }
 
 }  // namespace
@@ -57,7 +60,7 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 std::vector<std::string> nearest(std::string_view word, std::span<const std::string> choices, std::size_t limit) {
   constexpr std::size_t kLongest = 200;  // beyond, two words are no misspellings of each other
   word = word.substr(0, kLongest);
-  std::vector<std::pair<std::size_t, std::string>> ranked;
+  std::vector<std::pair<Edits, std::string>> ranked;
   ranked.reserve(choices.size());
   for (const std::string& choice : choices) {
     ranked.emplace_back(edit_distance(word, std::string_view(choice).substr(0, kLongest)), choice);

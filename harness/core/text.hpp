@@ -13,7 +13,8 @@ namespace assay::core {
 
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 
-/// Up to `limit` of `choices`, nearest to `word` by edit distance first: for "did you mean" messages.
+/// Up to `limit` of `choices`, nearest to `word` by edit distance first, to their beginnings and then to them
+/// whole: for "did you mean" messages.
 [[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::span<const std::string> choices,
                                                std::size_t limit = 5);
 

@@ -281,9 +281,10 @@ core::Result<std::string> content_hash(const ordered_json& json, const Case& rea
 core::Result<Case> read_case(const std::string& name, const ordered_json& json, const std::filesystem::path& file) {
   Problem problem;
   const Fields fields(json, "", problem);
-  fields.allow({"family",      "title",   "origin",       "tags",   "graph",  "model",       "sha256",
-                "stored_data", "opset",   "initializers", "unused", "inputs", "names",       "node_names",
-                "calibration", "options", "steps",        "expect", "kills",  "metamorphic", "seed"});
+  fields.allow({"family", "title",       "origin",      "tags",         "graph",   "model",
+                "sha256", "stored_data", "opset",       "initializers", "unused",  "inputs",
+                "names",  "node_names",  "calibration", "options",      "made_by", "steps",
+                "expect", "kills",       "metamorphic", "seed"});
   Case out;
   out.name = name;
   out.file = file;
@@ -298,6 +299,7 @@ core::Result<Case> read_case(const std::string& name, const ordered_json& json, 
   if (fields.has("stored_data")) out.stored_data = file.parent_path() / fields.string("stored_data");
   if (fields.has("calibration")) out.calibration = read_feed(fields.object("calibration"), {});
   out.options_json = read_options(fields, "{}");
+  out.made_by = fields.string("made_by");
   read_steps(fields, out);
   if (fields.has("expect")) out.expect = read_expectation(fields.object("expect"));
   if (!problem && out.model) check_references(fields, out);

@@ -108,6 +108,7 @@ struct Case {
   std::optional<std::filesystem::path> stored_case;
   FeedSpec calibration;
   std::string options_json = "{}";  ///< what the case requires
+  std::string made_by;              ///< whose policy a ready artifact of it is judged by; empty: whoever explains it
   std::vector<Step> steps;          ///< at least one
   Expectation expect;
   std::vector<std::string> kills;

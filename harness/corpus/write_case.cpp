@@ -114,6 +114,7 @@ ordered_json case_json(const Case& test_case) {
   const ordered_json feed = feed_json(test_case.calibration);
   if (feed != feed_json(FeedSpec{})) json["calibration"] = feed;
   if (test_case.options_json != "{}") json["options"] = core::json_or_discarded<ordered_json>(test_case.options_json);
+  if (!test_case.made_by.empty()) json["made_by"] = test_case.made_by;
   const Step& first = test_case.steps.front();
   if (test_case.steps.size() > 1 || first.options_json != "{}" || feed_json(first.feed) != feed) {
     for (const Step& step : test_case.steps) {

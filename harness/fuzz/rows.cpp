@@ -60,6 +60,8 @@ const std::vector<Row>& rows() {
       {"Tile", 11, 1, draw_tile},
       {"Transpose", 11, 2, draw_transpose},
       {"Unsqueeze", 11, 1, draw_unsqueeze},
+      {"com.microsoft.Gelu", 11, 1, draw_unary},
+      {"com.microsoft.QuickGelu", 11, 1, draw_unary},
   };
   return table;
 }

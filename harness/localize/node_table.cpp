@@ -91,7 +91,10 @@ std::vector<NodeRow> node_table(const model::Graph& graph, std::span<const judge
       continue;
     }
     NodeRow& row = rows[named != by_name.end() ? named->second : made->second];
-    const bool at_fault = finding.facet != judge::Facet::numerics || !explained;
+    const bool follows = !finding.follows.empty() && std::ranges::any_of(findings, [&](const judge::Finding& other) {
+      return other.tensor == finding.follows && !other.amber;
+    });
+    const bool at_fault = !follows && (finding.facet != judge::Facet::numerics || !explained);
     row.found = row.found || at_fault;
     if (at_fault && !row.found_margin && finding.margin > 1) row.found_margin = finding.margin;
   }

@@ -2,6 +2,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -162,6 +163,20 @@ core::Status normalize_scope(Graph& graph, const Names& outer, int depth) {
   return core::success();
 }
 
+/// What the checker doesn't say: whose shape is missing, and what adds it. "" where none is.
+std::string shapeless_text(const Graph& graph) {
+  for (const auto* values : {&graph.inputs, &graph.outputs}) {
+    const auto bare = std::ranges::find_if(*values, [](const ValueInfo& value) { return !value.shape; });
+    if (bare == values->end()) continue;
+    return fmt::format(
+        " \"{}\", an {} of the graph, declares no shape; onnx.shape_inference.infer_shapes(model) adds what follows "
+        "from "
+        "the rest, and an extent may be a name, for any",
+        bare->name, values == &graph.inputs ? "input" : "output");
+  }
+  return "";
+}
+
 bool libonnx_knows(const Model& model) {
   return model.ir_version <= kNewestCheckedIr && model.opset() <= kNewestCheckedOpset;
 }
@@ -194,7 +209,8 @@ core::Status check_model(const Model& model) {
   try {
     onnx::checker::check_model(proto::encode_model(model));
   } catch (const std::exception& error) {
-    return model_error(fmt::format("ONNX's checker refuses the model: {}", error.what()));
+    return model_error(
+        fmt::format("ONNX's checker refuses the model: {}{}", error.what(), shapeless_text(model.graph)));
   }
   return core::success();
 }

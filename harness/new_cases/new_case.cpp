@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -28,10 +29,10 @@ core::Result<RunArtifact> run_artifact(const corpus::Case& test_case, const Accu
   if (!subject) return subject.error();
   core::Result<std::unique_ptr<run::CaseBench>> bench = run::CaseBench::create(test_case);
   if (!bench) return bench.error();
-  core::Result<run::MadeBy> anybody = run::made_by("");
-  if (!anybody) return anybody.error();
+  core::Result<run::MadeBy> made_by = run::made_by(accusation.made_by);
+  if (!made_by) return made_by.error();
   run::Trial trial = (*bench)->attempt_artifact(*subject->executor, subject->description, accusation.wrong_artifact,
-                                                accusation.options.options_json, *anybody);
+                                                accusation.options.options_json, *made_by);
   return RunArtifact{*std::move(bench), std::move(trial)};
 }
 
@@ -68,6 +69,16 @@ std::string Proof::missing() const {
   return red + (red.empty() || green.empty() ? "" : ", and ") + green;
 }
 
+namespace {
+constexpr std::array kShown{"activation", "weight", "symmetric", "per_axis"};
+}  // namespace
+
+std::string beyond_shown(const std::string& options_json) {
+  auto options = nlohmann::ordered_json::parse(options_json);
+  for (const char* key : kShown) options.erase(key);
+  return options.dump();
+}
+
 core::Result<std::string> shown_options(const corpus::Case& test_case, const Accusation& accusation) {
   core::Result<RunArtifact> made = run_artifact(test_case, accusation);
   if (!made) return made.error();
@@ -77,7 +88,7 @@ core::Result<std::string> shown_options(const corpus::Case& test_case, const Acc
   }
   const auto shown = nlohmann::ordered_json::parse(converters::options_to_json(made->trial.evidence.options));
   auto stated = nlohmann::ordered_json::parse(accusation.options.options_json);
-  for (const char* key : {"activation", "weight", "symmetric", "per_axis"}) {
+  for (const char* key : kShown) {
     if (!stated.contains(key)) stated[key] = shown[key];
   }
   return stated.dump();
@@ -93,6 +104,7 @@ std::filesystem::path kept_artifact(const corpus::Case& test_case) {
 core::Status check_kept_artifact(const corpus::Case& test_case) {
   Accusation accusation;
   accusation.wrong_artifact = kept_artifact(test_case);
+  accusation.made_by = test_case.made_by;
   accusation.options = {"", test_case.options_json};
   const auto explained = explain_artifact(test_case, accusation);
   if (!explained) return explained.error().within(accusation.wrong_artifact.string());

@@ -14,7 +14,8 @@ namespace assay::new_cases {
 /// What has the defect, and what has not.
 struct Accusation {
   std::optional<programs::ConverterSpec> with;  ///< a converter that has it, or …
-  std::filesystem::path wrong_artifact;         ///< … a Q/DQ model that shows it
+  std::filesystem::path wrong_artifact;         ///< … a Q/DQ model that shows it, made by
+  std::string made_by;                          ///< NAME[@VERSION][:SETTINGS], or whoever explains it best
   programs::ConverterSpec without;
   corpus::OptionSet options;
   double timeout_s = 60;
@@ -33,8 +34,11 @@ struct Proof {
 /// judged.
 [[nodiscard]] core::Result<std::string> shown_options(const corpus::Case& test_case, const Accusation& accusation);
 
+/// Of options, a JSON object, those that no artifact shows: the method of calibration and its figures.
+[[nodiscard]] std::string beyond_shown(const std::string& options_json);
+
 /// Runs `test_case` with the defect and without it. A wrong artifact is judged as `assay check --artifact` judges it:
-/// by the rules of the known converter that explains it best.
+/// by the rules of who made it.
 /// Errors   as run::explain, naming which of the two could not be asked.
 [[nodiscard]] core::Result<Proof> prove(const corpus::Case& test_case, const Accusation& accusation);
 

@@ -35,11 +35,33 @@ json option_sets(const json& file, const json& variant) {
   return sets.empty() ? json::array({json::object()}) : sets;
 }
 
-core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, const json& file, const json& variant,
-                                                     const std::string& version) {
-  const std::string spoken = version.empty() ? file["tried_with"].get<std::string>() : version;
+/// The policy's words: those of the file, what older releases have in their place, what the variant changes.
+json words_of(const json& file, const json& older, const json& variant) {
   json words = file["policy"];
+  words.merge_patch(older.value("policy", json::object()));
   words.merge_patch(variant.value("policy", json::object()));
+  return words;
+}
+
+/// What releases differ in, whatever their settings: nothing for the newest, then an entry of "older" for each range of
+/// versions in which `variant` is another. A version that is named has one.
+std::vector<json> ages(const json& file, const json& variant, const std::string& version) {
+  const json newest = json::object();
+  std::vector<json> all{newest};
+  for (const json& older : file.value("older", json::array())) {
+    if (version.empty()) {
+      if (words_of(file, older, variant) != words_of(file, newest, variant)) all.push_back(older);
+    } else if (core::version_within(older.value("versions", ""), version)) {
+      return {older};
+    }
+  }
+  return all;
+}
+
+core::Result<std::vector<StatedPolicy>> read_variant(const Adapter& adapter, const json& file, const json& older,
+                                                     const json& variant, const std::string& version) {
+  const std::string spoken = version.empty() ? file["tried_with"].get<std::string>() : version;
+  const json words = words_of(file, older, variant);
   const core::Result<converters::Policy> policy = protocol::read_policy(words.dump());
   if (!policy) {
     return broken(adapter, policy.error().message);
@@ -70,6 +92,14 @@ core::Result<std::vector<StatedPolicy>> read_file(const Adapter& adapter, const 
   if (!whole) {
     return broken(adapter, "it needs \"tried_with\", \"policy\" and \"variants\"");
   }
+  for (const json& older : file.value("older", json::array())) {
+    if (!older.is_object() || !older.contains("policy") || !older.value("versions", json()).is_string()) {
+      return broken(adapter, "each of \"older\" is an object with \"versions\" and \"policy\"");
+    }
+    if (const std::string fault = core::version_ranges_fault(older["versions"].get<std::string>()); !fault.empty()) {
+      return broken(adapter, fault);
+    }
+  }
   for (const json& variant : file["variants"]) {
     if (!variant.is_object() || !variant.contains("name") || !variant["name"].is_string()) {
       return broken(adapter, "each of \"variants\" is an object with a \"name\"");
@@ -81,11 +111,13 @@ core::Result<std::vector<StatedPolicy>> read_file(const Adapter& adapter, const 
     if (!version.empty() && !core::version_within(versions, version)) {
       continue;
     }
-    core::Result<std::vector<StatedPolicy>> more = read_variant(adapter, file, variant, version);
-    if (!more) {
-      return more.error();
+    for (const json& older : ages(file, variant, version)) {
+      core::Result<std::vector<StatedPolicy>> more = read_variant(adapter, file, older, variant, version);
+      if (!more) {
+        return more.error();
+      }
+      std::ranges::move(*more, std::back_inserter(all));
     }
-    std::ranges::move(*more, std::back_inserter(all));
   }
   return all;
 }

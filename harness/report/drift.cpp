@@ -5,8 +5,11 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "harness/core/counted.hpp"
+#include "harness/core/text.hpp"
 #include "harness/report/figures.hpp"
 #include "harness/report/history.hpp"
 
@@ -111,6 +114,22 @@ std::string drifted_text(const DriftReport& report) {
     }
   }
   return text;
+}
+
+std::string verdict_changes(const DriftReport& report) {
+  std::map<std::string, std::size_t> counts;
+  std::size_t others = 0;
+  for (const Drifted& each : report.drifted) {
+    if (each.anchor.result.verdict == each.now.verdict) {
+      ++others;
+    } else {
+      ++counts[each.anchor.result.verdict + " → " + each.now.verdict];
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [change, count] : counts) parts.push_back(fmt::format("{} {}", count, change));
+  if (others > 0) parts.push_back(fmt::format("{} with the same verdict", others));
+  return core::join(parts, ", ");
 }
 
 std::string suites_text(const DriftReport& report) {

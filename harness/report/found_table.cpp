@@ -63,7 +63,7 @@ std::string found_table(std::span<const corpus::Case> cases, std::span<const cor
     families[each.family].origins = each.origins;
   }
   std::string table =
-      row_text({"case", "found in", "what it does", "reported", "red today"}) + "| --- | --- | --- | --- | --- |\n";
+      row_text({"case", "found with", "what it does", "reported", "which versions have it"}) + "| --- | --- | --- | --- | --- |\n";
   for (const auto& [family, found] : families) {
     std::vector<std::string> against, defects, upstream;
     for (const corpus::Origin& origin : found.origins) {

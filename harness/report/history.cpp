@@ -55,19 +55,28 @@ Points::const_iterator since(const Points& points) {
 /// Whether nothing is known to be broken there: an expected failure is, whatever its gate.
 bool is_whole(const ResultRow& row) { return row.verdict == "pass" || row.gate == "neutral" || row.gate == "amber"; }
 
-/// The oldest version from which on every one is broken, in whatever way.
-Points::const_iterator broken_since(const Points& points) {
-  auto first = points.end();
-  while (first != points.begin() && !is_whole(*std::prev(first)->second)) --first;
-  return first;
+/// The oldest version from which on up to `end`, not included, every one is broken, in whatever way.
+Points::const_iterator broken_since(const Points& points, Points::const_iterator end) {
+  while (end != points.begin() && !is_whole(*std::prev(end)->second)) --end;
+  return end;
+}
+
+/// The oldest version from which on every one is whole again; the end where none was broken before, or the newest is.
+Points::const_iterator mended_in(const Points& points) {
+  auto whole = points.end();
+  while (whole != points.begin() && is_whole(*std::prev(whole)->second)) --whole;
+  return whole == points.begin() ? points.end() : whole;
 }
 
 std::string since_text(const Points& points) {
-  const auto first = since(points), broken = broken_since(points);
+  const auto first = since(points), mended = mended_in(points), broken = broken_since(points, mended);
   const auto oldest = [&](const auto& at) { return at == points.begin() ? ", the oldest recorded" : ""; };
   std::string text = fmt::format("{} since {}{}", state_of(*first->second), first->first, oldest(first));
-  if (broken != points.end() && broken != first)
+  if (mended != points.end()) {
+    text += fmt::format("; before, broken since {}{}", broken->first, oldest(broken));
+  } else if (broken != points.end() && broken != first) {
     text += fmt::format("; broken since {}{}", broken->first, oldest(broken));
+  }
   return text;
 }
 

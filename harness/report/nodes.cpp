@@ -80,7 +80,8 @@ std::string node_table_text(std::span<const NodeRow> rows) {
   constexpr std::size_t kAll = 24, kLosses = 12, kWrong = 12;
   std::vector<const NodeRow*> known;
   for (const NodeRow& row : rows) {
-    if (row.margin || row.sqnr_db || row.found || !row.precision.empty()) known.push_back(&row);
+    if (row.margin || row.sqnr_db || row.found || !row.precision.empty() || !row.fused_into.empty())
+      known.push_back(&row);
   }
   if (known.empty()) return "";
   if (known.size() <= kAll) return table(known);

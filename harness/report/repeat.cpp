@@ -1,6 +1,8 @@
 #include "harness/report/repeat.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "converters/protocol/client.hpp"
 #include "harness/core/shell.hpp"
@@ -12,6 +14,11 @@
 namespace assay::report {
 
 using core::shell_quoted;
+
+namespace {
+/// Options that decide what times out or has no memory.
+constexpr std::array<std::string_view, 4> kLimits{"--timeout", "--memory", "--judge-timeout", "--judge-memory"};
+}  // namespace
 
 RunWords run_words(const std::string& command) {
   RunWords known;
@@ -31,7 +38,8 @@ RunWords run_words(const std::string& command) {
     if (word == "--options") known.options = value;
     if (word == "--artifact") known.artifact = value;
     if (word == "--made-by") known.made_by = value;
-    if (word == "--timeout" || word == "--memory") known.limits += " " + word + " " + value;
+    if (std::ranges::find(kLimits, word) != kLimits.end()) known.limits += " " + word + " " + value;
+    if (word == "--sandbox") known.limits += " " + word;
     if (word == "--metamorphic") known.metamorphic = true;
     if (word == "--require-judged") known.require_judged = true;
   }

@@ -17,6 +17,7 @@
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/stored_data.hpp"
+#include "harness/judge/alignment/distributed.hpp"
 #include "harness/judge/alignment/equalized.hpp"
 #include "harness/judge/alignment/renormalized.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
@@ -590,6 +591,11 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
   }
   if (!artifact) {
     evidence.artifact_error = artifact.error().message;
+    if (!evidence.stated_options) {  // converted: without the folder, another one each time, a cause has one text
+      const std::string folder = evidence.conversion.artifact.parent_path().string() + "/";
+      const std::size_t at = evidence.artifact_error.find(folder);
+      if (at != std::string::npos) evidence.artifact_error.erase(at, folder.size());
+    }
     return;
   }
   if (auto halves = note_halves(artifact->graph, evidence.model->graph); halves && evidence.stated_options) {
@@ -597,7 +603,7 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
-  for (const auto form_of : {&judge::equalized, &judge::renormalized}) {
+  for (const auto form_of : {&judge::equalized, &judge::distributed, &judge::renormalized}) {
     auto form = form_of(*evidence.model, evidence.artifact);
     if (form == nullptr) continue;
     evidence.form = std::move(form);

@@ -430,22 +430,28 @@ std::string settle(judge::Evidence& evidence, judge::ReferenceCache& cache, cons
   return fmt::format("closest: {}; {}", nearest.label, kBelow);
 }
 
-/// What is to be said where the user states a method that searches for a range, and the artifact shows no search: ""
-/// where it may have been one.
+/// What is to be said of an artifact that is judged by a method that searches for a range: where the user states it,
+/// that the artifact shows no search; else which ranges only a search explains, since such a range may be a defect.
 std::string method_note(const judge::Evidence& evidence, judge::ReferenceCache& cache) {
-  const auto stated = core::json_or_discarded<nlohmann::json>(evidence.stated_options.value_or("{}"));
-  const bool whole_range = evidence.options.method == Method::percentile && evidence.options.percentile >= 100;
-  if (!stated.contains("method") || evidence.options.method == Method::minmax || whole_range) return "";
-  if (evidence.calibration == nullptr || evidence.options.method == Method::given) return "";
+  const Method method = evidence.options.method;
+  const bool whole_range = method == Method::percentile && evidence.options.percentile >= 100;
+  if (evidence.calibration == nullptr || method == Method::minmax || method == Method::given || whole_range) return "";
   Candidate minmax{"", "", evidence.converter.policy, evidence.options};
   minmax.options.method = Method::minmax;
-  const std::vector<Finding> red = red_findings(evidence, cache, minmax);
-  const model::Graph& original = evidence.model->graph;
-  const bool differs =
-      std::ranges::any_of(red, [&](const Finding& finding) { return kind_of(finding, original) == Kind::range; });
-  return differs ? ""
-                 : fmt::format("method {} is stated, and every range is exactly as minmax gives it",
-                               converters::method_name(evidence.options.method));
+  std::set<std::string> other;
+  for (const Finding& finding : red_findings(evidence, cache, minmax)) {
+    if (kind_of(finding, evidence.model->graph) == Kind::range) other.insert(finding.tensor);
+  }
+  const auto stated = core::json_or_discarded<nlohmann::json>(evidence.stated_options.value_or("{}"));
+  if (stated.contains("method")) {
+    return other.empty() ? fmt::format("method {} is stated, and every range is exactly as minmax gives it",
+                                       converters::method_name(method))
+                         : "";
+  }
+  if (other.empty()) return "";
+  return fmt::format("{} not min-max's (\"{}\"{}); if it was calibrated by min-max, add --options '{}'",
+                     core::counted(other.size(), "range is", "ranges are"), *other.begin(),
+                     other.size() == 1 ? "" : ", …", R"({"method":"minmax"})");
 }
 
 }  // namespace

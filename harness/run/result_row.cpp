@@ -26,6 +26,11 @@ std::vector<results::AttemptRow> attempt_rows(const Evaluation& evaluation,
   return rows;
 }
 
+results::ExpectationRow expectation_row(const corpus::ExpectedFailure& entry) {
+  return {entry.case_pattern, entry.options, entry.converter, entry.versions, entry.stage,
+          entry.facet,        entry.reason,  entry.url,       entry.until,    entry.margin};
+}
+
 void add_coverage(const judge::Coverage& coverage, ResultRow& row) {
   if (!coverage.applies) return;
   row.judged_outputs = coverage.least_output();
@@ -45,7 +50,7 @@ void add_coverage(const judge::Coverage& coverage, ResultRow& row) {
 }  // namespace
 
 ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Evaluation& evaluation,
-                     const std::vector<protocol::Attempt>& attempts) {
+                     const std::vector<protocol::Attempt>& attempts, const corpus::ExpectedFailure* expected) {
   const judge::Judgement& judgement = evaluation.judgement;
   ResultRow row;
   row.key = key;
@@ -72,6 +77,7 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   row.seconds = evaluation.seconds;
   row.detail = evaluation.detail;
   row.attempts = attempt_rows(evaluation, attempts);
+  if (expected != nullptr) row.expectation = expectation_row(*expected);
   add_coverage(judgement.coverage, row);
   row.started_at = results::utc_now();
   for (const judge::Finding& finding : judgement.findings) {

@@ -81,10 +81,11 @@ std::map<std::string, std::string> values_of(const std::string& settings) {
 std::string settings_text(const RunConfig& config, const std::vector<programs::Subject>& subjects) {
   std::string text = fmt::format(
       "build: {} {}, {}\ncases: {}\nexpected failures: {}\nevery option set: {}\nrequire judged: {}\nevery node: {}\n"
-      "timeout_s: {}\nmemory_bytes: {}\n",
+      "timeout_s: {}\nmemory_bytes: {}\njudge_timeout_s: {}\njudge_memory_bytes: {}\nsandbox: {}\n",
       core::version(), core::commit(), programs::short_hash(programs::own_hash()), cases_value(config.items),
       expected_value(config.expected_failures), yes_or_no(!config.partial), required_of(config),
-      yes_or_no(config.every_node), config.timeout_s, config.memory_limit_bytes);
+      yes_or_no(config.every_node), config.timeout_s, config.memory_limit_bytes, config.judge_timeout_s,
+      config.judge_memory_bytes, yes_or_no(config.sandbox));
   for (std::size_t index = 0; index < subjects.size(); ++index) {
     const programs::Subject& subject = subjects[index];
     text += one_line(fmt::format("converter {}: {} {}, {}, {}", index + 1, subject.description.name,

@@ -55,14 +55,17 @@ struct RunConfig {
   int jobs = 0;                          ///< cases converted at a time, each by processes of its own; 0: one per core
   double timeout_s = 60;                 ///< for one answer of a converter
   std::uint64_t memory_limit_bytes = 0;  ///< address space of a converter's process, 0: none
+  double judge_timeout_s = 0;            ///< for judging one verdict, 0: ten times timeout_s
+  std::uint64_t judge_memory_bytes = 0;  ///< of a process that judges, 0: four fifths of what there is
+  bool sandbox = false;                  ///< converters write into their lane's folder alone, see core::confine()
   int shard = 1, shards = 1;
   bool resume = false;
-  /// Asked before each verdict, from several threads; true: what is under way is finished, nothing else is begun, and
-  /// the run can be resumed. Empty: never.
-  std::function<bool()> stopped;
+  /// How often the run was asked to stop. Once: nothing else is begun, and what is under way has half a second to come
+  /// to its end; twice: it ends at once. It can be resumed. Empty: never.
+  std::function<int()> stops;
   /// Called once, before the first verdict.
   std::function<void(const std::vector<RunProgram>& programs, std::size_t planned)> on_begun;
-  /// Called under a lock after each verdict is in the database.
+  /// Called after each verdict is in the database.
   std::function<void(const results::ResultRow& row, std::size_t done, std::size_t planned)> on_result;
 };
 
@@ -78,9 +81,9 @@ struct RunReport {
   [[nodiscard]] bool shares_its_name(const results::JobKey& key) const;
 };
 
-/// Runs cases × option sets × converters. Every verdict is in the database before its thread takes the next case; while
-/// it is judged, another thread asks the converter. A crash, hang or memory blow-up of a converter is the verdict of
-/// its case. A verdict planned and never made is recorded as `not-run`, unless the run was stopped: then it stays
+/// Runs cases × option sets × converters in lanes (lanes.hpp): forked processes that convert and judge, while this one
+/// alone writes the database and reports. To be called by a process without other threads. A crash, hang or memory
+/// blow-up of a converter is the verdict of its case, and so is one of the judging. A run that was stopped stays
 /// unfinished, and its report has fewer rows than planned. An empty selection is a report with nothing planned, and no
 /// run in the database. Converters are told apart by their commands, whatever they call themselves. A run is resumed
 /// only with what it was begun with, and by one process at a time.

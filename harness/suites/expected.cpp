@@ -116,6 +116,20 @@ const corpus::ExpectedFailure* ExpectedFailures::apply(const results::JobKey& ke
   return nullptr;
 }
 
+std::vector<std::size_t> ExpectedFailures::met() const {
+  std::vector<std::size_t> entries;
+  for (std::size_t index = 0; index < entries_.size(); ++index) {
+    if (entries_[index].used) entries.push_back(index);
+  }
+  return entries;
+}
+
+void ExpectedFailures::meet(std::span<const std::size_t> entries) {
+  for (const std::size_t index : entries) {
+    if (index < entries_.size()) entries_[index].used = true;
+  }
+}
+
 void ExpectedFailures::recall(const results::JobKey& key, std::string_view verdict) {
   if (!verdict.starts_with("x")) {
     return;  // xfail, xfail-changed, xpass

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ class ExpectedFailures {
   /// covered by an entry whose reason matches them, and our own faults never. Returns the entry that the verdict was
   /// compared with, null where none speaks of it.
   const corpus::ExpectedFailure* apply(const results::JobKey& key, judge::Judgement& judgement);
+
+  /// The numbers of the entries that a verdict has met, and the same told by a copy of this object in another process.
+  [[nodiscard]] std::vector<std::size_t> met() const;
+  void meet(std::span<const std::size_t> entries);
 
   /// Counts a verdict that was recorded before, in a run that is resumed.
   void recall(const results::JobKey& key, std::string_view verdict);

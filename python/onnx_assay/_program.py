@@ -38,7 +38,10 @@ def program() -> Path:
     Errors   FileNotFoundError, where there is none.
     """
     if given := os.environ.get("ASSAY_PROGRAM"):
-        return Path(given)
+        found = shutil.which(given)
+        if found is None:
+            raise FileNotFoundError(f"ASSAY_PROGRAM names \"{given}\", and there is no such program")
+        return Path(found).absolute()  # "./assay" without its "./" would be looked for in PATH
     if BUNDLED.is_file():
         return BUNDLED
     if found := shutil.which("assay"):

@@ -50,8 +50,9 @@ __all__ = ["Adapter", "Refused"]
 class Adapter:
     """A converter as Assay sees it. A subclass has convert() and execute(), and says who it is.
 
-    Raise Refused("why", node="n7", op="CumSum") for what the converter declines; any other exception is its error. What
-    convert() makes of a model with an operator that supports["operators"] doesn't list is thrown away and refused.
+    Raise Refused("why", node="n7", op="CumSum") for what the converter declines; any other exception is its error. Either
+    way `output` is emptied. What convert() makes of a model with an operator that supports["operators"] doesn't list is
+    thrown away and refused.
     """
 
     name = "my_converter"
@@ -112,17 +113,20 @@ class _Files:
         return self._adapter.describe()
 
     def convert(self, model: str, calibration: str, options: dict[str, Any], output: str) -> dict[str, Any]:
+        try:
+            return self._convert(model, calibration, options, output)
+        except Exception:  # protocol 1: whoever made nothing leaves no file
+            shutil.rmtree(output)
+            os.mkdir(output)
+            raise
+
+    def _convert(self, model: str, calibration: str, options: dict[str, Any], output: str) -> dict[str, Any]:
         import onnx
 
         made = self._adapter.convert(onnx.load(model), calibration_batches(calibration), options, Path(output))
         operators = self._adapter.describe().get("supports", {}).get("operators")
         if operators is not None and operators is not True:  # what convert() itself says of the model goes first
-            try:
-                _refuse_others(onnx.load(model).graph, operators or [])
-            except Refused:
-                shutil.rmtree(output)
-                os.mkdir(output)
-                raise
+            _refuse_others(onnx.load(model).graph, operators or [])
         reply = dict(made) if isinstance(made, Mapping) else {"artifact": made}
         artifact = reply.get("artifact")
         if isinstance(artifact, onnx.ModelProto):

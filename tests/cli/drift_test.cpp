@@ -293,6 +293,11 @@ TEST_F(Drift, TheHistorySaysSinceWhenACaseIsBrokenAndIsLimitedToAConverter) {
   EXPECT_EQ(history({"--since", "1.12", "--json"}).json()["history"].size(), 0U);
   EXPECT_THAT(history({"--converter", "c@1.10"}).out, HasSubstr("fail (judge/scale) since 1.10, the oldest"));
   EXPECT_EQ(history({"--converter", "other"}).code, 5);
+  record("1.12", 1, [](std::size_t) { return 0.0; });
+  EXPECT_THAT(history({}).out, HasSubstr("pass since 1.12; before, broken since 1.10"));
+  const Call misspelt = run({"history", "f0/b", "--db", "h.db"});
+  EXPECT_EQ(misspelt.code, 5);
+  EXPECT_THAT(misspelt.err, HasSubstr("no recorded case matches \"f0/b\"; near it: f0/a"));
 }
 
 TEST_F(Drift, TheHistoryOfManyCasesIsALineForEach) {

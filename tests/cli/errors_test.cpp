@@ -105,6 +105,7 @@ TEST_F(Errors, AMisspeltVerbOrFlagGetsTheNearest) {
   EXPECT_THAT(said({"rnu"}), AllOf(HasSubstr("there is no command \"assay rnu\""), HasSubstr("run")));
   EXPECT_THAT(said({"converters", "instal"}), HasSubstr("the nearest are: install"));
   EXPECT_THAT(said({"run", "--jbos", "3"}), HasSubstr("assay run has no option \"--jbos\"; the nearest are: --jobs"));
+  EXPECT_THAT(said({"check", "net.onnx", "--calib", "x"}), HasSubstr("the nearest are: --calibration"));
   EXPECT_THAT(said({"lint", "--quiet=1"}), HasSubstr("\"--quiet\""));
   EXPECT_THAT(said({"drift"}), HasSubstr("needs --converter: Converter, NAME"));
   EXPECT_THAT(said({"history", "a", "b"}), HasSubstr("does not know what to do with \"b\""));

@@ -3,6 +3,7 @@
 
 #include "harness/model/onnx_io.hpp"
 #include "tests/cli/home.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace assay::test {
 namespace {
@@ -91,6 +92,49 @@ TEST_F(New, JudgesAWrongArtifactUnderTheOptionsThatItShows) {
   EXPECT_EQ(json["options"],
             nlohmann::json::parse(R"({"activation":"int8","weight":"int8","symmetric":false,"per_axis":false})"));
   EXPECT_FALSE(json.contains("expect")) << json.dump();
+}
+
+/// Ranges that one method explains and another doesn't: what the user knows of them is stated, and kept.
+TEST_F(New, KeepsAnArtifactThatIsWrongByAStatedMethodOrMaker) {
+  const std::filesystem::path adapters = "converters/adapters";
+  for (const char* maker : {"onnxruntime", "aimet"}) {  // who states policies; aimet's may search for a range
+    std::filesystem::create_directories(path((adapters / maker).string()));
+    for (const char* file : {"adapter.json", "policies.json"})
+      std::filesystem::copy(source_tree() / adapters / maker / file, path((adapters / maker / file).string()));
+  }
+  ASSERT_EQ(run({"bundle", "mini/stride=1", "narrow", "--options", R"({"method":"mse"})"}).code, 0);
+  const std::vector<std::string> narrow{"new",
+                                        "narrow",
+                                        "--model",
+                                        "net.onnx",
+                                        "--wrong-artifact",
+                                        "narrow/artifact/model.onnx",
+                                        "--calibration",
+                                        "right/calibration",
+                                        "--into",
+                                        "mine"};
+  const Call refused = run(narrow);
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("or --options '{\"method\":\"minmax\"}'"));
+  const auto with = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> words = narrow;
+    words[1] = name;
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  const Call by_method = with("by_method", {"--options", R"({"method":"minmax"})"});
+  ASSERT_EQ(by_method.code, 0) << by_method.out << by_method.err;
+  EXPECT_EQ(written("mine/by_method.json")["options"]["method"], "minmax");
+  const Call by_maker = with("by_maker", {"--made-by", "onnxruntime", "--options", R"({"method":"minmax"})"});
+  ASSERT_EQ(by_maker.code, 0) << by_maker.out << by_maker.err;
+  EXPECT_EQ(written("mine/by_maker.json")["made_by"], "onnxruntime");
+  for (const std::string name : {"by_method", "by_maker"}) {
+    const std::string file = "mine/" + name + ".json";
+    EXPECT_EQ(run({"run", file, "--artifact", "mine/" + name + ".wrong.onnx"}).code, 1) << name;
+    EXPECT_EQ(run({"run", file}).code, 0) << name;
+    EXPECT_EQ(run({"lint", file}).code, 0) << name;
+  }
+  EXPECT_EQ(with("nobody", {"--made-by", "nobody"}).code, 2);
 }
 
 TEST_F(New, AnArtifactIsJudgedAsTheCasesConversion) {

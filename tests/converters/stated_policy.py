@@ -20,10 +20,11 @@ class OfARelease(unittest.TestCase):
         self.assertTrue(has_version({}, "1.15.1"))
 
     def test_onnxruntime_quantizes_more_in_later_releases(self):
-        of = {version: stated_policy("onnxruntime", "quant_pre_process", version)["quantizes"]
-              for version in ("1.15.1", "1.32.0")}
-        self.assertNotIn("BatchNormalization", of["1.15.1"])
-        self.assertIn("BatchNormalization", of["1.32.0"])
+        for variant in ("quant_pre_process", "QuantizeBias off"):
+            of = {version: stated_policy("onnxruntime", variant, version)["quantizes"]
+                  for version in ("1.16.3", "1.18.1", "1.19.0", "1.32.0")}
+            self.assertEqual([name for name, all in of.items() if "LayerNormalization" in all], ["1.18.1", "1.19.0", "1.32.0"])
+            self.assertEqual([name for name, all in of.items() if "BatchNormalization" in all], ["1.19.0", "1.32.0"])
 
     def test_a_variant_without_a_version_is_the_first_of_its_name(self):
         self.assertEqual(stated_policy("onnxruntime", "QuantizeBias off")["bias"], "float")

@@ -11,8 +11,8 @@ and in order, standard error included, with these exceptions:
 - times, dates, hashes, temporary paths and run numbers are only compared as such;
 - blanks at the end of lines say nothing, nor do empty lines at either end.
 A block whose first line is "# needs WHAT" is run where WHAT is there, and that can be onnxruntime, a Python with the
-packages onnx and onnxruntime, or pytest, one with pytest, numpy and onnx. The package onnx_assay of the source tree is in
-PYTHONPATH, and pytest knows its plugin. Blocks that need a GPU, a network, an installed converter or minutes are not run.
+packages onnx and onnxruntime, or pytest, one with pytest, numpy and onnx, which has the package onnx_assay of the source
+tree and its plugin. Blocks that need a GPU, a network, an installed converter or minutes are not run.
 A page's commands run one after another in one empty folder that sees the repository. A python block that the text before
 it tells to save as `NAME.py` is saved there. Where sqlite3 isn't installed, Python's stands in.
 """
@@ -129,7 +129,9 @@ def check(page, assay, root, pythons, show):
             pathlib.Path(tools, "sqlite3").write_text(SQLITE3, encoding="utf-8")
             pathlib.Path(tools, "sqlite3").chmod(0o755)
         environment = {**os.environ, "ASSAY_HOME": str(root), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "120",
-                       "NO_COLOR": "1", "PYTHONPATH": os.path.join(root, "python"), "PYTEST_PLUGINS": "onnx_assay.pytest_plugin"}
+                       "NO_COLOR": "1"}
+        environment.pop("PYTHONPATH", None)
+        lent = {"pytest": {"PYTHONPATH": os.path.join(root, "python"), "PYTEST_PLUGINS": "onnx_assay.pytest_plugin"}}
         paths = {need: ":".join(filter(None, [folder, str(tools), pythons.get(need or "onnxruntime"), environment["PATH"]]))
                  for need in (None, *pythons)}
         status = 0
@@ -142,7 +144,7 @@ def check(page, assay, root, pythons, show):
                 continue
             for command, shown in content:
                 done = subprocess.run(["bash", "-c", f"(exit {status}); {command}"], cwd=folder,
-                                      env={**environment, "PATH": paths[what]},
+                                      env={**environment, "PATH": paths[what], **lent.get(what, {})},
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                       text=True, check=False)
                 status = done.returncode

@@ -97,6 +97,18 @@ TEST(Hints, SayWhoseScalesTheseAre) {
   EXPECT_THAT(said(input, Facet::scale), HasSubstr("these are the scale and zero point of \"y\""));
 }
 
+TEST(Hints, SayInWhichOrderABiasStands) {
+  Square rolled;  // the quantized values, beside scales that stand where they should
+  rolled.constants["bq"] = codes(core::DType::int32, {3}, {675, 1012, -16192});
+  EXPECT_THAT(said(rolled, Facet::bias), HasSubstr("\n  of its quantized values, the output channels are rolled by 1"));
+  Square negated;
+  negated.constants["bq"] = codes(core::DType::int32, {3}, {-1012, 16192, -675});
+  EXPECT_THAT(said(negated, Facet::bias), HasSubstr("\n  all have the opposite sign"));
+  Square one_wrong;
+  one_wrong.constants["bq"] = codes(core::DType::int32, {3}, {1012, -16192, 700});
+  EXPECT_THAT(said(one_wrong, Facet::bias), ::testing::Not(HasSubstr("of its")));
+}
+
 TEST(Hints, SayWhichRangeABiasGoesWith) {
   GemmCase wide;  // of x; its bias keeps the step of the right one
   wide.set_scalar("xs", 8.0 / 255);

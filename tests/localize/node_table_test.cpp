@@ -50,5 +50,19 @@ TEST(NodeTable, HasARowForAGraphInputThatIsWrong) {
   EXPECT_FALSE(is_wrong(rows[1]) || is_wrong(rows[2]));
 }
 
+TEST(NodeTable, BlamesNoNodeWhoseValueFollowsFromAnothersScale) {
+  judge::Finding scale, bias;
+  scale.facet = judge::Facet::scale;
+  scale.tensor = "c";
+  bias.facet = judge::Facet::bias;
+  bias.node = "r1";
+  bias.follows = "c";
+  const std::vector<judge::Finding> both{scale, bias};
+  const std::vector<NodeRow> rows = node_table(conv_relu(), {}, {}, both);
+  EXPECT_TRUE(is_wrong(rows[0]));
+  EXPECT_FALSE(is_wrong(rows[1]));
+  EXPECT_TRUE(is_wrong(node_table(conv_relu(), {}, {}, {{bias}})[1])) << "nothing is wrong that it could follow from";
+}
+
 }  // namespace
 }  // namespace assay::localize

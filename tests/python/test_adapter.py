@@ -111,3 +111,23 @@ def test_it_answers_by_its_name():
     done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", "onnxruntime"], capture_output=True, text=True,
                           input='{"protocol":1,"id":1,"do":"describe"}\n')
     assert done.returncode == 0 and '"name": "onnxruntime"' in done.stdout, done
+
+
+def test_what_a_convert_wrote_that_raised_is_removed(tmp_path):
+    file = tmp_path / "c.py"
+    file.write_text("from onnx_assay.adapter import Adapter\nclass A(Adapter):\n"
+                    "    def convert(self, model, calibration, options, output):\n"
+                    "        (output / 'half').write_text('made')\n        raise RuntimeError('no more')\n")
+    value = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4])
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])
+    onnx.save(helper.make_model(helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value], [output])),
+              tmp_path / "m.onnx")
+    (tmp_path / "calibration").mkdir()
+    (tmp_path / "out").mkdir()
+    request = {"protocol": 1, "id": 1, "do": "convert", "model": str(tmp_path / "m.onnx"), "options": {},
+               "calibration": str(tmp_path / "calibration"), "output": str(tmp_path / "out")}
+    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", file], capture_output=True, text=True,
+                          input=json.dumps(request) + "\n")
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "error" and "no more" in answer["reason"], done.stderr
+    assert not list((tmp_path / "out").iterdir())

@@ -71,6 +71,16 @@ def test_without_a_program_it_says_so(monkeypatch):
         onnx_assay.program()
 
 
+def test_the_program_may_be_named_from_the_working_folder(monkeypatch, tmp_path):
+    (tmp_path / "assay").symlink_to(onnx_assay.program())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_PROGRAM", "./assay")
+    assert onnx_assay.program() == tmp_path / "assay"
+    monkeypatch.setenv("ASSAY_PROGRAM", "./misspelt")
+    with pytest.raises(FileNotFoundError, match="misspelt"):
+        onnx_assay.program()
+
+
 def test_names_of_inputs_may_be_any(tmp_path):
     value = onnx.helper.make_tensor_value_info
     names = ["file", "a/b"]

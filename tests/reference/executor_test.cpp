@@ -53,6 +53,37 @@ TEST(Execute, RefusesMissingUnknownAndMisshapenInputs) {
   EXPECT_EQ(failure(model, {}).kind, core::ErrorKind::invalid_data);
 }
 
+TEST(Execute, LimitsTheElementsThatAreNeededAtATime) {
+  const model::Model model =
+      parse("g (float[4] x) => (float[4] y) { a = Relu(x) b = Relu(a) c = Relu(b) d = Add(a, c) y = Relu(d) }");
+  RunOptions options;
+  options.limits.elements = 16;  // a, b and c at a time, with d
+  EXPECT_TRUE(execute(model, {{"x", counting({4})}}, options).ok()) << "others are freed";
+  options.limits.elements = 11;
+  const auto result = execute(model, {{"x", counting({4})}}, options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().kind, core::ErrorKind::unsupported);
+  EXPECT_THAT(result.error().message,
+              HasSubstr("with \"c\" (4 elements) the tensors that are needed at a time have 12, "
+                        "more than the limit of 11"));
+}
+
+TEST(Execute, LimitsWhatLoopsRun) {
+  const model::Model model = parse(R"(g (int64 m, bool go, int64 start) => (int64 last) {
+    last = Loop (m, go, start) <body = b (int64 i, bool c, int64 v) => (bool next, int64 w) {
+      next = Identity (c) w = Add (v, i) }> })");
+  const auto inputs = [](std::int64_t trips) {
+    return TensorMap{{"m", codes(DType::int64, {}, {trips})},
+                     {"go", codes(DType::boolean, {}, {1})},
+                     {"start", codes(DType::int64, {}, {0})}};
+  };
+  EXPECT_TRUE(execute(model, inputs(1000)).ok());
+  const auto endless = execute(model, inputs(std::int64_t{1} << 60U));
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().kind, core::ErrorKind::unsupported);
+  EXPECT_THAT(endless.error().message, HasSubstr("run more than 2000000 nodes"));
+}
+
 TEST(Execute, DemandsThatASymbolMeansTheSameSizeEverywhere) {
   const model::Model model = parse("g (float[N] a, float[N] b) => (float[N] y) { y = Concat <axis=0> (a, b) }");
   EXPECT_TRUE(execute(model, {{"a", counting({3})}, {"b", counting({3})}}).ok());

@@ -19,7 +19,7 @@ REQUIREMENTS = HERE / "onnx_requirements.txt"
 
 def pinned_version():
     lines = REQUIREMENTS.read_text().splitlines()
-    return next(line.removeprefix("onnx==") for line in lines if line.startswith("onnx=="))
+    return next(line.split()[0].removeprefix("onnx==") for line in lines if line.startswith("onnx=="))
 
 
 def build_once(folder, build):

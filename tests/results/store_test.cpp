@@ -1,5 +1,4 @@
 #include "results/store.hpp"
-#include "results/owner.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "harness/core/files.hpp"
+#include "harness/core/owner.hpp"
 #include "harness/core/process.hpp"
 #include "tests/support/source_tree.hpp"
 
@@ -625,8 +625,8 @@ TEST_F(StoreOwned, ALaterProcessWithTheSameNumberIsAnotherOne) {
   const auto run = store.begin_run(run_info(), {job("a")}).value();
   ASSERT_TRUE(store.claim_run(run).ok()) << "its own";
   const std::string self = answer("SELECT owner FROM run");
-  EXPECT_EQ(process_state(self), ProcessState::runs);
-  EXPECT_EQ(process_state(self + "0"), ProcessState::ended);
+  EXPECT_EQ(core::process_state(self), core::ProcessState::runs);
+  EXPECT_EQ(core::process_state(self + "0"), core::ProcessState::ended);
   sql("UPDATE run SET owner = owner || '0'");
   EXPECT_FALSE(store.beat(run).ok()) << "taken over";
   EXPECT_TRUE(store.claim_run(run).ok());

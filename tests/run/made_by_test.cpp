@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness/programs/converter_spec.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
@@ -163,6 +165,26 @@ TEST(StatedPolicies, AnUnknownNameListsThoseThatStateAny) {
   const auto unknown = programs::stated_policies_of("nncf");
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message, HasSubstr("nncf_onnx"));
+}
+
+TEST(StatedPolicies, AnOlderReleaseHasItsOwnWhateverItsSettings) {
+  const auto quantizes = [](const std::string& made_by, const std::string& op) {
+    const auto stated = programs::stated_policies_of(made_by);
+    EXPECT_TRUE(stated.ok() && !stated->empty()) << made_by;
+    std::vector<bool> all;
+    for (const programs::StatedPolicy& each : *stated) all.push_back(std::ranges::count(each.policy.quantizes, op) > 0);
+    return all;
+  };
+  for (const std::string settings : {"quant_pre_process", "QuantizeBias off"}) {
+    EXPECT_THAT(quantizes("onnxruntime@1.18.1:" + settings, "BatchNormalization"), testing::Each(false)) << settings;
+    EXPECT_THAT(quantizes("onnxruntime@1.19.2:" + settings, "BatchNormalization"), testing::Each(true)) << settings;
+    EXPECT_THAT(quantizes("onnxruntime:" + settings, "BatchNormalization"), testing::Contains(false))
+        << "of any release";
+    EXPECT_THAT(quantizes("onnxruntime:" + settings, "BatchNormalization"), testing::Contains(true))
+        << "of any release";
+  }
+  const auto once = programs::stated_policies_of("onnxruntime:for TensorRT");  // states its own list
+  EXPECT_EQ(once->size(), 4U) << "one for each of its options";
 }
 
 TEST(MadeBy, ARangeThatLosesFarMoreThanTheOthersIsNoOtherMethods) {

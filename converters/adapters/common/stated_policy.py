@@ -14,23 +14,21 @@ def numbers(version):
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
-def has_version(variant, version):
-    """Whether the conditions that a variant puts on versions, ">=1.17 <1.20", hold for this one."""
+def has_version(stated, version):
+    """Whether the conditions that "versions" of `stated` puts on them, ">=1.17 <1.20", hold for this one."""
     return all(COMPARE[sign](numbers(version), numbers(limit))
-               for sign, limit in re.findall(r"([<>]=?)([\d.]+)", variant.get("versions", "")))
+               for sign, limit in re.findall(r"([<>]=?)([\d.]+)", stated.get("versions", "")))
 
 
 def stated_policy(converter, variant="", version=""):
-    """The policy as protocol 1 has it; with `variant`, changed by what that variant states.
-
-    Of several variants of that name it is the first that holds for `version`, one that names versions before one for all.
-    """
+    """The policy as protocol 1 has it, of that release; with `variant`, changed by what that variant states."""
     stated = json.loads((ADAPTERS / converter / "policies.json").read_text())
     policy = stated["policy"]
+    if version:
+        policy.update(next((older["policy"] for older in stated.get("older", []) if has_version(older, version)), {}))
     if variant:
-        named = [each for each in stated["variants"]
-                 if each["name"] == variant and (not version or has_version(each, version))]
-        policy.update(min(named, key=lambda each: "versions" not in each).get("policy", {}))
+        policy.update(next(each for each in stated["variants"]
+                           if each["name"] == variant and (not version or has_version(each, version))).get("policy", {}))
     return policy
 
 

@@ -7,6 +7,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
@@ -290,7 +291,7 @@ void register_bisect(Command app, Action& action) {
       .check(Check::positive);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = [arguments] { return bisect_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return bisect_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

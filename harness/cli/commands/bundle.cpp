@@ -7,6 +7,7 @@
 
 #include "harness/bundles/make_bundle.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/script.hpp"
 #include "harness/cli/selection.hpp"
@@ -207,7 +208,7 @@ void register_bundle(Command app, Action& action) {
                      "Option set by its label, or JSON (a case, left out: the first red one, else the first)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--json", arguments->json, "Print the verdict as one JSON object");
-  command.callback([arguments, &action] { action = [arguments] { return bundle_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return bundle_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

@@ -31,6 +31,8 @@ struct CheckArguments {
   std::optional<std::string> options;
   ConverterOptions converters;
   double timeout_s = 600;
+  double judge_timeout_s = 0;
+  double judge_memory_gib = 0;
   bool metamorphic = false;
   bool require_judged = false;
   bool keep_detail = false;
@@ -51,7 +53,12 @@ std::string model_words(const CheckArguments& arguments) {
   add("--inputs", arguments.inputs);
   add("--options", arguments.options.value_or(""));
   command += converter_words(arguments.converters);
-  if (arguments.timeout_s != CheckArguments().timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
+  const auto add_limit = [&](std::string_view option, double CheckArguments::*value) {
+    if (arguments.*value != CheckArguments().*value) command += fmt::format(" {} {:g}", option, arguments.*value);
+  };
+  add_limit("--timeout", &CheckArguments::timeout_s);
+  add_limit("--judge-timeout", &CheckArguments::judge_timeout_s);
+  add_limit("--judge-memory", &CheckArguments::judge_memory_gib);
   return command;
 }
 
@@ -174,6 +181,9 @@ core::Result<Checked> check(const CheckArguments& arguments) {
     ask_all_relations(config.items);
   }
   config.timeout_s = arguments.timeout_s;
+  config.judge_timeout_s = arguments.judge_timeout_s;
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  config.judge_memory_bytes = static_cast<std::uint64_t>(arguments.judge_memory_gib * kGib);
   config.require_judged = arguments.require_judged;
   config.jobs = 1;
   if (!arguments.artifact.given()) {
@@ -271,6 +281,12 @@ void register_check(Command app, Action& action) {
   command.add_option("--options", arguments->options,
                      "Converter options as JSON (--artifact: what it was made with; what is left out it shows)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  command.add_option("--judge-timeout", arguments->judge_timeout_s, "Seconds for judging; 0: ten times --timeout")
+      .check(Check::non_negative);
+  command
+      .add_option("--judge-memory", arguments->judge_memory_gib,
+                  "GiB of memory for the process that judges; 0: four fifths of the machine's")
+      .check(Check::non_negative);
   command.add_option("--db", arguments->database, "Record the verdict in this database");
   command
       .add_flag("--metamorphic", arguments->metamorphic,

@@ -20,7 +20,7 @@ struct ConvertersArguments {
   std::string name;
   ConverterOptions converters;
   double timeout_s = 60;
-  bool json = false;
+  bool json = false, unlocked = false;
 };
 
 int list_converters(const ConvertersArguments& arguments) {
@@ -91,8 +91,10 @@ int test_converter(const ConvertersArguments& arguments) {
 }
 
 int install(const ConvertersArguments& arguments) {
-  return run_script({"python3", (corpus::home() / "converters" / "adapters" / "install.py").string(), arguments.name,
-                     "--root", programs::environments_folder().string()});
+  std::vector<std::string> words{"python3", (corpus::home() / "converters" / "adapters" / "install.py").string(),
+                                 arguments.name, "--root", programs::environments_folder().string()};
+  if (arguments.unlocked) words.emplace_back("--unlocked");
+  return run_script(words);
 }
 
 bool remove_all(const std::vector<programs::Environment>& environments) {
@@ -138,6 +140,8 @@ void register_converters(Command app, Action& action) {
   list.callback([arguments, &action] { action = [arguments] { return list_converters(*arguments); }; });
   const Command add = command.add_subcommand("install", "Install a converter into a virtual environment of its own");
   add.add_option("name", arguments->name, "NAME or NAME==VERSION").required();
+  add.add_flag("--unlocked", arguments->unlocked,
+               "Take what the package index has now, not the files whose checksums Assay keeps");
   add.callback([arguments, &action] { action = [arguments] { return install(*arguments); }; });
   const Command remove =
       command.add_subcommand("remove", "Remove a converter's virtual environments, and layers that nobody needs then");

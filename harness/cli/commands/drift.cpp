@@ -87,10 +87,11 @@ core::Result<int> compare_versions(const DriftArguments& arguments) {
     print("{}", report::drifted_text(report));
     print("{}{}", report::families_table(report), report::suites_text(report));
     print(
-        "{} {} → {}: {} compared, {} changed; {} with nothing to be compared to ({} of them edited), {} without a "
+        "{} {} → {}: {} compared, {} changed{}; {} with nothing to be compared to ({} of them edited), {} without a "
         "counterpart at {}\n",
-        arguments.converter, from, to, core::counted(report.compared, "verdict"), report.drifted.size(), report.without,
-        report.edited, report.unmet, to);
+        arguments.converter, from, to, core::counted(report.compared, "verdict"), report.drifted.size(),
+        report.drifted.empty() ? "" : " (" + report::verdict_changes(report) + ")", report.without, report.edited,
+        report.unmet, to);
   }
   return report.compared == 0 ? kExitIncomplete : report.any() ? kExitDrift : kExitOk;
 }

@@ -8,6 +8,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
@@ -221,7 +222,7 @@ void register_explain(Command app, Action& action) {
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--metamorphic", arguments->metamorphic, "Ask for every metamorphic relation (L3)");
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = [arguments] { return explain_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return explain_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

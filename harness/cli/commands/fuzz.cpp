@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
@@ -212,7 +213,7 @@ void register_fuzz(Command app, Action& action) {
       .check(Check::non_negative);
   command.add_option("--output", arguments->output, "Folder for what is found, a folder for each signature");
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = [arguments] { return fuzz_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return fuzz_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

@@ -6,9 +6,11 @@
 #include <set>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/print.hpp"
 #include "harness/cli/recorded.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
+#include "harness/core/text.hpp"
 #include "harness/report/history.hpp"
 #include "results/store.hpp"
 
@@ -36,6 +38,17 @@ std::map<std::string, std::set<std::string>> programs_of(const std::vector<resul
   return programs;
 }
 
+/// The recorded names nearest to a pattern that matches none.
+std::string near_it(results::Store& store, const std::string& pattern) {
+  const core::Result<std::vector<results::Store::HistoryRow>> all = store.history("*");
+  std::set<std::string> names;
+  if (all) {
+    for (const results::Store::HistoryRow& row : *all) names.insert(row.result.key.case_name);
+  }
+  if (names.empty()) return "; nothing is recorded yet";
+  return "; near it: " + core::join(core::nearest(pattern, std::vector<std::string>(names.begin(), names.end())), ", ");
+}
+
 int history_command(const HistoryArguments& arguments) {
   core::Result<results::Store> store = open_existing(arguments.database);
   if (!store) {
@@ -46,7 +59,8 @@ int history_command(const HistoryArguments& arguments) {
     return report_error(rows.error());
   }
   if (rows->empty()) {
-    return report_unmatched(fmt::format("no recorded case matches \"{}\"", arguments.pattern));
+    return report_unmatched(
+        fmt::format("no recorded case matches \"{}\"{}", arguments.pattern, near_it(*store, arguments.pattern)));
   }
   std::erase_if(*rows, [&](const auto& row) { return !by_converter(row.result.key, arguments.converter); });
   if (rows->empty()) {
@@ -57,8 +71,7 @@ int history_command(const HistoryArguments& arguments) {
   if (!arguments.since.empty()) {
     rows = report::became_so_since(*rows, arguments.since);
     if (rows->empty() && !arguments.json) {
-      fmt::print("of {} none has become what it is since {}\n", core::counted(series, "series", "series"),
-                 arguments.since);
+      print("of {} none has become what it is since {}\n", core::counted(series, "series", "series"), arguments.since);
       return kExitOk;
     }
   }
@@ -70,26 +83,26 @@ int history_command(const HistoryArguments& arguments) {
       json.push_back(report::history_json(row));
     } else if (arguments.everything) {
       const JobKey& key = row.result.key;
-      fmt::print("{}\n", report::history_line(row, programs.contains(key.converter + "@" + key.version)));
+      print("{}\n", report::history_line(row, programs.contains(key.converter + "@" + key.version)));
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
+    print("{}\n", nlohmann::ordered_json{{"history", json}}.dump());
     return kExitOk;
   }
   std::set<std::string> cases;
   for (const results::Store::HistoryRow& row : *rows) cases.insert(row.result.key.case_name);
-  if (!arguments.everything && !arguments.changed) fmt::print("{}", report::history_summary(*rows));
+  if (!arguments.everything && !arguments.changed) print("{}", report::history_summary(*rows));
   for (const auto& [name, hashes] : programs) {
-    fmt::print("{} was {} different programs, or had other arguments\n", name, hashes.size());
+    print("{} was {} different programs, or had other arguments\n", name, hashes.size());
   }
   if (arguments.everything || arguments.changed || cases.size() == 1) {
-    fmt::print("{}", report::history_plots(*rows));
+    print("{}", report::history_plots(*rows));
   } else {
-    fmt::print("{} of {}; -v lists every verdict and plots each series\n", core::counted(rows->size(), "verdict"),
-               core::counted(cases.size(), "case"));
+    print("{} of {}; -v lists every verdict and plots each series\n", core::counted(rows->size(), "verdict"),
+          core::counted(cases.size(), "case"));
   }
-  if (arguments.changed) fmt::print("{} of {} series changed\n", report::series_count(*rows), series);
+  if (arguments.changed) print("{} of {} series changed\n", report::series_count(*rows), series);
   return kExitOk;
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/script.hpp"
 #include "harness/corpus/suite.hpp"
 
@@ -40,7 +41,7 @@ void register_kits(Command app, Action& action) {
                      "that is installed");
   command.add_option("--only", arguments->only,
                      "Of the cases, only those that this pattern matches (left out: cases/found/*). May be repeated");
-  command.callback([arguments, &action] { action = [arguments] { return kits_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return kits_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

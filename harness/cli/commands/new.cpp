@@ -7,6 +7,9 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
+#include "harness/cli/print.hpp"
+#include "harness/core/json.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/corpus/write_case.hpp"
@@ -23,7 +26,7 @@ using nlohmann::ordered_json;
 
 struct NewArguments {
   std::string what, name, model, title, reported_against, defect, into, options = "{}", expect;
-  std::string calibration, inputs, with, without = "embedded", wrong_artifact;
+  std::string calibration, inputs, with, without = "embedded", wrong_artifact, made_by;
   std::vector<std::string> faults, tags, data;
   std::vector<double> range;
   double timeout_s = 60;
@@ -49,6 +52,7 @@ core::Result<new_cases::Accusation> accusation_of(const NewArguments& arguments)
   accusation.options = {converters::options_label(*options), arguments.options};
   accusation.timeout_s = arguments.timeout_s;
   accusation.wrong_artifact = arguments.wrong_artifact;
+  accusation.made_by = arguments.made_by;
   std::error_code code;
   if (!arguments.wrong_artifact.empty() && !std::filesystem::is_regular_file(arguments.wrong_artifact, code)) {
     return core::usage_error(fmt::format("\"{}\" is not a readable file", arguments.wrong_artifact));
@@ -81,7 +85,8 @@ ordered_json words_of(const NewArguments& arguments, const model::Model& model) 
     if (!arguments.data.empty()) spec["data"] = arguments.data;
     if (!arguments.range.empty()) spec["range"] = arguments.range;
   }
-  if (arguments.options != "{}") words["options"] = ordered_json::parse(arguments.options, nullptr, false);
+  if (arguments.options != "{}") words["options"] = core::json_or_discarded<ordered_json>(arguments.options);
+  if (!arguments.made_by.empty()) words["made_by"] = arguments.made_by;
   for (const std::string& fault : arguments.faults) words["kills"].push_back(fault.substr(0, fault.find('@')));
   return words;
 }
@@ -119,8 +124,8 @@ void take_data_beside(NewArguments& arguments) {
   }
   arguments.calibration = (folder / "calibration").string();
   arguments.inputs = (folder / "inputs").string();
-  fmt::print(stderr, "data: \"{}\" and \"{}\", which lie beside the model; --data and --range describe others\n",
-             arguments.calibration, arguments.inputs);
+  print(stderr, "data: \"{}\" and \"{}\", which lie beside the model; --data and --range describe others\n",
+        arguments.calibration, arguments.inputs);
 }
 
 core::Result<new_cases::CaseDraft> draft_of(const NewArguments& arguments) {
@@ -143,7 +148,7 @@ core::Result<new_cases::CaseDraft> draft_of(const NewArguments& arguments) {
     draft.words["title"] = corpus::escaped(title_of(arguments, draft.name));
   }
   if (!arguments.expect.empty()) {
-    draft.words["expect"] = ordered_json::parse(arguments.expect, nullptr, false);
+    draft.words["expect"] = core::json_or_discarded<ordered_json>(arguments.expect);
     if (!draft.words["expect"].is_object())
       return core::usage_error("--expect takes the JSON object of a case file's key expect");
   }
@@ -213,25 +218,27 @@ core::Status require_shown_options(new_cases::CaseDraft& draft, new_cases::Accus
 }
 
 /// A wrong artifact that is none: it is judged as right, or is right under the options that it shows itself and only
-/// those that the user states make it red.
+/// others that the user states in their place make it red.
 core::Status check_accused(const NewArguments& arguments, const new_cases::CaseDraft& draft,
                            const new_cases::Accusation& accusation, const new_cases::Proof& proof) {
   if (accusation.wrong_artifact.empty()) return core::success();
   if (proof.with.judgement.gate != judge::Gate::red) {
     return core::usage_error(fmt::format(
         "not registered: \"{}\" shows no defect. Under the options {} the verdict is {}{}{}; see `{} {} --artifact "
-        "{}{}`",
+        "{}{}`. Where you know who made it or how its ranges were chosen, say so: --made-by NAME, or --options "
+        "'{{\"method\":\"minmax\"}}'",
         arguments.wrong_artifact, accusation.options.options_json, judge::verdict_name(proof.with.judgement.verdict),
         proof.judged_as.empty() ? "" : " (" + proof.judged_as + ")",
         arguments.calibration.empty() ? ". Ranges of activations weren't judged: that takes --calibration" : "",
         here("./assay check"), shell_quoted(arguments.model), shell_quoted(arguments.wrong_artifact),
         arguments.calibration.empty() ? "" : " --calibration " + shell_quoted(arguments.calibration)));
   }
-  if (arguments.options == "{}") return core::success();
+  const std::string beyond_shown = new_cases::beyond_shown(arguments.options);
+  if (beyond_shown == ordered_json::parse(arguments.options).dump()) return core::success();
   new_cases::CaseDraft plain = draft;
-  plain.words.erase("options");
+  plain.words["options"] = ordered_json::parse(beyond_shown);
   new_cases::Accusation nothing_stated = accusation;
-  nothing_stated.options = {"default", "{}"};
+  nothing_stated.options = {"", beyond_shown};
   if (const core::Status shown = require_shown_options(plain, nothing_stated); !shown) return shown;
   const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(plain);
   if (!staged) return staged.error();
@@ -240,7 +247,7 @@ core::Status check_accused(const NewArguments& arguments, const new_cases::CaseD
   return core::usage_error(
       fmt::format("not registered: nothing but --options {} makes \"{}\" red. The options that it shows are {}, and "
                   "under these its "
-                  "verdict is {}; leave --options out",
+                  "verdict is {}; state none of these",
                   arguments.options, arguments.wrong_artifact, nothing_stated.options.options_json,
                   judge::verdict_name(without_them->with.judgement.verdict)));
 }
@@ -285,20 +292,20 @@ int new_command(const NewArguments& given) {
     if (!staged) return report_error(staged.error());
   }
   const std::optional<new_cases::StagedCase> more = proven ? with_facet(*draft, *accusation, *proof) : std::nullopt;
-  fmt::print("tried {} under options {}{}\n{}{}", draft->name, accusation->options.label,
-             accusation->wrong_artifact.empty() ? "" : ", as the artifact shows them",
-             verdict_text("with the defect,", proof->with, proof->judged_as),
-             verdict_text("without it,", proof->without, ""));
+  print("tried {} under options {}{}\n{}{}", draft->name, accusation->options.label,
+        accusation->wrong_artifact.empty() ? "" : ", as the artifact shows them",
+        verdict_text("with the defect,", proof->with, proof->judged_as),
+        verdict_text("without it,", proof->without, ""));
   if (!proven) {
-    fmt::print("{}", here(next_steps(arguments, *proof)));
+    print("{}", here(next_steps(arguments, *proof)));
     return kExitRed;
   }
   const std::filesystem::path folder =
       arguments.into.empty() ? corpus::home() / "cases" : std::filesystem::path(arguments.into);
   const core::Result<std::filesystem::path> file = (more ? *more : *staged).commit(folder);
   if (!file) return report_error(file.error());
-  fmt::print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
-  fmt::print("{}", here(run_commands(arguments, *accusation, draft->name, *file)));
+  print("registered: {}{}\n", file->string(), staged->described() ? "" : ", its model beside it");
+  print("{}", here(run_commands(arguments, *accusation, draft->name, *file)));
   return kExitOk;
 }
 
@@ -321,6 +328,12 @@ void register_new(Command app, Action& action) {
   command.add_option("--with", arguments->with, "Converter that has the defect, NAME@VERSION");
   command.add_option("--wrong-artifact", arguments->wrong_artifact,
                      "Q/DQ model that shows the defect; kept beside the case");
+  command
+      .add_option(
+          "--made-by", arguments->made_by,
+          "NAME[@VERSION][:SETTINGS] of the converter that made --wrong-artifact; kept in the case (left out: the "
+          "known one that explains it)")
+      .needs("--wrong-artifact");
   command.add_option("--without", arguments->without, "Converter that has not");
   command.add_option("--calibration", arguments->calibration,
                      "Folder of 0000/input_0.pb …, .npz or .npy; kept beside the case (left out: what `assay reduce` "
@@ -333,7 +346,7 @@ void register_new(Command app, Action& action) {
   command.add_option("--expect", arguments->expect, "What it demands beyond the general rules, as JSON");
   command.add_option("--into", arguments->into, "Folder to write to (left out: cases/)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
-  command.callback([arguments, &action] { action = [arguments] { return new_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return new_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

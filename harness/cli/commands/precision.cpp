@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/data/data_origin.hpp"
@@ -148,7 +149,7 @@ void register_precision(Command app, Action& action) {
       .check(Check::positive);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = [arguments] { return precision_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return precision_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

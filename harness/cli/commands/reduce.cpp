@@ -9,6 +9,7 @@
 
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/core/files.hpp"
@@ -269,7 +270,7 @@ void register_reduce(Command app, Action& action) {
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter, or for the check")
       .check(Check::positive);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = [arguments] { return reduce_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return reduce_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

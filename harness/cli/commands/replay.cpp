@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/report/verdict.hpp"
 
@@ -100,7 +101,7 @@ void register_replay(Command app, Action& action) {
   add_converter_options(command, arguments->converters);
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_flag("--json", arguments->json, "Print one JSON object");
-  command.callback([arguments, &action] { action = [arguments] { return replay_command(*arguments); }; });
+  command.callback([arguments, &action] { action = guarded([arguments] { return replay_command(*arguments); }); });
 }
 
 }  // namespace assay::cli

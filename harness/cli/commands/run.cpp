@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "harness/cli/artifact_options.hpp"
@@ -18,6 +19,7 @@
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
+#include "harness/core/sandbox.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/detail.hpp"
@@ -39,6 +41,9 @@ struct RunArguments {
   int jobs = 0;
   double timeout_s = 60;
   double memory_gib = 0;
+  double judge_timeout_s = 0;
+  double judge_memory_gib = 0;
+  bool sandbox = false;
   std::string shard;
   bool metamorphic = false;
   bool require_judged = false;
@@ -58,12 +63,18 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
           static_cast<std::size_t>(length) == text.size() && config.shard >= 1 && config.shard <= config.shards);
 }
 
-/// The limits on a converter, which decide whether it times out or has no memory.
+/// The limits on a converter and on judging, which decide what times out or has no memory.
 std::string limit_words(const RunArguments& arguments) {
   const RunArguments defaults;
   std::string words;
-  if (arguments.timeout_s != defaults.timeout_s) words += fmt::format(" --timeout {:g}", arguments.timeout_s);
-  if (arguments.memory_gib != defaults.memory_gib) words += fmt::format(" --memory {:g}", arguments.memory_gib);
+  const auto add = [&](std::string_view option, double RunArguments::*value) {
+    if (arguments.*value != defaults.*value) words += fmt::format(" {} {:g}", option, arguments.*value);
+  };
+  add("--timeout", &RunArguments::timeout_s);
+  add("--memory", &RunArguments::memory_gib);
+  add("--judge-timeout", &RunArguments::judge_timeout_s);
+  add("--judge-memory", &RunArguments::judge_memory_gib);
+  if (arguments.sandbox) words += " --sandbox";
   return words;
 }
 
@@ -210,7 +221,8 @@ core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config
   if (!std::filesystem::is_regular_file(arguments.artifact.file, code)) {
     return core::usage_error(fmt::format("artifact \"{}\" is not a readable file", arguments.artifact.file));
   }
-  core::Result<run::MadeBy> made_by = run::made_by(arguments.artifact.made_by);
+  const std::string& stated = arguments.artifact.made_by.empty() ? item.test_case.made_by : arguments.artifact.made_by;
+  core::Result<run::MadeBy> made_by = run::made_by(stated);
   if (!made_by) return made_by.error();
   const core::Result<converters::Options> required = converters::options_from_json(item.test_case.options_json);
   if (!required) return required.error();
@@ -224,11 +236,10 @@ core::Status take_artifact(const RunArguments& arguments, run::RunConfig& config
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// Asked to end, the workers finish what they hold. A second interrupt kills; a second termination doesn't, since
-/// `timeout` sends two.
+/// Asked to end, what is under way has half a second to do so, and none if asked twice. A second interrupt kills.
 void stop_on_signal() {
   struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int) { interrupted = interrupted + 1; };
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);
   action.sa_flags |= static_cast<int>(SA_RESETHAND);
@@ -294,6 +305,15 @@ int run_command(const RunArguments& given) {
   config.detail = report::kept_detail(arguments.keep_detail);
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
+  config.judge_timeout_s = arguments.judge_timeout_s;
+  config.judge_memory_bytes = static_cast<std::uint64_t>(arguments.judge_memory_gib * kGib);
+  config.sandbox = arguments.sandbox;
+  if (config.sandbox && !core::can_confine()) {
+    return report_error(
+        core::usage_error("no sandbox is possible here: the kernel has no Landlock, or it is switched off; leave "
+                          "--sandbox out to run the "
+                          "converters with all rights of yours"));
+  }
   config.resume = arguments.resume;
   if (!parse_shard(arguments.shard, config)) {
     return report_error(
@@ -312,7 +332,7 @@ int run_command(const RunArguments& given) {
       output.verdict(row, done, planned);
     };
   }
-  config.stopped = [] { return interrupted != 0; };
+  config.stops = [] { return static_cast<int>(interrupted); };
   stop_on_signal();
   core::Result<run::RunReport> report = run::run(config);
   output.clear();
@@ -379,6 +399,17 @@ void register_run(Command app, Action& action) {
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
       .check(Check::non_negative);
+  command
+      .add_option("--judge-timeout", arguments->judge_timeout_s,
+                  "Seconds for judging one verdict; 0: ten times --timeout")
+      .check(Check::non_negative);
+  command
+      .add_option("--judge-memory", arguments->judge_memory_gib,
+                  "GiB of memory for a process that judges; 0: four fifths of the machine's")
+      .check(Check::non_negative);
+  command.add_flag("--sandbox", arguments->sandbox,
+                   "Converters write into a folder of their own alone, read nothing of homes but their own files, and "
+                   "have no TCP");
   command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
   command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case")
       .excludes({"--artifact"});

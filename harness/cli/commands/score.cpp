@@ -11,6 +11,7 @@
 #include "converters/embedded/switchable.hpp"
 #include "converters/veiled.hpp"
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/score_artifacts.hpp"
 #include "harness/cli/selection.hpp"
@@ -201,9 +202,10 @@ void register_score(Command app, Action& action) {
   command.add_option("--db", arguments->database, "Keep what was measured in this database, for `assay report --html`");
   add_artifact_options(command, arguments->artifacts);
   command.callback([arguments, command, &action] {
-    action = [arguments, wrong = misplaced_option(command, *arguments), kind = command.count("--artifact-kind") > 0] {
-      return wrong ? report_error(*wrong) : dispatch(*arguments, kind);
-    };
+    action = guarded(
+        [arguments, wrong = misplaced_option(command, *arguments), kind = command.count("--artifact-kind") > 0] {
+          return wrong ? report_error(*wrong) : dispatch(*arguments, kind);
+        });
   });
 }
 

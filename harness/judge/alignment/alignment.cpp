@@ -15,33 +15,6 @@ using core::Tensor;
 using core::TensorPtr;
 using model::Node;
 
-/// y = gain·x + shift per channel.
-struct Affine {
-  std::vector<double> gain, shift;
-};
-
-std::optional<Affine> read_batch_normalization(const Node& node, const Constants& constants) {
-  std::vector<std::vector<double>> parts;
-  for (std::size_t i = 1; i <= 4; ++i) {
-    const TensorPtr part = find_constant(constants, node.input(i));
-    if (part == nullptr || !part->is_real()) {
-      return std::nullopt;
-    }
-    parts.push_back(part->to_reals());
-    if (parts.back().size() != parts.front().size()) {
-      return std::nullopt;
-    }
-  }
-  const double epsilon = node.float_or("epsilon", 1e-5);
-  Affine affine;
-  for (std::size_t c = 0; c < parts[0].size(); ++c) {
-    const double gain = parts[0][c] / std::sqrt(parts[3][c] + epsilon);
-    affine.gain.push_back(gain);
-    affine.shift.push_back(parts[1][c] - parts[2][c] * gain);
-  }
-  return affine;
-}
-
 /// The bias of `channels` channels, where it has that form: [C], [1,C], or one value for all.
 std::optional<std::vector<double>> channel_bias(const Tensor& bias, std::size_t channels) {
   std::vector<double> values = bias.to_reals();
@@ -64,7 +37,7 @@ std::optional<std::vector<double>> own_bias(const Node& linear, const Constants&
 /// The pair's constants; nothing where shapes do not fit (somebody else's finding).
 std::optional<Alignment::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
   const TensorPtr weight = find_constant(constants, linear.input(1));
-  const std::optional<Affine> affine = read_batch_normalization(normalization, constants);
+  const std::optional<GainAndShift> affine = read_batch_normalization(normalization, constants);
   const std::int64_t least_rank = is_convolution(traits_of(linear).product) ? 3 : 2;
   if (weight == nullptr || !affine || !weight->is_real() || weight->rank() < least_rank) {
     return std::nullopt;
@@ -262,6 +235,28 @@ GivenParams kept_params(const model::Model& original) {
 }
 
 }  // namespace
+
+std::optional<GainAndShift> read_batch_normalization(const Node& node, const Constants& constants) {
+  std::vector<std::vector<double>> parts;
+  for (std::size_t i = 1; i <= 4; ++i) {
+    const TensorPtr part = find_constant(constants, node.input(i));
+    if (part == nullptr || !part->is_real()) {
+      return std::nullopt;
+    }
+    parts.push_back(part->to_reals());
+    if (parts.back().size() != parts.front().size()) {
+      return std::nullopt;
+    }
+  }
+  const double epsilon = node.float_or("epsilon", 1e-5);
+  GainAndShift affine;
+  for (std::size_t c = 0; c < parts[0].size(); ++c) {
+    const double gain = parts[0][c] / std::sqrt(parts[3][c] + epsilon);
+    affine.gain.push_back(gain);
+    affine.shift.push_back(parts[1][c] - parts[2][c] * gain);
+  }
+  return affine;
+}
 
 std::optional<WeightSlots> weight_slots(const Node& node, const Constants& constants) {
   const auto constant = [&](std::size_t index) { return find_constant(constants, node.input(index)) != nullptr; };

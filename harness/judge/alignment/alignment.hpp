@@ -21,6 +21,14 @@ struct WeightSlots {
   /// A batch of weights: some converters give it one scale, whatever the granularity of others.
   bool batched = false;
 };
+/// y = gain·x + shift, one of each a channel.
+struct GainAndShift {
+  std::vector<double> gain, shift;
+};
+/// Of a BatchNormalization; nothing where its numbers aren't constant, real and as many of each.
+[[nodiscard]] std::optional<GainAndShift> read_batch_normalization(
+    const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
+
 /// Nothing for operators without weight rules, and where neither operand is constant.
 [[nodiscard]] std::optional<WeightSlots> weight_slots(
     const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);

@@ -80,6 +80,8 @@ struct Finding {
   bool amber = false;      ///< recorded and shown, but only allowed, not required: never red by itself
   double portion = 1;      ///< of the values that it is about, those that are wrong
   bool predicted = false;  ///< found against the predicted noise, not against a bound (prediction.hpp)
+  /// The tensor whose scale is wrong, where this value is right for the right one; "" elsewhere.
+  std::string follows = {};
 };
 
 /// Recorded for a tensor, pass or fail; gates nothing.

@@ -128,6 +128,7 @@ bool makes(double (*rule)(double), double value, double code) {
 struct Hint {
   std::string text;
   bool replaces_list = false;
+  std::string follows = {};  ///< Finding::follows
 };
 
 class Hints {
@@ -138,6 +139,11 @@ class Hints {
     const auto index = node_named(finding.node);
     const ArtifactNode* made = index ? context_.alignment->made(*index) : nullptr;
     const bool weighted = made != nullptr && original_.initializer(finding.tensor) != nullptr;
+    if (finding.facet == Facet::bias && made != nullptr) {
+      if (std::string scale = about_bias_scale(*made); !scale.empty())
+        return {std::move(scale), false, made->inputs[0].original};
+      return {about_bias_values(*made)};
+    }
     if (finding.facet == Facet::weight && weighted) {
       if (fit_right_scales(*made))
         return {"they are the nearest for the scales that the weight gives: only its scales are wrong", true};
@@ -150,7 +156,6 @@ class Hints {
   std::string in_words(const Finding& finding, const std::optional<std::size_t>& index, const ArtifactNode* made,
                        bool weighted) const {
     if (finding.facet == Facet::scale && weighted) return about_weight_scales(*made);
-    if (finding.facet == Facet::bias && made != nullptr) return about_bias_scale(*made);
     if (finding.facet == Facet::scale || finding.facet == Facet::zero_point) return about_parameters(finding.tensor);
     if (finding.facet == Facet::numerics && made != nullptr) return about_node(*made, original_.nodes[*index]);
     return "";
@@ -300,6 +305,31 @@ class Hints {
                        core::exact_text(static_cast<float>(x.params->scale.front())));
   }
 
+  /// The bias in another order: its values, or its quantized values beside scales that stand where they should.
+  std::string about_bias_values(const ArtifactNode& made) const {
+    const auto linear = effective_linear(context_, made);
+    const core::TensorPtr actual = made.inputs.size() > kBias ? constant_value(made.inputs[kBias]) : nullptr;
+    const std::size_t channels = linear ? linear->bias.size() : 0;
+    if (actual == nullptr || !actual->is_real() || channels < 2 || actual->reals().size() != channels) return "";
+    const auto& params = made.inputs[kBias].params;
+    const auto step = [&](std::size_t c) {
+      return !params ? 0.0 : params->scale.size() == channels ? params->scale[c] : params->scale.front();
+    };
+    const auto fits = [&](const auto& value) {
+      return nearly_all(channels, [&](std::size_t c) {
+        const double off = std::abs(actual->reals()[c] - value(c));
+        return off <= step(c) || near(actual->reals()[c], value(c));
+      });
+    };
+    const std::vector<double>& wanted = linear->bias;
+    for (const Rearranged& each : rearrangements({actual->size()}, {.axis = 0, .groups = 1})) {
+      if (fits([&](std::size_t c) { return wanted[each.source[c]]; })) return "of its values, " + each.words;
+      if (params && fits([&](std::size_t c) { return wanted[each.source[c]] / step(each.source[c]) * step(c); }))
+        return "of its quantized values, " + each.words;
+    }
+    return fits([&](std::size_t c) { return -wanted[c]; }) ? "all have the opposite sign" : "";
+  }
+
   /// The parameters that one other tensor should have.
   std::string about_parameters(const std::string& tensor) const {
     if (context_.artifact == nullptr) return "";
@@ -386,6 +416,7 @@ void add_hints(const LayerContext& context, std::vector<Finding>& findings) {
     const std::size_t list = std::min(finding.message.find('\n'), finding.message.size());
     if (hint.replaces_list) finding.message.resize(list);
     finding.message.insert(list, "\n  " + hint.text);
+    finding.follows = hint.follows;
   }
 }
 

@@ -133,7 +133,9 @@ class PredictionCheck {
       if (!decided && !draws) draws = draw(execution, reference);
       const NoiseByOutput* drawn = draws && *draws ? &draws->value() : nullptr;
       if (real && compare_closely(output.name, reference, actual->second, drawn, execution)) continue;
-      if (!decided) compare_with_draws(output.name, expected->second, actual->second, *draws, execution.data_set);
+      if (!decided)
+        compare_with_draws(output.name, expected->second, actual->second, real ? guess.get() : nullptr, *draws,
+                           execution.data_set);
     }
     if (predicted != nullptr && context_.depth != Depth::gate) predict_inside(reference, execution.data_set);
   }
@@ -168,7 +170,7 @@ class PredictionCheck {
 
   void compare_exactly(const std::string& tensor, const Tensor& expected, const Tensor& actual,
                        const std::string& data_set) {
-    out_.coverage.reach(tensor, 1);
+    reach(tensor);
     const double noise = noise_power(expected, actual);
     if (noise == 0) return;
     add(tensor, data_set, noise,
@@ -209,17 +211,9 @@ class PredictionCheck {
     return values;
   }
 
-  /// What the conversion itself leaves where no draw leaves anything: all of an output may lie on the last code, whose
-  /// distance to the float values no rounding moves.
-  [[nodiscard]] double noise_without_draws(const std::string& tensor, const NoiseByOutput::value_type& drawn,
-                                           const Tensor& expected) {
-    if (drawn.second.mean() > 0) return 0;
-    const TensorPtr guess = predicted_.value(tensor);
-    return guess == nullptr || guess->shape() != expected.shape() ? 0 : noise_power(expected, *guess);
-  }
-
-  /// Noise beyond what any rounding that may have been makes of this output.
-  void compare_with_draws(const std::string& tensor, const Tensor& expected, const Tensor& actual,
+  /// Noise beyond what any rounding that may have been makes of this output, or the conversion itself as predicted: of
+  /// a few elements, or of such as lie on the last code, no draw need leave as much. `guess` is null where nothing is.
+  void compare_with_draws(const std::string& tensor, const Tensor& expected, const Tensor& actual, const Tensor* guess,
                           const core::Result<NoiseByOutput>& draws, const std::string& data_set) {
     if (!draws) {
       const core::Error& error = draws.error();
@@ -235,7 +229,7 @@ class PredictionCheck {
     }
     const double signal = signal_power(expected), noise = noise_power(expected, actual);
     const double drawn = std::max(found->second.limit(alarm_exponent(context_, kMeasuredShare)),
-                                  noise_without_draws(tensor, *found, expected)) *
+                                  guess == nullptr ? 0 : noise_power(expected, *guess)) *
                          ratio(kDrawnLossDb);
     // What a long sum in float32 is off is for the bounds to say.
     const double limit = expected.is_real() ? std::max(drawn, signal * kSixteenBits) : drawn;
@@ -246,7 +240,7 @@ class PredictionCheck {
       out_.coverage.miss(tensor, fmt::format("rounding alone may leave {:.1f} dB of it", decibel(signal / limit)));
       return;
     }
-    out_.coverage.reach(tensor, 1);
+    reach(tensor);
     out_.metrics.push_back({tensor, data_set, "prediction_limit_db", decibel(limit / found->second.mean())});
     if (noise > 0) {
       out_.metrics.push_back({tensor, data_set, "drawn_deviation_db", decibel(drawn / ratio(kDrawnLossDb) / noise)});
@@ -258,6 +252,11 @@ class PredictionCheck {
                     "axis, weight or bias differs from the float model's",
                     about(tensor, "", data_set), decibel(signal / noise), decibel(signal / found->second.mean()),
                     decibel(signal / limit)));
+  }
+
+  /// The output is judged, by this layer.
+  void reach(const std::string& tensor) {
+    out_.coverage.reach(tensor, 1);
     if (std::ranges::find(out_.layers, "L2") == out_.layers.end()) out_.layers.emplace_back("L2");
   }
 
@@ -363,7 +362,7 @@ class PredictionCheck {
     const bool gates = modelled() && certain &&
                        with_float32(whole.predicted, whole.signal) * ratio(loss_limit(distinct)) < whole.signal;
     const bool decides = gates && many;  // else the draws are asked too
-    if (gates) out_.coverage.reach(tensor, 1);
+    if (gates) reach(tensor);
     if (!whole.comparable()) return decides;
     const std::optional<std::size_t> worst = worst_channel(channels);
     record("prediction_deviation_db", whole.deviation_db());

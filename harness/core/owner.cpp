@@ -1,13 +1,15 @@
-#include "results/owner.hpp"
+#include "harness/core/owner.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
 
-namespace assay::results {
+namespace assay::core {
 namespace {
 
 struct Owner {
@@ -49,7 +51,32 @@ Owner myself() {
   return {first_line("/proc/sys/kernel/random/boot_id"), processes, own, start_of(own)};
 }
 
+/// Digits that stand for a system start and its process namespace.
+std::string place_of(const Owner& owner) {
+  constexpr std::uint64_t kBasis = 14695981039346656037U, kPrime = 1099511628211U;  // FNV-1a
+  std::uint64_t hash = kBasis;
+  for (const char byte : owner.system + owner.processes) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * kPrime;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 }  // namespace
+
+std::string process_tag() {
+  const Owner self = myself();
+  return fmt::format("{}-{}-{}", place_of(self), self.pid, self.started);
+}
+
+ProcessState tagged_process_state(const std::string& tag) {
+  std::string words = tag;
+  std::ranges::replace(words, '-', ' ');
+  std::string place;
+  Owner it;
+  std::istringstream(words) >> place >> it.pid >> it.started;
+  if (it.started.empty() || place != place_of(myself())) return ProcessState::elsewhere;
+  return start_of(it.pid) == it.started ? ProcessState::runs : ProcessState::ended;
+}
 
 std::string this_process() {
   const Owner self = myself();
@@ -69,4 +96,4 @@ std::string owner_name(const std::string& owner) {
   return fmt::format("process {}{}", read(owner).pid, where);
 }
 
-}  // namespace assay::results
+}  // namespace assay::core

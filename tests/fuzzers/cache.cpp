@@ -1,0 +1,9 @@
+#include "converters/calibration_table.hpp"
+#include "tests/fuzzers/scratch.hpp"
+
+ASSAY_FUZZER({
+  const std::string bytes(input);
+  const auto table = assay::converters::parse_calibration_table(bytes);
+  if (!table) return;
+  for (const auto& [tensor, entry] : table->entries) (void)assay::converters::without_entry(bytes, tensor);
+})
