@@ -44,6 +44,9 @@ namespace {
 
 Judgement harness_error(Stage stage, std::string reason, const core::Error& error) {
   Judgement out = own_fault(error);
+  // Above the opset that ONNX's checker knows, a node that breaks its operator's rule is first seen when it runs.
+  if (error.kind == core::ErrorKind::invalid_model) out.verdict = Verdict::invalid_case;
+  out.gate = default_gate(out.verdict);
   out.stage = stage;
   out.reason = std::move(reason);
   return out;

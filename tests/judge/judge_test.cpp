@@ -384,6 +384,15 @@ TEST(Judge, CalibrationThatTheReferenceCannotRunIsTheHarnesssFault) {
   EXPECT_EQ(out.stage, Stage::float_run);
 }
 
+TEST(Judge, AModelThatBreaksAnOperatorsRuleIsItsMakersFault) {
+  Bench bench;
+  bench.execute();
+  bench.original.graph.nodes.front().inputs.resize(9, "x");
+  ReferenceCache cache;
+  const Judgement out = judge(bench.evidence, cache, 1);
+  EXPECT_EQ(out.verdict, Verdict::invalid_case) << out.reason;
+}
+
 TEST(Judge, AConstantThatTheArtifactComputesInFloatHasFloat32sError) {
   for (const double steps : {0.0, 1.0, 20.0}) {
     Bench bench;
