@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <onnx/checker.h>
+#include <onnx/defs/schema.h>
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
@@ -177,6 +178,31 @@ std::string shapeless_text(const Graph& graph) {
   return "";
 }
 
+/// Above what ONNX's checker knows: the inputs that an operator needs since opset 17 or before are there, here and in
+/// subgraphs. What reads them may take that for granted.
+core::Status check_needed_inputs(const Graph& graph, std::int64_t opset) {
+  for (const Node& node : graph.nodes) {
+    const onnx::OpSchema* schema =
+        node.domain.empty()
+            ? onnx::OpSchemaRegistry::Schema(node.op_type, static_cast<int>(std::min(opset, kNewestCheckedOpset)))
+            : nullptr;
+    const std::size_t inputs = schema == nullptr ? 0 : schema->inputs().size();
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const onnx::OpSchema::FormalParameter& input = schema->inputs()[i];
+      if (input.GetOption() != onnx::OpSchema::Single || !node.input(i).empty()) continue;
+      return model_error(
+          fmt::format("node \"{}\" ({}) lacks its input {}, \"{}\"", node.name, node.op_type, i, input.GetName()),
+          node.name, node.op_type);
+    }
+    for (const auto& [name, attribute] : node.attributes) {
+      const auto* inner = std::get_if<GraphPtr>(&attribute);
+      if (inner == nullptr || *inner == nullptr) continue;
+      if (core::Status status = check_needed_inputs(**inner, opset); !status) return status;
+    }
+  }
+  return core::success();
+}
+
 bool libonnx_knows(const Model& model) {
   return model.ir_version <= kNewestCheckedIr && model.opset() <= kNewestCheckedOpset;
 }
@@ -204,7 +230,7 @@ core::Status check_model(const Model& model) {
     }
   }
   if (!libonnx_knows(model)) {
-    return core::success();
+    return check_needed_inputs(model.graph, model.opset());
   }
   try {
     onnx::checker::check_model(proto::encode_model(model));

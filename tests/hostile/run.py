@@ -81,6 +81,8 @@ def faults(row, assay, shared, keep):
         found.append(f"prints {match[0]!r}")
     if FORGED.search(text):
         found.append("prints a forged line")
+    if "process that judges ended with signal" in text:
+        found.append("kills the process that judges")
     if row.says and row.says not in text:
         found.append(f"doesn't say {row.says!r}")
     if row.lacks and (row.lacks in text or (folder / row.lacks).exists()):

@@ -84,6 +84,16 @@ TEST(LoadModel, RefusesEveryTruncation) {
   }
 }
 
+TEST(LoadModel, RefusesANodeWithoutAnInputThatItNeedsAlsoAboveTheChecker) {
+  for (const std::int64_t opset : {13, 21}) {
+    onnx::ModelProto proto = small_model();
+    proto.set_ir_version(opset == 21 ? 10 : 7);
+    proto.mutable_opset_import(0)->set_version(opset);
+    proto.mutable_graph()->mutable_node(0)->set_input(0, "");
+    EXPECT_FALSE(load(proto).ok()) << opset;
+  }
+}
+
 TEST(LoadModel, NamesATensorThatLiesAboutItsSize) {
   onnx::ModelProto proto = small_model();
   proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 3);
