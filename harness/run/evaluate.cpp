@@ -585,16 +585,17 @@ Evaluation CaseBench::audit(const converters::Description& description, const fs
 
 void CaseBench::read_artifact(judge::Evidence& evidence) {
   core::Result<model::Model> artifact = model::load_model(evidence.conversion.artifact);
-  if (!artifact && artifact.error().kind == core::ErrorKind::unsupported) {
-    evidence.own_limit = artifact.error().within("Assay can't read the artifact");
-    return;
-  }
   if (!artifact) {
-    evidence.artifact_error = artifact.error().message;
+    core::Error error = artifact.error();
     if (!evidence.stated_options) {  // converted: without the folder, another one each time, a cause has one text
       const std::string folder = evidence.conversion.artifact.parent_path().string() + "/";
-      const std::size_t at = evidence.artifact_error.find(folder);
-      if (at != std::string::npos) evidence.artifact_error.erase(at, folder.size());
+      const std::size_t at = error.message.find(folder);
+      if (at != std::string::npos) error.message.erase(at, folder.size());
+    }
+    if (error.kind == core::ErrorKind::unsupported) {
+      evidence.own_limit = error.within("Assay can't read the artifact");
+    } else {
+      evidence.artifact_error = error.message;
     }
     return;
   }
