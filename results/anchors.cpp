@@ -190,7 +190,7 @@ Result<std::vector<AcceptedRow>> read_accepted(Database& database, const std::st
       "case_version.id = case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN "
       "converter ON converter.id = converter_id WHERE run_id = ? ORDER BY anchor.id",
       [&](const Row& row) {
-        rows.push_back({{row.text(0), row.text(1), row.text(2), row.text(3), row.text(9)},
+        rows.push_back({{row.line(0), row.line(1), row.line(2), row.line(3), row.line(9)},
                         row.text(4),
                         row.text(5),
                         {static_cast<std::size_t>(row.integer(6)), row.real(7), row.integer(8) != 0},
@@ -228,7 +228,7 @@ Result<std::vector<ChangeRow>> read_changes(Database& database, const std::strin
       "case_version_id JOIN converter_version ON converter_version.id = converter_version_id JOIN converter ON "
       "converter.id = converter_id WHERE run_id = ? ORDER BY change.id",
       [&](const Row& row) {
-        changes.push_back({{row.text(0), row.text(1), row.text(2), row.text(3), row.text(10)},
+        changes.push_back({{row.line(0), row.line(1), row.line(2), row.line(3), row.line(10)},
                            row.integer(4),
                            row.text(5),
                            row.optional_real(6),

@@ -34,6 +34,7 @@ std::string Row::text(int column) const {
   return core::visible_text(
       {reinterpret_cast<const char*>(bytes), count});  // NOLINT(*-reinterpret-cast): SQLite's type
 }
+std::string Row::line(int column) const { return core::visible_line(text(column)); }
 std::string Row::blob(int column) const {
   const void* bytes = sqlite3_column_blob(statement_, column);
   if (bytes == nullptr) return {};

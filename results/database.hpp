@@ -26,6 +26,8 @@ class Row {
  public:
   explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
   [[nodiscard]] std::string text(int column) const;
+  /// Text that is one line; a line end that somebody else's program wrote is escaped.
+  [[nodiscard]] std::string line(int column) const;
   [[nodiscard]] std::string blob(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;

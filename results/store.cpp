@@ -59,19 +59,19 @@ constexpr const char* kRunColumns =
 
 RunInfo read_run(const Row& row) {
   RunInfo run;
-  run.id = row.text(0);
+  run.id = row.line(0);
   run.command = row.text(1);
-  run.suite = row.text(2);
-  run.started_at = row.text(3);
-  run.finished_at = row.text(4);
-  run.assay_version = row.text(5);
+  run.suite = row.line(2);
+  run.started_at = row.line(3);
+  run.finished_at = row.line(4);
+  run.assay_version = row.line(5);
   run.planned = static_cast<std::size_t>(row.integer(6));
   run.settings = row.text(12);
-  run.machine = {row.text(7), row.text(8), static_cast<int>(row.integer(9)), row.text(10), row.text(11)};
+  run.machine = {row.line(7), row.line(8), static_cast<int>(row.integer(9)), row.line(10), row.line(11)};
   return run;
 }
 
-JobKey read_key(const Row& row) { return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4)}; }
+JobKey read_key(const Row& row) { return {row.line(0), row.line(1), row.line(2), row.line(3), row.line(4)}; }
 
 }  // namespace
 
@@ -521,7 +521,7 @@ Result<std::vector<std::string>> Store::versions(const std::string& converter) {
   std::vector<std::string> versions;
   auto status = state_->database.query(
       "SELECT DISTINCT version FROM converter_version JOIN converter ON converter.id = converter_id WHERE name = ?",
-      [&](const Row& row) { versions.push_back(row.text(0)); }, converter);
+      [&](const Row& row) { versions.push_back(row.line(0)); }, converter);
   if (!status) return status.error();
   std::sort(versions.begin(), versions.end(), core::version_less);
   return versions;
