@@ -5,5 +5,5 @@ ASSAY_FUZZER({
   const std::string bytes(input);
   const auto table = assay::converters::parse_calibration_table(bytes);
   if (!table) return;
-  for (const auto& [tensor, entry] : table->entries) (void)assay::converters::without_entry(bytes, tensor);
+  for (const auto& [tensor, range] : table->ranges) (void)assay::converters::without_entry(bytes, tensor);
 })

@@ -3,7 +3,7 @@
 
 ASSAY_FUZZER({
   (void)assay::protocol::read_description(1, input);
-  (void)assay::protocol::read_convert_reply(1, input, "/nowhere");
+  (void)assay::protocol::read_convert_reply(1, input, {}, "/nowhere");
   (void)assay::protocol::read_execute_reply(1, input);
   (void)assay::protocol::read_policy(input);
 })

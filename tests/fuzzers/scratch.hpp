@@ -42,9 +42,9 @@ class Scratch {
 
 }  // namespace assay::fuzzers
 
-/// A target of libFuzzer: `body` sees the bytes as `input`, a std::string_view.
-#define ASSAY_FUZZER(body)                                                            \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { \
-    [](const std::string_view input) body(assay::fuzzers::text_of(data, size));       \
-    return 0;                                                                         \
+/// A target of libFuzzer: its body, in braces, sees the bytes as `input`, a std::string_view.
+#define ASSAY_FUZZER(...)                                                              \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {  \
+    [](const std::string_view input) __VA_ARGS__(assay::fuzzers::text_of(data, size)); \
+    return 0;                                                                          \
   }
