@@ -1,4 +1,7 @@
 #include "harness/corpus/expression.hpp"
+
+#include <nlohmann/json.hpp>
+
 #include "tests/fuzzers/scratch.hpp"
 
 ASSAY_FUZZER({
