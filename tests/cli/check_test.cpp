@@ -267,6 +267,17 @@ TEST_F(Check, RefusesNaNInTheDataNamingTensorAndBatch) {
   EXPECT_THAT(call.err, HasSubstr("NaN"));
 }
 
+/// Quark's default configuration multiplies each layer by what the next one is divided by: what is found of a layer's
+/// weights has to count for the next one.
+TEST_F(Check, FollowsAnEqualizationThroughSeveralLayers) {
+  const auto file = [](const char* name) { return (test::test_data() / "equalized" / name).string(); };
+  const Call call = assay({"check", file("float.onnx"), "--artifact", file("q.onnx"), "--calibration",
+                           file("calibration.npz"), "--inputs", file("inputs.npz"), "--made-by", "quark"},
+                          path(""), {{"ASSAY_HOME", source_tree().string()}});
+  EXPECT_EQ(call.code, 0) << call.out << call.err;
+  EXPECT_THAT(call.out, HasSubstr("judged by the policy of quark 0.13, A8W8, its default configuration"));
+}
+
 TEST_F(Check, ExecutesTheReferenceAndComparesTensors) {
   ASSERT_TRUE(std::filesystem::create_directories(path("in")));
   const core::Result<model::Model> model = model::load_model(data("concat_ranges.onnx"));

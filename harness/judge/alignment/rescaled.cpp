@@ -179,6 +179,7 @@ class Rescaling {
     note(graph().nodes[*made.original].inputs[1], error);
     note(graph().nodes[pair->next].inputs[1], error);
     changed_ = true;
+    context_.alignment = align(evidence_, context_.artifact);  // it holds the model's constants
   }
 
   void note(const std::string& tensor, double error) { form_.uncertainty[tensor] += error; }
