@@ -16,12 +16,6 @@ Error refused(const fs::path& path, std::string_view why) {
   return {ErrorKind::invalid_data, fmt::format("\"{}\" {}", path.string(), why), {}, {}, {}};
 }
 
-/// Both without links and dots.
-bool is_below(const fs::path& path, const fs::path& folder) {
-  const fs::path relative = path.lexically_relative(folder);
-  return !relative.empty() && *relative.begin() != "..";
-}
-
 Status copy_file(const fs::path& from, const fs::path& to, const fs::path& root) {
   std::error_code code;
   const fs::path real = fs::canonical(from, code);
@@ -35,6 +29,11 @@ Status copy_file(const fs::path& from, const fs::path& to, const fs::path& root)
 }
 
 }  // namespace
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const fs::path relative = path.lexically_relative(folder);
+  return !relative.empty() && *relative.begin() != "..";
+}
 
 Result<fs::path> confined_path(const fs::path& folder, const fs::path& name) {
   std::error_code code;

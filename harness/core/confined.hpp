@@ -6,6 +6,9 @@
 
 namespace assay::core {
 
+/// Whether `path` is `folder` or in it; both without links and dots.
+[[nodiscard]] bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// The path that somebody else names as one below `folder`: `name` may be absolute or relative to it. What is there is
 /// followed; what would be outside, by its name or by a link, is refused.
 /// Errors   invalid_data.

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "harness/core/confined.hpp"
 #include "harness/core/descriptor.hpp"
 
 namespace assay::core {
@@ -87,10 +88,6 @@ std::set<fs::path> homes() {
     if (!code && real.has_relative_path()) all.insert(real);
   }
   return all;
-}
-
-bool is_below(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
 /// Everything below `folder` may be read, but for what is `hidden`.

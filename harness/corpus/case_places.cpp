@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
 #include "harness/corpus/json_files.hpp"
 #include "harness/corpus/suite.hpp"
@@ -82,9 +83,8 @@ CasePlaces CasePlaces::read(const fs::path& root, const std::vector<std::string>
   for (const fs::path& file : files) {
     const core::Result<std::string> text = core::read_file(file);
     if (!text) continue;
-    const fs::path whole = fs::weakly_canonical(file, code), below = whole.lexically_relative(base);
-    const bool outside = below.empty() || *below.begin() == "..";
-    places.add((outside ? whole : below).generic_string(), *text);
+    const fs::path whole = fs::weakly_canonical(file, code);
+    places.add((core::is_below(whole, base) ? whole.lexically_relative(base) : whole).generic_string(), *text);
   }
   return places;
 }

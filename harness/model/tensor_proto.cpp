@@ -4,6 +4,7 @@
 #include <climits>
 #include <fstream>
 
+#include "harness/core/confined.hpp"
 #include "harness/model/proto.hpp"
 #include "harness/model/raw_tensor.hpp"
 
@@ -55,8 +56,7 @@ core::Result<std::string> external_bytes(const onnx::TensorProto& proto, const f
   std::error_code code;
   const fs::path root = fs::canonical(folder, code);
   const fs::path file = fs::weakly_canonical(root / relative, code);
-  const fs::path inside = file.lexically_relative(root);
-  if (code || inside.empty() || *inside.begin() == "..") {
+  if (code || !core::is_below(file, root)) {
     return refuse("lies outside");
   }
   const std::uintmax_t size = fs::file_size(file, code);
