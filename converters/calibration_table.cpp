@@ -49,15 +49,6 @@ core::Error table_error(std::string message) {
   return {core::ErrorKind::invalid_data, "calibration cache: " + std::move(message), "", "", ""};
 }
 
-std::optional<double> parse_number(const std::string& text) {
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || read.ec != std::errc{} || read.ptr != text.data() + text.size() || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 core::Result<CalibrationTable> parse_tensorrt(const std::string& text) {
   CalibrationTable table;
   table.form = "TensorRT's cache";
@@ -100,7 +91,8 @@ core::Result<CalibrationTable> parse_plain(const std::string& text) {
   for (int number = 1; next_line(lines, line); ++number) {
     if (line.empty()) continue;
     const auto blank = line.rfind(' ');
-    const auto high = blank == std::string::npos || blank == 0 ? std::nullopt : parse_number(line.substr(blank + 1));
+    const auto high =
+        blank == std::string::npos || blank == 0 ? std::nullopt : core::parse_number(line.substr(blank + 1));
     if (!high && number == 1) {
       return table_error(
           fmt::format("not a calibration table: neither JSON nor TensorRT's text form (a TRT-… line, then "

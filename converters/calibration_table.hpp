@@ -60,8 +60,6 @@ namespace tables {
 /// The parts of without_entry.
 [[nodiscard]] std::optional<std::string> without_line(const std::string& text, const std::string& tensor);
 [[nodiscard]] std::optional<std::string> without_key(const std::string& text, const std::string& tensor);
-/// A number as a whole text. Nothing where something else follows, or it is no finite number.
-[[nodiscard]] std::optional<double> parse_number(const std::string& text);
 [[nodiscard]] core::Error table_error(std::string message);
 }  // namespace tables
 

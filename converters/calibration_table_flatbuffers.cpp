@@ -8,6 +8,8 @@
 
 #include "converters/calibration_table.hpp"
 
+#include "harness/core/text.hpp"
+
 namespace assay::converters::tables {
 namespace {
 
@@ -77,7 +79,7 @@ core::Result<CalibrationTable> parse_flatbuffers(const std::string& bytes) {
     if (reader.failed() || key == 0 || value == 0) return broken();
     const std::string name = reader.text(key), digits = reader.text(value);
     if (reader.failed()) return broken();
-    const auto high = parse_number(digits);
+    const auto high = core::parse_number(digits);
     if (!high) return table_error(fmt::format("the magnitude of tensor \"{}\" is \"{}\", not a number", name, digits));
     table.ranges[name] = {-*high, *high};
   }

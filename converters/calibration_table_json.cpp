@@ -6,6 +6,7 @@
 
 #include "converters/calibration_table.hpp"
 #include "harness/core/json.hpp"
+#include "harness/core/text.hpp"
 
 namespace assay::converters::tables {
 namespace {
@@ -21,7 +22,7 @@ void read_method(const std::string& words, CalibrationTable& table) {
   }
   table.symmetric = words.ends_with(" symmetric");
   if (table.method == Method::percentile && blank != std::string::npos) {
-    table.percentile = parse_number(words.substr(blank + 1, words.find(' ', blank + 1) - blank - 1));
+    table.percentile = core::parse_number(words.substr(blank + 1, words.find(' ', blank + 1) - blank - 1));
   }
 }
 

@@ -61,6 +61,11 @@ std::string place_of(const Owner& owner) {
   return fmt::format("{:016x}", hash);
 }
 
+/// Of a process of this system.
+ProcessState state_of(const Owner& owner) {
+  return start_of(owner.pid) == owner.started ? ProcessState::runs : ProcessState::ended;
+}
+
 }  // namespace
 
 std::string process_tag() {
@@ -75,7 +80,7 @@ ProcessState tagged_process_state(const std::string& tag) {
   Owner it;
   std::istringstream(words) >> place >> it.pid >> it.started;
   if (it.started.empty() || place != place_of(myself())) return ProcessState::elsewhere;
-  return start_of(it.pid) == it.started ? ProcessState::runs : ProcessState::ended;
+  return state_of(it);
 }
 
 std::string this_process() {
@@ -87,7 +92,7 @@ ProcessState process_state(const std::string& owner) {
   if (owner.empty()) return ProcessState::ended;
   const Owner it = read(owner), self = myself();
   if (it.started.empty() || it.system != self.system || it.processes != self.processes) return ProcessState::elsewhere;
-  return start_of(it.pid) == it.started ? ProcessState::runs : ProcessState::ended;
+  return state_of(it);
 }
 
 std::string owner_name(const std::string& owner) {

@@ -49,6 +49,15 @@ Edits edit_distance(std::string_view a, std::string_view b) {
 std::string exact_text(float value) { return shortest_text(value); }
 std::string exact_text64(double value) { return shortest_text(value); }
 
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || read.ec != std::errc{} || read.ptr != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {

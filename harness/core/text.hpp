@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,9 @@ namespace assay::core {
 /// Shortest decimal that reads back as the same float32 (double for exact_text64); "NaN", "Infinity", "-Infinity".
 [[nodiscard]] std::string exact_text(float value);
 [[nodiscard]] std::string exact_text64(double value);
+
+/// A number as a whole text. Nothing where something else follows, or it is no finite number.
+[[nodiscard]] std::optional<double> parse_number(std::string_view text);
 
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 

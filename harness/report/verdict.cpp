@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -47,13 +46,6 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-/// The number that is all of `text`.
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 /// How many times the expected scale the actual one is, where a line ends with "expected [scale ]A, actual B".
 std::optional<double> stated_ratio(std::string_view line) {
   constexpr std::string_view kActual = ", actual ", kExpected = "expected ", kScale = "scale ";
@@ -63,7 +55,8 @@ std::optional<double> stated_ratio(std::string_view line) {
   if (begin == std::string_view::npos) return std::nullopt;
   std::string_view first = line.substr(begin + kExpected.size(), middle - begin - kExpected.size());
   if (first.starts_with(kScale)) first.remove_prefix(kScale.size());
-  const std::optional<double> expected = number_of(first), actual = number_of(line.substr(middle + kActual.size()));
+  const std::optional<double> expected = core::parse_number(first),
+                              actual = core::parse_number(line.substr(middle + kActual.size()));
   if (!expected || !actual || !std::isfinite(*actual / *expected) || *actual / *expected <= 0) return std::nullopt;
   return *actual / *expected;
 }
