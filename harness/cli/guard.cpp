@@ -29,15 +29,6 @@ void note_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
 }
 
-int run_here(const Action& action) {
-  try {
-    return action();
-  } catch (const std::exception& error) {
-    print(stderr, "assay: failed itself: {}\n", error.what());
-    return kExitOwnFault;
-  }
-}
-
 int died(const std::string& how) {
   core::sweep_temporary_folders();
   print(stderr,
@@ -71,14 +62,23 @@ int watch(core::Forked& child) {
 
 }  // namespace
 
+int run_caught(const Action& action) {
+  try {
+    return action();
+  } catch (const std::exception& error) {
+    print(stderr, "assay: failed itself: {}\n", error.what());
+    return kExitOwnFault;
+  }
+}
+
 Action guarded(Action action) {
   return [action = std::move(action)] {
     const pid_t group = ::getpgrp();
     core::Result<core::Forked> child = core::Forked::start([&](core::Forked::Line& line) {
       ::setpgid(0, group);  // it may read from the terminal
-      line.send(std::to_string(run_here(action)));
+      line.send(std::to_string(run_caught(action)));
     });
-    if (!child) return run_here(action);
+    if (!child) return run_caught(action);
     note_signals();
     return watch(*child);
   };

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/memory.hpp"
 #include "harness/corpus/suite.hpp"
@@ -40,11 +41,8 @@ int run_program(int count, char** arguments) {
 
 int main(int count, char** arguments) {
   assay::core::keep_freed_memory();
-  try {
+  return run_caught([&] {
     lend_python_package();
     return run_program(count, arguments);
-  } catch (const std::exception& error) {
-    print(stderr, "assay: failed itself: {}\n", error.what());
-    return kExitOwnFault;
-  }
+  });
 }

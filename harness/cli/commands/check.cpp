@@ -8,6 +8,7 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/fault_effect.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
@@ -31,8 +32,7 @@ struct CheckArguments {
   std::optional<std::string> options;
   ConverterOptions converters;
   double timeout_s = 600;
-  double judge_timeout_s = 0;
-  double judge_memory_gib = 0;
+  JudgeLimitOptions judging;
   bool metamorphic = false;
   bool require_judged = false;
   bool keep_detail = false;
@@ -53,12 +53,8 @@ std::string model_words(const CheckArguments& arguments) {
   add("--inputs", arguments.inputs);
   add("--options", arguments.options.value_or(""));
   command += converter_words(arguments.converters);
-  const auto add_limit = [&](std::string_view option, double CheckArguments::*value) {
-    if (arguments.*value != CheckArguments().*value) command += fmt::format(" {} {:g}", option, arguments.*value);
-  };
-  add_limit("--timeout", &CheckArguments::timeout_s);
-  add_limit("--judge-timeout", &CheckArguments::judge_timeout_s);
-  add_limit("--judge-memory", &CheckArguments::judge_memory_gib);
+  if (arguments.timeout_s != CheckArguments().timeout_s) command += fmt::format(" --timeout {:g}", arguments.timeout_s);
+  command += judge_limit_words(arguments.judging);
   return command;
 }
 
@@ -181,9 +177,7 @@ core::Result<Checked> check(const CheckArguments& arguments) {
     ask_all_relations(config.items);
   }
   config.timeout_s = arguments.timeout_s;
-  config.judge_timeout_s = arguments.judge_timeout_s;
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  config.judge_memory_bytes = static_cast<std::uint64_t>(arguments.judge_memory_gib * kGib);
+  take_judge_limits(arguments.judging, config);
   config.require_judged = arguments.require_judged;
   config.jobs = 1;
   if (!arguments.artifact.given()) {
@@ -281,12 +275,7 @@ void register_check(Command app, Action& action) {
   command.add_option("--options", arguments->options,
                      "Converter options as JSON (--artifact: what it was made with; what is left out it shows)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
-  command.add_option("--judge-timeout", arguments->judge_timeout_s, "Seconds for judging; 0: ten times --timeout")
-      .check(Check::non_negative);
-  command
-      .add_option("--judge-memory", arguments->judge_memory_gib,
-                  "GiB of memory for the process that judges; 0: four fifths of the machine's")
-      .check(Check::non_negative);
+  add_judge_limits(command, arguments->judging);
   command.add_option("--db", arguments->database, "Record the verdict in this database");
   command
       .add_flag("--metamorphic", arguments->metamorphic,

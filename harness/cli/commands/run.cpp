@@ -15,6 +15,7 @@
 #include "harness/cli/artifact_options.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/fault_effect.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
@@ -41,8 +42,7 @@ struct RunArguments {
   int jobs = 0;
   double timeout_s = 60;
   double memory_gib = 0;
-  double judge_timeout_s = 0;
-  double judge_memory_gib = 0;
+  JudgeLimitOptions judging;
   bool sandbox = false;
   std::string shard;
   bool metamorphic = false;
@@ -67,13 +67,9 @@ bool parse_shard(const std::string& text, run::RunConfig& config) {
 std::string limit_words(const RunArguments& arguments) {
   const RunArguments defaults;
   std::string words;
-  const auto add = [&](std::string_view option, double RunArguments::*value) {
-    if (arguments.*value != defaults.*value) words += fmt::format(" {} {:g}", option, arguments.*value);
-  };
-  add("--timeout", &RunArguments::timeout_s);
-  add("--memory", &RunArguments::memory_gib);
-  add("--judge-timeout", &RunArguments::judge_timeout_s);
-  add("--judge-memory", &RunArguments::judge_memory_gib);
+  if (arguments.timeout_s != defaults.timeout_s) words += fmt::format(" --timeout {:g}", arguments.timeout_s);
+  if (arguments.memory_gib != defaults.memory_gib) words += fmt::format(" --memory {:g}", arguments.memory_gib);
+  words += judge_limit_words(arguments.judging);
   if (arguments.sandbox) words += " --sandbox";
   return words;
 }
@@ -303,10 +299,8 @@ int run_command(const RunArguments& given) {
   }
   config.require_judged = arguments.require_judged;
   config.detail = report::kept_detail(arguments.keep_detail);
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  config.memory_limit_bytes = static_cast<std::uint64_t>(arguments.memory_gib * kGib);
-  config.judge_timeout_s = arguments.judge_timeout_s;
-  config.judge_memory_bytes = static_cast<std::uint64_t>(arguments.judge_memory_gib * kGib);
+  config.memory_limit_bytes = bytes_of_gib(arguments.memory_gib);
+  take_judge_limits(arguments.judging, config);
   config.sandbox = arguments.sandbox;
   if (config.sandbox && !core::can_confine()) {
     return report_error(
@@ -399,14 +393,7 @@ void register_run(Command app, Action& action) {
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
   command.add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
       .check(Check::non_negative);
-  command
-      .add_option("--judge-timeout", arguments->judge_timeout_s,
-                  "Seconds for judging one verdict; 0: ten times --timeout")
-      .check(Check::non_negative);
-  command
-      .add_option("--judge-memory", arguments->judge_memory_gib,
-                  "GiB of memory for a process that judges; 0: four fifths of the machine's")
-      .check(Check::non_negative);
+  add_judge_limits(command, arguments->judging);
   command.add_flag("--sandbox", arguments->sandbox,
                    "Converters write into a folder of their own alone, read nothing of homes but their own files, and "
                    "have no TCP");

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/cli/common.hpp"
+#include "harness/run/runner.hpp"
+
+namespace assay::cli {
+
+/// What a command line says of the limits of judging; 0: the usual one.
+struct JudgeLimitOptions {
+  double timeout_s = 0;
+  double memory_gib = 0;
+};
+void add_judge_limits(Command command, JudgeLimitOptions& options);
+/// The same as a command line says them, each with a blank before it; what is usual is left out.
+[[nodiscard]] std::string judge_limit_words(const JudgeLimitOptions& options);
+void take_judge_limits(const JudgeLimitOptions& options, run::RunConfig& config);
+
+[[nodiscard]] std::uint64_t bytes_of_gib(double gib);
+
+}  // namespace assay::cli
