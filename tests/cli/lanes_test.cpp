@@ -92,6 +92,18 @@ class Lanes : public HomeTest {
     ADD_FAILURE() << "no verdict on the victim";
     return nlohmann::json::object();
   }
+  /// Runs a heavy victim among its neighbours: it has `verdict`, at stage judge, and they all pass.
+  void expect_heavy_victim(const std::vector<std::string>& limits, const std::string& verdict,
+                           const std::string& words) const {
+    write_heavy_victim();
+    Process run = start(limits);
+    const nlohmann::json report = finished_report(run);
+    EXPECT_EQ(report["verdicts"]["pass"], kNeighbours) << report["verdicts"];
+    const nlohmann::json row = victim(report);
+    EXPECT_EQ(row["verdict"], verdict);
+    EXPECT_EQ(row["stage"], "judge");
+    EXPECT_THAT(row["reason"].get<std::string>(), testing::HasSubstr(words));
+  }
   [[nodiscard]] static bool soon(const std::function<bool()>& holds) {
     constexpr int kLooks = 400;
     for (int look = 0; look < kLooks; ++look) {
@@ -165,26 +177,12 @@ TEST_F(Lanes, ALaneThatIsStoppedGoesOn) {
 }
 
 TEST_F(Lanes, JudgingHasALimitOfTime) {
-  write_heavy_victim();
-  Process run = start({"--judge-timeout", "1"});
-  const nlohmann::json report = finished_report(run);
-  EXPECT_EQ(report["verdicts"]["pass"], kNeighbours) << report["verdicts"];
-  const nlohmann::json row = victim(report);
-  EXPECT_EQ(row["verdict"], "timeout");
-  EXPECT_EQ(row["stage"], "judge");
-  EXPECT_THAT(row["reason"].get<std::string>(), HasSubstr("within 1 s (--judge-timeout)"));
+  expect_heavy_victim({"--judge-timeout", "1"}, "timeout", "within 1 s (--judge-timeout)");
   EXPECT_THAT(temporary_folders(), IsEmpty());
 }
 
 TEST_F(Lanes, JudgingHasALimitOfMemory) {
-  write_heavy_victim();
-  Process run = start({"--judge-memory", "0.1"});
-  const nlohmann::json report = finished_report(run);
-  EXPECT_EQ(report["verdicts"]["pass"], kNeighbours) << report["verdicts"];
-  const nlohmann::json row = victim(report);
-  EXPECT_EQ(row["verdict"], "oom");
-  EXPECT_EQ(row["stage"], "judge");
-  EXPECT_THAT(row["reason"].get<std::string>(), HasSubstr("more than 0.1 GiB of memory (--judge-memory)"));
+  expect_heavy_victim({"--judge-memory", "0.1"}, "oom", "more than 0.1 GiB of memory (--judge-memory)");
 }
 
 TEST_F(Lanes, ACrashOfACommandWithoutLanesIsSaid) {

@@ -1,7 +1,7 @@
 """Gives the program crafted inputs, and asks of each: an exit code that it may have, within its time, no signal, and
 nothing on the terminal that only a terminal would obey.
 
-    run.py ASSAY [--group GROUP …] [--only PART OF A NAME] [--jobs N] [--keep FOLDER]"""
+    run.py ASSAY [--group GROUP] [--only PART OF A NAME] [--every N] [--jobs N] [--keep FOLDER]"""
 
 import argparse
 import concurrent.futures

@@ -23,6 +23,17 @@ def relu():
     return model, data
 
 
+def converted(adapter, folder):
+    """What `adapter` answers to converting m.onnx of a folder into its folder out, and what it wrote to standard error."""
+    (folder / "calibration").mkdir()
+    (folder / "out").mkdir()
+    request = {"protocol": 1, "id": 1, "do": "convert", "model": str(folder / "m.onnx"), "options": {},
+               "calibration": str(folder / "calibration"), "output": str(folder / "out")}
+    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", adapter], capture_output=True, text=True,
+                          input=json.dumps(request) + "\n")
+    return json.loads(done.stdout), done.stderr
+
+
 def test_two_methods_are_a_converter(relu):
     model, data = relu
     result = onnx_assay.check(model, converter_cmd=CONVERTER, calibration=data)
@@ -64,18 +75,12 @@ def test_an_operator_that_it_does_not_list_is_refused_for_it(tmp_path, domain, b
         nodes = [helper.make_node("If", ["c"], ["y"], then_branch=inner[0], else_branch=inner[1])]
     inputs = [value("x", onnx.TensorProto.FLOAT, [4]), value("c", onnx.TensorProto.BOOL, [])]
     onnx.save(helper.make_model(helper.make_graph(nodes, "g", inputs, outputs)), tmp_path / "m.onnx")
-    (tmp_path / "calibration").mkdir()
-    (tmp_path / "out").mkdir()
-    request = {"protocol": 1, "id": 1, "do": "convert", "model": str(tmp_path / "m.onnx"), "options": {},
-               "calibration": str(tmp_path / "calibration"), "output": str(tmp_path / "out")}
-    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", file], capture_output=True, text=True,
-                          input=json.dumps(request) + "\n")
-    answer = json.loads(done.stdout)
+    answer, said = converted(file, tmp_path)
     name = f"{domain}.Swirl" if domain else "Swirl"
     if name == listed:
         assert answer["status"] == "ok", answer
         return
-    assert (answer["status"], answer["node"], answer["op"]) == ("refused", "y", "Swirl"), done.stderr
+    assert (answer["status"], answer["node"], answer["op"]) == ("refused", "y", "Swirl"), said
     assert f"\"y\" is a {name}, which has no INT8 form here; this converter takes {', '.join(operators)}" in answer["reason"]
     assert not list((tmp_path / "out").iterdir())
 
@@ -122,12 +127,6 @@ def test_what_a_convert_wrote_that_raised_is_removed(tmp_path):
     output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])
     onnx.save(helper.make_model(helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value], [output])),
               tmp_path / "m.onnx")
-    (tmp_path / "calibration").mkdir()
-    (tmp_path / "out").mkdir()
-    request = {"protocol": 1, "id": 1, "do": "convert", "model": str(tmp_path / "m.onnx"), "options": {},
-               "calibration": str(tmp_path / "calibration"), "output": str(tmp_path / "out")}
-    done = subprocess.run([sys.executable, "-m", "onnx_assay.adapter", file], capture_output=True, text=True,
-                          input=json.dumps(request) + "\n")
-    answer = json.loads(done.stdout)
-    assert answer["status"] == "error" and "no more" in answer["reason"], done.stderr
+    answer, said = converted(file, tmp_path)
+    assert answer["status"] == "error" and "no more" in answer["reason"], said
     assert not list((tmp_path / "out").iterdir())
