@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is recorded outlives what can happen to a machine: run.py ASSAY DISK.SO MODE [--every N] [--trials N] [--seed S]
+"""What is recorded outlives what can happen to a machine: run.py ASSAY DISK.SO MODE [--every N] [--trials N] [--seconds N] [--seed S]
 
 MODE   full     the disk has no room at the Nth write of a run and all after it, for each N
        full-once  ... at the Nth write alone
@@ -7,6 +7,7 @@ MODE   full     the disk has no room at the Nth write of a run and all after it,
        kill     SIGKILL of the run, of a process that judges or of a converter, at random moments
        power    the power fails at random moments: what wasn't synced is there or not, sector by sector
        clock    the time of day jumps by years with every look at it
+       load     8 processes write into one database for --seconds while others read it
 
 Each trial ends with an exit code of its own, no signal and a message; its database is whole, with the verdicts that it
 had recorded (power: but for the last second) and none that the undisturbed run doesn't have; no folder stays; and
@@ -16,6 +17,7 @@ beside this file.
 
 import argparse
 import collections
+import concurrent.futures
 import os
 import pathlib
 import random
@@ -31,6 +33,7 @@ import time
 FEW = ["conv_bn/form=gamma*"]
 MORE = ["conv_bn", "deconv_output", "concat"]
 SECTOR = 512
+WRITERS = 8
 LOST_S = 1.0  # what a failure of the power may take
 ROOM = ("No space left", "is full")
 FOLDER = "."
@@ -249,6 +252,49 @@ class Trials:
                     raise Bad("report --junit shows another run than the newest")
             self.trial(f"clock {index}", action)
 
+    def load(self, seconds):
+        """Every run of every writer is whole in the end, and no reader is refused."""
+        _, wanted = self.undisturbed(FEW, "--jobs", "1")
+        folder = self.root / "load"
+        environment = self.environment(folder)
+        database = folder / "a.db"
+        self.run(self.command(database, FEW, "--jobs", "1"), environment, {0})
+        end = time.monotonic() + seconds
+        slowest = collections.defaultdict(float)
+
+        def again(name, command):
+            count = 0
+            while time.monotonic() < end:
+                begun = time.monotonic()
+                try:
+                    self.run(command, environment, {0})
+                except (Bad, subprocess.TimeoutExpired) as error:
+                    self.bad += 1
+                    print(f"{name}: {error}", flush=True)
+                count += 1
+                slowest[name] = max(slowest[name], time.monotonic() - begun)
+            return count
+
+        readers = {"history": ["history", FEW[0]], "page": ["report", "--converter", "embedded"],
+                   "JUnit": ["report", "--junit", str(folder / "run.xml")]}
+        with concurrent.futures.ThreadPoolExecutor(WRITERS + len(readers)) as pool:
+            writing = [pool.submit(again, "run", self.command(database, FEW, "--jobs", "1")) for _ in range(WRITERS)]
+            reading = {name: pool.submit(again, name, [self.assay, *words, "--db", str(database)])
+                       for name, words in readers.items()}
+            runs = 1 + sum(each.result() for each in writing)
+        self.seen["runs"] = runs
+        self.seen.update({f"reads of {name}": each.result() for name, each in reading.items()})
+        rows(database)
+        connection = sqlite3.connect(database)
+        whole = connection.execute(
+            "SELECT count(*) FROM run WHERE finished_at <> '' AND planned = ? AND planned = (SELECT count(*) FROM result "
+            "WHERE run_id = run.id AND gate = 'green')", (len(wanted),)).fetchone()[0]
+        connection.close()
+        if whole != runs:
+            self.bad += 1
+            print(f"{whole} of {runs} runs are whole")
+        print("slowest: " + ", ".join(f"{name} {took:.1f} s" for name, took in slowest.items()), flush=True)
+
     def power(self, trials):
         """One run whose writes are noted; then, for each moment, what a disk may hold of them."""
         folder = self.root / "noted"
@@ -366,9 +412,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("assay", type=pathlib.Path)
     parser.add_argument("disk", type=pathlib.Path)
-    parser.add_argument("mode", choices=("full", "full-once", "names", "kill", "power", "clock"))
+    parser.add_argument("mode", choices=("full", "full-once", "names", "kill", "power", "clock", "load"))
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     trials = Trials(arguments.assay.resolve(), arguments.disk.resolve(), arguments.seed)
@@ -379,6 +426,7 @@ def main():
         "kill": lambda: trials.kill(arguments.trials),
         "power": lambda: trials.power(arguments.trials),
         "clock": lambda: trials.clock(arguments.trials),
+        "load": lambda: trials.load(arguments.seconds),
     }[arguments.mode]()
     print(f"{arguments.mode}: {trials.bad} bad; " + ", ".join(f"{what}: {count}" for what, count in sorted(trials.seen.items())))
     if not trials.bad:
