@@ -3,6 +3,7 @@
 usage: adapter.py [--variant NAME]: quantizes in the way of that name in ROUTES
 """
 
+import re
 import sys
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -18,6 +19,9 @@ from onnxsim.full_qdq import quantize_full_qdq
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy
 
+# What it adds to a tensor's name in front of its pair and behind an input's, and to a constant's for its codes.
+SUFFIXES = ("_float", "_dequantized", "/f", "/dq")
+CODES = re.compile(r"(_(w(_\d+)?|b_.*|c)_quantized|/qdq\d+/(int8|int32|q))$")
 METHODS = ("minmax", "percentile")
 PRODUCTS = frozenset({"Conv", "Gemm", "MatMul"})
 WHOLE = PRODUCTS | {
@@ -87,7 +91,8 @@ class OnnxSim(QdqAdapter):
         }
 
     def renaming(self, model, artifact):
-        return renaming(model, ("_float", "_dequantized"))
+        of_activation = renaming(model, SUFFIXES)
+        return lambda name: of_activation(CODES.sub("", name))
 
     def quantize(self, job):
         if job.in_float and not self.route.in_float:
