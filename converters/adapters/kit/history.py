@@ -47,7 +47,7 @@ COLUMNS = {"minimal case": "case", "cause, argument": "cause", "cause, argument,
 
 def page_rows(converter):
     """The rows of the tables on the converter's page that name cases and causes, each {"case", "cause", …: cell}."""
-    page, columns, rows = RECORDS / f"{converter}.md", [], []
+    page, columns, rows = RECORDS / f"{converter.partition(':')[0]}.md", [], []
     for line in page.read_text(encoding="utf-8").splitlines() if page.is_file() else ():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
         if not columns or not cells:

@@ -248,14 +248,16 @@ class Maker:
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
-    LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own; `check`: of the kit
+    LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own; `check`: of the kit;
+                                       `variant`: of the converter, "" without one
     #: failed CLASS                    what `convert` raises where the adapter calls it "Failed"
     """
 
     def __init__(self, converter):
-        file = HERE.parent / converter / "kit.py.in"
+        name, _, self.variant = converter.partition(":")
+        file = HERE.parent / name / "kit.py.in"
         if not file.is_file():
-            raise NoKit(f"{converter} has no template: write converters/adapters/{converter}/kit.py.in")
+            raise NoKit(f"{name} has no template: write converters/adapters/{name}/kit.py.in")
         self.heads, code = {"quantized": "quantized.onnx"}, []
         for line in file.read_text(encoding="utf-8").splitlines():
             head = re.match(r"#: (\w+) (.*)", line)
@@ -273,7 +275,7 @@ class Maker:
                     if precision.get(node.name, precision.get(node.op_type)) == "fp32"]
         values = {"activation": "int8", "weight": "int8", "method": "minmax", "percentile": 99.99, "per_axis": True,
                   "symmetric": False, **options, "in_float": json.dumps(excluded),
-                  "check": check, "given": any(node.op_type in PAIR for node in model.graph.node)}
+                  "check": check, "variant": self.variant, "given": any(node.op_type in PAIR for node in model.graph.node)}
         code = chosen(self.code, values)
         for key, words in self.heads.items():
             if words.startswith("{"):

@@ -160,6 +160,6 @@ def write(bundle, maker, history, folder, printed, figures):
         "machine": platform.machine(), "version": bundle.version,
         "versions": f"{maker.product} {bundle.version}, onnx {onnx.__version__}, numpy {numpy.__version__}, Python "
                     f"{platform.python_version()}\n\n```\n" + "\n".join(packages or ["pip freeze: not recorded"]) + "\n```"}
-    own = HERE.parent / bundle.converter / "issue.md.in"
+    own = HERE.parent / bundle.converter.partition(":")[0] / "issue.md.in"
     text = Template((own if own.is_file() else HERE / "issue.md.in").read_text(encoding="utf-8")).substitute(values)
     Path(folder, "ISSUE.md").write_text(re.sub(r"\n{3,}", "\n\n", text), encoding="utf-8")
