@@ -84,29 +84,6 @@ class Rules {
   Descriptor ruleset_;
 };
 
-/// The user's, those of users in general, and that of root; without links.
-std::set<fs::path> homes() {
-  std::set<fs::path> all;
-  std::array<char, 4096> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by the call
-  passwd entry{}, *found = nullptr;
-  ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
-  const char* account = found == nullptr ? nullptr : entry.pw_dir;
-  const char* variable = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
-  for (const char* home : {kHomes, "/root", variable, account}) {
-    std::error_code code;
-    const fs::path real = home == nullptr ? fs::path() : fs::canonical(home, code);
-    if (!code && real.has_relative_path()) all.insert(real);
-  }
-  return all;
-}
-
-/// What is nobody else's business.
-std::set<fs::path> hidden_folders() {
-  std::set<fs::path> all = homes();
-  all.insert({"/dev", "/run/user", "/run/secrets", "/var/run/secrets"});
-  return all;
-}
-
 /// Everything below `folder` may be read, but for what is `hidden`.
 void allow_all_but(Rules& rules, const fs::path& folder, const std::set<fs::path>& hidden) {
   std::error_code code;
@@ -138,9 +115,10 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kArchitecture = 0;
 #endif
 
+/// No process leaves its group, which is killed as one: the calls for that do nothing.
 /// No socket but a local one, or one that asks the kernel for the machine's addresses: Landlock knows TCP alone, from
 /// Linux 6.7 on. io_uring, which makes sockets without that call, is as if the kernel had none.
-bool forbid_network() {
+bool filter_calls() {
   if (kArchitecture == 0) return true;
   constexpr std::uint32_t kFirstOfX32 = 0x40000000;  // other numbers for the same calls
   const auto load = [](std::size_t offset) {
@@ -150,12 +128,14 @@ bool forbid_network() {
   const auto where = [](std::uint16_t test, std::uint32_t value, std::uint8_t yes, std::uint8_t no) {
     return sock_filter BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), value, yes, no);
   };
-  std::array<sock_filter, 12> rules{
+  std::array<sock_filter, 15> rules{
       load(offsetof(seccomp_data, arch)),
-      where(BPF_JEQ, kArchitecture, 0, 7),  // another architecture's calls: none
+      where(BPF_JEQ, kArchitecture, 0, 9),  // another architecture's calls: none
       load(offsetof(seccomp_data, nr)),
-      where(BPF_JGE, kFirstOfX32, 5, 0),
-      where(BPF_JEQ, SYS_io_uring_setup, 4, 0),
+      where(BPF_JGE, kFirstOfX32, 7, 0),
+      where(BPF_JEQ, SYS_io_uring_setup, 6, 0),
+      where(BPF_JEQ, SYS_setsid, 8, 0),
+      where(BPF_JEQ, SYS_setpgid, 7, 0),
       where(BPF_JEQ, SYS_socket, 0, 4),
       load(offsetof(seccomp_data, args)),  // the lower half on these architectures
       where(BPF_JEQ, AF_UNIX, 2, 0),
@@ -163,6 +143,7 @@ bool forbid_network() {
       give(SECCOMP_RET_ERRNO | ENOSYS),
       give(SECCOMP_RET_ALLOW),
       give(SECCOMP_RET_ERRNO | EACCES),
+      give(SECCOMP_RET_ERRNO),  // 0, which is success
   };
   const sock_fprog program{rules.size(), rules.data()};
   return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
@@ -179,6 +160,21 @@ void limit(int resource, rlim_t most) {
 
 bool can_confine() { return version() > 0 && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0; }
 
+std::set<fs::path> homes() {
+  std::set<fs::path> all;
+  std::array<char, 4096> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by the call
+  passwd entry{}, *found = nullptr;
+  ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
+  const char* account = found == nullptr ? nullptr : entry.pw_dir;
+  const char* variable = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  for (const char* home : {kHomes, "/root", variable, account}) {
+    std::error_code code;
+    const fs::path real = home == nullptr ? fs::path() : fs::canonical(home, code);
+    if (!code && real.has_relative_path()) all.insert(real);
+  }
+  return all;
+}
+
 bool holds_a_home(const fs::path& folder) {
   std::error_code code;
   const fs::path real = fs::weakly_canonical(folder, code);
@@ -194,7 +190,9 @@ void limit_files() {
 
 Status confine(const Sandbox& sandbox) {
   Rules rules;
-  allow_all_but(rules, "/", hidden_folders());
+  std::set<fs::path> hidden = sandbox.hidden;
+  hidden.insert({"/dev", "/run/user", "/run/secrets", "/var/run/secrets"});
+  allow_all_but(rules, "/", hidden);
   for (const fs::path& path : sandbox.readable) rules.allow(path, kReading);
   for (const fs::path& path : sandbox.writable) rules.allow(path, ~std::uint64_t{0});
   std::error_code code;
@@ -205,8 +203,8 @@ Status confine(const Sandbox& sandbox) {
     }
   }
   const bool no_rights = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-  const bool no_network = forbid_network();
-  if (!no_rights || !no_network || !can_confine() || !rules.enforce()) {
+  const bool filtered = filter_calls();
+  if (!no_rights || !filtered || !can_confine() || !rules.enforce()) {
     return Error{ErrorKind::unsupported,
                  fmt::format("this system can't confine a process: {}", std::generic_category().message(errno)),
                  {},

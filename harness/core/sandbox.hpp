@@ -1,14 +1,19 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "harness/core/result.hpp"
 
 namespace assay::core {
 
+/// The home of the user, those of users in general, and that of root; without links.
+[[nodiscard]] std::set<std::filesystem::path> homes();
+
 /// What a process may reach.
 struct Sandbox {
+  std::set<std::filesystem::path> hidden;       ///< folders that it may not read: homes(), mostly
   std::vector<std::filesystem::path> writable;  ///< folders that it may read and write
   std::vector<std::filesystem::path> readable;  ///< files and folders below a home that it may read
   bool gpu = false;                             ///< the device files of GPUs
@@ -19,9 +24,9 @@ struct Sandbox {
 [[nodiscard]] bool can_confine();
 
 /// Confines this process and all that it starts, for good: it writes into `writable` and to a few devices, reads
-/// everything but homes (of which `readable` stays), devices and what /run holds of users and secrets, makes no socket
-/// but a local one, gains no rights by a setuid program, and sends no signal to processes outside (Linux 6.12).
-/// Errors   unsupported, where the system can't: what it can do is done then.
+/// everything but `hidden` (of which `readable` stays), devices and what /run holds of users and secrets, makes no
+/// socket but a local one, stays in its process group, gains no rights by a setuid program, and sends no signal to
+/// processes outside (Linux 6.12). Errors   unsupported, where the system can't: what it can do is done then.
 [[nodiscard]] Status confine(const Sandbox& sandbox);
 
 /// Whether `folder`, absolute, is somebody's home, or holds one.

@@ -36,6 +36,8 @@ class Readable {
       const fs::path folder = path.parent_path();
       paths_.insert(core::holds_a_home(folder) ? path : folder);
       if (folder.filename() == "bin") add_prefix(folder.parent_path());
+      // A script that finds the program in its manager's folder, which has all versions (pyenv).
+      if (folder.filename() == "shims" && !core::holds_a_home(folder.parent_path())) add(folder.parent_path());
     }
   }
 
@@ -155,6 +157,7 @@ core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process
 
     words.insert(words.end(), {"--write", job->string()});
     for (const fs::path& path : readable.paths()) words.insert(words.end(), {"--read", path.string()});
+    for (const fs::path& home : core::homes()) words.insert(words.end(), {"--hide", home.string()});
     if (converter.rights.gpu) words.emplace_back("--gpu");
   }
   words.emplace_back("--");

@@ -47,11 +47,8 @@ def tries():
             pass
 
 def bomb():
-    while True:
-        try:
-            os.fork()
-        except OSError:
-            time.sleep(0.01)
+    for generation in range(11): os.fork()  # 2048: without a limit it is to do no harm either
+    time.sleep(600)
 
 def daemon():
     if os.fork() == 0:
@@ -155,6 +152,33 @@ TEST_F(Sandbox, IsLeftOutWithALoudLine) {
   EXPECT_THAT(reason(without), HasSubstr("did read listed write remove tcp udp"));
   EXPECT_THAT(without.err, HasSubstr("NO SANDBOX: converters run with all rights of yours"));
   EXPECT_TRUE(fs::exists(place("outside/written")));
+}
+
+/// Becomes a program for which the system has no Landlock.
+constexpr const char* kWithoutLandlock = R"py(
+import ctypes, os, struct, sys
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x00050000 | 38), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+program = struct.pack("H6xP", len(rules), ctypes.addressof(code))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+)py";
+
+TEST_F(Sandbox, ThatIsNotPossibleIsSaidOnceAndTheRunGoesOn) {
+  core::SpawnOptions options;
+  options.arguments = {
+      "python3", "-c",   kWithoutLandlock, ASSAY_PROGRAM,     "run",
+      "--db",    "h.db", "--json",         "--converter-cmd", "python3 " + place("home/prog/hostile.py").string()};
+  options.working_folder = path("").string();
+  options.environment = {
+      {"ASSAY_HOME", path("").string()},      {"HOME", place("home").string()}, {"VICTIM_HOME", place("home").string()},
+      {"OUTSIDE", place("outside").string()}, {"PORT", listener_.port()},       {"ACTION", "tries"}};
+  const Call ran = finished(options);
+  EXPECT_THAT(ran.err, HasSubstr("no sandbox is possible here"));
+  EXPECT_EQ(ran.err.find("no sandbox"), ran.err.rfind("no sandbox"));
+  EXPECT_EQ(ran.json()["verdicts"]["refused"], 2) << ran.out << ran.err;
+  EXPECT_THAT(reason(ran), HasSubstr("read listed write remove home declared")) << "but no network";
 }
 
 TEST_F(Sandbox, IsWiderWhereAnAdapterDeclaresIt) {

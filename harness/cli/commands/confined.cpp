@@ -17,7 +17,7 @@ namespace assay::cli {
 namespace {
 
 struct ConfinedArguments {
-  std::vector<std::string> writable, readable, command;
+  std::vector<std::string> writable, readable, hidden, command;
   bool gpu = false;
 };
 
@@ -29,6 +29,7 @@ int become(ConfinedArguments& arguments) {
     core::Sandbox sandbox;
     sandbox.writable.assign(arguments.writable.begin(), arguments.writable.end());
     sandbox.readable.assign(arguments.readable.begin(), arguments.readable.end());
+    sandbox.hidden.insert(arguments.hidden.begin(), arguments.hidden.end());
     sandbox.gpu = arguments.gpu;
     // Where the system can't, that was said already, once for all converters.
     if (const core::Status confined = core::confine(sandbox); !confined && core::can_confine()) {
@@ -54,6 +55,7 @@ void register_confined(Command app, Action& action) {
       .allow_extra_args(false);
   command.add_option("--read", arguments->readable, "File or folder of a home to read; may be repeated")
       .allow_extra_args(false);
+  command.add_option("--hide", arguments->hidden, "Folder that can't be read; may be repeated").allow_extra_args(false);
   command.add_flag("--gpu", arguments->gpu, "GPUs may be used");
   command.add_option("command", arguments->command, "Program and arguments, after --").required();
   command.callback([arguments, &action] {
