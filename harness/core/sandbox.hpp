@@ -26,7 +26,8 @@ struct Sandbox {
 /// Confines this process and all that it starts, for good: it writes into `writable` and to a few devices, reads
 /// everything but `hidden` (of which `readable` stays), devices and what /run holds of users and secrets, makes no
 /// socket but a local one, stays in its process group, gains no rights by a setuid program, and sends no signal to
-/// processes outside (Linux 6.12). Errors   unsupported, where the system can't: what it can do is done then.
+/// processes outside (Linux 6.12).
+/// Errors   unsupported, where the system can't: what it can do is done then.
 [[nodiscard]] Status confine(const Sandbox& sandbox);
 
 /// Whether `folder`, absolute, is somebody's home, or holds one.
