@@ -91,8 +91,8 @@ void allow_all_but(Rules& rules, const fs::path& folder, const std::set<fs::path
     const fs::path& path = entry->path();
     if (hidden.contains(path)) continue;
     std::error_code failed;
-    if (!entry->is_symlink(failed) &&
-        std::ranges::any_of(hidden, [&](const auto& each) { return is_below(each, path); })) {
+    if (entry->is_symlink(failed)) continue;  // what it leads to is hidden, or has a rule of its own
+    if (std::ranges::any_of(hidden, [&](const auto& each) { return is_below(each, path); })) {
       allow_all_but(rules, path, hidden);
     } else {
       rules.allow(path, kReading);

@@ -54,7 +54,8 @@ class Lanes : public HomeTest {
       "initializers": { "w": { "shape": [96, 96, 5, 5], "data": "normal" } },
       "inputs": { "victim": { "data": ["typical", "saturate"], "range": [-3, 2] } } })json");
   }
-  /// A converter that refuses everything, and does `nasty` (a shell's words) before it refuses the victim.
+  /// A converter that refuses everything, and does `nasty` (a shell's words) before it refuses the victim. Its
+  /// parent is its supervisor, whose parent is the lane.
   void write_converter(const std::string& nasty) const {
     write("adapter.sh",
           "read line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nid=2\ncd " +
@@ -134,12 +135,13 @@ class Lanes : public HomeTest {
   }
 
   /// Hangs with a child of its own, both noted with the lane, unless it was released.
-  static constexpr const char* kHang = "[ -f released ] || { sleep 600 & echo $$ $! $PPID >pids; wait; }";
+  static constexpr const char* kHang =
+      "[ -f released ] || { sleep 600 & echo $$ $! $(cut -d' ' -f4 /proc/$PPID/stat) >pids; wait; }";
 };
 
 TEST_F(Lanes, ACrashIsTheVerdictOfWhatCausesItTwice) {
   write_victim();
-  write_converter("kill -SEGV $PPID; sleep 5");
+  write_converter("kill -SEGV $(cut -d' ' -f4 /proc/$PPID/stat); sleep 5");
   Process run = start();
   const nlohmann::json report = finished_report(run);
   EXPECT_EQ(report["verdicts"]["refused"], kNeighbours) << report["verdicts"];
@@ -152,7 +154,7 @@ TEST_F(Lanes, ACrashIsTheVerdictOfWhatCausesItTwice) {
 
 TEST_F(Lanes, ALaneThatIsKilledOnceCostsNothing) {
   write_victim();
-  write_converter("[ -f dead ] || { touch dead; kill -KILL $PPID; sleep 5; }");
+  write_converter("[ -f dead ] || { touch dead; kill -KILL $(cut -d' ' -f4 /proc/$PPID/stat); sleep 5; }");
   Process run = start();
   const nlohmann::json report = finished_report(run);
   EXPECT_EQ(report["verdicts"]["refused"], kNeighbours + 1) << report["verdicts"];
@@ -160,7 +162,8 @@ TEST_F(Lanes, ALaneThatIsKilledOnceCostsNothing) {
 }
 
 TEST_F(Lanes, ADescriptionThatKillsTheLaneEndsTheRun) {
-  write("adapter.sh", "echo x >>" + path("starts").string() + "; kill -SEGV $PPID; sleep 5\n");
+  write("adapter.sh",
+        "echo x >>" + path("starts").string() + "; kill -SEGV $(cut -d' ' -f4 /proc/$PPID/stat); sleep 5\n");
   Process run = start();
   const auto end = run.wait(Process::Clock::now() + std::chrono::minutes(1));
   ASSERT_TRUE(end.has_value());
@@ -170,7 +173,7 @@ TEST_F(Lanes, ADescriptionThatKillsTheLaneEndsTheRun) {
 
 TEST_F(Lanes, ALaneThatIsStoppedGoesOn) {
   write_victim();
-  write_converter("kill -STOP $PPID");
+  write_converter("kill -STOP $(cut -d' ' -f4 /proc/$PPID/stat)");
   Process run = start();
   EXPECT_EQ(finished_report(run)["verdicts"]["refused"], kNeighbours + 1);
 }
@@ -186,9 +189,10 @@ TEST_F(Lanes, JudgingHasALimitOfMemory) {
 
 TEST_F(Lanes, ACrashOfACommandWithoutLanesIsSaid) {
   write_victim();
-  write_converter("kill -SEGV $PPID; sleep 5");
-  const Call call = this->run({"explain", "nasty", "--converter-cmd", "sh " + path("adapter.sh").string()},
-                              {{"TMPDIR", path("tmp").string()}});
+  write_converter("kill -SEGV $(cut -d' ' -f4 /proc/$PPID/stat); sleep 5");
+  const Call call =
+      this->run({"explain", "nasty", "--converter-cmd", "sh " + path("adapter.sh").string(), "--no-sandbox"},
+                {{"TMPDIR", path("tmp").string()}});
   EXPECT_EQ(call.code, 3) << call.out;
   EXPECT_THAT(call.err, AllOf(HasSubstr("ended with signal 11 (SIGSEGV)"), HasSubstr("nothing is said of the model")));
   EXPECT_THAT(temporary_folders(), IsEmpty());

@@ -43,7 +43,7 @@ def tries():
         try:
             what()
             yield what.__name__
-        except OSError:
+        except (OSError, AssertionError):
             pass
 
 def bomb():
@@ -178,7 +178,7 @@ TEST_F(Sandbox, ThatIsNotPossibleIsSaidOnceAndTheRunGoesOn) {
   EXPECT_THAT(ran.err, HasSubstr("no sandbox is possible here"));
   EXPECT_EQ(ran.err.find("no sandbox"), ran.err.rfind("no sandbox"));
   EXPECT_EQ(ran.json()["verdicts"]["refused"], 2) << ran.out << ran.err;
-  EXPECT_THAT(reason(ran), HasSubstr("read listed write remove home declared")) << "but no network";
+  EXPECT_THAT(reason(ran), HasSubstr("read listed write remove signals home declared")) << "but no network";
 }
 
 TEST_F(Sandbox, IsWiderWhereAnAdapterDeclaresIt) {
@@ -207,7 +207,8 @@ TEST_F(Sandbox, AForkBombCostsItsVerdictAlone) {
   ASSERT_TRUE(report.is_object());
   EXPECT_EQ(report["verdicts"], (nlohmann::json{{"crash", 1}, {"refused", 2}}));
   for (const nlohmann::json& result : report["results"]) {
-    if (result["verdict"] == "crash") EXPECT_THAT(result["reason"], HasSubstr("more than 512 processes"));
+    if (result["verdict"] != "crash") continue;
+    EXPECT_THAT(result["reason"], HasSubstr("more than 512 processes"));
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(80)) << "not by the time limit";
 }
