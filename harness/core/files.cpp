@@ -185,7 +185,8 @@ namespace {
 Result<fs::path> make_unique(const fs::path& start) {
   std::string name = start.string() + std::string(kTemporaryLetters);
   if (mkdtemp(name.data()) == nullptr) {
-    return io_error(fmt::format("no folder can be made like \"{}\"; set TMPDIR to a writable folder", name));
+    const std::string why = std::generic_category().message(errno);
+    return io_error(fmt::format("no folder can be made like \"{}\": {}; set TMPDIR to a writable folder", name, why));
   }
   return fs::path(name);
 }
