@@ -1,4 +1,4 @@
-#include "tests/fuzzers/mutate_message.hpp"
+#include "tests/fuzzers/libfuzzer/mutate_message.hpp"
 
 #include <google/protobuf/descriptor.h>
 

@@ -1,8 +1,9 @@
 #include "harness/bundles/bundle.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "tests/fuzzers/scratch.hpp"
+#include "tests/fuzzers/target.hpp"
 
-ASSAY_FUZZER({
+ASSAY_FUZZER(bundle_json, {
   static const assay::fuzzers::Scratch scratch = [] {
     assay::fuzzers::Scratch made;
     const auto model =

@@ -1,7 +1,7 @@
 #include "converters/calibration_table.hpp"
-#include "tests/fuzzers/scratch.hpp"
+#include "tests/fuzzers/target.hpp"
 
-ASSAY_FUZZER({
+ASSAY_FUZZER(cache, {
   const std::string bytes(input);
   const auto table = assay::converters::parse_calibration_table(bytes);
   if (!table) return;

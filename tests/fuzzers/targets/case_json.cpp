@@ -1,4 +1,4 @@
 #include "harness/corpus/case.hpp"
-#include "tests/fuzzers/scratch.hpp"
+#include "tests/fuzzers/target.hpp"
 
-ASSAY_FUZZER({ (void)assay::corpus::parse_family(std::string(input), "/nowhere/family.json"); })
+ASSAY_FUZZER(case_json, { (void)assay::corpus::parse_family(std::string(input), "/nowhere/family.json"); })

@@ -1,7 +1,8 @@
 #include "results/store.hpp"
 #include "tests/fuzzers/scratch.hpp"
+#include "tests/fuzzers/target.hpp"
 
-ASSAY_FUZZER({
+ASSAY_FUZZER(database, {
   static const assay::fuzzers::Scratch scratch;
   for (const char* beside : {"h.db-wal", "h.db-shm", "h.db-journal"})
     std::filesystem::remove(scratch.folder() / beside);

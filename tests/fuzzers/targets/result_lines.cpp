@@ -2,8 +2,9 @@
 
 #include "results/exchange.hpp"
 #include "tests/fuzzers/scratch.hpp"
+#include "tests/fuzzers/target.hpp"
 
-ASSAY_FUZZER({
+ASSAY_FUZZER(result_lines, {
   static const assay::fuzzers::Scratch scratch;
   std::filesystem::remove(scratch.folder() / "history.db");
   auto store = assay::results::Store::open(scratch.folder() / "history.db");

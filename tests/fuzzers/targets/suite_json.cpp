@@ -1,7 +1,8 @@
 #include "harness/corpus/suite.hpp"
 #include "tests/fuzzers/scratch.hpp"
+#include "tests/fuzzers/target.hpp"
 
-ASSAY_FUZZER({
+ASSAY_FUZZER(suite_json, {
   static const assay::fuzzers::Scratch scratch = [] {
     assay::fuzzers::Scratch made;
     std::filesystem::create_directories(made.folder() / "suites");
