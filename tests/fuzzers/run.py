@@ -12,6 +12,7 @@ program takes it as its argument.
 
 import argparse
 import gzip
+import importlib
 import json
 import re
 import shutil
@@ -27,9 +28,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LARGEST = 4096
-LIMITS = [f"-max_len={LARGEST}", "-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1"]
+LARGEST, LARGEST_OF = 4096, {"bundle_json": 1 << 13, "database": 1 << 16, "results_file": 1 << 14}
+LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1"]
 SLICE_SECONDS = 60
+KEPT_BYTES = 80_000  # of each target, the smallest inputs first
 GROWING_SECONDS = 120  # of a target's own time without a new edge: its curve counts as flat
 # The readers whose words are a target's dictionary, beside those of dictionaries/.
 JSON = ["dictionaries/json.dict"]
@@ -43,8 +45,12 @@ WORDS = {
     "reply": (JSON, ["converters/protocol/*.cpp", "converters/protocol/*.hpp", "converters/policy.hpp"]),
     "request": (JSON, ["converters/protocol/*.cpp", "converters/protocol/*.hpp"]),
     "result_lines": (JSON, ["results/exchange*.cpp", "results/rows*.cpp"]),
-    "suite_json": (JSON, ["harness/corpus/suite*.cpp", "harness/corpus/expected*.cpp"]),
+    "suite_json": (JSON, ["harness/corpus/suite*.cpp"]),
 }
+
+
+def largest(target):
+    return LARGEST_OF.get(target, LARGEST)
 
 
 def targets():
@@ -57,13 +63,37 @@ def npy(shape, values, kind="<f4"):
 
 
 def database():
+    """A results database of this project's with one verdict left in it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "h.db")
+        file.write_bytes(gzip.decompress((ROOT / "docs/examples/onnxruntime-five-families.db.gz").read_bytes()))
         connection = sqlite3.connect(file)
-        connection.executescript("PRAGMA page_size=512; PRAGMA user_version=1; CREATE TABLE run(id TEXT PRIMARY KEY);")
+        connection.executescript("PRAGMA journal_mode=DELETE")
+        connection.executescript("DELETE FROM job WHERE case_name > (SELECT min(case_name) FROM job); "
+                                 "DELETE FROM result WHERE id > (SELECT min(id) FROM result)")
+        for table in ("finding", "precision", "artifact"):
+            connection.execute(f"DELETE FROM {table} WHERE result_id NOT IN (SELECT id FROM result)")
         connection.commit()
+        connection.executescript("PRAGMA page_size=512; VACUUM")
         connection.close()
         return file.read_bytes()
+
+
+def crafted(module):
+    """A module of tests/hostile."""
+    folder = str(HERE.parent / "hostile")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(module)
+
+
+def models():
+    """The models that tests/hostile starts from, and one of each operator and form."""
+    made, encode = crafted("models"), crafted("wire").encode
+    bases = (made.convolution, made.quantized, made.branches, made.constants)
+    names = re.findall(r"^\| ([A-Za-z.]+) \| \d", (ROOT / "docs/operators.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return ([encode(base(opset, ir)) for base in bases for opset, ir in ((13, 7), (21, 10))] +
+            [row.files["m.onnx"] for row in made.operators(names)][::7])
 
 
 def small(pattern):
@@ -73,11 +103,18 @@ def small(pattern):
 
 
 def graphs():
+    """The graphs of all cases."""
     found = []
-    for file in sorted(ROOT.glob("cases/*.json"))[:40]:
-        text = json.loads(file.read_text(encoding="utf-8")).get("graph")
-        found.append("\n".join([text] if isinstance(text, str) else text).encode() if text else b"")
-    return [each for each in found if each]
+    waiting = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(ROOT.glob("cases/*.json"))]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if isinstance(graph := value.get("graph"), (str, list)):
+                found.append((graph if isinstance(graph, str) else "\n".join(map(str, graph))).encode())
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return found
 
 
 def seeds(target):
@@ -92,21 +129,32 @@ def seeds(target):
     said = {"id": 1, "status": "ok", "name": "n", "version": "1", "supports": {"operators": ["Conv"]}, "policy": {"bias": "float"},
             "artifact": "a", "tensors": [{"name": "x", "scale": [0.5], "zero_point": [0], "type": "int8", "axis": None}],
             "precision": [{"node": "n", "op": "Conv", "got": "int8"}], "cache": "c", "diagnostics": ["d"]}
+    key = {"case": "c", "options": "default", "converter": "n", "version": "1", "converter_hash": "h"}
+    params = {"scale": [0.5], "zero_point": [0], "type": "int8", "axis": None}
+    lines = [{"kind": "run", "format": 2, "id": "r", "command": "run", "started_at": "2026-01-01T00:00:00Z", "planned": 2, "cpu": "x"},
+             {"kind": "job", **key, "state": "done"}, {"kind": "job", **key, "case": "d", "state": "waiting"},
+             {"kind": "result", **key, "family": "c", "verdict": "fail", "gate": "red", "stage": "artifact", "facet": "scale",
+              "margin": "Infinity", "findings": [{"stage": "artifact", "facet": "scale", "tensor": "y", "margin": 2}],
+              "metrics": [{"tensor": "y", "data_set": "t", "name": "sqnr", "value": 40.5}], "attempts": [{"request": "convert"}],
+              "parameters": [{"tensor": "y", "params": params}], "precision": [{"node": "n", "op": "Conv", "got": "int8"}],
+              "expectation": {"case_pattern": "c", "reason": "r"}, "coverage": [{"op": "Conv", "nodes": 1, "judged": 1}]},
+             {"kind": "anchor", **key, "accepted_at": "2026-01-01T00:00:00Z", "reason": "r", "repeats": 3}]
     return {
-        "onnx_model": lambda: small("tests/data/**/*.onnx") + small("docs/**/*.onnx"),
+        "onnx_model": lambda: small("tests/data/**/*.onnx") + models(),
         "graph_text": graphs,
         "case_json": lambda: small("cases/**/*.json"),
         "suite_json": lambda: small("suites/*.json"),
         "expression": lambda: [b"$a*$b", b"float[2,$a*2,7] x ${c}y", b"$a//3%2-($b+1)", b"$$", b"$d"],
         "npy": lambda: [array],
         "npz": lambda: [archive_bytes],
-        "tensor": lambda: small("tests/data/**/*.pb"),
+        "tensor": lambda: [crafted("wire").encode(crafted("wire").floats("x", [1, 3, 4, 4])),
+                           crafted("wire").encode(crafted("wire").tensor("i", [2], bytes(16), 7))],
         "cache": lambda: [b"TRT-8601-EntropyCalibration2\nx: 3c010a14\n", b'{"x": [-1.0, 2.0]}', b"x 1.5\n"] + small("tests/data/**/*.cache"),
         "request": lambda: [json.dumps(ask).encode(), json.dumps({**ask, "do": "execute", "artifact": "a", "inputs": "i"}).encode()],
         "reply": lambda: [json.dumps(said).encode(), json.dumps({"id": 1, "status": "refused", "reason": "r", "node": "n", "op": "O"}).encode()],
         "bundle_json": lambda: small("tests/data/**/bundle.json"),
-        "results_file": lambda: [gzip.compress(database()), database()],
-        "result_lines": lambda: small("tests/data/**/*.jsonl"),
+        "results_file": lambda: [gzip.compress(database())],
+        "result_lines": lambda: ["\n".join(map(json.dumps, lines)).encode()],
         "database": lambda: [database()],
     }[target]()
 
@@ -114,7 +162,7 @@ def seeds(target):
 def prepare(target, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(seeds(target)):
-        (folder / f"seed-{number}").write_bytes(content[:LARGEST])
+        (folder / f"seed-{number}").write_bytes(content[:largest(target)])
     for file in sorted((HERE / "corpus" / target).glob("*")):
         shutil.copy(file, folder / file.name)
 
@@ -160,7 +208,7 @@ def run(target, build, record, seconds=0, runs=0):
     folder = build / "fuzzing" / target
     prepare(target, folder)
     program = build / "tests" / "fuzzers" / f"fuzz_{target}"
-    words = [program, folder, *LIMITS, f"-artifact_prefix={build / 'fuzzing'}/{target}-", *dictionary(target, build),
+    words = [program, folder, f"-max_len={largest(target)}", *LIMITS, f"-artifact_prefix={build / 'fuzzing'}/{target}-", *dictionary(target, build),
              f"-runs={runs}" if runs else f"-max_total_time={seconds}"]
     row = record.target(target)
     said = []
@@ -200,10 +248,16 @@ def keep(target, build):
     """The fewest inputs that cover what all of them do."""
     kept = HERE / "corpus" / target
     with tempfile.TemporaryDirectory() as least:
-        subprocess.run([build / "tests" / "fuzzers" / f"fuzz_{target}", "-merge=1", "-use_counters=0", *LIMITS, least, build / "fuzzing" / target],
+        subprocess.run([build / "tests" / "fuzzers" / f"fuzz_{target}", "-merge=1", "-use_counters=0",
+                        f"-max_len={largest(target)}", *LIMITS, least, build / "fuzzing" / target],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(least, kept)
+        kept.mkdir(parents=True)
+        room = KEPT_BYTES
+        for file in sorted(Path(least).iterdir(), key=lambda each: (each.stat().st_size, each.name)):
+            room -= file.stat().st_size
+            if room >= 0:
+                shutil.copy(file, kept / file.name)
 
 
 def main():
@@ -216,7 +270,7 @@ def main():
     parser.add_argument("--total", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     build = arguments.build.resolve()
     chosen = arguments.targets or targets()
     for unknown in set(chosen) - set(targets()):
