@@ -14,6 +14,7 @@ import argparse
 import gzip
 import importlib
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -29,6 +30,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LARGEST, LARGEST_OF = 4096, {"bundle_json": 1 << 13, "database": 1 << 16, "results_file": 1 << 14}
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "malloc_context_size=4:quarantine_size_mb=16"}  # a sixth faster
 LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1", "-print_funcs=0"]
 SLICE_SECONDS = 60
 KEPT_BYTES = 80_000  # of each target, the smallest inputs first
@@ -213,7 +215,8 @@ def run(target, build, record, seconds=0, runs=0):
     row = record.target(target)
     said = []
     begin = time.monotonic()
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          env=ENVIRONMENT) as process:
         for line in process.stdout:
             said.append(line)
             if match := re.match(r"#\d+\s+\w+.*?cov: (\d+)", line):
