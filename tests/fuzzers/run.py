@@ -254,8 +254,10 @@ def keep(target, build):
         subprocess.run([build / "tests" / "fuzzers" / f"fuzz_{target}", "-merge=1", "-use_counters=0",
                         f"-max_len={largest(target)}", *LIMITS, least, build / "fuzzing" / target],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-        shutil.rmtree(kept, ignore_errors=True)
-        kept.mkdir(parents=True)
+        kept.mkdir(parents=True, exist_ok=True)
+        for file in kept.iterdir():
+            if not file.name.startswith("found-"):  # what once found something stays
+                file.unlink()
         room = KEPT_BYTES
         for file in sorted(Path(least).iterdir(), key=lambda each: (each.stat().st_size, each.name)):
             room -= file.stat().st_size

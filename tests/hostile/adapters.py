@@ -21,10 +21,10 @@ import time
 
 import misbehaving
 from files import CASE
-from run import OBEYED
+from run import OBEYED, patience
 
 HERE = pathlib.Path(__file__).resolve().parent
-TIMEOUT = "2"
+SECONDS = 2  # for one answer
 CRASH, PASS, TIME, FAIL = ("crash",), ("pass",), ("timeout",), ("fail",)
 HARMLESS = ("slow but in time", "byte by byte", "blanks around", "unknown keys", "stderr of 64 MiB", "stderr of bytes",
             "a daemon", "50 processes")
@@ -55,9 +55,9 @@ def command(assay, cell):
 def run(assay, folder, *words, seconds):
     environment = {**os.environ, "HOME": str(folder), "LC_ALL": "C.UTF-8", "ASSAY_TEST_MARK": folder.name}
     begin = time.monotonic()
-    done = subprocess.run([assay, "run", "./victim.json", "./bystander.json", "--options", "default", "--timeout", TIMEOUT,
+    done = subprocess.run([assay, "run", "./victim.json", "./bystander.json", "--options", "default", "--timeout", f"{patience(SECONDS):.0f}",
                            "--memory", "3", *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=seconds, check=False)
+                          capture_output=True, timeout=patience(seconds), check=False)
     return done, time.monotonic() - begin
 
 

@@ -384,12 +384,11 @@ def main():
     program, step, deed = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     act = DEEDS[step][deed]
-    worker = subprocess.Popen([program, "worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def answer(request):
-        worker.stdin.write(line(request))
-        worker.stdin.flush()
-        reply = json.loads(worker.stdout.readline())
+        # Started anew each time: hundreds of these wait at once.
+        done = subprocess.run([program, "worker"], input=line(request), stdout=subprocess.PIPE, text=True, check=True)
+        reply = json.loads(done.stdout)
         return {**reply, "name": f"{step}: {deed}"} if request["do"] == "describe" else reply
 
     while text := os.read(0, 1 << 20):

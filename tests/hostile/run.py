@@ -53,7 +53,7 @@ def limit_memory():
 
 def patience(seconds):
     """The time for what takes so long on an idle machine: this one may have other things to do."""
-    return seconds * max(1, 2 * os.getloadavg()[0] / os.cpu_count())
+    return seconds * min(20, max(1, 2 * os.getloadavg()[0] / os.cpu_count()))
 
 
 def faults(row, assay, shared, keep):
