@@ -35,6 +35,25 @@ EXPECTED = {
     **{name: TIME for name in HANGS},
     "memory": ("oom",),
     "exit 137": ("oom",),
+    # Read as JSON is: a byte order mark is skipped, the last of two keys counts.
+    **{name: PASS for name in ("NUL in a key", "byte order mark", "doubled keys")},
+    # A file that is there and no model is a wrong artifact and no breach of the protocol.
+    **{f"convert: {name}": FAIL for name in ("a folder", "a socket", "artifact is the folder", "bytes behind", "garbage",
+                                             "scale -1", "scale is infinite", "10^6 scales", "an error of 10 MiB")},
+    **{f"convert: {name}": PASS for name in ("a name of NUL", "axis 2^62", "tensors twice")},
+    **{f"execute: {name}": FAIL for name in ("an output of another name", "error", "missing", "output's folder is a link",
+                                             "refused")},
+    # The artifact is the converter's own: what it does to it once it is judged harms nobody.
+    **{f"execute: model {what}": PASS for what in ("deleted", "is a FIFO", "is a folder", "is a link", "longer",
+                                                   "overwritten")},
+    "execute: a trace that nobody asked for": PASS,
+    "2^40 bytes": ("unsupported",),
+    "names of bytes": PASS,
+    "convert: refused without a reason": ("refused",),
+    "convert: unknown precision": ("not-quantized",),
+    "500 folders in each other": PASS,
+    "10,000 more files": PASS,
+    "convert: refused with an artifact": ("refused",),
 }
 
 
@@ -85,9 +104,9 @@ def describe_faults(assay, cell):
         folder = pathlib.Path(name)
         make(folder)
         try:
-            done, _ = run(assay, folder, "--db", "h.db", "--converter-cmd", command(assay, cell), seconds=90)
+            done, _ = run(assay, folder, "--db", "h.db", "--converter-cmd", command(assay, cell), seconds=500)
         except subprocess.TimeoutExpired:
-            return ["more than 90 s"], ""
+            return ["more than 500 s"], ""
         said = done.stderr.decode(errors="replace") + done.stdout.decode(errors="replace")
         if done.returncode not in (0, 1, 2, 77):
             found.append(f"exit code {done.returncode}")
@@ -145,18 +164,21 @@ def main():
     arguments = parser.parse_args()
     assay = arguments.assay.resolve()
     chosen = [cell for cell in cells() if arguments.only in ": ".join(cell)][::arguments.every]
+    if arguments.every > 1:  # a converter has two minutes to say what it is, three times
+        chosen = [(step, deed) for step, deed in chosen if step != "describe" or deed not in HANGS]
     bad = []
     early = [cell for cell in chosen if cell[0] == "describe"]
     together = [cell for cell in chosen if cell[0] != "describe"]
     if together:
         bad += shared_run(assay, together, arguments.jobs, arguments.show)
+        print("\n".join(bad), flush=True)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for cell, (found, said) in zip(early, pool.map(lambda each: describe_faults(assay, each), early)):
             if found:
                 bad.append(": ".join(cell) + ": " + "; ".join(found) + " | " + said)
+                print(bad[-1], flush=True)
             elif arguments.show:
                 print(": ".join(cell) + ": " + said)
-    print("\n".join(bad))
     print(f"{len(chosen)} misbehaving converters: {len(bad)} faults")
     return 1 if bad or not chosen else 0
 

@@ -53,7 +53,8 @@ def limit_memory():
 
 def patience(seconds):
     """The time for what takes so long on an idle machine: this one may have other things to do."""
-    return seconds * min(20, max(1, 2 * os.getloadavg()[0] / os.cpu_count()))
+    running = int(pathlib.Path("/proc/loadavg").read_text(encoding="ascii").split()[3].split("/")[0])
+    return seconds * min(20, max(1, 2 * running / os.cpu_count()))
 
 
 def faults(row, assay, shared, keep):
