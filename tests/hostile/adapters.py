@@ -38,7 +38,7 @@ EXPECTED = {
     # Read as JSON is: a byte order mark is skipped, the last of two keys counts.
     **{name: PASS for name in ("NUL in a key", "byte order mark", "doubled keys")},
     # A file that is there and no model is a wrong artifact and no breach of the protocol.
-    **{f"convert: {name}": FAIL for name in ("a folder", "a socket", "artifact is the folder", "bytes behind", "garbage",
+    **{f"convert: {name}": FAIL for name in ("a folder", "a FIFO", "a socket", "artifact is the folder", "bytes behind", "garbage",
                                              "scale -1", "scale is infinite", "10^6 scales", "an error of 10 MiB")},
     **{f"convert: {name}": PASS for name in ("a name of NUL", "axis 2^62", "tensors twice")},
     **{f"execute: {name}": FAIL for name in ("an output of another name", "error", "missing", "output's folder is a link",
@@ -47,6 +47,7 @@ EXPECTED = {
     **{f"execute: model {what}": PASS for what in ("deleted", "is a FIFO", "is a folder", "is a link", "longer",
                                                    "overwritten")},
     "execute: a trace that nobody asked for": PASS,
+    **{f"quit: {deed}": PASS for deed in misbehaving.QUITS},
     "2^40 bytes": ("unsupported",),
     "names of bytes": PASS,
     "convert: refused without a reason": ("refused",),
@@ -81,7 +82,16 @@ def run(assay, folder, *words, seconds):
 
 
 def left(folder):
-    """Processes that the run left behind."""
+    """Processes that the run left behind, once what is ending has had a moment to end."""
+    for _ in range(50):
+        if not (found := marked(folder)):
+            break
+        time.sleep(0.1)
+    return found
+
+
+def marked(folder):
+    """Processes whose environment names the run's folder."""
     found = []
     for status in pathlib.Path("/proc").glob("[0-9]*/environ"):
         try:
