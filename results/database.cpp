@@ -98,6 +98,7 @@ struct Database::State {
     const int code = sqlite3_errcode(connection) & kPrimary;
     std::string what = sqlite3_errmsg(connection);
     if (code == SQLITE_IOERR) what += ": the disk is full, or the file as large as it may be here (ulimit -f)";
+    if (code == SQLITE_CANTOPEN) what += ": its folder can't be written, or the disk is full (files count too: df -i)";
     if (code == SQLITE_IOERR || code == SQLITE_FULL) {
       what += "; make room or name another file with --db, and a run goes on with --resume";
     }
@@ -195,6 +196,11 @@ bool Database::in_place() const {
   const FileId log = file_id(state_->file.string() + "-wal");
   if (!state_->log) state_->log = log;
   return state_->log == log;
+}
+
+void Database::set_durable(bool durable) {
+  sqlite3_exec(state_->connection, durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", nullptr,
+               nullptr, nullptr);
 }
 
 std::int64_t Database::changes() const { return sqlite3_changes64(state_->connection); }

@@ -69,6 +69,9 @@ class Database {
     if (!status) return status.error();
     return found;
   }
+  /// Whether a write is on the disk once it has returned. One that isn't outlives its process, and a failure of the
+  /// system's power takes it, if at all, with those after it. The next durable one takes it along.
+  void set_durable(bool durable);
   /// Whether what is written here still lies where the file was opened: false once somebody has removed or replaced the
   /// file or its log.
   [[nodiscard]] bool in_place() const;
@@ -101,6 +104,18 @@ class Database {
                              const std::function<void(const Row&)>& on_row);
 
   std::unique_ptr<State> state_;
+};
+
+/// Writes of one scope that may be lost with the system's power until the next write outside: those that are many.
+class Undurable {
+ public:
+  explicit Undurable(Database& database) : database_(&database) { database_->set_durable(false); }
+  Undurable(const Undurable&) = delete;
+  Undurable& operator=(const Undurable&) = delete;
+  ~Undurable() { database_->set_durable(true); }
+
+ private:
+  Database* database_;
 };
 
 /// Writes of one scope, all or none: rolled back unless committed. Waits for other writers when it begins.

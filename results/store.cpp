@@ -287,8 +287,7 @@ Result<Store> Store::open(const std::filesystem::path& file) {
   }
   auto database = Database::open(file, Database::Mode::read_write);
   if (!database) return database.error();
-  if (auto status =
-          database->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+  if (auto status = database->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
       !status) {
     return status.error();
   }
@@ -329,12 +328,14 @@ Result<std::string> Store::begin_run(const RunInfo& info, const std::vector<JobK
 
 Status Store::job_started(const std::string& run, const JobKey& key) {
   const std::scoped_lock lock(state_->mutex);
+  const Undurable undurable(state_->database);
   if (auto status = state_->owned(run); !status) return state_->explained(status);
   return state_->explained(state_->set_job(run, key, "started"));
 }
 
 Status Store::record(const std::string& run, const ResultRow& row) {
   const std::scoped_lock lock(state_->mutex);
+  const Undurable undurable(state_->database);
   return state_->explained(state_->record(run, row));
 }
 
@@ -378,7 +379,7 @@ Status Store::claim_run(const std::string& run) {
     case ProcessState::elsewhere:
       break;
   }
-  constexpr int kMissedBeats = 4;
+  constexpr int kMissedBeats = 10;
   constexpr std::chrono::milliseconds kLook{200};
   for (const auto end = std::chrono::steady_clock::now() + kMissedBeats * kBeat;
        std::chrono::steady_clock::now() < end;) {

@@ -135,8 +135,10 @@ struct RunInfo {
 [[nodiscard]] std::string utc_now();
 
 /// The results database. One writer: the parent process; calls from its threads take turns. Every
-/// call is its own transaction, so that a kill at any moment loses nothing that a call has returned from. What writes a
-/// run fails (internal) once the file is no longer where it was opened: nobody would ever find what is written then.
+/// call is its own transaction, so that a kill at any moment loses nothing that a call has returned from. A failure of
+/// the system's power leaves the file whole; it takes with it at most the verdicts and begun jobs since the last beat.
+/// What writes a run fails (internal) once the file is no longer where it was opened: nobody would ever find what is
+/// written then.
 class Store {
  public:
   /// Opens or creates; migrates older schemas; refuses newer ones and files that are no database of Assay's, untouched.
@@ -152,10 +154,10 @@ class Store {
   /// here (another machine, another container) it waits for a sign of life, for some seconds.
   /// Errors   usage, while another process is at it, naming it.
   [[nodiscard]] core::Status claim_run(const std::string& run);
-  /// A sign of life of the owner, to be given every kBeat.
+  /// A sign of life of the owner, to be given every kBeat; what was recorded before it outlives a failure of the power.
   /// Errors   internal, where the run is another process's by now, or the database is no longer where it was.
   [[nodiscard]] core::Status beat(const std::string& run);
-  static constexpr std::chrono::seconds kBeat{2};
+  static constexpr std::chrono::milliseconds kBeat{800};
   /// The run is nobody's any more, and still unfinished.
   [[nodiscard]] core::Status release_run(const std::string& run);
   /// Marks a job as started, so that a killed run knows which one it held.

@@ -122,6 +122,8 @@ def main():
         sys.exit(done.stderr)
     report = json.loads(done.stdout)
     total = report["total"]
+    if not total["visible"]:
+        sys.exit(f"{converter}/{arguments.folder.name}: no defect shows; are its artifacts judged? (assay score's report: {report['total']})")
     inputs, outputs = habits(arguments.folder)
     granted, missed = [], []
     for entry in report["listed"]:

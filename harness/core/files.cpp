@@ -198,7 +198,8 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   pattern /= std::string(kTemporaryName) + own_tag() + std::string(kTemporaryLetters);
   std::string name = pattern.string();
   if (mkdtemp(name.data()) == nullptr) {
-    return io_error(fmt::format("no folder can be made like \"{}\"; set TMPDIR to a writable folder", name));
+    const std::string why = std::generic_category().message(errno);
+    return io_error(fmt::format("no folder can be made like \"{}\": {}; set TMPDIR to a writable folder", name, why));
   }
   return TemporaryFolder(fs::path(name));
 }

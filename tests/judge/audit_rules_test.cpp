@@ -253,6 +253,20 @@ TEST(AuditConstants, AnOperatorOfTheConvertersOwnReadsTheModelsConstants) {
   EXPECT_THAT(brief(audit_constants(gemm.context())), ::testing::Contains("weight k"));
 }
 
+TEST(AuditConstants, OfTwoConstantOperandsEachIsComparedWithItsOwn) {
+  GemmCase gemm;
+  gemm.original_text = "g (float[2,3] x) => (float[2,3] y, float[3] z) { z = Mul(k, w) y = Mul(x, w) }";
+  gemm.weights = gemm.constants = {{"k", reals({3}, {1, 2, 3})}, {"w", reals({3}, {-4, 5, 6})}};
+  const auto wrong = [&](const std::string& product) {
+    gemm.artifact_text = "a (float[2,3] x) => (float[2,3] y, float[3] z) { z = " + product + " y = Mul(x, w) }";
+    return brief(audit_constants(gemm.context()));
+  };
+  EXPECT_THAT(wrong("Mul(k, w)"), IsEmpty());
+  EXPECT_THAT(wrong("Mul(w, k)"), IsEmpty()) << "they may change places";
+  EXPECT_THAT(wrong("Mul(w, w)"), ElementsAre("weight k"));
+  EXPECT_THAT(wrong("Mul(k, k)"), ElementsAre("weight w"));
+}
+
 TEST(AuditPolicy, NobodyBypassesAPairWhereThePolicySaysSo) {
   GemmCase gemm;
   gemm.original_text = "g (float[2,3] x) => (float[2,3] y) { a = Sin(x) y = Add(a, x) }";

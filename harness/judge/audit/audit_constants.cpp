@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/alignment.hpp"
@@ -112,15 +114,50 @@ class ConstantAudit {
     const Node& theirs = context_.artifact->artifact().graph.nodes[made.index];
     if (model::operator_name(node) != model::operator_name(theirs) || sums_products(node))
       return;  // other audits know those
+    const std::vector<std::size_t> slots = slots_of(node, made);
+    for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+      const TensorPtr actual = constant_value(made.inputs[i]);
+      const TensorPtr expected = actual == nullptr ? nullptr : find_constant(constants_, node.input(slots[i]));
+      if (expected != nullptr && comparable(*expected, *actual)) {
+        compare_operand(node, slots[i], made, made.inputs[i], *expected, *actual);
+      }
+    }
+  }
+
+  static bool comparable(const Tensor& expected, const Tensor& actual) {
+    return expected.is_real() && actual.is_real() && expected.shape() == actual.shape();
+  }
+
+  /// Which input of the model's node each of the artifact's stands for. Where they may change places, each constant is
+  /// one of the model's that it equals, and what equals none is one that is left.
+  std::vector<std::size_t> slots_of(const Node& node, const ArtifactNode& made) const {
+    std::vector<std::size_t> slots(made.inputs.size());
+    std::iota(slots.begin(), slots.end(), 0);
+    if (!commutes(node)) return slots;
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (find_constant(constants_, node.inputs[i]) != nullptr) left.push_back(i);
+    }
+    std::vector<std::size_t> unsettled;
     for (std::size_t i = 0; i < made.inputs.size(); ++i) {
       const TensorPtr actual = constant_value(made.inputs[i]);
       if (actual == nullptr) continue;
-      const std::size_t slot = commutes(node) ? constant_slot(node) : i;
-      const TensorPtr expected = find_constant(constants_, node.input(slot));
-      const bool comparable =
-          expected != nullptr && expected->is_real() && actual->is_real() && expected->shape() == actual->shape();
-      if (comparable) compare_operand(node, slot, made, made.inputs[i], *expected, *actual);
+      const auto equal = std::ranges::find_if(left, [&](std::size_t slot) {
+        const TensorPtr expected = find_constant(constants_, node.inputs[slot]);
+        return comparable(*expected, *actual) && !compare(*expected, *actual, made.inputs[i]);
+      });
+      if (equal == left.end()) {
+        unsettled.push_back(i);
+      } else {
+        slots[i] = *equal;
+        left.erase(equal);
+      }
     }
+    for (const std::size_t i : unsettled) {
+      slots[i] = left.empty() ? node.inputs.size() : left.front();
+      if (!left.empty()) left.erase(left.begin());
+    }
+    return slots;
   }
 
   void compare_operand(const Node& node, std::size_t slot, const ArtifactNode& made, const Operand& operand,
@@ -188,14 +225,6 @@ class ConstantAudit {
     };
     if (!made.outputs.empty() && usable(made.outputs.front())) return &*made.outputs.front();
     return usable(made.inputs.front().params) ? &*made.inputs.front().params : nullptr;
-  }
-
-  /// The one constant operand of an operator whose operands may change places; the first where there are several.
-  std::size_t constant_slot(const Node& node) const {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (find_constant(constants_, node.inputs[i]) != nullptr) return i;
-    }
-    return node.inputs.size();
   }
 
   const LayerContext& context_;
