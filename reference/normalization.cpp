@@ -47,7 +47,7 @@ Result<std::vector<Tensor>> normalize_groups(const OpCall& call, std::int64_t gr
   }
   const Tensor& x = call.in(0);
   const AxisSplit split = split_at_axis(x.shape(), 1);
-  const double epsilon = call.node.float_or("epsilon", 1e-5F);
+  const double epsilon = call.node.float_or("epsilon", static_cast<double>(1e-5F));
   std::vector<double> y(x.reals().begin(), x.reals().end());
   const std::int64_t group_size = groups == 0 ? 0 : split.extent / groups * split.inner;
   for (std::int64_t group = 0; group < split.outer * groups; ++group) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,6 +39,16 @@ double number(const json& value) {
   return std::nan("");
 }
 
+/// The library converts any number, and one that the type can't hold in undefined ways. Throws its exception instead.
+template <typename Integer>
+Integer whole(const json& value) {
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<Integer>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) throw json::out_of_range::create(406, "an integer that fits is asked for, not " + value.dump(), &value);
+  return value.get<Integer>();
+}
+
 class Writer {
  public:
   json object = json::object();
@@ -71,18 +82,22 @@ class Reader {
   void operator()(const char* key, double& value) const {
     if (object.contains(key)) value = number(object[key]);
   }
-  void operator()(const char* key, int& value) const { value = object.value(key, value); }
+  void operator()(const char* key, int& value) const {
+    if (object.contains(key)) value = whole<int>(object[key]);
+  }
   void operator()(const char* key, bool& value) const { value = object.value(key, value); }
-  void operator()(const char* key, std::size_t& value) const { value = object.value(key, value); }
+  void operator()(const char* key, std::size_t& value) const {
+    if (object.contains(key)) value = whole<std::size_t>(object[key]);
+  }
   void operator()(const char* key, std::optional<double>& value) const {
     if (object.contains(key)) value = number(object[key]);
   }
   void operator()(const char* key, core::QuantParams& params) const {
     const json& source = object.at(key);
     for (const json& scale : source.at("scale")) params.scale.push_back(number(scale));
-    params.zero_point = source.at("zero_point").get<std::vector<std::int64_t>>();
+    for (const json& zero : source.at("zero_point")) params.zero_point.push_back(whole<std::int64_t>(zero));
     params.type = core::parse_dtype(source.at("type").get<std::string>()).value_or(core::DType::undefined);
-    if (!source.at("axis").is_null()) params.axis = source.at("axis").get<std::int64_t>();
+    if (!source.at("axis").is_null()) params.axis = whole<std::int64_t>(source.at("axis"));
   }
   template <typename T>
   void operator()(const char* key, std::vector<T>& values) const;
@@ -192,7 +207,7 @@ void write_line(std::ostream& out, const char* kind, json object) {
 std::string gather(const json& line, std::vector<Store::RecordedRun>& runs) {
   const auto kind = line.at("kind").get<std::string>();
   if (kind == "run") {
-    if (line.at("format").get<int>() > kFormat) return "is of a newer format";
+    if (whole<int>(line.at("format")) > kFormat) return "is of a newer format";
     runs.push_back({from_object<RunInfo>(line), {}, {}, {}});
     return "";
   }

@@ -42,6 +42,12 @@ Error broken_plan(const JobKey& key, std::string_view what) {
           "", "", ""};
 }
 
+/// Runs from elsewhere that contradict themselves are bad data, and no broken assumption of ours.
+Error of_elsewhere(Error error) {
+  if (error.kind == ErrorKind::internal) error.kind = ErrorKind::invalid_data;
+  return error;
+}
+
 /// A random UUID (version 4).
 std::string new_uuid() {
   std::random_device device;
@@ -588,9 +594,9 @@ Result<Store::MergeCount> Store::merge(const std::vector<RecordedRun>& runs) {
   if (!transaction.begun()) return transaction.begun().error();
   MergeCount count;
   for (const RecordedRun& run : runs) {
-    if (auto status = state_->merge_run(run, count); !status) return status.error();
+    if (auto status = state_->merge_run(run, count); !status) return of_elsewhere(status.error());
   }
-  if (auto status = state_->merge_accepted(runs); !status) return status.error();
+  if (auto status = state_->merge_accepted(runs); !status) return of_elsewhere(status.error());
   if (auto status = transaction.commit(); !status) return status.error();
   if (auto status = state_->in_place(); !status) return status.error();
   return count;

@@ -244,7 +244,7 @@ class Store {
   };
   /// Adds runs from elsewhere, all or none. What is here already stays as it is; a run that was unfinished here takes
   /// the end it has there. Acceptances come after those that are here, in the order that they had there.
-  /// Errors   internal, for a verdict or an acceptance that no job of its run planned.
+  /// Errors   invalid_data, for a verdict or an acceptance that no job of its run planned.
   [[nodiscard]] core::Result<MergeCount> merge(const std::vector<RecordedRun>& runs);
 
  private:

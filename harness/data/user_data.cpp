@@ -169,6 +169,7 @@ core::Status check_first_axis(const core::TensorMap& arrays, const model::Model&
 }
 
 core::Result<std::vector<core::TensorMap>> unstack(const core::TensorMap& arrays, const fs::path& path) {
+  constexpr std::int64_t kMostBatches = 65536;  // batches without elements take no room in a file
   std::optional<std::int64_t> batches;
   for (const auto& [name, array] : arrays) {
     if (array.rank() == 0) {
@@ -181,6 +182,13 @@ core::Result<std::vector<core::TensorMap>> unstack(const core::TensorMap& arrays
           name);
     }
     batches = array.shape().front();
+    if (*batches > kMostBatches) {
+      return invalid(
+          fmt::format("{}: array \"{}\" has shape {}. Its first axis counts the batches, of which {} at most "
+                      "can be used",
+                      path.string(), name, core::shape_text(array.shape()), kMostBatches),
+          name);
+    }
   }
   std::vector<core::TensorMap> result(static_cast<std::size_t>(batches.value_or(0)));
   for (std::size_t index = 0; index < result.size(); ++index) {

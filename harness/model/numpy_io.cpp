@@ -157,6 +157,24 @@ struct CloseZip {
   void operator()(void* file) const { unzClose(file); }
 };
 
+/// The current file of `archive`, if it holds `size` bytes. Memory grows with what is there: a few bytes can claim any
+/// size.
+std::optional<std::string> unpacked(void* archive, std::uintmax_t size) {
+  constexpr std::size_t kBlock = std::size_t{1} << 18U;
+  if (unzOpenCurrentFile(archive) != UNZ_OK) return std::nullopt;
+  std::string bytes;
+  for (int count = 1; count > 0 && bytes.size() < size;) {
+    const std::size_t had = bytes.size();
+    const std::size_t wanted = std::min<std::uintmax_t>(kBlock, size - had);
+    bytes.resize(had + wanted);
+    count = unzReadCurrentFile(archive, bytes.data() + had, static_cast<unsigned>(wanted));
+    bytes.resize(had + static_cast<std::size_t>(std::max(count, 0)));
+  }
+  const bool sound = unzCloseCurrentFile(archive) == UNZ_OK;  // compares the checksum
+  if (!sound || bytes.size() != size) return std::nullopt;
+  return bytes;
+}
+
 /// Whether an archive begins with its end. minizip takes one of nothing for no archive (1.1) or for a damaged one
 /// (1.3).
 bool is_empty_archive(const std::filesystem::path& path) {
@@ -205,19 +223,13 @@ core::Result<core::TensorMap> load_npz(const std::filesystem::path& path) {
     if (total > kLargestArray) {
       return invalid(where, fmt::format("unpacks to more than {} bytes", kLargestArray));
     }
-    std::string bytes(info.uncompressed_size, '\0');
-    // Reads in one piece: minizip takes an unsigned int, and the limit above fits.
-    if (unzOpenCurrentFile(archive.get()) != UNZ_OK ||
-        unzReadCurrentFile(archive.get(), bytes.data(), static_cast<unsigned>(bytes.size())) !=
-            static_cast<int>(bytes.size()) ||
-        unzCloseCurrentFile(archive.get()) != UNZ_OK) {
-      return invalid(where, fmt::format("\"{}\" in it is damaged", name));
-    }
+    const std::optional<std::string> bytes = unpacked(archive.get(), info.uncompressed_size);
+    if (!bytes) return invalid(where, fmt::format("\"{}\" in it is damaged", name));
     constexpr std::string_view kSuffix = ".npy";
     if (!name.ends_with(kSuffix)) {
       return invalid(where, fmt::format("\"{}\" in it is not a NumPy array", name));
     }
-    core::Result<core::Tensor> tensor = parse_npy(bytes, fmt::format("{}: {}", where, name));
+    core::Result<core::Tensor> tensor = parse_npy(*bytes, fmt::format("{}: {}", where, name));
     if (!tensor) {
       return tensor.error();
     }

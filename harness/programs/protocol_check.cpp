@@ -126,7 +126,8 @@ class Peer {
 std::vector<double> wave(std::int64_t count, double height, double step, double from, double offset) {
   std::vector<double> values;
   for (std::int64_t i = 0; i < count; ++i) {
-    values.push_back(static_cast<float>(height * std::sin(from + step * static_cast<double>(i)) + offset));
+    const auto rounded = static_cast<float>(height * std::sin(from + step * static_cast<double>(i)) + offset);
+    values.push_back(static_cast<double>(rounded));
   }
   return values;
 }

@@ -8,7 +8,6 @@ namespace {
 
 using converters::ConvertReply;
 using converters::ExecuteReply;
-using converters::Outcome;
 
 class ReferenceExecutor : public converters::Converter {
  public:
@@ -30,7 +29,8 @@ class ReferenceExecutor : public converters::Converter {
   ExecuteReply execute(const converters::ExecuteRequest& request) override {
     ExecuteReply reply;
     const auto failed = [&](const core::Error& error) {
-      reply.outcome = error.kind == core::ErrorKind::unsupported ? Outcome::refused : Outcome::error;
+      reply.outcome =
+          error.kind == core::ErrorKind::unsupported ? converters::Outcome::refused : converters::Outcome::error;
       reply.node = error.node;
       reply.op = error.op;
       reply.reason = error.message;
@@ -51,7 +51,7 @@ class ReferenceExecutor : public converters::Converter {
     if (const core::Status status = model::save_tensors(*outputs, request.output, "output"); !status) {
       return failed(status.error());
     }
-    reply.outcome = Outcome::ok;
+    reply.outcome = converters::Outcome::ok;
     return reply;
   }
 };

@@ -65,7 +65,7 @@ Result<std::vector<Tensor>> run_batch_normalization(const OpCall& call) {
       moments.push_back({.mean = call.in(kMean).reals()[channel], .variance = call.in(kVar).reals()[channel]});
     }
   }
-  const double epsilon = call.node.float_or("epsilon", 1e-5F);
+  const double epsilon = call.node.float_or("epsilon", static_cast<double>(1e-5F));
   std::vector<double> y(x.reals().begin(), x.reals().end());
   for (std::int64_t block = 0; block < split.outer * split.extent; ++block) {
     const std::size_t channel = at(block % split.extent);
@@ -79,7 +79,7 @@ Result<std::vector<Tensor>> run_batch_normalization(const OpCall& call) {
   }
   std::vector<Tensor> outputs{Tensor(x.type(), x.shape(), std::move(y))};
   if (training) {
-    const double momentum = call.node.float_or("momentum", 0.9F);
+    const double momentum = call.node.float_or("momentum", static_cast<double>(0.9F));
     std::vector<double> means = call.in(kMean).to_reals();
     std::vector<double> variances = call.in(kVar).to_reals();
     for (std::size_t channel = 0; channel < moments.size(); ++channel) {

@@ -8,7 +8,7 @@ namespace {
 
 /// ONNX HardSigmoid-6: max(0, min(1, alpha * x + beta)).
 Result<std::vector<Tensor>> run_hard_sigmoid(const OpCall& call) {
-  const double alpha = call.node.float_or("alpha", 0.2F);
+  const double alpha = call.node.float_or("alpha", static_cast<double>(0.2F));
   const double beta = call.node.float_or("beta", 0.5);
   return map_reals(call, [=](double x) { return larger(0.0, lesser(1.0, alpha * x + beta)); });
 }

@@ -49,7 +49,7 @@ Result<std::vector<Tensor>> run_layer_normalization(const OpCall& call) {
   if (!axis) {
     return axis.error();
   }
-  const double epsilon = call.node.float_or("epsilon", 1e-5F);
+  const double epsilon = call.node.float_or("epsilon", static_cast<double>(1e-5F));
   Shape reduced = x.shape();
   std::fill(reduced.begin() + *axis, reduced.end(), 1);
   const std::int64_t rows = core::element_count(reduced);

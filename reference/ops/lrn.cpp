@@ -20,7 +20,7 @@ Result<std::vector<Tensor>> run_lrn(const OpCall& call) {
     return op_error(fmt::format("{} has shape {} and size is {}, expected at least one spatial axis and channel",
                                 input_text(call, 0), core::shape_text(x.shape()), size));
   }
-  const double alpha = call.node.float_or("alpha", 1e-4F);
+  const double alpha = call.node.float_or("alpha", static_cast<double>(1e-4F));
   const double beta = call.node.float_or("beta", 0.75);
   const double bias = call.node.float_or("bias", 1.0);
   const AxisSplit split = split_at_axis(x.shape(), 1);

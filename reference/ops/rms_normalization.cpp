@@ -22,7 +22,7 @@ Result<std::vector<Tensor>> run_rms_normalization(const OpCall& call) {
   if (!joint || *joint != x.shape()) {
     return op_error(fmt::format("scale is {}, which doesn't broadcast to {}", tensor_text(scale), tensor_text(x)));
   }
-  const double epsilon = call.node.float_or("epsilon", 1e-5F);
+  const double epsilon = call.node.float_or("epsilon", static_cast<double>(1e-5F));
   const std::int64_t width = core::element_count(std::span(x.shape()).subspan(at(*axis)));
   std::vector<double> normalized(x.reals().begin(), x.reals().end());
   for (std::int64_t first = 0; first < x.size(); first += width) {

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers: run.py BUILD [TARGET…] [--seconds 5 | --runs N] [--keep] [--jobs 1]
+"""Runs the fuzzers: run.py BUILD [TARGET…] [--seconds 5 | --runs N | --each N --total N] [--keep] [--jobs 1]
 
-BUILD is the folder of preset `fuzzers`; TARGET a source of this folder without its ending (left out: all). Each goes on
+BUILD is the folder of preset `fuzzers`; TARGET a source of targets/ without its ending (left out: all). Each goes on
 from corpus/TARGET here, what is made from the repository's own files, and what it found in earlier runs, in
-BUILD/fuzzing/TARGET. A line for each says how often it ran, the edges that it covers, and how long ago the newest input was
-found that covers more. --keep writes the smallest inputs that cover as much back to corpus/TARGET. Exit code 1 where
-something crashed, hung or leaked: the input lies in BUILD/fuzzing, and the target's program takes it as its argument.
+BUILD/fuzzing/TARGET. A line for each says how often it ran in all runs together, the edges that it covers, and how long it
+has run since it covered a new one. --each and --total go on until each target ran so often and all together so often;
+targets whose coverage still grows are given half of the time. --keep writes the fewest inputs that cover as much back
+to corpus/TARGET. Exit code 1 where something crashed, hung or leaked: the input lies in BUILD/fuzzing, and the target's
+program takes it as its argument.
 """
 
 import argparse
 import gzip
+import importlib
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -18,18 +22,41 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LARGEST = 4096
-LIMITS = [f"-max_len={LARGEST}", "-timeout=10", "-rss_limit_mb=2560", "-print_final_stats=1", "-use_value_profile=0"]
+LARGEST, LARGEST_OF = 4096, {"bundle_json": 1 << 13, "database": 1 << 16, "results_file": 1 << 14}
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "malloc_context_size=4:quarantine_size_mb=16"}  # a sixth faster
+LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1", "-print_funcs=0"]
+SLICE_SECONDS = 60
+KEPT_BYTES = 80_000  # of each target, the smallest inputs first
+GROWING_SECONDS = 120  # of a target's own time without a new edge: its curve counts as flat
+# The readers whose words are a target's dictionary, beside those of dictionaries/.
+JSON = ["dictionaries/json.dict"]
+WORDS = {
+    "bundle_json": (JSON, ["harness/bundles/bundle.cpp"]),
+    "cache": (JSON, ["converters/calibration_table*.cpp"]),
+    "case_json": (JSON, ["harness/corpus/*.cpp"]),
+    "expression": (["dictionaries/expression.dict"], []),
+    "graph_text": ([], ["tests/fuzzers/targets/graph_text.cpp", "harness/judge/evidence/operators.cpp"]),
+    "onnx_model": ([], ["harness/judge/artifact/*.cpp"]),
+    "reply": (JSON, ["converters/protocol/*.cpp", "converters/protocol/*.hpp", "converters/policy.hpp"]),
+    "request": (JSON, ["converters/protocol/*.cpp", "converters/protocol/*.hpp"]),
+    "result_lines": (JSON, ["results/exchange*.cpp", "results/rows*.cpp"]),
+    "suite_json": (JSON, ["harness/corpus/suite*.cpp"]),
+}
+
+
+def largest(target):
+    return LARGEST_OF.get(target, LARGEST)
 
 
 def targets():
-    return sorted(file.stem for file in HERE.glob("*.cpp") if file.stem != "mutate_message")
+    return sorted(file.stem for file in (HERE / "targets").glob("*.cpp"))
 
 
 def npy(shape, values, kind="<f4"):
@@ -38,13 +65,37 @@ def npy(shape, values, kind="<f4"):
 
 
 def database():
+    """A results database of this project's with one verdict left in it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "h.db")
+        file.write_bytes(gzip.decompress((ROOT / "docs/examples/onnxruntime-five-families.db.gz").read_bytes()))
         connection = sqlite3.connect(file)
-        connection.executescript("PRAGMA page_size=512; PRAGMA user_version=1; CREATE TABLE run(id TEXT PRIMARY KEY);")
+        connection.executescript("PRAGMA journal_mode=DELETE")
+        connection.executescript("DELETE FROM job WHERE case_name > (SELECT min(case_name) FROM job); "
+                                 "DELETE FROM result WHERE id > (SELECT min(id) FROM result)")
+        for table in ("finding", "precision", "artifact"):
+            connection.execute(f"DELETE FROM {table} WHERE result_id NOT IN (SELECT id FROM result)")
         connection.commit()
+        connection.executescript("PRAGMA page_size=512; VACUUM")
         connection.close()
         return file.read_bytes()
+
+
+def crafted(module):
+    """A module of tests/hostile."""
+    folder = str(HERE.parent / "hostile")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(module)
+
+
+def models():
+    """The models that tests/hostile starts from, and one of each operator and form."""
+    made, encode = crafted("models"), crafted("wire").encode
+    bases = (made.convolution, made.quantized, made.branches, made.constants)
+    names = re.findall(r"^\| ([A-Za-z.]+) \| \d", (ROOT / "docs/operators.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return ([encode(base(opset, ir)) for base in bases for opset, ir in ((13, 7), (21, 10))] +
+            [row.files["m.onnx"] for row in made.operators(names)][::7])
 
 
 def small(pattern):
@@ -54,11 +105,18 @@ def small(pattern):
 
 
 def graphs():
+    """The graphs of all cases."""
     found = []
-    for file in sorted(ROOT.glob("cases/*.json"))[:40]:
-        text = json.loads(file.read_text(encoding="utf-8")).get("graph")
-        found.append("\n".join([text] if isinstance(text, str) else text).encode() if text else b"")
-    return [each for each in found if each]
+    waiting = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(ROOT.glob("cases/*.json"))]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if isinstance(graph := value.get("graph"), (str, list)):
+                found.append((graph if isinstance(graph, str) else "\n".join(map(str, graph))).encode())
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return found
 
 
 def seeds(target):
@@ -73,21 +131,32 @@ def seeds(target):
     said = {"id": 1, "status": "ok", "name": "n", "version": "1", "supports": {"operators": ["Conv"]}, "policy": {"bias": "float"},
             "artifact": "a", "tensors": [{"name": "x", "scale": [0.5], "zero_point": [0], "type": "int8", "axis": None}],
             "precision": [{"node": "n", "op": "Conv", "got": "int8"}], "cache": "c", "diagnostics": ["d"]}
+    key = {"case": "c", "options": "default", "converter": "n", "version": "1", "converter_hash": "h"}
+    params = {"scale": [0.5], "zero_point": [0], "type": "int8", "axis": None}
+    lines = [{"kind": "run", "format": 2, "id": "r", "command": "run", "started_at": "2026-01-01T00:00:00Z", "planned": 2, "cpu": "x"},
+             {"kind": "job", **key, "state": "done"}, {"kind": "job", **key, "case": "d", "state": "waiting"},
+             {"kind": "result", **key, "family": "c", "verdict": "fail", "gate": "red", "stage": "artifact", "facet": "scale",
+              "margin": "Infinity", "findings": [{"stage": "artifact", "facet": "scale", "tensor": "y", "margin": 2}],
+              "metrics": [{"tensor": "y", "data_set": "t", "name": "sqnr", "value": 40.5}], "attempts": [{"request": "convert"}],
+              "parameters": [{"tensor": "y", "params": params}], "precision": [{"node": "n", "op": "Conv", "got": "int8"}],
+              "expectation": {"case_pattern": "c", "reason": "r"}, "coverage": [{"op": "Conv", "nodes": 1, "judged": 1}]},
+             {"kind": "anchor", **key, "accepted_at": "2026-01-01T00:00:00Z", "reason": "r", "repeats": 3}]
     return {
-        "onnx_model": lambda: small("tests/data/**/*.onnx") + small("docs/**/*.onnx"),
+        "onnx_model": lambda: small("tests/data/**/*.onnx") + models(),
         "graph_text": graphs,
         "case_json": lambda: small("cases/**/*.json"),
         "suite_json": lambda: small("suites/*.json"),
         "expression": lambda: [b"$a*$b", b"float[2,$a*2,7] x ${c}y", b"$a//3%2-($b+1)", b"$$", b"$d"],
         "npy": lambda: [array],
         "npz": lambda: [archive_bytes],
-        "tensor": lambda: small("tests/data/**/*.pb"),
+        "tensor": lambda: [crafted("wire").encode(crafted("wire").floats("x", [1, 3, 4, 4])),
+                           crafted("wire").encode(crafted("wire").tensor("i", [2], bytes(16), 7))],
         "cache": lambda: [b"TRT-8601-EntropyCalibration2\nx: 3c010a14\n", b'{"x": [-1.0, 2.0]}', b"x 1.5\n"] + small("tests/data/**/*.cache"),
         "request": lambda: [json.dumps(ask).encode(), json.dumps({**ask, "do": "execute", "artifact": "a", "inputs": "i"}).encode()],
         "reply": lambda: [json.dumps(said).encode(), json.dumps({"id": 1, "status": "refused", "reason": "r", "node": "n", "op": "O"}).encode()],
         "bundle_json": lambda: small("tests/data/**/bundle.json"),
-        "results_file": lambda: [gzip.compress(database()), database()],
-        "result_lines": lambda: small("tests/data/**/*.jsonl"),
+        "results_file": lambda: [gzip.compress(database())],
+        "result_lines": lambda: ["\n".join(map(json.dumps, lines)).encode()],
         "database": lambda: [database()],
     }[target]()
 
@@ -95,40 +164,105 @@ def seeds(target):
 def prepare(target, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(seeds(target)):
-        (folder / f"seed-{number}").write_bytes(content[:LARGEST])
+        (folder / f"seed-{number}").write_bytes(content[:largest(target)])
     for file in sorted((HERE / "corpus" / target).glob("*")):
         shutil.copy(file, folder / file.name)
 
 
-def run(target, build, arguments):
+def dictionary(target, build):
+    """libFuzzer's option of the words that the target's readers compare with."""
+    kept, readers = WORDS.get(target, ([], []))
+    lines = [line for file in kept for line in (HERE / file).read_text(encoding="utf-8").splitlines()]
+    sources = [file.read_text(encoding="utf-8") for pattern in readers for file in sorted(ROOT.glob(pattern))]
+    words = {word for source in sources for word in re.findall(r'(?<!include )"([A-Za-z_][A-Za-z0-9_.]{1,30})"', source)}
+    lines += [f'"{word}"' for word in sorted(words)]
+    if not lines:
+        return []
+    file = build / "fuzzing" / f"{target}.dict"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [f"-dict={file}"]
+
+
+class Record:
+    """What each target has done in all runs together, in BUILD/fuzzing/record.json."""
+
+    def __init__(self, build):
+        self.file = build / "fuzzing" / "record.json"
+        self.of = json.loads(self.file.read_text(encoding="utf-8")) if self.file.is_file() else {}
+
+    def target(self, name):
+        return self.of.setdefault(name, {"runs": 0, "seconds": 0.0, "edges": 0, "newest_edge_at": 0.0})
+
+    def save(self):
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(self.of, indent=1), encoding="utf-8")
+
+    def text(self, name):
+        row = self.target(name)
+        flat = row["seconds"] - row["newest_edge_at"]
+        rate = row["runs"] / row["seconds"] if row["seconds"] else 0
+        return (f"{name:<14} {row['runs']:>10} runs in {row['seconds']:>6.0f} s ({rate:>6.0f}/s)  "
+                f"{row['edges']:>6} edges, the newest {flat:.0f} s ago")
+
+
+def run(target, build, record, seconds=0, runs=0):
     """What happened, as a line, and whether all is well."""
     folder = build / "fuzzing" / target
     prepare(target, folder)
     program = build / "tests" / "fuzzers" / f"fuzz_{target}"
-    words = [program, folder, *LIMITS, f"-artifact_prefix={build / 'fuzzing'}/{target}-",
-             f"-runs={arguments.runs}" if arguments.runs else f"-max_total_time={arguments.seconds}"]
-    dictionary = HERE / f"{target}.dict"
-    if dictionary.is_file():
-        words.append(f"-dict={dictionary}")
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-    ran = re.findall(r"stat::number_of_executed_units: (\d+)", done.stdout)
-    lines = re.findall(r"^#(\d+)\s+\w+.*?cov: (\d+)", done.stdout, re.MULTILINE)
-    new = re.findall(r"^#(\d+)\s+NEW", done.stdout, re.MULTILINE)
-    text = f"{target:<14} {int(ran[0]) if ran else 0:>10} runs  {lines[-1][1] if lines else '?':>6} edges  newest at run {new[-1] if new else 0}"
-    if done.returncode == 0:
-        return text, True
-    report = [line for line in done.stdout.splitlines() if re.search(r"ERROR|SUMMARY|runtime error|Test unit written|#\d+ 0x.*assay", line)]
-    return text + f"\n{target}: FAILED, exit status {done.returncode}\n  " + "\n  ".join(report[:14]), False
+    words = [program, folder, f"-max_len={largest(target)}", *LIMITS, f"-artifact_prefix={build / 'fuzzing'}/{target}-", *dictionary(target, build),
+             f"-runs={runs}" if runs else f"-max_total_time={seconds}"]
+    row = record.target(target)
+    said = []
+    begin = time.monotonic()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          env=ENVIRONMENT) as process:
+        for line in process.stdout:
+            said.append(line)
+            if match := re.match(r"#\d+\s+\w+.*?cov: (\d+)", line):
+                if int(match[1]) > row["edges"]:
+                    row["edges"] = int(match[1])
+                    row["newest_edge_at"] = row["seconds"] + time.monotonic() - begin
+    row["seconds"] += time.monotonic() - begin
+    ran = re.findall(r"stat::number_of_executed_units: (\d+)", "".join(said))
+    row["runs"] += int(ran[0]) if ran else 0
+    record.save()
+    if process.returncode == 0:
+        return record.text(target), True
+    report = [line.rstrip() for line in said if re.search(r"ERROR|SUMMARY|runtime error|Test unit written|#\d+ 0x.*assay", line)]
+    return record.text(target) + f"\n{target}: FAILED, exit status {process.returncode}\n  " + "\n  ".join(report[:14]), False
+
+
+def next_slice(chosen, record, arguments, turn):
+    """The target that runs next; None where enough was run."""
+    rows = {name: record.target(name) for name in chosen}
+    few = [name for name in chosen if rows[name]["runs"] < arguments.each]
+    if few:
+        return min(few, key=lambda name: rows[name]["seconds"])
+    if sum(row["runs"] for row in rows.values()) >= arguments.total:
+        return None
+    growing = [name for name in chosen if rows[name]["seconds"] - rows[name]["newest_edge_at"] < GROWING_SECONDS]
+    if growing and turn % 2 == 0:
+        return min(growing, key=lambda name: rows[name]["seconds"])
+    return max(chosen, key=lambda name: rows[name]["runs"] / rows[name]["seconds"])
 
 
 def keep(target, build):
     """The fewest inputs that cover what all of them do."""
     kept = HERE / "corpus" / target
     with tempfile.TemporaryDirectory() as least:
-        subprocess.run([build / "tests" / "fuzzers" / f"fuzz_{target}", "-merge=1", *LIMITS, least, build / "fuzzing" / target],
+        subprocess.run([build / "tests" / "fuzzers" / f"fuzz_{target}", "-merge=1", "-use_counters=0",
+                        f"-max_len={largest(target)}", *LIMITS, least, build / "fuzzing" / target],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(least, kept)
+        kept.mkdir(parents=True, exist_ok=True)
+        for file in kept.iterdir():
+            if not file.name.startswith("found-"):  # what once found something stays
+                file.unlink()
+        room = KEPT_BYTES
+        for file in sorted(Path(least).iterdir(), key=lambda each: (each.stat().st_size, each.name)):
+            room -= file.stat().st_size
+            if room >= 0:
+                shutil.copy(file, kept / file.name)
 
 
 def main():
@@ -137,18 +271,28 @@ def main():
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(targets()))
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--runs", type=int)
+    parser.add_argument("--each", type=int, default=0)
+    parser.add_argument("--total", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     build = arguments.build.resolve()
     chosen = arguments.targets or targets()
     for unknown in set(chosen) - set(targets()):
         parser.error(f"there is no target \"{unknown}\"; there are: {', '.join(targets())}")
+    record = Record(build)
     well = True
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        for text, good in pool.map(lambda target: run(target, build, arguments), chosen):
+    if arguments.each or arguments.total:
+        turn = 0
+        while well and (target := next_slice(chosen, record, arguments, turn)):
+            text, well = run(target, build, record, seconds=SLICE_SECONDS)
             print(text, flush=True)
-            well = well and good
+            turn += 1
+    else:
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            for text, good in pool.map(lambda each: run(each, build, record, arguments.seconds, arguments.runs), chosen):
+                print(text, flush=True)
+                well = well and good
     if arguments.keep and well:
         for target in chosen:
             keep(target, build)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <unistd.h>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,11 +8,6 @@
 #include <string_view>
 
 namespace assay::fuzzers {
-
-/// What a target gets, as text.
-inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
-  return {reinterpret_cast<const char*>(data), size};  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
-}
 
 /// A folder of this process, in memory, for readers that take files.
 class Scratch {
@@ -41,10 +35,3 @@ class Scratch {
 };
 
 }  // namespace assay::fuzzers
-
-/// A target of libFuzzer: its body, in braces, sees the bytes as `input`, a std::string_view.
-#define ASSAY_FUZZER(...)                                                              \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {  \
-    [](const std::string_view input) __VA_ARGS__(assay::fuzzers::text_of(data, size)); \
-    return 0;                                                                          \
-  }

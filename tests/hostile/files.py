@@ -82,6 +82,9 @@ def data_rows():
         yield Row(f"npy: {name}", check("d.npy"), {"d.npy": content}, codes)
         yield Row(f"npz: {name}", check("d.npz"), {"d.npz": npz({"x": content})}, codes)
         yield Row(f"inputs: {name}", check("d.npy", "--inputs"), {"d.npy": content}, codes)
+    relu = wire.model(wire.graph([wire.node("Relu", ["x"], ["y"])], [wire.info("x", ["N", 3])], [wire.info("y", ["N", 3])]))
+    yield Row("npy: 10^8 batches of nothing", ["ASSAY", "check", "m.onnx", "--calibration", "d.npy"],
+              {"m.onnx": wire.encode(relu), "d.npy": npy((10**8, 0, 3), b"")}, says="at most")
     archive = npz({"x": good})
     for name, content in {
             "bomb of 3 GiB": bomb(3 << 30), "lies: 2^32-1": lying_size(archive, 2**32 - 1),

@@ -148,6 +148,8 @@ TEST_F(Exchange, ABadLineIsNamedByItsNumber) {
   EXPECT_THAT(error_of("{"), testing::HasSubstr("line 1 can't be read"));
   EXPECT_THAT(error_of("{\"kind\":\"result\"}"), testing::HasSubstr("line 1 stands before any run"));
   EXPECT_THAT(error_of("{\"kind\":\"run\",\"format\":9}"), testing::HasSubstr("line 1 is of a newer format"));
+  EXPECT_THAT(error_of("{\"kind\":\"run\",\"format\":1,\"planned\":2e123}"),
+              testing::HasSubstr("an integer that fits is asked for, not 2e+123"));
   EXPECT_THAT(error_of("{\"kind\":\"run\",\"format\":1,\"id\":\"r\"}\n{\"kind\":\"song\"}"),
               testing::HasSubstr("line 2 has an unknown kind \"song\""));
   EXPECT_TRUE(store.runs()->empty());

@@ -146,6 +146,7 @@ TEST_F(ResultsFile, IsMergedWholeOrNotAtAll) {
   const auto merged = here.merge(runs);
   ASSERT_FALSE(merged.ok());
   EXPECT_THAT(merged.error().message, HasSubstr("never planned"));
+  EXPECT_EQ(merged.error().kind, core::ErrorKind::invalid_data) << "what comes from elsewhere is no fault of ours";
   EXPECT_TRUE(here.runs()->empty());
 }
 

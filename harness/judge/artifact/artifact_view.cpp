@@ -123,7 +123,7 @@ class ArtifactReader {
     for (const Quantizer& quantizer : view_.quantizers_) by_tensor[quantizer.float_name].push_back(&quantizer);
     std::set<std::string> codes;
     for (const auto& [tensor, all] : by_tensor) {
-      const auto differs = [&](const Quantizer* other) { return other->params != all.front()->params; };
+      const auto differs = [&first = *all.front()](const Quantizer* other) { return other->params != first.params; };
       if (std::ranges::none_of(all, differs) || original_.find_input(root(tensor)) != nullptr) continue;
       for (const Quantizer* quantizer : all) codes.insert(quantizer->codes);
     }

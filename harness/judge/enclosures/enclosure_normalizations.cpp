@@ -119,7 +119,7 @@ Result<Outputs> enclose_normalization(const Call& call) {
   radius[0] = outputs[0].centre->to_reals();
   for (std::size_t begin = 0; begin < x.size(); begin += blocks.width) {
     const Moments moments(x.subspan(begin, blocks.width), std::span(own).subspan(begin, blocks.width),
-                          call.node.float_or("epsilon", 1e-5F), unit);
+                          call.node.float_or("epsilon", static_cast<double>(1e-5F)), unit);
     if (!std::isfinite(moments.inv_high)) {
       return no_bound(call.node, "the variance is within its own error");
     }

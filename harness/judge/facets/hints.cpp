@@ -203,7 +203,7 @@ class Hints {
     for (const auto& [name, tensor] : original_.initializers) {
       const bool alike = tensor->is_real() && tensor->shape() == linear->weight.shape() && tensor->size() > 1;
       const bool own = name == original_.nodes[*made.original].input(linear->operand);
-      if (alike && !own && fits([&](std::size_t i) { return tensor->reals()[i]; }, scale)) {
+      if (alike && !own && fits([values = tensor->reals()](std::size_t i) { return values[i]; }, scale)) {
         return fmt::format("these are the values of \"{}\"", name);
       }
     }

@@ -107,7 +107,7 @@ class InputRounding {
       // Two last places of the scale's own roundings, and those that float32's error of an extreme moves it by.
       constexpr int kLastPlaces = 2, kMostPlaces = 64;
       const auto nearest = static_cast<float>(exact.scale.front());
-      const double place = std::nextafter(nearest, 2 * nearest) - nearest;
+      const auto place = static_cast<double>(std::nextafter(nearest, 2 * nearest) - nearest);
       const auto limits = core::integer_limits(exact.type);
       const double moved = 2 * range.slack / static_cast<double>(limits.high - limits.low) / place;
       if (!(moved < kMostPlaces)) return std::nullopt;

@@ -1,8 +1,0 @@
-#include "converters/protocol/messages.hpp"
-#include "tests/fuzzers/scratch.hpp"
-
-ASSAY_FUZZER({
-  (void)assay::protocol::read_id(input);
-  const auto request = assay::protocol::read_request(input);
-  if (request) (void)assay::protocol::write_request(*request);
-})

@@ -1,7 +1,0 @@
-#include "results/results_file.hpp"
-#include "tests/fuzzers/scratch.hpp"
-
-ASSAY_FUZZER({
-  static const assay::fuzzers::Scratch scratch;
-  (void)assay::results::read_results_file(scratch.write("results.db.gz", input));
-})
