@@ -47,7 +47,7 @@ std::string table(const std::vector<const NodeRow*>& rows) {
                         number(localize::shown_margin(*row), 2),
                         localize::is_wrong(*row)  ? "  <- wrong"
                         : row->fused_into.empty() ? ""
-                                                  : fmt::format("  fused into \"{}\"", row->fused_into));
+                                                  : fmt::format("  fused into \"{}\"", core::visible_name(row->fused_into)));
   }
   return text;
 }
