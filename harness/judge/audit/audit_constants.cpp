@@ -129,7 +129,7 @@ class ConstantAudit {
   }
 
   /// Which input of the model's node each of the artifact's stands for. Where they may change places, each constant is
-  /// one of the model's that it equals, and what equals none is one that is left.
+  /// one of the model's that it equals, and what equals none is one that is left, or the first where none is.
   std::vector<std::size_t> slots_of(const Node& node, const ArtifactNode& made) const {
     std::vector<std::size_t> slots(made.inputs.size());
     std::iota(slots.begin(), slots.end(), 0);
@@ -138,6 +138,8 @@ class ConstantAudit {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (find_constant(constants_, node.inputs[i]) != nullptr) left.push_back(i);
     }
+    if (left.empty()) return slots;
+    const std::size_t first = left.front();
     std::vector<std::size_t> unsettled;
     for (std::size_t i = 0; i < made.inputs.size(); ++i) {
       const TensorPtr actual = constant_value(made.inputs[i]);
@@ -154,7 +156,7 @@ class ConstantAudit {
       }
     }
     for (const std::size_t i : unsettled) {
-      slots[i] = left.empty() ? node.inputs.size() : left.front();
+      slots[i] = left.empty() ? first : left.front();
       if (!left.empty()) left.erase(left.begin());
     }
     return slots;
