@@ -51,3 +51,29 @@ def refuse_float(model, options, reason):
     for node in model.graph.node:
         if wanted_precision(node, options) in ("fp16", "fp32"):
             raise Refused(reason, node.name, node.op_type)
+
+
+def graph_inputs(model):
+    """Those that are fed, in the graph's order: an initializer may be listed among them."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    return [tensor for tensor in model.graph.input if tensor.name not in constants]
+
+
+def declared_shape(tensor):
+    """Of a graph's input or output, -1 where a dimension is symbolic."""
+    dimensions = tensor.type.tensor_type.shape.dim
+    return [dimension.dim_value if dimension.HasField("dim_value") else -1 for dimension in dimensions]
+
+
+def fits(model, batch):
+    """Whether a batch has all of the inputs, in their declared shapes."""
+    shapes = {tensor.name: declared_shape(tensor) for tensor in graph_inputs(model)}
+    return all(name in batch and len(shape) == batch[name].ndim
+               and all(extent in (-1, actual) for extent, actual in zip(shape, batch[name].shape))
+               for name, shape in shapes.items())
+
+
+def output_types(model):
+    """{graph output: its NumPy type}."""
+    return {tensor.name: onnx.helper.tensor_dtype_to_np_dtype(tensor.type.tensor_type.elem_type)
+            for tensor in model.graph.output}

@@ -1,7 +1,6 @@
 """What is asked of TensorRT, whoever drives it: needs no TensorRT and no GPU."""
 
 import numpy
-import onnx
 
 # Operators that were seen to run on codes, or that TensorRT's documentation lists with INT8 kernels.
 OPERATORS = ("Add", "AveragePool", "BatchNormalization", "Clip", "Concat", "Conv", "ConvTranspose", "Div", "Erf", "Gemm",
@@ -13,26 +12,6 @@ LONGEST_BATCH = 8  # a symbolic first dimension may be as long as this at least
 # Chosen by measured time, tactics may sum in another order in the next build: not deterministic.
 POLICY = {"weights": "nearest", "bias": "float", "divisor": 127, "averaging": "none", "histogram": "first_batch",
           "folds_bn": True, "folds_scales": True, "deterministic": False}
-
-
-def graph_inputs(model):
-    """Those that are fed, in the graph's order: an initializer may be listed among them."""
-    constants = {tensor.name for tensor in model.graph.initializer}
-    return [tensor for tensor in model.graph.input if tensor.name not in constants]
-
-
-def declared_shape(tensor):
-    """Of a graph's input or output, -1 where a dimension is symbolic."""
-    dimensions = tensor.type.tensor_type.shape.dim
-    return [dimension.dim_value if dimension.HasField("dim_value") else -1 for dimension in dimensions]
-
-
-def fits(model, batch):
-    """Whether a batch has all of the inputs, in their declared shapes."""
-    shapes = {tensor.name: declared_shape(tensor) for tensor in graph_inputs(model)}
-    return all(name in batch and len(shape) == batch[name].ndim
-               and all(extent in (-1, actual) for extent, actual in zip(shape, batch[name].shape))
-               for name, shape in shapes.items())
 
 
 def shape_range(shape, seen):
@@ -50,9 +29,3 @@ def shape_range(shape, seen):
 
 def shapes_seen(batches, name):
     return [batch[name].shape for batch in batches if name in batch]
-
-
-def output_types(model):
-    """{graph output: its NumPy type}."""
-    return {tensor.name: onnx.helper.tensor_dtype_to_np_dtype(tensor.type.tensor_type.elem_type)
-            for tensor in model.graph.output}

@@ -14,9 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 from assay_protocol import Refused, calibration_batches, serve
 from cuda_device import compute_capability, missing_gpu
 import tensorrt_rtx_bindings as tensorrt
-from model_request import open_model, refuse_float
+from model_request import declared_shape, graph_inputs, open_model, refuse_float
 from trt_report import blamed_node, joined
-from trt_request import OPERATORS, declared_shape, graph_inputs, shape_range, shapes_seen
+from trt_request import OPERATORS, shape_range, shapes_seen
 
 BUILT_FOR = tensorrt.ComputeCapability.SM89  # of those that 1.7 builds for; the engine then loads on no other
 NOT_RUN_ON = (9, 0)  # its runtime has nothing for data centre GPUs

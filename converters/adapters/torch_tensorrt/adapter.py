@@ -1,4 +1,4 @@
-"""Torch-TensorRT's TorchScript front end behind Assay's protocol 1: PTQ of the PyTorch twin of a case (twin.py).
+"""Torch-TensorRT's TorchScript front end behind Assay's protocol 1: PTQ of the PyTorch twin of a case (../common/torch_twin.py).
 
 DataLoaderCalibrator is fed on the host with the inputs of each batch in the graph's order, which is how it binds them.
 The whole network has to become one engine: what is left to PyTorch would need cuBLAS and cuDNN. TensorRT chooses which
@@ -20,13 +20,12 @@ from cuda_device import context_stands, missing_gpu
 import numpy
 import onnx
 import torch
-from model_request import name_nodes, refuse_float
+from model_request import declared_shape, graph_inputs, name_nodes, output_types, refuse_float
+from torch_twin import Truth, as_tuple, make_twin, operators
 from trt_report import cache_entries, joined, read_cache
-from trt_request import (
-    CALIBRATION_CACHE, OPERATORS, POLICY, WORKSPACE_BYTES, declared_shape, graph_inputs, output_types, shape_range,
-    shapes_seen)
-from twin import Truth, as_tuple, make_twin, operators
+from trt_request import CALIBRATION_CACHE, OPERATORS, POLICY, WORKSPACE_BYTES, shape_range, shapes_seen
 
+IMPORTER = "the importer onnx2torch, not Torch-TensorRT"
 METHODS = {"entropy": "ENTROPY_CALIBRATION_2", "minmax": "MINMAX_CALIBRATION"}
 SAID = re.compile(r"^(ERROR|WARNING): (?:\[Torch-TensorRT[^\]]*\] - )?(.*)$", re.MULTILINE)
 NARROWED = {numpy.dtype("float64"): numpy.dtype("float32")}  # as truncate_long_and_double does
@@ -59,6 +58,11 @@ def element_type(tensor):
     """PyTorch's, of a graph's input as it is fed."""
     kind = onnx.helper.tensor_dtype_to_np_dtype(tensor.type.tensor_type.elem_type)
     return torch.from_numpy(narrowed(numpy.zeros(0, kind))).dtype
+
+
+def traced(module, inputs):
+    """The module as TorchScript."""
+    return torch.jit.trace(module, tuple(inputs), check_trace=False)
 
 
 def only(batch):
@@ -110,7 +114,7 @@ class TorchTensorRt:
         name_nodes(original)
         refuse_float(original, options, "Torch-TensorRT enables precisions for a whole engine, not for a layer")
         batches = calibration_batches(calibration)
-        twin = make_twin(original, batches)
+        twin = make_twin(original, batches, IMPORTER, traced)
         if not call("support", self._converter.ts.check_method_op_support, twin, "forward")[0]:
             raise Refused("Torch-TensorRT has no converter for an operator of the twin, which PyTorch would run")
         artifact = Path(output, "artifact")
@@ -175,7 +179,7 @@ class TorchTensorRt:
         """The model, its twin and its engine."""
         if self._kept[0] != artifact:
             self._kept = (None, None)
-            self._kept = (artifact, (Truth(onnx.load(artifact / "model.onnx")),
+            self._kept = (artifact, (Truth(onnx.load(artifact / "model.onnx"), IMPORTER),
                                      torch.jit.load(str(artifact / "twin.ts")), torch.jit.load(str(artifact / "engine.ts"))))
         return self._kept[1]
 

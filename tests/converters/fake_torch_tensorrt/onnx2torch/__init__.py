@@ -30,7 +30,7 @@ class Module:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def convert(model):
+def convert(model, attach_onnx_mapping=False):
     for node in model.graph.node:
         get_converter(node.op_type, 13, node.domain)(OnnxNode(node.name, node.op_type))
     return Module(model)

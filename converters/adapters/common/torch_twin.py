@@ -1,5 +1,8 @@
-"""The PyTorch twin of an ONNX model: imported by onnx2torch, traced, and believed only as far as it computes what ONNX
-Runtime computes of the model in float. Where there is none, that is Refused in the importer's name."""
+"""The PyTorch twin of an ONNX model: imported by onnx2torch, and believed only as far as it computes what ONNX Runtime
+computes of the model in float. Where there is none, that is Refused in the importer's name.
+
+`importer` is that name: it says on whose behalf onnx2torch was asked, and that it isn't that converter.
+"""
 
 import traceback
 
@@ -9,15 +12,14 @@ import onnx2torch
 import onnxruntime
 import torch
 from assay_protocol import Refused
+from model_request import declared_shape, fits, graph_inputs
 from onnx2torch.node_converters import registry
 from onnx2torch.onnx_node import OnnxNode
-from trt_request import declared_shape, fits, graph_inputs
 
 # Of a tensor's largest magnitude: 256 roundings of float32.
 TWIN_ERROR = 2.0**-16
 # Attributes that onnx2torch 1.5.15 takes another default of than ONNX.
 STATED = {"CumSum": {"reverse": 0}}
-IMPORTER = "the importer onnx2torch, not Torch-TensorRT"
 
 
 def operators():
@@ -25,13 +27,13 @@ def operators():
     return sorted({entry.operation_type for entry in registry._CONVERTER_REGISTRY if not entry.domain})
 
 
-def _demand_converters(model):
+def _demand_converters(model, importer):
     versions = {opset.domain: opset.version for opset in model.opset_import}
     for node in model.graph.node:
         try:
             registry.get_converter(node.op_type, versions.get(node.domain, 1), node.domain)
         except NotImplementedError as error:
-            raise Refused(f"{IMPORTER}: {_first(error)}", node.name, node.op_type) from error
+            raise Refused(f"{importer}: {first_line(error)}", node.name, node.op_type) from error
 
 
 def _blamed(error):
@@ -47,7 +49,8 @@ def _drawn(model):
         onnx.helper.tensor_dtype_to_np_dtype(tensor.type.tensor_type.elem_type)) for tensor in graph_inputs(model)}
 
 
-def _tensors(model, feed):
+def input_tensors(model, feed):
+    """PyTorch's, in the graph's order."""
     return [torch.from_numpy(numpy.array(feed[tensor.name])) for tensor in graph_inputs(model)]
 
 
@@ -73,32 +76,32 @@ def _difference(name, expected, actual):
 class Truth:
     """The ONNX model in float."""
 
-    def __init__(self, model):
+    def __init__(self, model, importer):
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
-        self.model = model
+        self.model, self._importer = model, importer
         try:
             self._session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
         except Exception as error:
-            raise Refused(f"{IMPORTER}: its twin is held to ONNX Runtime, which takes no such model: {error}") from error
+            raise Refused(f"{importer}: its twin is held to ONNX Runtime, which takes no such model: {error}") from error
 
     def demand(self, twin, feed):
         """Refused where the twin computes something else of `feed`."""
         names = [tensor.name for tensor in self.model.graph.output]
         try:
             expected = self._session.run(names, feed)
-            actual = as_tuple(twin(*_tensors(self.model, feed)))
+            actual = as_tuple(twin(*input_tensors(self.model, feed)))
         except Exception as error:
-            raise Refused(f"{IMPORTER}: its twin can't be held to the model on these inputs: {_first(error)}") from error
+            raise Refused(f"{self._importer}: its twin can't be held to the model on these inputs: {first_line(error)}") from error
         wrong = [_difference(*each) for each in zip(names, expected, (tensor.numpy() for tensor in actual))]
         wrong = [words for words in wrong if words] or ([] if len(actual) == len(names) else ["it has other outputs"])
         if wrong:
-            raise Refused(f"{IMPORTER}: its twin doesn't compute what the model does: {'; '.join(wrong)}")
+            raise Refused(f"{self._importer}: its twin doesn't compute what the model does: {'; '.join(wrong)}")
 
 
-def _first(error):
+def first_line(error):
     """An exception's first line that says something: TorchScript adds its stack."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if 'Traceback' in str(error) else lines[0] if lines else ''}"
@@ -114,16 +117,17 @@ def _stated(model):
     return copy
 
 
-def make_twin(model, batches):
-    """The twin as TorchScript, in agreement with the model on every batch that fits it."""
-    _demand_converters(model)
+def make_twin(model, batches, importer, build):
+    """build(module, inputs), a program made of the module that onnx2torch makes of the model, in agreement with the model
+    on every batch that fits it."""
+    _demand_converters(model, importer)
     fitting = [batch for batch in batches if fits(model, batch)] or [_drawn(model)]
     try:
-        module = onnx2torch.convert(_stated(model)).eval().requires_grad_(False)
-        twin = torch.jit.trace(module, tuple(_tensors(model, fitting[0])), check_trace=False)
+        module = onnx2torch.convert(_stated(model), attach_onnx_mapping=True).eval().requires_grad_(False)
+        twin = build(module, input_tensors(model, fitting[0]))
     except Exception as error:
-        raise Refused(f"{IMPORTER}: {_first(error)}", *_blamed(error)) from error
-    truth = Truth(model)
+        raise Refused(f"{importer}: {first_line(error)}", *_blamed(error)) from error
+    truth = Truth(model, importer)
     for batch in fitting:
         truth.demand(twin, batch)
     return twin
