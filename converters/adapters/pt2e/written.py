@@ -76,7 +76,7 @@ class Writer:
 
     def write(self):
         """The model; self.origins: {a name of its own: the tensor of the model}, self.traced: the quantizers' codes, in
-        the program's order, None where they aren't in the model."""
+        the program's order, each with the part of them that is in the model."""
         self._demand_known_nodes()
         graph, outputs = self.model.graph, flat(self.converted.graph.output_node().args)
         for tensor, node in zip(graph.output, outputs):
@@ -92,7 +92,7 @@ class Writer:
                 self.made.append(helper.make_node("Identity", [name], [tensor.name], name=self._free_node(tensor.name)))
         for node in self.converted.graph.nodes:  # what nothing but a trace reads is in the model, too
             if node.op == "call_function" and node.target in QUANTIZE:
-                self.traced.append(self._name(node))
+                self.traced.append((self._name(node), self._inside(node.args[0])))
         return self._assembled(nodes + self.made)
 
     def _is_pad(self, node):
@@ -103,6 +103,14 @@ class Writer:
         index = self.exported.owner.get(node.name)
         words = [argument for argument in node.args[2:] if argument not in (None, "constant")]
         return index is not None and self.model.graph.node[index].op_type == "Conv" and not any(words)
+
+    def _inside(self, node):
+        """[(from, to)] along each axis, from which a pad in front of a quantizer has taken its edges."""
+        if node.name not in self.pads:
+            return []
+        pads = list(node.args[1])
+        around = [(pads[place], -pads[place + 1] or None) for place in range(0, len(pads), 2)][::-1]
+        return [(None, None)] * (node.meta["val"].dim() - len(around)) + around
 
     # ---- what stands for what
 
@@ -366,6 +374,9 @@ class Writer:
             return [helper.make_node(ONE_BY_ONE[each.target], inputs, [name], name=title)]
         if each.target in (ATEN.view.default, ATEN.reshape.default):
             return [helper.make_node("Reshape", [given(each.args[0]), shape(each.args[1])], [name], name=title)]
+        if each.target in (ATEN.clip.default, ATEN.clamp.default):
+            ends = [given(argument) if argument is not None else "" for argument in each.args[1:3]]
+            return [helper.make_node("Clip", [given(each.args[0]), *ends], [name], name=title)]
         if each.target is ATEN.flatten.using_ints:
             return [helper.make_node("Reshape", [given(each.args[0]), shape(each.meta["val"].shape)], [name], name=title)]
         if each.target is ATEN.permute.default:
@@ -399,7 +410,7 @@ class Writer:
                     stack.append((node, True))
                     stack += [(of[name], False) for name in node.input if name in of and id(of[name]) not in reached]
 
-        for name in [*(tensor.name for tensor in graph.output), *(name for name in self.traced if name)]:
+        for name in [*(tensor.name for tensor in graph.output), *(name for name, _ in self.traced)]:
             if name in of:
                 visit(of[name])
         used = {name for node in order for name in node.input} | outputs | {
