@@ -38,7 +38,7 @@ def is_pair(node):
 def is_real(node):
     """Whether a node of the exported program gives floating-point values, which alone are quantized."""
     value = node.meta.get("val")
-    return not isinstance(value, torch.Tensor) or value.is_floating_point()
+    return value is None or isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def behind_pairs(node):
