@@ -7,6 +7,7 @@ The artifact is the converted program as a Q/DQ model (written.py). PyTorch exec
 
 import copy
 import logging
+import re
 import sys
 import warnings
 from dataclasses import dataclass, replace
@@ -156,7 +157,7 @@ class Pt2e:
         prepared = prepare_pt2e(copy.deepcopy(exported.program), self.route.quantizer(
             options, [index for index, node in enumerate(network.graph.node) if node.name in excluded]))
         for batch in batches:
-            prepared(*inputs_of(network, batch))
+            calibrate(prepared, network, batch)
         converted = convert(prepared)
         writer = Writer(network, exported, converted)
         artifact = Path(output, "model.onnx")
@@ -217,7 +218,7 @@ class Pt2e:
 
     def _load(self, folder):
         if self._kept[0] != folder:
-            self._kept = (folder, (torch.export.load(folder / PROGRAM).module(check_guards=False),
+            self._kept = (folder, (torch.export.load(folder / PROGRAM).module(),
                                    torch.load(folder / NAMES, weights_only=False)))
         return self._kept[1]
 
@@ -236,11 +237,17 @@ class Codes(torch.fx.Interpreter):
         return result
 
 
-def inputs_of(model, batch):
-    for tensor in graph_inputs(model):
-        if tensor.name not in batch:
-            raise Refused(f"a calibration batch has no input \"{tensor.name}\"")
-    return input_tensors(model, batch)
+def calibrate(prepared, model, batch):
+    """Lets the observers see a batch. The guards of an exported program call its inputs input_1, input_2 …, as the twin does."""
+    names = [tensor.name for tensor in graph_inputs(model)]
+    for name in names:
+        if name not in batch:
+            raise Refused(f"a calibration batch has no input \"{name}\"")
+    try:
+        prepared(*input_tensors(model, batch))
+    except AssertionError as error:
+        said = re.sub(r"\binput_(\d+)\b", lambda match: names[int(match[1]) - 1], str(error))
+        raise RuntimeError(f"a batch of shapes {[batch[name].shape for name in names]}: {said}") from error
 
 
 def of_opset(model):

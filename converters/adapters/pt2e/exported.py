@@ -232,7 +232,7 @@ def export(twin, model, inputs):
     _give_outputs_by_name(twin, model)
     fed, free = _with_free_extents(model, inputs)
     shapes = free if any(free) else None
-    program = torch.export.export(twin, fed, dynamic_shapes=shapes).module(check_guards=False)
+    program = torch.export.export(twin, fed, dynamic_shapes=shapes).module()
     exported = Exported(program, fed, shapes)
     _follow(exported, twin, model, names)
     return exported
