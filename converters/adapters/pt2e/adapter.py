@@ -247,7 +247,7 @@ def calibrate(prepared, model, batch):
         prepared(*input_tensors(model, batch))
     except AssertionError as error:
         said = re.sub(r"\binput_(\d+)\b", lambda match: names[int(match[1]) - 1], str(error))
-        raise RuntimeError(f"a batch of shapes {[batch[name].shape for name in names]}: {said}") from error
+        raise RuntimeError(said) from error
 
 
 def of_opset(model):

@@ -145,8 +145,11 @@ def _rewritten(twin, model):
         fixed = behind_data and constants[0] is None and all(constant is not None for constant in behind_data)
         made = None
         if operator_type == "MatMul" and fixed and constants[1].dim() == 2:
-            made = torch.nn.Linear(*constants[1].shape, bias=False).eval()
-            made.weight = torch.nn.Parameter(constants[1].T.contiguous(), requires_grad=False)
+            made = _linear(constants[1].T)
+        elif operator_type == "Gemm" and fixed and not module.trans_a:  # C isn't a vector
+            weight = constants[1] if module.trans_b else constants[1].T
+            bias = constants[2] if len(constants) > 2 else torch.zeros(())
+            made = _linear(weight * module.alpha, bias * module.beta) if bias.numel() in (1, len(weight)) else None
         elif operator_type == "Slice" and fixed:
             made = ConstantSlice(*(constant.tolist() for constant in constants[1:]))
         elif operator_type == "Reshape" and fixed:
@@ -167,6 +170,15 @@ def _replace(twin, node, module, arguments):
     module.onnx_mapping = twin.get_submodule(node.target).onnx_mapping
     twin.set_submodule(node.target, module)
     node.args, node.kwargs = tuple(arguments), {}
+
+
+def _linear(weight, bias=None):
+    """What a network written in PyTorch has for a product with a constant matrix: of that alone the quantizers know."""
+    layer = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None).eval()
+    layer.weight = torch.nn.Parameter(weight.contiguous(), requires_grad=False)
+    if bias is not None:
+        layer.bias = torch.nn.Parameter(bias.reshape(-1).expand(len(weight)).contiguous(), requires_grad=False)
+    return layer
 
 
 def _known(constant):

@@ -377,6 +377,10 @@ class Writer:
         if each.target in (ATEN.clip.default, ATEN.clamp.default):
             ends = [given(argument) if argument is not None else "" for argument in each.args[1:3]]
             return [helper.make_node("Clip", [given(each.args[0]), *ends], [name], name=title)]
+        if each.target is ATEN.slice.Tensor:
+            axis, start, end = each.args[1:4]
+            ends = [shape([value]) for value in (start, end, axis, each.args[4] if len(each.args) > 4 else 1)]
+            return [helper.make_node("Slice", [given(each.args[0]), *ends], [name], name=title)]
         if each.target is ATEN.flatten.using_ints:
             return [helper.make_node("Reshape", [given(each.args[0]), shape(each.meta["val"].shape)], [name], name=title)]
         if each.target is ATEN.permute.default:
