@@ -247,6 +247,11 @@ class ProcessClient final : public Client {
     spawn.environment.emplace("PYTHONUTF8", "1");  // files, paths and names in UTF-8, whatever locale there is
     spawn.working_folder = options_.working_folder;
     spawn.memory_limit_bytes = options_.memory_limit_bytes;
+    if (options_.prepare) {
+      if (const Status prepared = options_.prepare(spawn); !prepared) {
+        return Failure{Outcome::crash, prepared.error().message};
+      }
+    }
     auto process = Process::spawn(spawn);
     if (!process) return Failure{Outcome::crash, process.error().message};
     process_ = std::move(*process);
