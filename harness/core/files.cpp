@@ -130,6 +130,11 @@ Status write_new_file(const fs::path& path, std::string_view bytes) {
   return write_file(path, bytes);
 }
 
+bool write_into(const fs::path& file, std::string_view text) {
+  const OpenFile to(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  return to.valid() && write(to.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
 void remove_folder(const fs::path& folder, const std::vector<fs::path>& files) {
   for (const fs::path& file : files) {
     unlink(file.c_str());

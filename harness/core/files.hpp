@@ -24,6 +24,9 @@ namespace assay::core {
 /// Makes `folder` with everything above it; nothing where it exists.
 [[nodiscard]] Status make_folder(const std::filesystem::path& folder);
 
+/// Writes `text` at once into a file that is there, such as those in which the kernel takes settings; whether it could.
+bool write_into(const std::filesystem::path& file, std::string_view text);
+
 /// Removes `folder` with everything in it. Cheap where `files` is all that it holds, which need not be so.
 void remove_folder(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& files);
 

@@ -6,6 +6,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -23,9 +25,12 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "harness/core/confined.hpp"
 #include "harness/core/descriptor.hpp"
+#include "harness/core/files.hpp"
 
 namespace assay::core {
 namespace fs = std::filesystem;
@@ -51,6 +56,7 @@ constexpr std::uint64_t kConnections = 0b11;  // bind and connect, by TCP
 constexpr std::uint64_t kOthers = 0b11;       // abstract sockets and signals
 
 constexpr const char* kHomes = "/home";
+constexpr const char* kSharedMemory = "/dev/shm";
 
 int version() { return static_cast<int>(::syscall(kCreateRuleset, nullptr, 0, kAskVersion)); }
 
@@ -149,6 +155,39 @@ bool filter_calls() {
   return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
+/// A view of the file system of this process's own, whose mounts nobody else sees. False where the system gives that to
+/// nobody but root.
+bool own_mounts() {
+  if (::unshare(CLONE_NEWNS) != 0) {
+    const std::string user = fmt::format("{0} {0} 1", ::geteuid()), group = fmt::format("{0} {0} 1", ::getegid());
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    write_into("/proc/self/setgroups", "deny");
+    if (!write_into("/proc/self/uid_map", user) || !write_into("/proc/self/gid_map", group)) return false;
+  }
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+/// An empty /dev/shm, for named semaphores and shared memory, which Python's multiprocessing makes there. Of what lies
+/// in the machine's, the files and folders `kept` are in it.
+bool own_shared_memory(const std::set<fs::path>& kept) {
+  if (!own_mounts()) return false;
+  std::vector<std::pair<fs::path, Descriptor>> places;
+  for (const fs::path& path : kept) {
+    Descriptor place(is_below(path, kSharedMemory) ? ::open(path.c_str(), O_PATH | O_CLOEXEC) : -1);
+    if (place.open()) places.emplace_back(path, std::move(place));
+  }
+  if (::mount("assay", kSharedMemory, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) return false;
+  return std::ranges::all_of(places, [](const auto& each) {
+    const auto& [path, place] = each;
+    const std::string from = fmt::format("/proc/self/fd/{}", place.get());
+    std::error_code code;
+    const bool folder = fs::is_directory(from, code);
+    fs::create_directories(folder ? path : path.parent_path(), code);
+    if (!folder) const Descriptor made(::open(path.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, S_IRUSR));
+    return ::mount(from.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+  });
+}
+
 void limit(int resource, rlim_t most) {
   rlimit now{};
   if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return;
@@ -189,12 +228,16 @@ void limit_files() {
 }
 
 Status confine(const Sandbox& sandbox) {
+  std::set<fs::path> kept(sandbox.writable.begin(), sandbox.writable.end());
+  kept.insert(sandbox.readable.begin(), sandbox.readable.end());
+  const bool own_memory = own_shared_memory(kept);  // first: what is confined mounts nothing
   Rules rules;
   std::set<fs::path> hidden = sandbox.hidden;
   hidden.insert({"/dev", "/run/user", "/run/secrets", "/var/run/secrets"});
   allow_all_but(rules, "/", hidden);
   for (const fs::path& path : sandbox.readable) rules.allow(path, kReading);
   for (const fs::path& path : sandbox.writable) rules.allow(path, ~std::uint64_t{0});
+  if (own_memory) rules.allow(kSharedMemory, ~std::uint64_t{0});
   std::error_code code;
   for (fs::directory_iterator entry("/dev", code), end; !code && entry != end; entry.increment(code)) {
     const std::string name = entry->path().filename().string();

@@ -23,8 +23,8 @@ struct Sandbox {
 /// on.
 [[nodiscard]] bool can_confine();
 
-/// Confines this process and all that it starts, for good: it writes into `writable` and to a few devices, reads
-/// everything but `hidden` (of which `readable` stays), devices and what /run holds of users and secrets, makes no
+/// Confines this process, which has one thread, and all that it starts, for good: it writes into `writable`, to a few
+/// devices and into a /dev/shm of its own (none where the system gives it none), reads everything but `hidden` (of which `readable` stays), devices and what /run holds of users and secrets, makes no
 /// socket but a local one, stays in its process group, gains no rights by a setuid program, and sends no signal to
 /// processes outside (Linux 6.12).
 /// Errors   unsupported, where the system can't: what it can do is done then.

@@ -23,6 +23,7 @@
 #include <system_error>
 
 #include "harness/core/descriptor.hpp"
+#include "harness/core/task_limit.hpp"
 
 namespace assay::core {
 namespace fs = std::filesystem;
@@ -97,8 +98,9 @@ std::size_t threads_of_the_machine() {
 
 class Supervisor {
  public:
-  explicit Supervisor(pid_t child)
+  Supervisor(pid_t child, const TaskLimit& limit)
       : child_(child),
+        limit_(limit),
         // Where that is impossible, what kills the group kills this process with it, and the child by its death.
         has_left_(::getpgrp() == ::getpid() && ::setpgid(0, ::getpgid(::getppid())) == 0),
         known_(threads_of_the_machine()) {
@@ -112,12 +114,12 @@ class Supervisor {
       reap();
       if (!state_ && too_many()) {
         hunt();
-        const std::string why = fmt::format("assay: stopped, it ran more than {} processes or {} threads at a time\n",
-                                            kMostProcesses, kMostThreads);
-        (void)!::write(STDERR_FILENO, why.data(), why.size());
+        say(fmt::format("stopped, it ran more than {} processes or {} threads at a time", kMostProcesses,
+                        most_threads()));
       }
     }
     hunt();
+    if (limit_.reached()) say(fmt::format("a process or thread was refused: it had {} already", most_threads()));
     return *state_;
   }
 
@@ -149,7 +151,7 @@ class Supervisor {
     // Where it is this program that starts so many, they leave no time to count them.
     if (has_left_) ::kill(-::getpid(), SIGSTOP);
     const Running running = descendants();
-    if (running.processes.size() > kMostProcesses || running.threads > kMostThreads) return true;
+    if (running.processes.size() > kMostProcesses || running.threads > most_threads()) return true;
     if (has_left_) ::kill(-::getpid(), SIGCONT);
     return false;
   }
@@ -171,7 +173,13 @@ class Supervisor {
     ::sigtimedwait(&ended, nullptr, &longest);
   }
 
+  static void say(const std::string& what) {
+    const std::string line = fmt::format("assay: {}\n", what);
+    (void)!::write(STDERR_FILENO, line.data(), line.size());
+  }
+
   pid_t child_;
+  const TaskLimit& limit_;
   bool has_left_;      ///< the group, which has this process's number
   std::size_t known_;  ///< the machine's threads when they were looked at, or fewer
   std::optional<ExitState> state_;
@@ -185,6 +193,7 @@ ExitState supervise(const std::function<int()>& become) {
   sigemptyset(&ended);
   sigaddset(&ended, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &ended, &before);
+  const TaskLimit limit;
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return {.code = 1, .signal = std::nullopt};
@@ -192,6 +201,7 @@ ExitState supervise(const std::function<int()>& become) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);  // it has died before that
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    limit.enter();
     ::_exit(become());
   }
   // Whoever waits for the end of the program's streams is not to wait for this process.
@@ -199,7 +209,7 @@ ExitState supervise(const std::function<int()>& become) {
   ::dup2(nothing.get(), STDIN_FILENO);
   ::dup2(nothing.get(), STDOUT_FILENO);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(number, SIG_IGN);
-  return Supervisor(child).watch();
+  return Supervisor(child, limit).watch();
 }
 
 void end_as(const ExitState& state) {

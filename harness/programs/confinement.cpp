@@ -1,11 +1,14 @@
 #include "harness/programs/confinement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -15,7 +18,6 @@
 #include "harness/core/files.hpp"
 #include "harness/core/program.hpp"
 #include "harness/core/sandbox.hpp"
-#include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/environments.hpp"
 
@@ -24,14 +26,39 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// What a script's first line names, or what env finds of it; empty for what is no script.
+fs::path interpreter(const fs::path& file) {
+  constexpr std::size_t kLongest = 256;  // as the kernel reads it
+  std::array<char, kLongest> begin{};
+  std::ifstream(file, std::ios::binary).read(begin.data(), begin.size() - 1);
+  const std::string_view text(begin.data());
+  if (!text.starts_with("#!")) return {};
+  std::istringstream words{std::string(text.substr(2, text.find('\n') - 2))};
+  std::string word;
+  words >> word;
+  if (fs::path(word).filename() != "env") return word;
+  while (words >> word && (word.starts_with("-") || word.find('=') != std::string::npos)) {
+  }
+  const auto found = core::find_program(word, core::child_path({}));
+  return found ? fs::path(*found) : fs::path();
+}
+
+fs::path& confining_program() {
+  static fs::path program;
+  return program;
+}
+
 /// What the sandbox of a command lets it read of homes.
 class Readable {
  public:
   void add(const fs::path& path) { paths_.insert(path); }
 
-  /// A file with its folder, which holds what it loads; the file alone where that folder is a home, or holds one.
+  /// A file with its folder, which holds what it loads; the file alone where that folder is a home, or holds one. Of a
+  /// script also what runs it.
   void add_file(const fs::path& file) {
     std::error_code code;
+    if (!files_.insert(file).second) return;
+    if (const fs::path program = interpreter(file); !program.empty()) add_file(program);
     for (const fs::path& path : {fs::absolute(file, code), fs::canonical(file, code)}) {
       const fs::path folder = path.parent_path();
       paths_.insert(core::holds_a_home(folder) ? path : folder);
@@ -75,6 +102,14 @@ class Readable {
     const bool environment = fs::exists(prefix / "pyvenv.cfg", code) || fs::exists(prefix / "conda-meta", code);
     if (environment) paths_.insert(prefix);
     paths_.insert({prefix / "lib", prefix / "lib64"});
+    // A virtual environment's Python loads its modules from the installation that it was made of.
+    std::ifstream settings(prefix / "pyvenv.cfg");
+    for (std::string line; std::getline(settings, line);) {
+      std::istringstream words(line);
+      std::string name, equals, base;
+      if (!(words >> name >> equals >> std::ws) || name != "home" || !std::getline(words, base)) continue;
+      if (fs::path(base).filename() == "bin") add_prefix(fs::path(base).parent_path());
+    }
   }
   void add_named(const std::string& word) {
     std::error_code code;
@@ -84,7 +119,7 @@ class Readable {
     if (fs::is_directory(path, code) && !core::holds_a_home(path)) paths_.insert(path);
   }
 
-  std::set<fs::path> paths_;
+  std::set<fs::path> paths_, files_;
 };
 
 /// `from` with all in it, times too: what was compiled there isn't compiled again.
@@ -131,11 +166,14 @@ core::Result<std::map<std::string, std::string>> own_folders(const fs::path& job
 
 }  // namespace
 
+void set_confining_program(fs::path program) { confining_program() = std::move(program); }
+
 core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process) {
+  if (confining_program().empty()) return core::success();
   const auto program =
       core::find_program(process.arguments.empty() ? "" : process.arguments.front(), core::child_path({}));
   if (!program) return program.error();
-  std::vector<std::string> words{corpus::own_program().string(), "confined"};
+  std::vector<std::string> words{confining_program().string(), "confined"};
   if (converter.rights.confined) {
     const core::Result<fs::path> job = core::process_folder();
     if (!job) return job.error();
@@ -148,7 +186,7 @@ core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process
       std::error_code code;
       if (!core::holds_a_home(path)) readable.add(fs::absolute(path, code));
     }
-    readable.add_file(corpus::own_program());
+    readable.add_file(confining_program());
     readable.add_file(*program);
     readable.add_words(process.arguments);
     for (const char* variable : {"PYTHONPATH", "LD_LIBRARY_PATH"}) readable.add_list(variable);
