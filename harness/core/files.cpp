@@ -219,9 +219,10 @@ Result<fs::path> process_folder() {
   const std::lock_guard lock(own.mutex);
   std::error_code code;
   if (own.of == getpid() && fs::is_directory(own.path, code)) return own.path;
-  const fs::path parent = fs::absolute(temporary_parent(code), code);
+  const fs::path given = temporary_parent(code);
+  const fs::path parent = code ? given : fs::absolute(given, code);
   if (code) {
-    return io_error(fmt::format("no temporary folder: {}; set TMPDIR", code.message()));
+    return io_error(fmt::format("no temporary folder: {}; set TMPDIR to a writable folder", code.message()));
   }
   static std::once_flag swept;
   std::call_once(swept, sweep_temporary_folders);

@@ -230,7 +230,7 @@ void limit_files() {
 Status confine(const Sandbox& sandbox) {
   std::set<fs::path> kept(sandbox.writable.begin(), sandbox.writable.end());
   kept.insert(sandbox.readable.begin(), sandbox.readable.end());
-  const bool own_memory = own_shared_memory(kept);  // first: what is confined mounts nothing
+  const bool own_memory = can_confine() && own_shared_memory(kept);  // first: what is confined mounts nothing
   Rules rules;
   std::set<fs::path> hidden = sandbox.hidden;
   hidden.insert({"/dev", "/run/user", "/run/secrets", "/var/run/secrets"});

@@ -416,6 +416,8 @@ core::Result<RunReport> run(const RunConfig& original) {
   if (!store) {
     return store.error();
   }
+  // Every lane needs such a folder: where none can be made, that is no converter's fault.
+  if (const core::Result<std::filesystem::path> folder = core::process_folder(); !folder) return folder.error();
   Prepared prepared;
   bool described = config.converters.empty();
   Lanes lanes(std::min(thread_count(config.jobs), config.items.size()),
