@@ -94,7 +94,8 @@ class Truth:
             expected = self._session.run(names, feed)
             actual = as_tuple(twin(*input_tensors(self.model, feed)))
         except Exception as error:
-            raise Refused(f"{self._importer}: its twin can't be held to the model on these inputs: {first_line(error)}") from error
+            raise Refused(f"{self._importer}: its twin can't be held to the model on these inputs: "
+                          f"{first_line(error)}") from error
         wrong = [_difference(*each) for each in zip(names, expected, (tensor.numpy() for tensor in actual))]
         wrong = [words for words in wrong if words] or ([] if len(actual) == len(names) else ["it has other outputs"])
         if wrong:

@@ -63,11 +63,13 @@ xnnpack_quantizer_utils._get_aten_graph_module_for_pattern = each_once(
 
 
 def convert(prepared):
-    """convert_pt2e. Wherever a BatchNormalization is left, it exports and looks for 48 patterns of quantization-aware training, 20 s
-    of them, which all take the square root of a variance: where the program has no square root, none is looked for."""
+    """convert_pt2e. Wherever a BatchNormalization is left, it exports and looks for 48 patterns of quantization-aware
+    training, which takes 20 s. All of them take the square root of a variance: in a program without one none is looked
+    for."""
     if any(node.target is torch.ops.aten.sqrt.default for node in prepared.graph.nodes):
         return convert_pt2e(prepared)
-    kept = {name: getattr(qat_utils, name) for name in ("_get_aten_graph_module_for_pattern", "replace_pattern_with_filters")}
+    names = ("_get_aten_graph_module_for_pattern", "replace_pattern_with_filters")
+    kept = {name: getattr(qat_utils, name) for name in names}
     try:
         qat_utils._get_aten_graph_module_for_pattern = lambda *_, **__: None
         qat_utils.replace_pattern_with_filters = lambda *_, **__: []
@@ -238,7 +240,8 @@ class Codes(torch.fx.Interpreter):
 
 
 def calibrate(prepared, model, batch):
-    """Lets the observers see a batch. The guards of an exported program call its inputs input_1, input_2 …, as the twin does."""
+    """Lets the observers see a batch. The guards of an exported program call its inputs input_1, input_2 …, as the twin
+    does."""
     names = [tensor.name for tensor in graph_inputs(model)]
     for name in names:
         if name not in batch:

@@ -20,11 +20,11 @@ PAIR = QUANTIZE | DEQUANTIZE
 LIMITS = {torch.int8: (-128, 127), torch.uint8: (0, 255)}
 ATEN = torch.ops.aten
 ONE_BY_ONE = {  # aten operators that are an ONNX operator of the same inputs
-    ATEN.add.Tensor: "Add", ATEN.sub.Tensor: "Sub", ATEN.mul.Tensor: "Mul", ATEN.div.Tensor: "Div", ATEN.matmul.default: "MatMul",
+    ATEN.add.Tensor: "Add", ATEN.sub.Tensor: "Sub", ATEN.mul.Tensor: "Mul", ATEN.div.Tensor: "Div",
+    ATEN.matmul.default: "MatMul",
     ATEN.relu.default: "Relu", ATEN.neg.default: "Neg", ATEN.sqrt.default: "Sqrt", ATEN.sigmoid.default: "Sigmoid",
     ATEN.tanh.default: "Tanh", ATEN.abs.default: "Abs", ATEN.exp.default: "Exp", ATEN.add_.Tensor: "Add",
-    ATEN.maximum.default: "Max", ATEN.minimum.default: "Min", ATEN.erf.default: "Erf", ATEN.hardsigmoid.default: "HardSigmoid",
-    ATEN.hardswish.default: "HardSwish", ATEN.mul_.Tensor: "Mul", ATEN.reciprocal.default: "Reciprocal"}
+    ATEN.maximum.default: "Max", ATEN.minimum.default: "Min", ATEN.erf.default: "Erf", ATEN.mul_.Tensor: "Mul", ATEN.reciprocal.default: "Reciprocal"}
 WITH_BIAS = {ATEN.conv1d.default, ATEN.conv2d.default, ATEN.linear.default, ATEN.conv3d.default,
              ATEN.conv_transpose1d.default, ATEN.conv_transpose2d.input, ATEN.conv_transpose3d.input}
 WEIGHT, BIAS = 1, 2  # places in the arguments of those, and in the inputs of Conv, ConvTranspose and Gemm
@@ -96,8 +96,8 @@ class Writer:
         return self._assembled(nodes + self.made)
 
     def _is_pad(self, node):
-        """Whether it pads a Conv's input with zeros, as PyTorch does in front of a Conv whose ends differ. A quantizer gives 0
-        for 0, so that the Conv may pad in its place."""
+        """Whether it pads a Conv's input with zeros, as PyTorch does in front of a Conv whose ends differ. A quantizer
+        gives 0 for 0, so that the Conv may pad in its place."""
         if node.op != "call_function" or node.target not in (ATEN.pad.default, ATEN.constant_pad_nd.default):
             return False
         index = self.exported.owner.get(node.name)
