@@ -35,6 +35,9 @@ NETWORKS = {  # text, and the tensors that x86 quantizes in it
         "g (float[2,3] x) => (float[2,4] y) { y = Gemm <alpha=0.5, beta=3.0> (x, w, b) }", {"w": [3, 4], "b": [1, 4]},
         {"x", "w"}),
     "a matrix": ("g (float[2,3] x) => (float[2,4] y) { y = MatMul (x, w) }", {"w": [3, 4]}, {"x", "w"}),
+    "a matrix and a batch norm": (
+        "g (float[2,3] x) => (float[2,4] y) { p = MatMul (x, w) y = BatchNormalization (p, s, b, m, v) }",
+        {"w": [3, 4], "s": [4], "b": [4], "m": [4], "v": [4]}, {"x", "w"}),
     "a Slice of two axes behind an Add": (
         "g (float[2,5,6] x) => (float[2,2,3] y) "
         "<int64[2] f = {1,0}, int64[2] t = {3,5}, int64[2] a = {1,2}, int64[2] p = {1,2}> { h = Add (x, x) y = Slice (h, f, t, a, p) }", {}, set()),

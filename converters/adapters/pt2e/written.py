@@ -24,7 +24,8 @@ ONE_BY_ONE = {  # aten operators that are an ONNX operator of the same inputs
     ATEN.matmul.default: "MatMul",
     ATEN.relu.default: "Relu", ATEN.neg.default: "Neg", ATEN.sqrt.default: "Sqrt", ATEN.sigmoid.default: "Sigmoid",
     ATEN.tanh.default: "Tanh", ATEN.abs.default: "Abs", ATEN.exp.default: "Exp", ATEN.add_.Tensor: "Add",
-    ATEN.maximum.default: "Max", ATEN.minimum.default: "Min", ATEN.erf.default: "Erf", ATEN.mul_.Tensor: "Mul", ATEN.reciprocal.default: "Reciprocal"}
+    ATEN.maximum.default: "Max", ATEN.minimum.default: "Min", ATEN.erf.default: "Erf", ATEN.mul_.Tensor: "Mul",
+    ATEN.reciprocal.default: "Reciprocal"}
 WITH_BIAS = {ATEN.conv1d.default, ATEN.conv2d.default, ATEN.linear.default, ATEN.conv3d.default,
              ATEN.conv_transpose1d.default, ATEN.conv_transpose2d.input, ATEN.conv_transpose3d.input}
 WEIGHT, BIAS = 1, 2  # places in the arguments of those, and in the inputs of Conv, ConvTranspose and Gemm
@@ -271,7 +272,12 @@ class Writer:
                 changed.input.append(given)
         changed.output[:] = [self._output(index, group, name) for name in node.output]
         self._without_factors(changed, group)
-        return [changed]
+        if node.op_type != "MatMul" or len(changed.input) == len(node.input):
+            return [changed]
+        added = helper.make_node("Add", [self._free(f"{node.output[0]}/product"), changed.input.pop()], changed.output,
+                                 name=self._free_node(f"{node.name}/bias"))
+        changed.output[:] = added.input[:1]
+        return [changed, added]
 
     def _output(self, index, group, name):
         """The name of a result: that of the BatchNormalization that was folded into the node."""
