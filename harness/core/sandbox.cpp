@@ -199,7 +199,9 @@ void limit(int resource, rlim_t most) {
 
 bool can_confine() { return version() > 0 && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0; }
 
-std::set<fs::path> homes() {
+namespace {
+
+std::set<fs::path> find_homes() {
   std::set<fs::path> all;
   std::array<char, 4096> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by the call
   passwd entry{}, *found = nullptr;
@@ -211,6 +213,13 @@ std::set<fs::path> homes() {
     const fs::path real = home == nullptr ? fs::path() : fs::canonical(home, code);
     if (!code && real.has_relative_path()) all.insert(real);
   }
+  return all;
+}
+
+}  // namespace
+
+const std::set<fs::path>& homes() {
+  static const std::set<fs::path> all = find_homes();
   return all;
 }
 

@@ -9,7 +9,7 @@
 namespace assay::core {
 
 /// The home of the user, those of users in general, and that of root; without links.
-[[nodiscard]] std::set<std::filesystem::path> homes();
+[[nodiscard]] const std::set<std::filesystem::path>& homes();
 
 /// What a process may reach.
 struct Sandbox {
@@ -24,9 +24,9 @@ struct Sandbox {
 [[nodiscard]] bool can_confine();
 
 /// Confines this process, which has one thread, and all that it starts, for good: it writes into `writable`, to a few
-/// devices and into a /dev/shm of its own (none where the system gives it none), reads everything but `hidden` (of which `readable` stays), devices and what /run holds of users and secrets, makes no
-/// socket but a local one, stays in its process group, gains no rights by a setuid program, and sends no signal to
-/// processes outside (Linux 6.12).
+/// devices and into a /dev/shm of its own (none where the system gives it none), reads everything but `hidden` (of
+/// which `readable` stays), devices and what /run holds of users and secrets, makes no socket but a local one, stays in
+/// its process group, gains no rights by a setuid program, and sends no signal to processes outside (Linux 6.12).
 /// Errors   unsupported, where the system can't: what it can do is done then.
 [[nodiscard]] Status confine(const Sandbox& sandbox);
 

@@ -15,8 +15,7 @@ void set_confining_program(std::filesystem::path program);
 /// `process`, which is to run `converter`'s command, within the limits of every converter
 /// (harness/core/supervised.hpp), and in a sandbox (harness/core/sandbox.hpp) unless its rights are the user's. There
 /// it writes into core::process_folder() alone, in which it has a home and temporary folder of its own. Of homes it
-/// reads what its words name (a file's folder, unless that is a home itself, and what `-m` names in the working
-/// folder), the interpreter of its program where that is a script, the Python environments of both, Assay's own files and environments, the folders of PYTHONPATH and
+/// reads what it needs (needed_files.hpp), Assay's own files and environments, the folders of PYTHONPATH and
 /// LD_LIBRARY_PATH, and what its rights name. Errors   io, for a program that is missing too.
 [[nodiscard]] core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process);
 

@@ -232,6 +232,48 @@ done
   EXPECT_TRUE(reason(ran).ends_with("did read its base")) << reason(ran) << ran.err;
 }
 
+/// An adapter in a project, which imports what lies beside its folder, and a package that is installed in place.
+constexpr const char* kImports = R"py(
+import json, os, sys
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import beside, in_place
+for line in sys.stdin:
+    request = json.loads(line)
+    answer = {"id": request["id"], "status": "ok", "name": "imports", "version": "1"}
+    if request["do"] == "convert": answer.update(status="refused", reason="did import " + beside.NAME + in_place.NAME)
+    print(json.dumps(answer), flush=True)
+)py";
+
+TEST_F(Sandbox, ReadsTheProjectOfAFileAndWhatIsInstalledInPlace) {
+  if (!core::can_confine()) GTEST_SKIP() << "no Landlock here";
+  for (const char* folder : {"home/project/tools", "home/with blank/src", "home/other", "home/env/bin"}) {
+    fs::create_directories(place(folder));
+  }
+  ASSERT_EQ(std::system(("python3 -m venv --without-pip '" + place("home/env").string() + "'").c_str()), 0);
+  const fs::path packages = [&] {
+    for (const auto& each : fs::recursive_directory_iterator(place("home/env"))) {
+      if (each.path().filename() == "site-packages") return each.path();
+    }
+    return fs::path();
+  }();
+  ASSERT_FALSE(packages.empty());
+  put("home/project/tools/tool.py", kImports);
+  put("home/project/beside.py", "NAME = 'a project'");
+  put("home/project/pyproject.toml", "");
+  put("home/with blank/src/in_place.py", "NAME = ' and a source'");
+  put("home/other/secret", "");
+  fs::create_directories(packages / "in_place-1.dist-info");
+  ASSERT_TRUE(core::write_file(
+                  packages / "in_place-1.dist-info" / "direct_url.json",
+                  R"({"url": "file://)" + place("home/with%20blank").string() + R"(", "dir_info": {"editable": true}})")
+                  .ok());
+  ASSERT_TRUE(core::write_file(packages / "in_place.pth", place("home/with blank/src").string() + "\n").ok());
+  const std::string command =
+      place("home/env/bin/python").string() + " " + place("home/project/tools/tool.py").string();
+  const Call ran = run({"check", model_, "--json", "--converter-cmd", command}, {{"HOME", place("home").string()}});
+  EXPECT_TRUE(reason(ran).ends_with("did import a project and a source")) << reason(ran) << ran.err;
+}
+
 TEST_F(Sandbox, IsNamedWhereAConverterWasDenied) {
   if (!core::can_confine()) GTEST_SKIP() << "no Landlock here";
   EXPECT_THAT(reason(call({"check", model_}, "udp")), HasSubstr("it runs in a sandbox (docs/runs.md)"));
