@@ -60,6 +60,36 @@ TEST(AuditFusions, AClipNeedsBothEndsAtItsBounds) {
   EXPECT_THAT(audit_fusions(FusedCase("Clip(h, lo, hi)", 5.0 / 255, -128).context()), IsEmpty());
 }
 
+/// y = Relu(Identity(Gemm(x))): the artifact quantizes what the Gemm makes, then a copy of that with y's parameters.
+struct RequantizedCase : FusedCase {
+  RequantizedCase(double scale, std::int64_t zero_point, const std::string& between = "d = Identity(h) ",
+                  const std::string& copy = "d")
+      : FusedCase("Relu(d)", scale, zero_point) {
+    original_text.replace(original_text.find("y = Relu"), 0, "d = Identity(h) ");
+    const std::string once = "yq = QuantizeLinear(y_float, ys, yz)";
+    artifact_text.replace(artifact_text.find(once), once.size(),
+                          "hq = QuantizeLinear(y_float, hs, hz) h = DequantizeLinear(hq, hs, hz) " + between +
+                              "yq = QuantizeLinear(" + copy + ", ys, yz)");
+    set_scalar("hs", 8.625 / 255);
+    constants["hz"] = codes(DType::int8, {}, {-65});
+  }
+};
+
+TEST(AuditFusions, ASecondQuantizerMayDoTheWorkOfARelu) {
+  EXPECT_THAT(RequantizedCase(6.5 / 255, -128).faults(), IsEmpty());
+  EXPECT_THAT(RequantizedCase(6.5 / 255, -128, "", "h").faults(), IsEmpty()) << "no node stands for the Relu";
+  EXPECT_THAT(brief(audit_fusions(RequantizedCase(6.5 / 127, 0).context())), ElementsAre("zero_point y"));
+
+  RequantizedCase before(6.5 / 127, 0);  // what the first one cut stays cut
+  before.set_scalar("hs", 6.5 / 255);
+  before.constants["hz"] = codes(DType::int8, {}, {-128});
+  EXPECT_THAT(audit_fusions(before.context()), IsEmpty());
+
+  RequantizedCase wrong(6.5 / 255, -128);
+  wrong.set_scalar("hs", 17.25 / 255);
+  EXPECT_THAT(wrong.faults(), ElementsAre("scale h"));
+}
+
 TEST(AuditFusions, AnActivationThatStaysClipsByItself) {
   FusedCase kept("Relu(h)", 6.5 / 127, 0);
   kept.artifact_text.replace(kept.artifact_text.find("yq = QuantizeLinear(y_float"), 27,
