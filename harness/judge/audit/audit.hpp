@@ -34,8 +34,8 @@ namespace assay::judge {
 [[nodiscard]] bool cuts_like(const core::QuantParams& params, const Alignment::Passed& passed);
 /// Relus and Clips that vanished where the quantization behind them doesn't clip as they would have.
 [[nodiscard]] std::vector<Finding> audit_fusions(const LayerContext& context);
-/// Biases of normalizations: no accumulator fixes their step, so that 8 bits over their own range are the least that a
-/// converter has to keep of them.
+/// Constants of normalizations: no accumulator fixes their step, so that 8 bits over their own range are the least that
+/// a converter has to keep of them, and of the gain that a variance gives.
 [[nodiscard]] std::vector<Finding> audit_normalizations(const LayerContext& context);
 /// Constants of the nodes that are found again in the artifact, other than the weights and biases of sums: each within
 /// half its step of the float model's, or float32's error where it isn't quantized.
