@@ -88,12 +88,28 @@ def describe(adapter, python, adapters=ADAPTERS, environment=None):
     return described
 
 
+def make_home(adapter, folder):
+    """What the converter makes in its home at its first start, such as libraries that it compiles: in a sandbox its home
+    begins with a copy of this one. In the place that it has for good, since compiled files name it."""
+    home, partial = folder / "home", folder / f"{PARTIAL}home"
+    if home.is_dir():
+        return
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    places = {name: str(partial / place) for name, place in
+              {"HOME": "", "XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share",
+               "XDG_STATE_HOME": ".local/state"}.items()}
+    describe(adapter, folder / "bin" / "python", environment=places)
+    partial.rename(home)
+
+
 def install(adapter, version, root, unlocked=False):
     """Builds the environment under another name and renames it: what has its name is complete."""
     folder = root / f"{adapter['name']}-{version}"
     python = folder / "bin" / "python"
     if (folder / "packages.txt").is_file():
         say(f"{folder.name} is there already")
+        make_home(adapter, folder)
         return folder, True
     fetched = read_fetched(ADAPTERS / adapter["name"], version)
     shutil.rmtree(folder, ignore_errors=True)
@@ -111,6 +127,7 @@ def install(adapter, version, root, unlocked=False):
     freeze(partial, names(fetched))
     partial.rename(folder)
     assert python.exists()
+    make_home(adapter, folder)
     return folder, False
 
 

@@ -218,6 +218,7 @@ class ProcessClient final : public Client {
     if (!read_reply) return fail(stop({Outcome::crash, read_reply.error().message}));
     reply = std::move(*read_reply);
     if (reply.outcome == Outcome::error && speaks_of_memory(reply.reason)) reply.outcome = Outcome::oom;
+    if (reply.outcome == Outcome::error) explain_denial(reply.reason);
     ++answered_;
     return reply;
   }
@@ -247,6 +248,11 @@ class ProcessClient final : public Client {
     spawn.environment.emplace("PYTHONUTF8", "1");  // files, paths and names in UTF-8, whatever locale there is
     spawn.working_folder = options_.working_folder;
     spawn.memory_limit_bytes = options_.memory_limit_bytes;
+    if (options_.prepare) {
+      if (const Status prepared = options_.prepare(spawn); !prepared) {
+        return Failure{Outcome::crash, prepared.error().message};
+      }
+    }
     auto process = Process::spawn(spawn);
     if (!process) return Failure{Outcome::crash, process.error().message};
     process_ = std::move(*process);
@@ -302,8 +308,16 @@ class ProcessClient final : public Client {
   Failure stop(Failure failure) {
     process_->kill_group();
     failure.reason = with_tail(std::move(failure.reason), process_->stderr_tail());
+    explain_denial(failure.reason);
     process_.reset();
     return failure;
+  }
+
+  void explain_denial(std::string& reason) const {
+    const std::string_view text = reason;
+    const bool denied = text.find("Permission denied") != std::string_view::npos ||
+                        text.find("Operation not permitted") != std::string_view::npos;
+    if (denied && !options_.hint_when_denied.empty()) reason += "\n" + options_.hint_when_denied;
   }
 
   Failure timed_out(std::string_view verb, double timeout_s) {

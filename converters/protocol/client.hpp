@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -10,18 +11,25 @@
 #include "converters/converter.hpp"
 #include "harness/core/result.hpp"
 
+namespace assay::core {
+struct SpawnOptions;
+}  // namespace assay::core
+
 namespace assay::protocol {
 
 /// How an outside converter is started and how long it may take.
 struct ClientOptions {
   std::vector<std::string> command;                ///< program and arguments; the program is looked up in PATH
   std::map<std::string, std::string> environment;  ///< added to ours
-  std::string working_folder;                      ///< empty: ours
-  std::uint64_t memory_limit_bytes = 0;            ///< address space of the program, 0: none
-  double timeout_s = 60;                           ///< for the answer to one request
-  double start_timeout_s = 120;                    ///< from the start of a process to its description
-  double quit_timeout_s = 5;                       ///< from quit to the end; then it is killed
-  bool retry_timeouts = true;                      ///< ask once more, in a fresh process
+  /// Says of each process how it is started instead; empty: as it is.
+  std::function<core::Status(core::SpawnOptions&)> prepare;
+  std::string hint_when_denied;          ///< added to a reason by which the system denied it something
+  std::string working_folder;            ///< empty: ours
+  std::uint64_t memory_limit_bytes = 0;  ///< address space of the program, 0: none
+  double timeout_s = 60;                 ///< for the answer to one request
+  double start_timeout_s = 120;          ///< from the start of a process to its description
+  double quit_timeout_s = 5;             ///< from quit to the end; then it is killed
+  bool retry_timeouts = true;            ///< ask once more, in a fresh process
 };
 
 /// One try of a request. Two where the first timed out.

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/build_info.hpp"
+#include "harness/core/sandbox.hpp"
+#include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/metamorphic/twins.hpp"
 #include "harness/run/known_names.hpp"
@@ -26,6 +29,31 @@ Program this_program() {
 }
 
 namespace {
+
+void say_once(const std::string& line) {
+  static std::set<std::string> said;
+  if (said.insert(line).second) print(stderr, "assay: {}\n", line);
+}
+
+/// What converters of others can do that a sandbox usually keeps them from.
+void say_rights(const std::vector<programs::ConverterSpec>& converters) {
+  for (const programs::ConverterSpec& each : converters) {
+    if (!each.rights.confined) {
+      say_once(
+          "NO SANDBOX: converters run with all rights of yours, as --no-sandbox asks for: they can read and change "
+          "your files and use the network");
+    } else if (!each.is_embedded() && !each.is_reference() && each.unavailable.empty() && !core::can_confine()) {
+      say_once(
+          "no sandbox is possible here (the kernel has no Landlock, or it is switched off): converters can read "
+          "and change your files");
+    }
+    if (!each.rights.confined || !each.by_command) continue;
+    std::vector<std::string> more;
+    if (each.rights.gpu) more.emplace_back("use GPUs");
+    for (const auto& path : each.rights.reads) more.push_back("read " + shell_quoted(path.string()));
+    if (!more.empty()) say_once(fmt::format("{} may {}: its adapter.json says so", each.name, core::join(more, ", ")));
+  }
+}
 
 /// A message that can't be taken for several: lines after the first are indented, and a very long one is cut.
 std::string one_message(const std::string& text) {
@@ -48,6 +76,11 @@ int report_error(const core::Error& error) {
   return error.kind == core::ErrorKind::internal ? kExitOwnFault : kExitUsage;
 }
 
+void add_no_sandbox(Command command, bool& no_sandbox) {
+  command.add_flag("--no-sandbox", no_sandbox,
+                   "Converters run with all rights of yours: they can read and change your files and use the network");
+}
+
 void add_converter_options(Command command, ConverterOptions& options) {
   // One word each time: what follows is the selection's.
   command.add_option("--converter", options.names, "Converter, NAME[@VERSION,…]; may be repeated")
@@ -59,6 +92,7 @@ void add_converter_options(Command command, ConverterOptions& options) {
                   "Switch a fault of the embedded converter on, for one node as NAME@NODE; may be repeated")
       .allow_extra_args(false);
   command.add_option("--variant", options.variant, "Run the embedded converter as one of its correct variants");
+  add_no_sandbox(command, options.no_sandbox);
 }
 
 core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const ConverterOptions& options,
@@ -96,6 +130,8 @@ core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const Conv
     }
     specs.push_back(*std::move(parsed));
   }
+  for (programs::ConverterSpec& spec : specs) spec.rights.confined = !options.no_sandbox;
+  say_rights(specs);
   return specs;
 }
 
@@ -105,6 +141,7 @@ std::string converter_words(const ConverterOptions& converters) {
   for (const std::string& program : converters.commands) words += " --converter-cmd " + shell_quoted(program);
   for (const std::string& fault : converters.faults) words += " --fault " + shell_quoted(fault);
   if (!converters.variant.empty()) words += " --variant " + shell_quoted(converters.variant);
+  if (converters.no_sandbox) words += " --no-sandbox";
   return words;
 }
 

@@ -51,11 +51,15 @@ struct ConverterOptions {
   std::vector<std::string> commands;  ///< --converter-cmd
   std::vector<std::string> faults;    ///< --fault, for the embedded converter
   std::string variant;                ///< --variant, likewise
+  bool no_sandbox = false;            ///< --no-sandbox
 };
 void add_converter_options(Command command, ConverterOptions& options);
+/// --no-sandbox alone, for commands that name converters in other ways.
+void add_no_sandbox(Command command, bool& no_sandbox);
 /// The same as a command line says them, each with a blank before it.
 [[nodiscard]] std::string converter_words(const ConverterOptions& converters);
-/// Errors   usage, for unknown names. `fallback` serves where nothing is named.
+/// Errors   usage, for unknown names. `fallback` serves where nothing is named. Where converters of others aren't kept
+/// in a sandbox, or in a wider one that their own adapter.json declares, standard error says so.
 [[nodiscard]] core::Result<std::vector<programs::ConverterSpec>> resolve_converters(
     const ConverterOptions& options, const std::vector<std::string>& fallback);
 

@@ -11,7 +11,9 @@
 #include "harness/cli/guard.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/core/memory.hpp"
+#include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
+#include "harness/programs/confinement.hpp"
 
 namespace {
 
@@ -43,6 +45,7 @@ int main(int count, char** arguments) {
   assay::core::keep_freed_memory();
   return run_caught([&] {
     lend_python_package();
+    assay::programs::set_confining_program(assay::corpus::own_program());
     return run_program(count, arguments);
   });
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "converters/embedded/embedded.hpp"
 #include "harness/cli/common.hpp"
@@ -90,9 +91,11 @@ core::Result<std::vector<mutants::ArtifactSource>> sources_of(const ArtifactArgu
   std::vector<mutants::ArtifactSource> sources;
   for (const std::string& name : arguments.converters) {
     core::Result<std::vector<programs::ConverterSpec>> specs =
-        programs::parse_converter(name, corpus::own_program(), {}, "");
+        resolve_converters({{name}, {}, {}, "", arguments.no_sandbox}, {});
     if (!specs) return specs.error();
-    for (const programs::ConverterSpec& spec : *specs) {
+    for (programs::ConverterSpec& spec : *specs) {
+      std::error_code code;
+      for (const std::string& folder : arguments.folders) spec.rights.reads.push_back(fs::absolute(folder, code));
       core::Result<mutants::ArtifactSource> source = source_of(spec, arguments.timeout_s);
       if (!source) return source.error();
       if (!arguments.folders.empty() && spec.name != "embedded") {

@@ -26,6 +26,7 @@ struct ArtifactArguments {
   double timeout_s = 60;
   int jobs = 0;
   bool json = false;
+  bool no_sandbox = false;
 };
 int score_artifacts_command(const ArtifactArguments& arguments);
 

@@ -130,6 +130,11 @@ Status write_new_file(const fs::path& path, std::string_view bytes) {
   return write_file(path, bytes);
 }
 
+bool write_into(const fs::path& file, std::string_view text) {
+  const OpenFile to(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  return to.valid() && write(to.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
 void remove_folder(const fs::path& folder, const std::vector<fs::path>& files) {
   for (const fs::path& file : files) {
     unlink(file.c_str());
@@ -141,11 +146,6 @@ void remove_folder(const fs::path& folder, const std::vector<fs::path>& files) {
 }
 
 namespace {
-
-fs::path& own_parent() {
-  static fs::path folder;
-  return folder;
-}
 
 /// process_tag(), looked up once.
 std::string own_tag() {
@@ -171,8 +171,6 @@ bool is_left_behind(const fs::directory_entry& entry) {
 
 }  // namespace
 
-void set_temporary_parent(fs::path folder) { own_parent() = std::move(folder); }
-
 void sweep_temporary_folders() {
   std::error_code code;
   std::set<fs::path> parents{temporary_parent(code)};
@@ -186,22 +184,67 @@ void sweep_temporary_folders() {
   }
 }
 
-Result<TemporaryFolder> TemporaryFolder::create() {
-  std::error_code code;
-  fs::path pattern = temporary_parent(code);
-  if (code) {
-    return io_error(fmt::format("no temporary folder: {}; set TMPDIR", code.message()));
-  }
-  static std::once_flag swept;
-  std::call_once(swept, sweep_temporary_folders);
-  if (!own_parent().empty()) pattern = own_parent();
-  pattern /= std::string(kTemporaryName) + own_tag() + std::string(kTemporaryLetters);
-  std::string name = pattern.string();
+namespace {
+
+/// A new folder called `start` and some letters.
+Result<fs::path> make_unique(const fs::path& start) {
+  std::string name = start.string() + std::string(kTemporaryLetters);
   if (mkdtemp(name.data()) == nullptr) {
     const std::string why = std::generic_category().message(errno);
     return io_error(fmt::format("no folder can be made like \"{}\": {}; set TMPDIR to a writable folder", name, why));
   }
-  return TemporaryFolder(fs::path(name));
+  return fs::path(name);
+}
+
+/// The folder of the process `of`, which may be the parent of this one.
+struct ProcessFolder {
+  std::mutex mutex;
+  pid_t of = 0;
+  fs::path path;
+  ~ProcessFolder() { remove(); }
+  void remove() {
+    std::error_code ignored;
+    if (std::exchange(of, 0) == getpid()) fs::remove_all(path, ignored);
+  }
+};
+ProcessFolder& own_folder() {
+  static ProcessFolder folder;
+  return folder;
+}
+
+}  // namespace
+
+Result<fs::path> process_folder() {
+  ProcessFolder& own = own_folder();
+  const std::lock_guard lock(own.mutex);
+  std::error_code code;
+  if (own.of == getpid() && fs::is_directory(own.path, code)) return own.path;
+  const fs::path given = temporary_parent(code);
+  const fs::path parent = code ? given : fs::absolute(given, code);
+  if (code) {
+    return io_error(fmt::format("no temporary folder: {}; set TMPDIR to a writable folder", code.message()));
+  }
+  static std::once_flag swept;
+  std::call_once(swept, sweep_temporary_folders);
+  Result<fs::path> made = make_unique(parent / (std::string(kTemporaryName) + own_tag()));
+  if (!made) return made;
+  own.path = *made;
+  own.of = getpid();
+  return made;
+}
+
+void remove_process_folder() {
+  ProcessFolder& own = own_folder();
+  const std::lock_guard lock(own.mutex);
+  own.remove();
+}
+
+Result<TemporaryFolder> TemporaryFolder::create() {
+  const Result<fs::path> parent = process_folder();
+  if (!parent) return parent.error();
+  Result<fs::path> made = make_unique(*parent / "job");
+  if (!made) return made.error();
+  return TemporaryFolder(*std::move(made));
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}

@@ -24,17 +24,23 @@ namespace assay::core {
 /// Makes `folder` with everything above it; nothing where it exists.
 [[nodiscard]] Status make_folder(const std::filesystem::path& folder);
 
+/// Writes `text` at once into a file that is there, such as those in which the kernel takes settings; whether it could.
+bool write_into(const std::filesystem::path& file, std::string_view text);
+
 /// Removes `folder` with everything in it. Cheap where `files` is all that it holds, which need not be so.
 void remove_folder(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& files);
 
-/// Temporary folders of this process are made below `folder` from now on; empty: where they usually are.
-void set_temporary_parent(std::filesystem::path folder);
+/// The folder of this process, below the system's temporary folder, in which all its temporary folders lie: what it
+/// starts in a sandbox may write there and nowhere else. Its name says whose it is; making the first one sweeps those
+/// that nobody owns any more. A forked child has one of its own.
+[[nodiscard]] Result<std::filesystem::path> process_folder();
+/// Removes it with everything in it. The end of the program does so too, but for a process that ends by _exit().
+void remove_process_folder();
 
 /// Removes the temporary folders of processes of this machine that have ended without doing so: killed ones.
 void sweep_temporary_folders();
 
-/// A folder of its own below the system's temporary folder, removed with everything in it at destruction. Its name says
-/// whose it is; the first one of a process sweeps those that nobody owns any more.
+/// A folder of its own in process_folder(), removed with everything in it at destruction.
 class TemporaryFolder {
  public:
   [[nodiscard]] static Result<TemporaryFolder> create();

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "harness/core/files.hpp"
 #include "harness/core/keeper.hpp"
 
 namespace assay::core {
@@ -129,6 +130,7 @@ Result<Forked> Forked::start(const std::function<void(Line& line)>& work) {
     news.read.reset();
     Line line(std::move(orders.read), std::move(news.write));
     work(line);
+    remove_process_folder();
     std::fflush(nullptr);
     ::_exit(0);
   }

@@ -2,24 +2,35 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "harness/core/confined.hpp"
 #include "harness/core/descriptor.hpp"
+#include "harness/core/files.hpp"
 
 namespace assay::core {
 namespace fs = std::filesystem;
@@ -43,6 +54,9 @@ constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate
 constexpr std::uint64_t kReading = kExecute | kReadFile | kReadFolder;
 constexpr std::uint64_t kConnections = 0b11;  // bind and connect, by TCP
 constexpr std::uint64_t kOthers = 0b11;       // abstract sockets and signals
+
+constexpr const char* kHomes = "/home";
+constexpr const char* kSharedMemory = "/dev/shm";
 
 int version() { return static_cast<int>(::syscall(kCreateRuleset, nullptr, 0, kAskVersion)); }
 
@@ -76,20 +90,6 @@ class Rules {
   Descriptor ruleset_;
 };
 
-/// Folders that hold what is nobody else's business.
-std::set<fs::path> homes() {
-  std::set<fs::path> all{"/home", "/root"};
-  const passwd* entry = ::getpwuid(::getuid());  // NOLINT(concurrency-mt-unsafe): called by a process of one thread
-  const char* account = entry == nullptr ? nullptr : entry->pw_dir;
-  const char* variable = std::getenv("HOME");
-  for (const char* home : {variable, account}) {
-    std::error_code code;
-    const fs::path real = home == nullptr ? fs::path() : fs::canonical(home, code);
-    if (!code && real.has_relative_path()) all.insert(real);
-  }
-  return all;
-}
-
 /// Everything below `folder` may be read, but for what is `hidden`.
 void allow_all_but(Rules& rules, const fs::path& folder, const std::set<fs::path>& hidden) {
   std::error_code code;
@@ -97,8 +97,8 @@ void allow_all_but(Rules& rules, const fs::path& folder, const std::set<fs::path
     const fs::path& path = entry->path();
     if (hidden.contains(path)) continue;
     std::error_code failed;
-    if (!entry->is_symlink(failed) &&
-        std::ranges::any_of(hidden, [&](const auto& each) { return is_below(each, path); })) {
+    if (entry->is_symlink(failed)) continue;  // what it leads to is hidden, or has a rule of its own
+    if (std::ranges::any_of(hidden, [&](const auto& each) { return is_below(each, path); })) {
       allow_all_but(rules, path, hidden);
     } else {
       rules.allow(path, kReading);
@@ -106,10 +106,86 @@ void allow_all_but(Rules& rules, const fs::path& folder, const std::set<fs::path
   }
 }
 
-bool is_for_all(std::string_view device) {
-  constexpr std::string_view kPlain[] = {"null", "zero", "full", "random", "urandom", "tty", "kfd", "dri"};
-  return std::ranges::find(kPlain, device) != std::end(kPlain) || device.starts_with("nvidia") ||
-         device.starts_with("accel");
+/// Of each process, whatever it computes. Not the terminal: what is written there could be taken as typed.
+constexpr std::array<std::string_view, 5> kPlainDevices{"null", "zero", "full", "random", "urandom"};
+bool is_of_gpu(std::string_view device) {
+  return device == "kfd" || device == "dri" || device.starts_with("nvidia") || device.starts_with("accel");
+}
+
+// A call by its number, on the only architectures whose numbers this knows.
+#if defined(__x86_64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+#else
+constexpr std::uint32_t kArchitecture = 0;
+#endif
+
+/// No process leaves its group, which is killed as one: the calls for that do nothing.
+/// No socket but a local one, or one that asks the kernel for the machine's addresses: Landlock knows TCP alone, from
+/// Linux 6.7 on. io_uring, which makes sockets without that call, is as if the kernel had none.
+bool filter_calls() {
+  if (kArchitecture == 0) return true;
+  constexpr std::uint32_t kFirstOfX32 = 0x40000000;  // other numbers for the same calls
+  const auto load = [](std::size_t offset) {
+    return sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
+  };
+  const auto give = [](std::uint32_t what) { return sock_filter BPF_STMT(BPF_RET | BPF_K, what); };
+  const auto where = [](std::uint16_t test, std::uint32_t value, std::uint8_t yes, std::uint8_t no) {
+    return sock_filter BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), value, yes, no);
+  };
+  std::array<sock_filter, 15> rules{
+      load(offsetof(seccomp_data, arch)),
+      where(BPF_JEQ, kArchitecture, 0, 9),  // another architecture's calls: none
+      load(offsetof(seccomp_data, nr)),
+      where(BPF_JGE, kFirstOfX32, 7, 0),
+      where(BPF_JEQ, SYS_io_uring_setup, 6, 0),
+      where(BPF_JEQ, SYS_setsid, 8, 0),
+      where(BPF_JEQ, SYS_setpgid, 7, 0),
+      where(BPF_JEQ, SYS_socket, 0, 4),
+      load(offsetof(seccomp_data, args)),  // the lower half on these architectures
+      where(BPF_JEQ, AF_UNIX, 2, 0),
+      where(BPF_JEQ, AF_NETLINK, 1, 2),
+      give(SECCOMP_RET_ERRNO | ENOSYS),
+      give(SECCOMP_RET_ALLOW),
+      give(SECCOMP_RET_ERRNO | EACCES),
+      give(SECCOMP_RET_ERRNO),  // 0, which is success
+  };
+  const sock_fprog program{rules.size(), rules.data()};
+  return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+/// A view of the file system of this process's own, whose mounts nobody else sees. False where the system gives that to
+/// nobody but root.
+bool own_mounts() {
+  if (::unshare(CLONE_NEWNS) != 0) {
+    const std::string user = fmt::format("{0} {0} 1", ::geteuid()), group = fmt::format("{0} {0} 1", ::getegid());
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    write_into("/proc/self/setgroups", "deny");
+    if (!write_into("/proc/self/uid_map", user) || !write_into("/proc/self/gid_map", group)) return false;
+  }
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+/// An empty /dev/shm, for named semaphores and shared memory, which Python's multiprocessing makes there. Of what lies
+/// in the machine's, the files and folders `kept` are in it.
+bool own_shared_memory(const std::set<fs::path>& kept) {
+  if (!own_mounts()) return false;
+  std::vector<std::pair<fs::path, Descriptor>> places;
+  for (const fs::path& path : kept) {
+    Descriptor place(is_below(path, kSharedMemory) ? ::open(path.c_str(), O_PATH | O_CLOEXEC) : -1);
+    if (place.open()) places.emplace_back(path, std::move(place));
+  }
+  if (::mount("assay", kSharedMemory, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) return false;
+  return std::ranges::all_of(places, [](const auto& each) {
+    const auto& [path, place] = each;
+    const std::string from = fmt::format("/proc/self/fd/{}", place.get());
+    std::error_code code;
+    const bool folder = fs::is_directory(from, code);
+    fs::create_directories(folder ? path : path.parent_path(), code);
+    if (!folder) const Descriptor made(::open(path.c_str(), O_CREAT | O_RDONLY | O_CLOEXEC, S_IRUSR));
+    return ::mount(from.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+  });
 }
 
 void limit(int resource, rlim_t most) {
@@ -121,23 +197,66 @@ void limit(int resource, rlim_t most) {
 
 }  // namespace
 
-bool can_confine() { return version() > 0; }
+bool can_confine() { return version() > 0 && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0; }
 
-Status confine(const Sandbox& sandbox) {
+namespace {
+
+std::set<fs::path> find_homes() {
+  std::set<fs::path> all;
+  std::array<char, 4096> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by the call
+  passwd entry{}, *found = nullptr;
+  ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
+  const char* account = found == nullptr ? nullptr : entry.pw_dir;
+  const char* variable = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  for (const char* home : {kHomes, "/root", variable, account}) {
+    std::error_code code;
+    const fs::path real = home == nullptr ? fs::path() : fs::canonical(home, code);
+    if (!code && real.has_relative_path()) all.insert(real);
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::set<fs::path>& homes() {
+  static const std::set<fs::path> all = find_homes();
+  return all;
+}
+
+bool holds_a_home(const fs::path& folder) {
+  std::error_code code;
+  const fs::path real = fs::weakly_canonical(folder, code);
+  if (code || !real.has_relative_path() || real.parent_path() == fs::weakly_canonical(kHomes, code)) return true;
+  return std::ranges::any_of(homes(), [&](const fs::path& home) { return is_below(home, real); });
+}
+
+void limit_files() {
   constexpr rlim_t kLargestFile = rlim_t{16} << 30U;
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, kLargestFile);
+}
+
+Status confine(const Sandbox& sandbox) {
+  std::set<fs::path> kept(sandbox.writable.begin(), sandbox.writable.end());
+  kept.insert(sandbox.readable.begin(), sandbox.readable.end());
+  const bool own_memory = can_confine() && own_shared_memory(kept);  // first: what is confined mounts nothing
   Rules rules;
-  allow_all_but(rules, "/", homes());
+  std::set<fs::path> hidden = sandbox.hidden;
+  hidden.insert({"/dev", "/run/user", "/run/secrets", "/var/run/secrets"});
+  allow_all_but(rules, "/", hidden);
   for (const fs::path& path : sandbox.readable) rules.allow(path, kReading);
   for (const fs::path& path : sandbox.writable) rules.allow(path, ~std::uint64_t{0});
+  if (own_memory) rules.allow(kSharedMemory, ~std::uint64_t{0});
   std::error_code code;
   for (fs::directory_iterator entry("/dev", code), end; !code && entry != end; entry.increment(code)) {
-    if (is_for_all(entry->path().filename().native())) {
+    const std::string name = entry->path().filename().string();
+    if (std::ranges::find(kPlainDevices, name) != kPlainDevices.end() || (sandbox.gpu && is_of_gpu(name))) {
       rules.allow(entry->path(), kReading | kWriteFile | kTruncate | kDeviceControl);
     }
   }
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !can_confine() || !rules.enforce()) {
+  const bool no_rights = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+  const bool filtered = filter_calls();
+  if (!no_rights || !filtered || !can_confine() || !rules.enforce()) {
     return Error{ErrorKind::unsupported,
                  fmt::format("this system can't confine a process: {}", std::generic_category().message(errno)),
                  {},

@@ -1,67 +1,112 @@
 #include "harness/programs/confinement.hpp"
 
+#include <atomic>
 #include <cstdlib>
-#include <set>
-#include <string_view>
+#include <filesystem>
+#include <map>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include "harness/core/files.hpp"
 #include "harness/core/program.hpp"
-#include "harness/corpus/command_word.hpp"
+#include "harness/core/sandbox.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/environments.hpp"
+#include "harness/programs/needed_files.hpp"
 
 namespace assay::programs {
 namespace fs = std::filesystem;
 
 namespace {
 
-/// A file with its folder, which holds what it loads; the file alone where that folder is a home, or the root.
-void add_file(const fs::path& file, std::set<fs::path>& readable) {
+fs::path& confining_program() {
+  static fs::path program;
+  return program;
+}
+
+/// `from` with all in it, times too: what was compiled there isn't compiled again.
+void copy_home(const fs::path& from, const fs::path& to) {
   std::error_code code;
-  for (const fs::path& path : {fs::absolute(file, code), fs::canonical(file, code)}) {
-    const fs::path folder = path.parent_path();
-    const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
-    const bool wide = !folder.has_relative_path() || folder.parent_path() == "/home" ||
-                      (home != nullptr && fs::equivalent(folder, home, code));
-    readable.insert(wide ? path : folder);
-    // PREFIX/bin/python3 loads PREFIX/lib, whether it is a link into another environment or not.
-    if (folder.filename() == "bin" && folder.parent_path().has_relative_path()) {
-      readable.insert(
-          {folder.parent_path() / "lib", folder.parent_path() / "lib64", folder.parent_path() / "pyvenv.cfg"});
-    }
+  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, code);
+  for (fs::recursive_directory_iterator entry(from, code), end; !code && entry != end; entry.increment(code)) {
+    std::error_code failed;
+    if (!entry->is_regular_file(failed) || entry->is_symlink(failed)) continue;
+    const fs::file_time_type time = entry->last_write_time(failed);
+    fs::last_write_time(to / entry->path().lexically_relative(from), time, failed);
   }
 }
 
-void add_list(const char* variable, std::set<fs::path>& readable) {
-  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
-  std::string_view rest = value == nullptr ? "" : value;
-  while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find(':'));
-    if (!entry.empty()) readable.insert(fs::path(entry));
-    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+/// Python's packages of the user, which it looks for below the home.
+void keep_user_packages(NeededFiles& readable, std::map<std::string, std::string>& environment) {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  std::error_code code;
+  const fs::path base = fs::path(home == nullptr ? "" : home) / ".local";
+  if (home == nullptr || !fs::is_directory(base / "lib", code)) return;
+  readable.add(base / "lib");
+  readable.add_editable(base / "lib");
+  if (std::getenv("PYTHONUSERBASE") == nullptr) environment["PYTHONUSERBASE"] = base.string();
+}
+
+/// A home and a folder for temporary files in this process's folder.
+core::Result<std::map<std::string, std::string>> own_folders(const fs::path& job, const fs::path& beginning) {
+  static std::atomic<unsigned> counter{0};
+  const fs::path home = job / ("home" + std::to_string(counter++)), temporary = home / "tmp";
+  if (!beginning.empty()) {
+    if (const core::Status made = core::make_folder(home); !made) return made.error();
+    copy_home(beginning, home);
   }
+  if (const core::Status made = core::make_folder(temporary); !made) return made.error();
+  std::map<std::string, std::string> environment{{"HOME", home}, {"TMPDIR", temporary}};
+  for (const auto& [name, place] : {std::pair{"XDG_CACHE_HOME", ".cache"},
+                                    {"XDG_CONFIG_HOME", ".config"},
+                                    {"XDG_DATA_HOME", ".local/share"},
+                                    {"XDG_STATE_HOME", ".local/state"},
+                                    {"XDG_RUNTIME_DIR", "tmp"}}) {
+    if (std::getenv(name) != nullptr) environment[name] = home / place;  // NOLINT(concurrency-mt-unsafe): as above
+  }
+  return environment;
 }
 
 }  // namespace
 
-std::vector<std::string> confined(const std::vector<std::string>& command, const fs::path& job) {
-  std::set<fs::path> readable{corpus::home(), environments_folder()};
-  add_file(corpus::own_program(), readable);
-  if (!command.empty()) {
-    if (const auto program = core::find_program(command.front(), core::child_path({}))) add_file(*program, readable);
-  }
-  for (const std::string& word : command) {
-    std::error_code code;
-    if (fs::is_directory(word, code)) readable.insert(fs::absolute(word, code));
-    if (fs::is_regular_file(word, code)) add_file(word, readable);
-  }
-  for (const char* variable : {"PYTHONPATH", "LD_LIBRARY_PATH"}) add_list(variable, readable);
+void set_confining_program(fs::path program) { confining_program() = std::move(program); }
 
-  std::vector<std::string> words{corpus::own_program().string(), "confined", "--write", job.string()};
-  for (const fs::path& path : readable) words.insert(words.end(), {"--read", path.string()});
+core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process) {
+  if (confining_program().empty()) return core::success();
+  const auto program =
+      core::find_program(process.arguments.empty() ? "" : process.arguments.front(), core::child_path({}));
+  if (!program) return program.error();
+  std::vector<std::string> words{confining_program().string(), "confined"};
+  if (converter.rights.confined) {
+    const core::Result<fs::path> job = core::process_folder();
+    if (!job) return job.error();
+    core::Result<std::map<std::string, std::string>> own = own_folders(*job, converter.rights.home);
+    if (!own) return own.error();
+    process.environment.merge(*own);
+
+    NeededFiles readable;
+    for (const fs::path& path : {corpus::home(), environments_folder()}) {
+      std::error_code code;
+      if (!core::holds_a_home(path)) readable.add(fs::absolute(path, code));
+    }
+    readable.add_file(confining_program());
+    readable.add_file(*program);
+    readable.add_words(process.arguments);
+    for (const char* variable : {"PYTHONPATH", "LD_LIBRARY_PATH"}) readable.add_list(variable);
+    keep_user_packages(readable, process.environment);
+    for (const fs::path& path : converter.rights.reads) readable.add(path);
+
+    words.insert(words.end(), {"--write", job->string()});
+    for (const fs::path& path : readable.paths()) words.insert(words.end(), {"--read", path.string()});
+    for (const fs::path& home : core::homes()) words.insert(words.end(), {"--hide", home.string()});
+    if (converter.rights.gpu) words.emplace_back("--gpu");
+  }
   words.emplace_back("--");
-  words.insert(words.end(), command.begin(), command.end());
-  return words;
+  words.insert(words.end(), process.arguments.begin(), process.arguments.end());
+  process.arguments = std::move(words);
+  return core::success();
 }
 
 }  // namespace assay::programs

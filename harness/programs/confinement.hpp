@@ -1,15 +1,22 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
+
+#include "harness/core/process.hpp"
+#include "harness/core/result.hpp"
+#include "harness/programs/converter_spec.hpp"
 
 namespace assay::programs {
 
-/// `command` in a sandbox (harness/core/sandbox.hpp) that lets it write into `job` alone. Of a home it reads what its
-/// words name (a file's folder, unless that is a home itself), the Python environment of its program, Assay's own files
-/// and environments, and the folders of PYTHONPATH and LD_LIBRARY_PATH.
-[[nodiscard]] std::vector<std::string> confined(const std::vector<std::string>& command,
-                                                const std::filesystem::path& job);
+/// The program with the command `confined` (harness/cli/commands/confined.cpp), which starts converters from now on.
+/// Before that confine() changes nothing: a program that isn't Assay, such as a unit test, can't do it.
+void set_confining_program(std::filesystem::path program);
+
+/// `process`, which is to run `converter`'s command, within the limits of every converter
+/// (harness/core/supervised.hpp), and in a sandbox (harness/core/sandbox.hpp) unless its rights are the user's. There
+/// it writes into core::process_folder() alone, in which it has a home and temporary folder of its own. Of homes it
+/// reads what it needs (needed_files.hpp), Assay's own files and environments, the folders of PYTHONPATH and
+/// LD_LIBRARY_PATH, and what its rights name. Errors   io, for a program that is missing too.
+[[nodiscard]] core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process);
 
 }  // namespace assay::programs

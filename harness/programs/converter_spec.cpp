@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "converters/protocol/client.hpp"
 #include "converters/veiled.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/json.hpp"
+#include "harness/core/sandbox.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
 #include "harness/corpus/command_word.hpp"
@@ -64,6 +67,46 @@ std::string written_as(const FloatForm& form, const std::vector<std::string>& no
     list += (list.empty() ? "" : form.between) + with(form.node, "NODE", node);
   }
   return with(form.text, "NODES", list);
+}
+
+namespace {
+
+/// "~/x" below the home; nothing for a relative path.
+std::optional<fs::path> as_absolute(const std::string& text) {
+  if (!text.starts_with("~/")) return text.starts_with("/") ? std::optional<fs::path>(text) : std::nullopt;
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  return fs::path(home == nullptr ? "/nonexistent" : home) / text.substr(2);
+}
+
+}  // namespace
+
+core::Result<Rights> declared_rights(const fs::path& folder) {
+  const fs::path file = folder / "adapter.json";
+  Rights rights;
+  std::error_code code;
+  if (!fs::is_regular_file(file, code)) return rights;
+  const auto wrong = [&](const std::string& what) {
+    return core::Error{core::ErrorKind::invalid_data, fmt::format("\"{}\": {}", file.string(), what), {}, {}, {}};
+  };
+  const core::Result<std::string> text = core::read_file(file);
+  if (!text) return text.error();
+  const core::Result<nlohmann::json> json = core::read_json<nlohmann::json>(*text);
+  if (!json) return wrong(json.error().message);
+  if (!json->is_object()) return wrong("it isn't an object");
+  const nlohmann::json gpu = json->value("gpu", nlohmann::json(false));
+  if (!gpu.is_boolean()) return wrong("\"gpu\" is neither true nor false");
+  rights.gpu = gpu.get<bool>();
+  const nlohmann::json reads = json->value("reads", nlohmann::json::array());
+  if (!reads.is_array()) return wrong("\"reads\" isn't a list of paths");
+  for (const nlohmann::json& each : reads) {
+    const std::optional<fs::path> path = each.is_string() ? as_absolute(each.get<std::string>()) : std::nullopt;
+    if (!path) return wrong(fmt::format("\"reads\": {} isn't a path from / or ~/", each.dump()));
+    if (core::holds_a_home(*path)) {
+      return wrong(fmt::format("\"reads\": {} is or holds a home, which no converter may read", each.dump()));
+    }
+    rights.reads.push_back(*path);
+  }
+  return rights;
 }
 
 std::vector<Adapter> list_adapters() {
@@ -171,6 +214,10 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
     const bool installed =
         std::find(adapter->installed.begin(), adapter->installed.end(), version) != adapter->installed.end();
     if (installed) {
+      core::Result<Rights> rights = declared_rights(adapter->folder);
+      if (!rights) return rights.error();
+      spec.rights = *std::move(rights);
+      spec.rights.home = home_of_environment(fmt::format("{}-{}", adapter->name, version));
       spec.command = adapter_command(*adapter, version, used_as);
     } else {
       const std::string pinned = version.empty() ? adapter->name : adapter->name + "==" + version;
@@ -200,6 +247,14 @@ core::Result<ConverterSpec> parse_converter_command(const std::string& text) {
   spec.name = fs::path(words->front()).filename().string();
   spec.command = *std::move(words);
   spec.by_command = true;
+  std::error_code code;
+  for (const std::string& word : spec.command) {
+    if (!fs::is_regular_file(word, code)) continue;
+    core::Result<Rights> rights = declared_rights(fs::absolute(word, code).parent_path());
+    if (!rights) return rights.error();
+    spec.rights.gpu = spec.rights.gpu || rights->gpu;
+    spec.rights.reads.insert(spec.rights.reads.end(), rights->reads.begin(), rights->reads.end());
+  }
   return spec;
 }
 

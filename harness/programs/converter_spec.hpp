@@ -13,14 +13,26 @@
 
 namespace assay::programs {
 
+/// What a converter may reach beside its own files.
+struct Rights {
+  bool confined = true;                      ///< false: all that the user may
+  std::vector<std::filesystem::path> reads;  ///< files and folders below a home
+  bool gpu = false;                          ///< device files of GPUs
+  std::filesystem::path home;                ///< what a copy of is its home; empty: an empty folder is
+};
+/// As `folder`'s adapter.json declares them (docs/protocol.md); the usual ones where it declares none, or isn't there.
+/// Errors   invalid_data, for a wrong type, and a path that is relative, a home, or above one.
+[[nodiscard]] core::Result<Rights> declared_rights(const std::filesystem::path& folder);
+
 /// A converter as the command line names it: a program that speaks protocol 1, or corpus::kReference.
 struct ConverterSpec {
   std::string name;     ///< "embedded", "reference", an adapter's name or NAME:VARIANT, or the command's first word
   std::string version;  ///< asked for, "" for whichever is installed
   std::vector<std::string> command;               ///< program and arguments
   std::shared_ptr<const ConverterSpec> executor;  ///< runs the artifacts instead of the converter; null: it does itself
-  std::string unavailable;                  ///< why it can't run here; its verdicts are `unsupported` with this reason
-  bool by_command = false;                  ///< the user gave the command; what the program is called says nothing
+  std::string unavailable;  ///< why it can't run here; its verdicts are `unsupported` with this reason
+  bool by_command = false;  ///< the user gave the command; what the program is called says nothing
+  Rights rights;
   [[nodiscard]] bool is_embedded() const;   ///< the converter of this program, in any form
   [[nodiscard]] bool is_reference() const;  ///< runs stored cases and no others
 };

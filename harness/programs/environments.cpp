@@ -40,6 +40,12 @@ std::vector<Environment> list_environments() {
   return environments;
 }
 
+fs::path home_of_environment(const std::string& name) {
+  const fs::path home = environments_folder() / name / "home";
+  std::error_code code;
+  return fs::is_directory(home, code) && !fs::is_empty(home, code) ? home : fs::path();
+}
+
 std::uintmax_t size_of(const Environment& environment) {
   std::uintmax_t bytes = 0;
   std::error_code code;

@@ -21,6 +21,10 @@ struct Environment {
 /// The complete ones, by name.
 [[nodiscard]] std::vector<Environment> list_environments();
 
+/// What a converter made in its home when its environment was installed, as caches of what it compiled; empty where it
+/// made nothing.
+[[nodiscard]] std::filesystem::path home_of_environment(const std::string& name);
+
 /// Bytes of the files in it, those that it shares with nobody else.
 [[nodiscard]] std::uintmax_t size_of(const Environment& environment);
 

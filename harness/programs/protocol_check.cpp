@@ -22,6 +22,7 @@
 #include "harness/core/process.hpp"
 #include "harness/core/text.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/programs/confinement.hpp"
 #include "harness/programs/supports_notes.hpp"
 #include "reference/executor.hpp"
 
@@ -101,6 +102,7 @@ class Peer {
     core::SpawnOptions options;
     options.arguments = converter_.command;
     options.environment["PYTHONUTF8"] = "1";
+    if (core::Status confined = confine(converter_, options); !confined) return confined;
     core::Result<Process> process = Process::spawn(options);
     if (!process) return process.error();
     process_ = std::make_optional<Process>(*std::move(process));

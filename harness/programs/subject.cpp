@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "harness/conformance/conform.hpp"
+#include "harness/core/process.hpp"
 #include "harness/programs/confinement.hpp"
 #include "harness/programs/executed_elsewhere.hpp"
 #include "harness/programs/reference_executor.hpp"
@@ -16,12 +17,14 @@ bool Subject::runs(const corpus::Case& test_case) const {
 std::unique_ptr<protocol::Client> start_client(const ConverterSpec& spec, const ClientLimits& limits) {
   protocol::ClientOptions options;
   options.command = spec.command;
+  options.prepare = [spec](core::SpawnOptions& process) { return confine(spec, process); };
+  if (spec.rights.confined) {
+    options.hint_when_denied =
+        "it runs in a sandbox (docs/runs.md): \"reads\" in its adapter.json lets it read more, --no-sandbox leaves it "
+        "out";
+  }
   options.timeout_s = limits.timeout_s;
   options.memory_limit_bytes = limits.memory_bytes;
-  if (!limits.job.empty()) {
-    options.command = confined(spec.command, limits.job);
-    options.environment = {{"TMPDIR", limits.job.string()}};
-  }
   auto client = protocol::make_client(options);
   if (spec.executor == nullptr) {
     return client;

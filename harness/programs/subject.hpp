@@ -32,13 +32,12 @@ struct Subject {
   [[nodiscard]] bool runs(const corpus::Case& test_case) const;
 };
 
-/// How long a converter may take for one answer, how much of the address space it may have (0: all), and the only
-/// folder that it may write into (confinement.hpp; empty: it runs as the user does).
+/// How long a converter may take for one answer, and how much of the address space it may have (0: all).
 struct ClientLimits {
   double timeout_s = 60;
   std::uint64_t memory_bytes = 0;
-  std::filesystem::path job = {};
 };
+/// The one place where a converter's process is made: confined (confinement.hpp).
 [[nodiscard]] std::unique_ptr<protocol::Client> start_client(const ConverterSpec& spec, const ClientLimits& limits);
 
 /// Asks the converter what it is.

@@ -39,7 +39,7 @@ RunWords run_words(const std::string& command) {
     if (word == "--artifact") known.artifact = value;
     if (word == "--made-by") known.made_by = value;
     if (std::ranges::find(kLimits, word) != kLimits.end()) known.limits += " " + word + " " + value;
-    if (word == "--sandbox") known.limits += " " + word;
+    if (word == "--no-sandbox") known.no_sandbox = true;
     if (word == "--metamorphic") known.metamorphic = true;
     if (word == "--require-judged") known.require_judged = true;
   }
@@ -96,6 +96,7 @@ std::string repeat_command(const results::ResultRow& row, const RunWords& words)
   const results::JobKey& key = row.key;
   std::string command = corpus::command_word() + " run " + selected(row, words);
   const std::string rest = (words.require_judged ? " --require-judged" : "") + words.limits +
+                           (words.no_sandbox ? " --no-sandbox" : "") +
                            (words.database.empty() ? "" : " --db " + shell_quoted(words.database));
   // A label that options were given is not always that of an option set: an option set may have it for others.
   const bool as_json = words.options.starts_with("{");

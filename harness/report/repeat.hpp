@@ -16,6 +16,7 @@ struct RunWords {
   std::string variant;
   bool metamorphic = false;
   bool require_judged = false;
+  bool no_sandbox = false;
   std::string limits;    ///< --timeout and --memory with their values, where the command has them
   std::string options;   ///< --options, where the command has it
   std::string artifact;  ///< --artifact, likewise

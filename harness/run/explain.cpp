@@ -1,6 +1,7 @@
 #include "harness/run/explain.hpp"
 
-#include "converters/protocol/client.hpp"
+#include <memory>
+
 #include "harness/conformance/conform.hpp"
 #include "harness/programs/subject.hpp"
 #include "harness/run/evaluate.hpp"
@@ -26,10 +27,8 @@ core::Result<ExplainedVerdict> explain(const RunItem& item, const corpus::Option
     out.explanation = std::move(explained.explanation);
     return out;
   }
-  protocol::ClientOptions client_options;
-  client_options.command = converter.command;
-  client_options.timeout_s = timeout_s;
-  const std::unique_ptr<protocol::Client> client = protocol::make_client(client_options);
+  const std::unique_ptr<protocol::Client> client =
+      programs::start_client(converter, {.timeout_s = timeout_s, .memory_bytes = 0});
   const core::Result<converters::Description> description = client->describe();
   if (!description) {
     return description.error();

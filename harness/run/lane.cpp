@@ -25,9 +25,7 @@ std::int64_t steady_now_ns() {
       .count();
 }
 
-programs::ClientLimits client_limits(const RunConfig& config, const std::filesystem::path& folder) {
-  return {config.timeout_s, config.memory_limit_bytes, folder};
-}
+programs::ClientLimits client_limits(const RunConfig& config) { return {config.timeout_s, config.memory_limit_bytes}; }
 
 namespace {
 
@@ -163,13 +161,13 @@ class ItemRun {
 class Lane {
  public:
   Lane(const RunConfig& config, std::vector<programs::Subject>& subjects, suites::ExpectedFailures& expected,
-       std::size_t planned_verdicts, const std::filesystem::path& folder, core::Forked::Line& line, LaneSlots& slots)
+       std::size_t planned_verdicts, core::Forked::Line& line, LaneSlots& slots)
       : config_(config),
         subjects_(subjects),
         workers_(1, clients_of(subjects)),
         expected_(expected),
         planned_verdicts_(planned_verdicts),
-        limits_(client_limits(config, folder)),
+        limits_(client_limits(config)),
         line_(line),
         slots_(slots) {}
 
@@ -253,9 +251,8 @@ class Lane {
 }  // namespace
 
 void serve_lane(const RunConfig& config, std::vector<programs::Subject>& subjects, suites::ExpectedFailures& expected,
-                std::size_t planned_verdicts, const std::filesystem::path& folder, core::Forked::Line& line,
-                LaneSlots& slots) {
-  Lane(config, subjects, expected, planned_verdicts, folder, line, slots).work();
+                std::size_t planned_verdicts, core::Forked::Line& line, LaneSlots& slots) {
+  Lane(config, subjects, expected, planned_verdicts, line, slots).work();
 }
 
 }  // namespace assay::run

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <vector>
 
 #include "harness/core/forked.hpp"
@@ -37,14 +36,12 @@ struct LaneSlots {
 /// The work of one forked child of a run, a *lane*: converts and judges what it is ordered to (lane_messages.hpp), with
 /// a process of its own of each converter, until no more orders come. What kills it costs no more than the verdicts
 /// that it is at.
-/// `expected`: this process's copy; `planned_verdicts`: of the whole run; `folder`: see
-/// client_limits(). A subject whose client describes it already
+/// `expected`: this process's copy; `planned_verdicts`: of the whole run. A subject whose client describes it already
 /// is asked further.
 void serve_lane(const RunConfig& config, std::vector<programs::Subject>& subjects, suites::ExpectedFailures& expected,
-                std::size_t planned_verdicts, const std::filesystem::path& folder, core::Forked::Line& line,
-                LaneSlots& slots);
+                std::size_t planned_verdicts, core::Forked::Line& line, LaneSlots& slots);
 
-/// The limits on the converters of a lane; `folder`: for all its files where they are in a sandbox, else empty.
-[[nodiscard]] programs::ClientLimits client_limits(const RunConfig& config, const std::filesystem::path& folder);
+/// The limits on the converters of a lane.
+[[nodiscard]] programs::ClientLimits client_limits(const RunConfig& config);
 
 }  // namespace assay::run

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
 #include "harness/core/build_info.hpp"
+#include "harness/core/sandbox.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 
@@ -66,6 +68,12 @@ std::string required_of(const RunConfig& config) {
   return config.own_corpus ? "of the embedded converter" : "of none";
 }
 
+/// Of the converters.
+std::string sandbox_of(const RunConfig& config) {
+  if (!std::ranges::all_of(config.converters, [](const auto& each) { return each.rights.confined; })) return "no";
+  return core::can_confine() ? "yes" : "not possible here";
+}
+
 std::map<std::string, std::string> values_of(const std::string& settings) {
   std::map<std::string, std::string> values;
   std::istringstream lines(settings);
@@ -85,7 +93,7 @@ std::string settings_text(const RunConfig& config, const std::vector<programs::S
       core::version(), core::commit(), programs::short_hash(programs::own_hash()), cases_value(config.items),
       expected_value(config.expected_failures), yes_or_no(!config.partial), required_of(config),
       yes_or_no(config.every_node), config.timeout_s, config.memory_limit_bytes, config.judge_timeout_s,
-      config.judge_memory_bytes, yes_or_no(config.sandbox));
+      config.judge_memory_bytes, sandbox_of(config));
   for (std::size_t index = 0; index < subjects.size(); ++index) {
     const programs::Subject& subject = subjects[index];
     text += one_line(fmt::format("converter {}: {} {}, {}, {}", index + 1, subject.description.name,

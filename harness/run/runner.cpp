@@ -319,11 +319,10 @@ struct Prepared {
 };
 
 /// In the first lane: asks every converter what it is, and tells the main process.
-void describe_all(const RunConfig& config, const std::filesystem::path& folder, Prepared& prepared,
-                  core::Forked::Line& line) {
+void describe_all(const RunConfig& config, Prepared& prepared, core::Forked::Line& line) {
   LaneNews news;
   for (const programs::ConverterSpec& spec : config.converters) {
-    programs::Subject& subject = prepared.subjects.emplace_back(describe(spec, client_limits(config, folder)));
+    programs::Subject& subject = prepared.subjects.emplace_back(describe(spec, client_limits(config)));
     subject.hash = programs::program_hash(spec);
     LaneDescribed& described = news.described.emplace_back();
     described.line = protocol::write_description(1, subject.description);
@@ -417,24 +416,18 @@ core::Result<RunReport> run(const RunConfig& original) {
   if (!store) {
     return store.error();
   }
+  // Every lane needs such a folder: where none can be made, that is no converter's fault.
+  if (const core::Result<std::filesystem::path> folder = core::process_folder(); !folder) return folder.error();
   Prepared prepared;
   bool described = config.converters.empty();
-  Lanes lanes(
-      std::min(thread_count(config.jobs), config.items.size()), [&](core::Forked::Line& line, LaneSlots& slots) {
-        std::optional<core::TemporaryFolder> own;
-        if (config.sandbox) {
-          core::Result<core::TemporaryFolder> made = core::TemporaryFolder::create();
-          if (!made) return;
-          own.emplace(*std::move(made));
-          core::set_temporary_parent(own->path());
-        }
-        const std::filesystem::path folder = own ? own->path() : std::filesystem::path();
-        if (!described) {
-          describe_all(config, folder, prepared, line);
-          if (!prepared.complete(config)) return;  // the main process says why
-        }
-        serve_lane(config, prepared.subjects, *prepared.expected, prepared.plan.jobs.size(), folder, line, slots);
-      });
+  Lanes lanes(std::min(thread_count(config.jobs), config.items.size()),
+              [&](core::Forked::Line& line, LaneSlots& slots) {
+                if (!described) {
+                  describe_all(config, prepared, line);
+                  if (!prepared.complete(config)) return;  // the main process says why
+                }
+                serve_lane(config, prepared.subjects, *prepared.expected, prepared.plan.jobs.size(), line, slots);
+              });
   if (!described) {
     const auto told = lanes.described([&] { return stops(config) > 0; });
     if (!told) {

@@ -57,7 +57,6 @@ struct RunConfig {
   std::uint64_t memory_limit_bytes = 0;  ///< address space of a converter's process, 0: none
   double judge_timeout_s = 0;            ///< for judging one verdict, 0: ten times timeout_s
   std::uint64_t judge_memory_bytes = 0;  ///< of a process that judges, 0: four fifths of what there is
-  bool sandbox = false;                  ///< converters write into their lane's folder alone, see core::confine()
   int shard = 1, shards = 1;
   bool resume = false;
   /// How often the run was asked to stop. Once: nothing else is begun, and what is under way has half a second to come

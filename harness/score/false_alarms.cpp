@@ -13,12 +13,12 @@
 #include <set>
 #include <utility>
 
-#include "converters/protocol/client.hpp"
 #include "converters/veiled.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/programs/converter_spec.hpp"
 #include "harness/programs/executed_elsewhere.hpp"
+#include "harness/programs/subject.hpp"
 #include "harness/run/evaluate.hpp"
 #include "harness/run/parallel.hpp"
 #include "harness/suites/expected.hpp"
@@ -34,8 +34,8 @@ struct Variant {
   std::string name;
   std::string machine;  ///< of the converter's variants, or "" for the plain one
   std::string options = "{}";
-  std::vector<std::string> executor;  ///< a program that executes the artifacts; empty: the converter itself
-  std::string version;                ///< of that program
+  programs::ConverterSpec executor;  ///< a program that executes the artifacts; no command: the converter itself
+  std::string version;               ///< of that program
   std::string skipped;
 };
 
@@ -62,7 +62,7 @@ std::vector<Variant> all_variants(const converters::Switchable& converter) {
                                        {"onnxruntime_threads", "onnxruntime:threads"}}) {
     Variant variant{name, "", "{}", {}, {}, {}};
     if (const auto specs = programs::parse_converter(executor, {}, {}, ""); specs) {
-      variant.executor = specs->front().command;
+      variant.executor = specs->front();
       variant.version = specs->front().version;
       variant.skipped = specs->front().unavailable;
     } else {
@@ -81,7 +81,8 @@ core::Result<std::vector<Variant>> wanted_variants(const FalseAlarmConfig& confi
   std::vector<Variant> all = all_variants(config.converter);
   if (names.empty()) {
     for (Variant& each : all) {
-      if (!each.executor.empty() && each.skipped.empty()) each.skipped = "runs another program: ask for it by name";
+      if (!each.executor.command.empty() && each.skipped.empty())
+        each.skipped = "runs another program: ask for it by name";
     }
     return all;
   }
@@ -155,9 +156,7 @@ class ExecutorPool {
     auto& idle = idle_[variant.name];
     std::unique_ptr<converters::Converter> client;
     if (idle.empty()) {
-      protocol::ClientOptions options;
-      options.command = variant.executor;
-      client = protocol::make_client(options);
+      client = programs::start_client(variant.executor, {});
     } else {
       client = std::move(idle.back());
       idle.pop_back();
@@ -177,7 +176,7 @@ core::Result<std::unique_ptr<converters::Converter>> make_variant(const Variant&
                                                                   const converters::Switchable::Make& make,
                                                                   ExecutorPool& executors) {
   auto converter = make({}, variant.machine);
-  if (!converter || variant.executor.empty()) return converter;
+  if (!converter || variant.executor.command.empty()) return converter;
   return std::unique_ptr<converters::Converter>(
       std::make_unique<programs::ExecutedElsewhere>(*std::move(converter), executors.borrow(variant)));
 }
@@ -249,7 +248,7 @@ class CaseVariants {
       run::Trial trial = bench_->attempt(**converter, *description, options.dump());
       if (run::same_trial(**plain, trial)) {
         ++out_.variants.back().same;
-      } else if (!variant.executor.empty() && is_refused(**plain, trial)) {
+      } else if (!variant.executor.command.empty() && is_refused(**plain, trial)) {
         ++out_.variants.back().refused;
       } else {
         bench_->relate(**converter, trial);

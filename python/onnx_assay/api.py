@@ -33,6 +33,12 @@ def _data(folder: Path, **data: Optional[Data]) -> list[str]:
             for word in (f"--{name}", data_file(value, folder, name))]
 
 
+def _values(**values: Union[int, float, None]) -> list[str]:
+    """Options that have a value, by their names here."""
+    return [word for name, value in values.items() if value is not None
+            for word in ("--" + name.replace("_", "-"), str(value))]
+
+
 def check(
     float_model: Model,
     *,
@@ -45,7 +51,10 @@ def check(
     made_by: Optional[str] = None,
     fault: Optional[Names] = None,
     timeout: Optional[float] = None,
+    judge_timeout: Optional[float] = None,
+    judge_memory: Optional[float] = None,
     require_judged: bool = False,
+    no_sandbox: bool = False,
 ) -> Result:
     """Judges one model: a Q/DQ model that is there already (`artifact`), or what a converter makes of `float_model`.
 
@@ -58,7 +67,10 @@ def check(
     made_by                 NAME[@VERSION] of the converter that made `artifact`
     fault                   of the embedded converter, to see what a defect looks like
     timeout                 seconds for one answer of a converter
+    judge_timeout           seconds for judging; without: ten times `timeout`
+    judge_memory            GiB of memory for judging; without: four fifths of the machine's
     require_judged          a verdict that could not be judged is red
+    no_sandbox              converters run with all rights of yours
 
     Errors   AssayError, with the program's message. A red verdict is a Result; see Result.raise_if_red.
     """
@@ -71,8 +83,9 @@ def check(
     words += _data(folder, calibration=calibration, inputs=inputs)
     words += _program.options_words(options)
     words += _several("--made-by", made_by) + _several("--fault", fault)
-    words += [] if timeout is None else ["--timeout", str(timeout)]
+    words += _values(timeout=timeout, judge_timeout=judge_timeout, judge_memory=judge_memory)
     words += ["--require-judged"] if require_judged else []
+    words += ["--no-sandbox"] if no_sandbox else []
     answer, _ = _program.call(words)
     if len(answer["results"]) != 1:
         raise ValueError(f"check() judges one converter at a time; these are {len(answer['results'])}")
@@ -91,7 +104,10 @@ def run(
     jobs: Optional[int] = None,
     timeout: Optional[float] = None,
     memory: Optional[float] = None,
+    judge_timeout: Optional[float] = None,
+    judge_memory: Optional[float] = None,
     require_judged: bool = False,
+    no_sandbox: bool = False,
 ) -> Report:
     """Runs cases through converters. `selection` names suites and patterns on case names; none is suite `default`.
 
@@ -103,6 +119,7 @@ def run(
     db               the results database; without: none is kept, and nothing drifts
     jobs             cases that are converted at a time
     timeout, memory  seconds for one answer of a converter, GiB of its address space
+    judge_timeout, judge_memory, require_judged, no_sandbox  as check()'s
 
     Errors   AssayError, with the program's message: an unknown name, a bad case, an interrupted run.
     """
@@ -113,9 +130,10 @@ def run(
         names = [operators] if isinstance(operators, str) else list(operators or ())
         words += ["--operators", ",".join(names)] if names else []
         words += ["--db", os.path.join(folder, "history.db") if db is None else os.fspath(db)]
-        for option, value in (("--jobs", jobs), ("--timeout", timeout), ("--memory", memory)):
-            words += [] if value is None else [option, str(value)]
+        words += _values(jobs=jobs, timeout=timeout, memory=memory, judge_timeout=judge_timeout,
+                         judge_memory=judge_memory)
         words += ["--require-judged"] if require_judged else []
+        words += ["--no-sandbox"] if no_sandbox else []
         return read_report(*_program.call(words))
 
 
@@ -126,6 +144,8 @@ def audit(
     cache: Union[str, os.PathLike[str], None] = None,
     calibration: Optional[Data] = None,
     options: Optional[Options] = None,
+    judge_timeout: Optional[float] = None,
+    judge_memory: Optional[float] = None,
 ) -> Result:
     """Compares the parameters of a Q/DQ model or of a calibration table (`cache`) with the data; nothing is executed.
 
@@ -137,6 +157,7 @@ def audit(
         words += [] if artifact is None else ["--artifact", model_file(artifact, folder, "artifact")]
         words += [] if cache is None else ["--cache", os.fspath(cache)]
         words += _data(folder, calibration=calibration) + _program.options_words(options)
+        words += _values(judge_timeout=judge_timeout, judge_memory=judge_memory)
         answer, _ = _program.call(words)
         return read_result(answer["results"][0], data=answer["data"])
 
@@ -153,6 +174,7 @@ def reduce(
     fault: Optional[Names] = None,
     jobs: Optional[int] = None,
     timeout: Optional[float] = None,
+    no_sandbox: bool = False,
 ) -> Reduction:
     """Shrinks a model that a converter fails on while its verdict, stage, facet and message stay.
 
@@ -164,6 +186,6 @@ def reduce(
         words += _converter(converter, converter_cmd)
         words += _data(folder, calibration=calibration, inputs=inputs)
         words += _program.options_words(options) + _several("--fault", fault)
-        for option, value in (("--jobs", jobs), ("--timeout", timeout)):
-            words += [] if value is None else [option, str(value)]
+        words += _values(jobs=jobs, timeout=timeout)
+        words += ["--no-sandbox"] if no_sandbox else []
         return read_reduction(_program.call(words)[0])

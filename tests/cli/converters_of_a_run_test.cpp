@@ -125,7 +125,7 @@ TEST_F(ConvertersOfARun, LeaveTheirInputsToEachOther) {
 TEST_F(ConvertersOfARun, AreStartedAgainWhenTheyAreKilledBeforeTheyAreAsked) {
   write("killed.sh", "if mkdir " + path("once").string() + " 2>/dev/null; then read -r line; kill -KILL $$; fi\nexec " +
                          ASSAY_PROGRAM + " worker\n");
-  const Call call = run({"run", "--converter-cmd", "sh " + path("killed.sh").string()});
+  const Call call = run({"run", "--converter-cmd", "sh " + path("killed.sh").string(), "--no-sandbox"});
   EXPECT_EQ(call.code, 0) << call.out << call.err;
   EXPECT_THAT(call.out, HasSubstr("2 planned: 2 pass"));
 }

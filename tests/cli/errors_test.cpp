@@ -308,7 +308,11 @@ TEST_F(Errors, AReadOnlyHistoryIsRead) {
     options.environment = {{"ASSAY_HOME", path("").string()}};
     return finished(options);
   };
-  std::filesystem::permissions(path(""), std::filesystem::perms(0755));
+  for (std::filesystem::path each = path("kept").parent_path(); each != each.root_path(); each = each.parent_path()) {
+    if ((std::filesystem::status(each).permissions() & std::filesystem::perms(0001)) == std::filesystem::perms(0)) {
+      std::filesystem::permissions(each, std::filesystem::perms(0755));
+    }
+  }
   const Call history = ask({"history", "--db", file.string()});
   EXPECT_EQ(history.code, 0) << history.err;
   EXPECT_THAT(history.out, HasSubstr("mini/stride=1"));

@@ -129,7 +129,8 @@ TEST_F(Run, AsksTheProcessThatDescribedItself) {
         "echo started >> " + path("starts").string() +
             "\nread line\necho '{\"id\":1,\"status\":\"ok\",\"name\":\"c\",\"version\":\"1\"}'\nid=2\n"
             "while read line; do echo '{\"id\":'$id',\"status\":\"refused\",\"reason\":\"no\"}'; id=$((id+1)); done\n");
-  const Call call = run({"run", "--converter-cmd", "sh " + path("counts.sh").string(), "--jobs", "1", "--json"});
+  const Call call =
+      run({"run", "--converter-cmd", "sh " + path("counts.sh").string(), "--no-sandbox", "--jobs", "1", "--json"});
   EXPECT_EQ(call.json()["verdicts"]["refused"], 2) << call.out << call.err;
   EXPECT_EQ(core::read_file(path("starts")).value(), "started\n");
 }

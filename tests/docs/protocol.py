@@ -64,6 +64,7 @@ def exchange(assay, case, spoilt=-1, change=""):
         words = [sys.executable, __file__, "--between", str(log), str(spoilt), change, assay, "worker"]
         command = " ".join('"' + word.replace('"', '\\"') + '"' for word in words)
         ran = subprocess.run([assay, "run", case, "--options", "default", "--converter-cmd", command, "--json", "--jobs", "1",
+                              "--no-sandbox",  # what stands between writes its log outside its job
                               "--db", folder + "/history.db"], capture_output=True, text=True, check=False)
         # A converter whose description can't be read is asked nothing: the run ends with 2.
         result = ({"verdict": "not run", "reason": ran.stderr} if ran.returncode == 2

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "harness/cli/common.hpp"
+#include "harness/cli/judge_limits.hpp"
 #include "harness/cli/print.hpp"
 #include "harness/cli/run_output.hpp"
 #include "harness/core/files.hpp"
@@ -29,6 +30,7 @@ struct AuditArguments {
   std::optional<double> percentile;
   bool symmetric = false, per_tensor = false;
   bool json = false;
+  JudgeLimitOptions judging;
 };
 
 /// --options with the single words laid over it.
@@ -135,6 +137,7 @@ core::Result<Audited> audit(const AuditArguments& arguments) {
   config.items.push_back(
       {std::move(user->test_case), {{converters::options_label(*parsed), *options}}, std::move(user->data)});
   config.jobs = 1;
+  take_judge_limits(arguments.judging, config);
   config.artifact = arguments.artifact;
   config.audit = *std::move(table);
   config.database = folder->path() / "audit.db";
@@ -162,7 +165,7 @@ std::string repeat_command(const AuditArguments& arguments) {
   add("--percentile", arguments.percentile ? fmt::format("{}", *arguments.percentile) : "");
   command += arguments.symmetric ? " --symmetric" : "";
   command += arguments.per_tensor ? " --per-tensor" : "";
-  return command;
+  return command + judge_limit_words(arguments.judging);
 }
 
 int audit_command(const AuditArguments& arguments) {
@@ -198,6 +201,7 @@ void register_audit(Command app, Action& action) {
   command.add_option("--activation", arguments->activation, "int8 or uint8");
   command.add_flag("--symmetric", arguments->symmetric, "Activations have codes around zero");
   command.add_flag("--per-tensor", arguments->per_tensor, "Weights have one scale each");
+  add_judge_limits(command, arguments->judging);
   command.add_flag("--json", arguments->json, "Print one JSON object");
   command.callback([arguments, &action] { action = [arguments] { return audit_command(*arguments); }; });
 }

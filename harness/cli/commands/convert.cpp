@@ -3,17 +3,21 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "converters/protocol/client.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
+#include "harness/core/confined.hpp"
 #include "harness/core/counted.hpp"
+#include "harness/core/files.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/case.hpp"
 #include "harness/data/data_origin.hpp"
 #include "harness/data/feed_files.hpp"
 #include "harness/data/user_case.hpp"
 #include "harness/model/onnx_io.hpp"
+#include "harness/programs/subject.hpp"
 
 namespace assay::cli {
 namespace {
@@ -38,6 +42,22 @@ core::Status write_calibration(const data::UserCase& user, const fs::path& folde
     if (core::Status status = data::write_batch((*batches)[index], data::batch_folder(folder, index), {}); !status) {
       return status;
     }
+  }
+  return core::success();
+}
+
+/// From the only folder that the converter could write to, to where they are wanted, in place of what has these names
+/// there.
+core::Status move_files(const fs::path& from, const fs::path& to, converters::ConvertReply& reply) {
+  std::error_code code;
+  for (fs::directory_iterator entry(from, code), end; !code && entry != end; entry.increment(code)) {
+    const fs::path target = to / entry->path().filename();
+    std::error_code ignored;
+    fs::remove_all(target, ignored);
+    if (core::Status copied = core::copy_tree(entry->path(), target); !copied) return copied;
+  }
+  for (fs::path* file : {&reply.artifact, &reply.cache}) {
+    if (!file->empty()) *file = to / file->lexically_relative(from);
   }
   return core::success();
 }
@@ -83,14 +103,20 @@ core::Result<converters::ConvertReply> convert(const ConvertArguments& arguments
   if (core::Status status = core::make_folder(arguments.output); !status) {
     return status.error();
   }
-  protocol::ClientOptions client_options;
-  client_options.command = specs->front().command;
-  client_options.timeout_s = arguments.timeout_s;
-  const std::unique_ptr<protocol::Client> client = protocol::make_client(client_options);
+  const std::unique_ptr<protocol::Client> client =
+      programs::start_client(specs->front(), {.timeout_s = arguments.timeout_s, .memory_bytes = 0});
   if (const core::Result<converters::Description> description = client->describe(); !description) {
     return description.error();
   }
-  return client->convert({model, calibration, *options, fs::absolute(arguments.output)});
+  const fs::path made = job->path() / "output";
+  if (core::Status status = core::make_folder(made); !status) {
+    return status.error();
+  }
+  converters::ConvertReply reply = client->convert({model, calibration, *options, made});
+  if (core::Status moved = move_files(made, fs::absolute(arguments.output), reply); !moved) {
+    return moved.error();
+  }
+  return reply;
 }
 
 nlohmann::ordered_json reply_json(const converters::ConvertReply& reply) {

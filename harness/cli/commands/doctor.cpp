@@ -6,13 +6,14 @@
 #include <thread>
 
 #include "converters/embedded/support.hpp"
-#include "converters/protocol/client.hpp"
 #include "harness/cli/common.hpp"
 #include "harness/cli/print.hpp"
+#include "harness/core/sandbox.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/command_word.hpp"
 #include "harness/corpus/suite.hpp"
 #include "harness/programs/environments.hpp"
+#include "harness/programs/subject.hpp"
 #include "harness/report/operators_page.hpp"
 #include "reference/op.hpp"
 
@@ -35,9 +36,7 @@ Finding describe_converter(const programs::ConverterSpec& spec) {
   if (!spec.unavailable.empty()) {
     return {"converter " + name, "not installed", spec.unavailable, false};
   }
-  protocol::ClientOptions options;
-  options.command = spec.command;
-  const core::Result<converters::Description> description = protocol::make_client(options)->describe();
+  const core::Result<converters::Description> description = programs::start_client(spec, {})->describe();
   if (!description) {
     return {"converter " + name, "broken", description.error().message, false};
   }
@@ -55,6 +54,8 @@ Finding describe_converter(const programs::ConverterSpec& spec) {
 std::vector<Finding> examine() {
   std::vector<Finding> findings;
   findings.push_back({"cores", std::to_string(std::thread::hardware_concurrency()), "", true});
+  findings.push_back({"sandbox", core::can_confine() ? "possible" : "not possible",
+                      core::can_confine() ? "" : "the kernel has no Landlock, or it is switched off", true});
   findings.push_back({"sqlite", sqlite3_libversion(), "", true});
   findings.push_back({"reference operators", std::to_string(reference::all_operators().size()), "", true});
   const core::Result<std::vector<corpus::Case>> cases = corpus::load_corpus();

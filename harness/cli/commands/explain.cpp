@@ -89,6 +89,7 @@ core::Result<ConverterOptions> made_by(const results::Store::HistoryRow& row) {
     return core::usage_error(fmt::format("it was made by {}; say which of the programs: --converter-cmd CMD", command));
   }
   ConverterOptions converters;
+  converters.no_sandbox = words.no_sandbox;
   if (!makers.converter.empty()) converters.names = {makers.converter};
   converters.commands = words.programs;
   if (row.result.key.converter == "embedded") {
@@ -130,6 +131,7 @@ core::Result<run::ExplainedVerdict> explain_case(ExplainArguments arguments, Sel
       tell_whose(name, arguments.database, *recorded);
       core::Result<ConverterOptions> converters = made_by(recorded->last);
       if (!converters) return converters.error().within(name);
+      converters->no_sandbox = converters->no_sandbox || arguments.converters.no_sandbox;
       arguments.converters = *std::move(converters);
       if (arguments.options.empty()) {
         const std::string& stated = report::run_words(recorded->last.run.command).options;

@@ -12,6 +12,7 @@
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
 #include "harness/new_cases/new_case.hpp"
+#include "harness/programs/converter_spec.hpp"
 
 namespace assay::cli {
 namespace {
@@ -88,6 +89,14 @@ int lint_command(const LintArguments& arguments) {
   if (arguments.suites.empty()) {
     for (const std::string& line : findings(*corpus, artifacts)) {
       print("{}\n", line);
+      ++count;
+    }
+  }
+  if (arguments.suites.empty()) {
+    for (const programs::Adapter& adapter : programs::list_adapters()) {
+      const core::Result<programs::Rights> rights = programs::declared_rights(adapter.folder);
+      if (rights) continue;
+      print("adapter {}: {}\n", adapter.name, rights.error().message);
       ++count;
     }
   }

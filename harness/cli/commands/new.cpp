@@ -30,10 +30,13 @@ struct NewArguments {
   std::vector<std::string> faults, tags, data;
   std::vector<double> range;
   double timeout_s = 60;
+  bool no_sandbox = false;
 };
 
-core::Result<programs::ConverterSpec> one_converter(const std::string& name, const std::vector<std::string>& faults) {
-  const core::Result<std::vector<programs::ConverterSpec>> specs = resolve_converters({{name}, {}, faults, ""}, {});
+core::Result<programs::ConverterSpec> one_converter(const std::string& name, const std::vector<std::string>& faults,
+                                                    bool no_sandbox) {
+  const core::Result<std::vector<programs::ConverterSpec>> specs =
+      resolve_converters({{name}, {}, faults, "", no_sandbox}, {});
   if (!specs) return specs.error();
   if (specs->size() != 1) return core::usage_error(fmt::format("\"{}\" is several versions; name one", name));
   return specs->front();
@@ -59,11 +62,11 @@ core::Result<new_cases::Accusation> accusation_of(const NewArguments& arguments)
   }
   if (arguments.wrong_artifact.empty()) {
     core::Result<programs::ConverterSpec> with =
-        one_converter(arguments.with.empty() ? "embedded" : arguments.with, arguments.faults);
+        one_converter(arguments.with.empty() ? "embedded" : arguments.with, arguments.faults, arguments.no_sandbox);
     if (!with) return with.error();
     accusation.with = *std::move(with);
   }
-  core::Result<programs::ConverterSpec> without = one_converter(arguments.without, {});
+  core::Result<programs::ConverterSpec> without = one_converter(arguments.without, {}, arguments.no_sandbox);
   if (!without) return without.error();
   accusation.without = *std::move(without);
   return accusation;
@@ -262,7 +265,7 @@ std::string run_commands(const NewArguments& arguments, const new_cases::Accusat
   };
   std::string with = run, yours;
   if (accusation.wrong_artifact.empty()) {
-    with += by(arguments.with) + converter_words({{}, {}, arguments.faults, ""}) + options;
+    with += by(arguments.with) + converter_words({{}, {}, arguments.faults, "", arguments.no_sandbox}) + options;
   } else {
     with += " --artifact " + shell_quoted(std::filesystem::path(file).replace_extension(".wrong.onnx").string());
     yours = fmt::format("yours: {} --artifact YOUR.onnx  # what your build makes of the case's model and data\n", run);
@@ -346,6 +349,7 @@ void register_new(Command app, Action& action) {
   command.add_option("--expect", arguments->expect, "What it demands beyond the general rules, as JSON");
   command.add_option("--into", arguments->into, "Folder to write to (left out: cases/)");
   command.add_option("--timeout", arguments->timeout_s, "Seconds for one answer of a converter").check(Check::positive);
+  add_no_sandbox(command, arguments->no_sandbox);
   command.callback([arguments, &action] { action = guarded([arguments] { return new_command(*arguments); }); });
 }
 

@@ -34,7 +34,7 @@ core::Result<programs::ConverterSpec> converter_of(const ReplayArguments& argume
                       "--converter-cmd {}",
                       bundle.asked.command, shell_quoted(bundle.asked.command)));
     }
-    options = {{bundle.asked.name}, {}, bundle.asked.faults, bundle.asked.variant};
+    options = {{bundle.asked.name}, {}, bundle.asked.faults, bundle.asked.variant, options.no_sandbox};
   }
   core::Result<std::vector<programs::ConverterSpec>> converters = resolve_converters(options, {});
   if (!converters) return converters.error();

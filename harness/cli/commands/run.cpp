@@ -20,7 +20,6 @@
 #include "harness/cli/run_output.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/core/counted.hpp"
-#include "harness/core/sandbox.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/program_hash.hpp"
 #include "harness/report/detail.hpp"
@@ -43,7 +42,6 @@ struct RunArguments {
   double timeout_s = 60;
   double memory_gib = 0;
   JudgeLimitOptions judging;
-  bool sandbox = false;
   std::string shard;
   bool metamorphic = false;
   bool require_judged = false;
@@ -70,7 +68,6 @@ std::string limit_words(const RunArguments& arguments) {
   if (arguments.timeout_s != defaults.timeout_s) words += fmt::format(" --timeout {:g}", arguments.timeout_s);
   if (arguments.memory_gib != defaults.memory_gib) words += fmt::format(" --memory {:g}", arguments.memory_gib);
   words += judge_limit_words(arguments.judging);
-  if (arguments.sandbox) words += " --sandbox";
   return words;
 }
 
@@ -105,8 +102,8 @@ std::string repeat_command(const RunArguments& arguments, const run::RunReport& 
   return report::repeat_command(
       row, {with_folders_marked(arguments.words), commands_of(arguments, report, row.key), arguments.executors,
             arguments.converters.faults, arguments.converters.variant, arguments.metamorphic, arguments.require_judged,
-            limit_words(arguments), arguments.options, arguments.artifact.file, arguments.artifact.made_by,
-            elsewhere ? arguments.database : ""});
+            arguments.converters.no_sandbox, limit_words(arguments), arguments.options, arguments.artifact.file,
+            arguments.artifact.made_by, elsewhere ? arguments.database : ""});
 }
 
 /// The embedded converter's faults and variant, in words.
@@ -185,9 +182,11 @@ RunOutput::Words output_words(const RunArguments& arguments, const run::RunConfi
 }
 
 /// Each converter once more with each of the named ones as the executor of its artifacts.
-core::Status add_executors(const std::vector<std::string>& names, std::vector<programs::ConverterSpec>& converters) {
+core::Status add_executors(const std::vector<std::string>& names, bool no_sandbox,
+                           std::vector<programs::ConverterSpec>& converters) {
   ConverterOptions options;
   options.names = names;
+  options.no_sandbox = no_sandbox;
   const core::Result<std::vector<programs::ConverterSpec>> executors = resolve_converters(options, {});
   if (!executors) {
     return executors.error();
@@ -277,7 +276,7 @@ int run_command(const RunArguments& given) {
   if (!converters) {
     return report_error(converters.error());
   }
-  if (core::Status status = add_executors(arguments.executors, *converters); !status) {
+  if (core::Status status = add_executors(arguments.executors, arguments.converters.no_sandbox, *converters); !status) {
     return report_error(status.error());
   }
   run::RunConfig config;
@@ -301,13 +300,6 @@ int run_command(const RunArguments& given) {
   config.detail = report::kept_detail(arguments.keep_detail);
   config.memory_limit_bytes = bytes_of_gib(arguments.memory_gib);
   take_judge_limits(arguments.judging, config);
-  config.sandbox = arguments.sandbox;
-  if (config.sandbox && !core::can_confine()) {
-    return report_error(
-        core::usage_error("no sandbox is possible here: the kernel has no Landlock, or it is switched off; leave "
-                          "--sandbox out to run the "
-                          "converters with all rights of yours"));
-  }
   config.resume = arguments.resume;
   if (!parse_shard(arguments.shard, config)) {
     return report_error(
@@ -394,9 +386,6 @@ void register_run(Command app, Action& action) {
   command.add_option("--memory", arguments->memory_gib, "GiB of address space for a converter's process; 0: no limit")
       .check(Check::non_negative);
   add_judge_limits(command, arguments->judging);
-  command.add_flag("--sandbox", arguments->sandbox,
-                   "Converters write into a folder of their own alone, read nothing of homes but their own files, and "
-                   "have no TCP");
   command.add_option("--shard", arguments->shard, "Only part i of n, as i/n");
   command.add_flag("--metamorphic", arguments->metamorphic, "Check all metamorphic relations of every case")
       .excludes({"--artifact"});

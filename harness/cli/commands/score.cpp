@@ -134,12 +134,14 @@ void add_artifact_options(Command command, ArtifactArguments& arguments) {
   command.add_option("--mutant", arguments.only, "Artifacts: this one alone, as a survivor's command says");
   command.add_option("--options", arguments.options, "Artifacts: only the option set of this label");
   command.add_option("--keep", arguments.keep, "Artifacts: write every survivor into a folder below this one");
+  add_no_sandbox(command, arguments.no_sandbox);
   command.add_option("--timeout", arguments.timeout_s, "Artifacts: seconds for one answer of a converter")
       .check(Check::positive);
 }
 
 /// Options that only one of the two ways to measure takes.
-constexpr std::array kOfArtifacts{"--falsify", "--mutants", "--seed", "--mutant", "--options", "--keep", "--timeout"};
+constexpr std::array kOfArtifacts{"--no-sandbox", "--falsify", "--mutants", "--seed",
+                                  "--mutant",     "--options", "--keep",    "--timeout"};
 constexpr std::array kOfFaults{"--fault", "--variant", "--faults", "--variants"};
 
 bool is_of_artifacts(const ScoreArguments& arguments) {
