@@ -184,6 +184,19 @@ ALTER TABLE finding ADD COLUMN amber INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE result DROP COLUMN attempt;
 )sql",
     kMarginOfTheVerdict,
+    // 13: expected failures that differ in their margin alone are two.
+    R"sql(
+CREATE TABLE expectation_13 (
+  id INTEGER PRIMARY KEY, case_pattern TEXT NOT NULL, options TEXT NOT NULL, converter TEXT NOT NULL,
+  versions TEXT NOT NULL, stage TEXT NOT NULL, facet TEXT NOT NULL, reason TEXT NOT NULL, url TEXT NOT NULL,
+  until TEXT NOT NULL, margin REAL);
+INSERT INTO expectation_13 SELECT id, case_pattern, options, converter, versions, stage, facet, reason, url, until, margin
+  FROM expectation;
+DROP TABLE expectation;
+ALTER TABLE expectation_13 RENAME TO expectation;
+CREATE UNIQUE INDEX expectation_by_all ON expectation (case_pattern, options, converter, versions, stage, facet, reason,
+  url, until, ifnull(margin, 'none'));
+)sql",
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {

@@ -287,11 +287,11 @@ Result<Store> Store::open(const std::filesystem::path& file) {
   }
   auto database = Database::open(file, Database::Mode::read_write);
   if (!database) return database.error();
-  if (auto status = database->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-      !status) {
+  if (auto status = database->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"); !status) {
     return status.error();
   }
-  if (auto status = migrate(*database); !status) return status.error();
+  if (auto status = migrate(*database); !status) return status.error();  // a table is replaced while nothing watches it
+  if (auto status = database->execute("PRAGMA foreign_keys = ON"); !status) return status.error();
   return Store(std::make_unique<State>(std::move(*database), file));
 }
 

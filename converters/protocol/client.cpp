@@ -308,15 +308,16 @@ class ProcessClient final : public Client {
   Failure stop(Failure failure) {
     process_->kill_group();
     failure.reason = with_tail(std::move(failure.reason), process_->stderr_tail());
-    explain_denial(failure.reason);
+    explain_denial(failure.reason, failure.ended && !description_);
     process_.reset();
     return failure;
   }
 
-  void explain_denial(std::string& reason) const {
-    const std::string_view text = reason;
-    const bool denied = text.find("Permission denied") != std::string_view::npos ||
-                        text.find("Operation not permitted") != std::string_view::npos;
+  /// A program that ends before it says what it is lacks something, mostly.
+  void explain_denial(std::string& reason, bool always = false) const {
+    constexpr std::array kWords{"Permission denied", "Operation not permitted", "onnect", "etwork", "name resolution"};
+    const bool denied =
+        always || std::ranges::any_of(kWords, [&](const char* word) { return reason.find(word) != std::string::npos; });
     if (denied && !options_.hint_when_denied.empty()) reason += "\n" + options_.hint_when_denied;
   }
 

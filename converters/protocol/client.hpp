@@ -23,7 +23,7 @@ struct ClientOptions {
   std::map<std::string, std::string> environment;  ///< added to ours
   /// Says of each process how it is started instead; empty: as it is.
   std::function<core::Status(core::SpawnOptions&)> prepare;
-  std::string hint_when_denied;          ///< added to a reason by which the system denied it something
+  std::string hint_when_denied;          ///< added to a reason that may be what the system denied it
   std::string working_folder;            ///< empty: ours
   std::uint64_t memory_limit_bytes = 0;  ///< address space of the program, 0: none
   double timeout_s = 60;                 ///< for the answer to one request

@@ -93,6 +93,10 @@ void add_converter_options(Command command, ConverterOptions& options) {
       .allow_extra_args(false);
   command.add_option("--variant", options.variant, "Run the embedded converter as one of its correct variants");
   add_no_sandbox(command, options.no_sandbox);
+  command.add_option("--reads", options.reads, "File or folder of a home that converters may read; may be repeated")
+      .allow_extra_args(false);
+  command.add_option("--writes", options.writes, "File or folder that converters may write into; may be repeated")
+      .allow_extra_args(false);
 }
 
 core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const ConverterOptions& options,
@@ -130,8 +134,24 @@ core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const Conv
     }
     specs.push_back(*std::move(parsed));
   }
+  const auto widen = [](const std::vector<std::string>& paths, const char* option,
+                        std::vector<std::filesystem::path>& rights) {
+    for (const std::string& path : paths) {
+      std::error_code code;
+      const std::filesystem::path real = std::filesystem::canonical(path, code);
+      if (code) return core::Status(core::usage_error(fmt::format("{} \"{}\": {}", option, path, code.message())));
+      rights.push_back(real);
+    }
+    return core::success();
+  };
   for (programs::ConverterSpec& spec : specs) spec.rights.confined = !options.no_sandbox;
   say_rights(specs);
+  for (programs::ConverterSpec& spec : specs) {
+    for (const core::Status& widened :
+         {widen(options.reads, "--reads", spec.rights.reads), widen(options.writes, "--writes", spec.rights.writes)}) {
+      if (!widened) return widened.error();
+    }
+  }
   return specs;
 }
 
@@ -142,6 +162,8 @@ std::string converter_words(const ConverterOptions& converters) {
   for (const std::string& fault : converters.faults) words += " --fault " + shell_quoted(fault);
   if (!converters.variant.empty()) words += " --variant " + shell_quoted(converters.variant);
   if (converters.no_sandbox) words += " --no-sandbox";
+  for (const std::string& path : converters.reads) words += " --reads " + shell_quoted(path);
+  for (const std::string& path : converters.writes) words += " --writes " + shell_quoted(path);
   return words;
 }
 

@@ -47,11 +47,12 @@ int report_error(const core::Error& error);
 
 /// The options that name converters, shared by run, check and convert.
 struct ConverterOptions {
-  std::vector<std::string> names;     ///< --converter
-  std::vector<std::string> commands;  ///< --converter-cmd
-  std::vector<std::string> faults;    ///< --fault, for the embedded converter
-  std::string variant;                ///< --variant, likewise
-  bool no_sandbox = false;            ///< --no-sandbox
+  std::vector<std::string> names;                    ///< --converter
+  std::vector<std::string> commands;                 ///< --converter-cmd
+  std::vector<std::string> faults;                   ///< --fault, for the embedded converter
+  std::string variant;                               ///< --variant, likewise
+  bool no_sandbox = false;                           ///< --no-sandbox
+  std::vector<std::string> reads = {}, writes = {};  ///< --reads, --writes
 };
 void add_converter_options(Command command, ConverterOptions& options);
 /// --no-sandbox alone, for commands that name converters in other ways.

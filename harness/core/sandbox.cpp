@@ -121,7 +121,6 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kArchitecture = 0;
 #endif
 
-/// No process leaves its group, which is killed as one: the calls for that do nothing.
 /// No socket but a local one, or one that asks the kernel for the machine's addresses: Landlock knows TCP alone, from
 /// Linux 6.7 on. io_uring, which makes sockets without that call, is as if the kernel had none.
 bool filter_calls() {
@@ -134,14 +133,12 @@ bool filter_calls() {
   const auto where = [](std::uint16_t test, std::uint32_t value, std::uint8_t yes, std::uint8_t no) {
     return sock_filter BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | BPF_K | test), value, yes, no);
   };
-  std::array<sock_filter, 15> rules{
+  std::array<sock_filter, 12> rules{
       load(offsetof(seccomp_data, arch)),
-      where(BPF_JEQ, kArchitecture, 0, 9),  // another architecture's calls: none
+      where(BPF_JEQ, kArchitecture, 0, 7),  // another architecture's calls: none
       load(offsetof(seccomp_data, nr)),
-      where(BPF_JGE, kFirstOfX32, 7, 0),
-      where(BPF_JEQ, SYS_io_uring_setup, 6, 0),
-      where(BPF_JEQ, SYS_setsid, 8, 0),
-      where(BPF_JEQ, SYS_setpgid, 7, 0),
+      where(BPF_JGE, kFirstOfX32, 5, 0),
+      where(BPF_JEQ, SYS_io_uring_setup, 4, 0),
       where(BPF_JEQ, SYS_socket, 0, 4),
       load(offsetof(seccomp_data, args)),  // the lower half on these architectures
       where(BPF_JEQ, AF_UNIX, 2, 0),
@@ -149,7 +146,6 @@ bool filter_calls() {
       give(SECCOMP_RET_ERRNO | ENOSYS),
       give(SECCOMP_RET_ALLOW),
       give(SECCOMP_RET_ERRNO | EACCES),
-      give(SECCOMP_RET_ERRNO),  // 0, which is success
   };
   const sock_fprog program{rules.size(), rules.data()};
   return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;

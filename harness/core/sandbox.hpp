@@ -25,9 +25,9 @@ struct Sandbox {
 
 /// Confines this process, which has one thread, and all that it starts, for good: it writes into `writable`, to a few
 /// devices and into a /dev/shm of its own (none where the system gives it none), reads everything but `hidden` (of
-/// which `readable` stays), devices and what /run holds of users and secrets, makes no socket but a local one, stays in
-/// its process group, gains no rights by a setuid program, and sends no signal to processes outside (Linux 6.12).
-/// Errors   unsupported, where the system can't: what it can do is done then.
+/// which `readable` stays), devices and what /run holds of users and secrets, makes no socket but a local one, gains no
+/// rights by a setuid program, and sends no signal to processes outside (Linux 6.12). Errors   unsupported, where the
+/// system can't: what it can do is done then.
 [[nodiscard]] Status confine(const Sandbox& sandbox);
 
 /// Whether `folder`, absolute, is somebody's home, or holds one.

@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "harness/core/confined.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/program.hpp"
 #include "harness/core/sandbox.hpp"
@@ -45,7 +47,7 @@ void keep_user_packages(NeededFiles& readable, std::map<std::string, std::string
   const fs::path base = fs::path(home == nullptr ? "" : home) / ".local";
   if (home == nullptr || !fs::is_directory(base / "lib", code)) return;
   readable.add(base / "lib");
-  readable.add_editable(base / "lib");
+  readable.add_sources(base / "lib");
   if (std::getenv("PYTHONUSERBASE") == nullptr) environment["PYTHONUSERBASE"] = base.string();
 }
 
@@ -67,6 +69,22 @@ core::Result<std::map<std::string, std::string>> own_folders(const fs::path& job
     if (std::getenv(name) != nullptr) environment[name] = home / place;  // NOLINT(concurrency-mt-unsafe): as above
   }
   return environment;
+}
+
+/// What of the user's home may be read is found in the converter's too, by links: "~/data" is the same there.
+void link_home(const fs::path& own, const std::set<fs::path>& paths) {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  fs::path linked;
+  for (const fs::path& path : paths) {  // a folder comes before what is in it
+    if (home == nullptr || path == home || !core::is_below(path, home)) continue;
+    if (!linked.empty() && core::is_below(path, linked)) continue;
+    const fs::path link = own / path.lexically_relative(home);
+    std::error_code code;
+    if (fs::exists(fs::symlink_status(link, code))) continue;
+    fs::create_directories(link.parent_path(), code);
+    fs::create_symlink(path, link, code);
+    linked = path;
+  }
 }
 
 }  // namespace
@@ -94,11 +112,16 @@ core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process
     readable.add_file(confining_program());
     readable.add_file(*program);
     readable.add_words(process.arguments);
-    for (const char* variable : {"PYTHONPATH", "LD_LIBRARY_PATH"}) readable.add_list(variable);
+    for (const char* variable : {"PYTHONPATH", "LD_LIBRARY_PATH"}) {
+      const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): as above
+      if (value != nullptr) readable.add_list(value);
+    }
     keep_user_packages(readable, process.environment);
     for (const fs::path& path : converter.rights.reads) readable.add(path);
+    link_home(process.environment.at("HOME"), readable.paths());
 
     words.insert(words.end(), {"--write", job->string()});
+    for (const fs::path& path : converter.rights.writes) words.insert(words.end(), {"--write", path.string()});
     for (const fs::path& path : readable.paths()) words.insert(words.end(), {"--read", path.string()});
     for (const fs::path& home : core::homes()) words.insert(words.end(), {"--hide", home.string()});
     if (converter.rights.gpu) words.emplace_back("--gpu");

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 
 #include "converters/protocol/client.hpp"
 #include "converters/veiled.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/json.hpp"
+#include "harness/core/program.hpp"
 #include "harness/core/sandbox.hpp"
 #include "harness/core/text.hpp"
 #include "harness/core/version.hpp"
@@ -53,7 +55,9 @@ std::vector<std::string> adapter_command(const Adapter& adapter, const std::stri
 
 }  // namespace
 
-bool ConverterSpec::is_embedded() const { return !by_command && name.substr(0, name.find(':')) == kEmbedded; }
+std::string ConverterSpec::base_name() const { return name.substr(0, name.find(':')); }
+
+bool ConverterSpec::is_embedded() const { return !by_command && base_name() == kEmbedded; }
 
 bool ConverterSpec::is_reference() const { return name == corpus::kReference && command.empty(); }
 
@@ -101,6 +105,7 @@ core::Result<Rights> declared_rights(const fs::path& folder) {
   for (const nlohmann::json& each : reads) {
     const std::optional<fs::path> path = each.is_string() ? as_absolute(each.get<std::string>()) : std::nullopt;
     if (!path) return wrong(fmt::format("\"reads\": {} isn't a path from / or ~/", each.dump()));
+    if (!fs::exists(*path, code)) return wrong(fmt::format("\"reads\": there is no {}", each.dump()));
     if (core::holds_a_home(*path)) {
       return wrong(fmt::format("\"reads\": {} is or holds a home, which no converter may read", each.dump()));
     }
@@ -238,6 +243,25 @@ ConverterSpec executed_by(const ConverterSpec& converter, const ConverterSpec& e
   return spec;
 }
 
+namespace {
+
+/// Those of the files that a command names, links followed, of the program that PATH finds, and for a module the
+/// working folder.
+std::set<fs::path> folders_of(const std::vector<std::string>& command) {
+  std::vector<std::string> files = command;
+  if (const auto program = core::find_program(command.front(), core::child_path({}))) files.push_back(*program);
+  std::set<fs::path> folders;
+  std::error_code code;
+  for (const std::string& file : files) {
+    if (file == "-m") folders.insert(fs::current_path(code));
+    if (!fs::is_regular_file(file, code)) continue;
+    folders.insert({fs::absolute(file, code).parent_path(), fs::canonical(file, code).parent_path()});
+  }
+  return folders;
+}
+
+}  // namespace
+
 core::Result<ConverterSpec> parse_converter_command(const std::string& text) {
   core::Result<std::vector<std::string>> words = protocol::split_command(text);
   if (!words) {
@@ -247,10 +271,8 @@ core::Result<ConverterSpec> parse_converter_command(const std::string& text) {
   spec.name = fs::path(words->front()).filename().string();
   spec.command = *std::move(words);
   spec.by_command = true;
-  std::error_code code;
-  for (const std::string& word : spec.command) {
-    if (!fs::is_regular_file(word, code)) continue;
-    core::Result<Rights> rights = declared_rights(fs::absolute(word, code).parent_path());
+  for (const fs::path& folder : folders_of(spec.command)) {
+    core::Result<Rights> rights = declared_rights(folder);
     if (!rights) return rights.error();
     spec.rights.gpu = spec.rights.gpu || rights->gpu;
     spec.rights.reads.insert(spec.rights.reads.end(), rights->reads.begin(), rights->reads.end());

@@ -15,10 +15,11 @@ namespace assay::programs {
 
 /// What a converter may reach beside its own files.
 struct Rights {
-  bool confined = true;                      ///< false: all that the user may
-  std::vector<std::filesystem::path> reads;  ///< files and folders below a home
-  bool gpu = false;                          ///< device files of GPUs
-  std::filesystem::path home;                ///< what a copy of is its home; empty: an empty folder is
+  bool confined = true;                       ///< false: all that the user may
+  std::vector<std::filesystem::path> reads;   ///< files and folders below a home
+  std::vector<std::filesystem::path> writes;  ///< files and folders anywhere
+  bool gpu = false;                           ///< device files of GPUs
+  std::filesystem::path home;                 ///< what a copy of is its home; empty: an empty folder is
 };
 /// As `folder`'s adapter.json declares them (docs/protocol.md); the usual ones where it declares none, or isn't there.
 /// Errors   invalid_data, for a wrong type, and a path that is relative, a home, or above one.
@@ -33,8 +34,9 @@ struct ConverterSpec {
   std::string unavailable;  ///< why it can't run here; its verdicts are `unsupported` with this reason
   bool by_command = false;  ///< the user gave the command; what the program is called says nothing
   Rights rights;
-  [[nodiscard]] bool is_embedded() const;   ///< the converter of this program, in any form
-  [[nodiscard]] bool is_reference() const;  ///< runs stored cases and no others
+  [[nodiscard]] std::string base_name() const;  ///< of the adapter, without the variant
+  [[nodiscard]] bool is_embedded() const;       ///< the converter of this program, in any form
+  [[nodiscard]] bool is_reference() const;      ///< runs stored cases and no others
 };
 
 /// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded";

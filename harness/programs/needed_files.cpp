@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -36,8 +37,47 @@ fs::path interpreter(const fs::path& file) {
   return found ? fs::path(*found) : fs::path();
 }
 
-/// What lies in the root of a project.
-constexpr std::array kRoots{".git", "pyproject.toml", "setup.py", "package.json", "Cargo.toml"};
+/// What lies in the root of a repository, and of a package or program.
+constexpr std::array kRepositories{".git", ".hg"};
+constexpr std::array kPackages{"pyproject.toml",   "setup.py",     "setup.cfg",
+                               "requirements.txt", "package.json", "Cargo.toml"};
+
+bool holds_any(const fs::path& folder, std::span<const char* const> names) {
+  return std::ranges::any_of(names, [&](const char* name) {
+    std::error_code code;
+    return fs::exists(folder / name, code);
+  });
+}
+
+/// What may be named by a package, which is not to name the user's keys: sources of Python, in no hidden folder.
+bool holds_python(const fs::path& folder) {
+  if (std::ranges::any_of(folder, [](const fs::path& part) { return part.string().starts_with("."); })) return false;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    std::error_code failed;
+    if (entry->path().extension() == ".py" || fs::exists(entry->path() / "__init__.py", failed)) return true;
+  }
+  return holds_any(folder, kPackages);
+}
+
+/// The words of a text that a shell reads, with homes written out.
+std::vector<std::string> shell_words(const std::string& text) {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  std::vector<std::string> words(1);
+  for (const char letter : text) {
+    if (std::string_view(" \t\n;&|()'\"<>=").find(letter) == std::string_view::npos) {
+      words.back() += letter;
+    } else {
+      words.emplace_back();
+    }
+  }
+  for (std::string& word : words) {
+    for (const std::string_view start : {"~/", "$HOME/", "${HOME}/"}) {
+      if (home != nullptr && word.starts_with(start)) word = (fs::path(home) / word.substr(start.size())).string();
+    }
+  }
+  return words;
+}
 
 /// The path of "file:///a%20b"; empty for what is none.
 fs::path path_of_url(std::string_view url) {
@@ -86,30 +126,36 @@ void NeededFiles::add_file(const fs::path& file) {
 void NeededFiles::add_words(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     add_named(word);
-    if (word.starts_with("-")) add_named(word.substr(std::min(word.find('=') + 1, word.size())));
     if (word == "-m") add_named(".");
+    if (const std::size_t equals = word.find('='); equals != std::string::npos) add_list(word.substr(equals + 1));
+    for (const std::string& each : shell_words(word)) add_named(each);
   }
 }
 
-void NeededFiles::add_list(const char* variable) {
-  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
-  std::string_view rest = value == nullptr ? "" : value;
-  while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find(':'));
-    if (!entry.empty()) add_named(std::string(entry));
-    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+void NeededFiles::add_list(std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view entry = list.substr(0, list.find(':'));
+    add_named(std::string(entry));
+    list.remove_prefix(std::min(entry.size() + 1, list.size()));
   }
 }
 
-void NeededFiles::add_editable(const fs::path& lib) {
+void NeededFiles::add_sources(const fs::path& lib) {
   std::error_code code;
   for (fs::directory_iterator python(lib, code), end; !code && python != end; python.increment(code)) {
     if (!python->path().filename().string().starts_with("python")) continue;
     std::error_code failed;
     for (fs::directory_iterator entry(python->path() / "site-packages", failed); !failed && entry != end;
          entry.increment(failed)) {
-      if (entry->path().extension() != ".dist-info") continue;
-      if (const fs::path source = editable_source(entry->path()); !source.empty()) add_folder(source);
+      std::vector<std::string> sources;
+      if (entry->path().extension() == ".dist-info") sources.push_back(editable_source(entry->path()));
+      if (entry->path().extension() == ".pth") {
+        std::ifstream file(entry->path());
+        for (std::string line; std::getline(file, line);) sources.push_back(line);
+      }
+      for (const fs::path source : sources) {
+        if (source.is_absolute() && holds_python(source)) add_named(source);
+      }
     }
   }
 }
@@ -122,7 +168,7 @@ void NeededFiles::add_prefix(const fs::path& prefix) {
   const bool environment = fs::exists(prefix / "pyvenv.cfg", code) || fs::exists(prefix / "conda-meta", code);
   if (environment) paths_.insert(prefix);
   paths_.insert({prefix / "lib", prefix / "lib64"});
-  add_editable(prefix / "lib");
+  add_sources(prefix / "lib");
   // A virtual environment's Python loads its modules from the installation that it was made of.
   std::ifstream settings(prefix / "pyvenv.cfg");
   for (std::string line; std::getline(settings, line);) {
@@ -145,17 +191,17 @@ void NeededFiles::add_folder(const fs::path& folder) {
   if (!core::holds_a_home(folder)) paths_.insert(folder);
 }
 
-/// The nearest folder above that is a project's root, but for a home.
+/// The repository that a folder lies in, else the outermost package; no home.
 void NeededFiles::add_project(const fs::path& folder) {
+  fs::path package;
   for (fs::path each = folder; !core::holds_a_home(each); each = each.parent_path()) {
-    const bool root = std::ranges::any_of(kRoots, [&](const char* name) {
-      std::error_code code;
-      return fs::exists(each / name, code);
-    });
-    if (!root) continue;
-    paths_.insert(each);
-    return;
+    if (holds_any(each, kRepositories)) {
+      paths_.insert(each);
+      return;
+    }
+    if (holds_any(each, kPackages)) package = each;
   }
+  if (!package.empty()) paths_.insert(package);
 }
 
 }  // namespace assay::programs

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay::programs {
@@ -15,12 +16,14 @@ class NeededFiles {
   /// A file with its folder and its project, which hold what it loads; the file alone where its folder is a home. Of a
   /// script also what runs it; of a program of a Python environment that and what is installed there from elsewhere.
   void add_file(const std::filesystem::path& file);
-  /// What an option or a word of a command names: a folder or a file, and with `-m` the working folder.
+  /// What the words of a command name, those in a text for a shell too: folders, files, and with `-m` the working
+  /// folder.
   void add_words(const std::vector<std::string>& words);
-  /// The entries of an environment variable like PATH.
-  void add_list(const char* variable);
-  /// Packages of Python below `lib` that are installed in place ("editable"), from the folders of their sources.
-  void add_editable(const std::filesystem::path& lib);
+  /// The entries of a list like PATH's.
+  void add_list(std::string_view list);
+  /// Folders with sources of Python from which the environment with this `lib` imports: packages installed in place
+  /// ("editable"), entries of .pth files.
+  void add_sources(const std::filesystem::path& lib);
   [[nodiscard]] const std::set<std::filesystem::path>& paths() const { return paths_; }
 
  private:

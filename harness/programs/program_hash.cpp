@@ -20,7 +20,7 @@ constexpr std::uintmax_t kHashedBytes = std::uintmax_t{1} << 30U;
 
 /// Of a regular file; "" for anything else. Read once for each state of the file.
 std::string file_hash(const fs::path& file) {
-  struct stat status{};
+  struct stat status {};
   if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   using State = std::tuple<std::string, ino_t, off_t, time_t, long>;
   static std::mutex mutex;

@@ -18,11 +18,7 @@ std::unique_ptr<protocol::Client> start_client(const ConverterSpec& spec, const 
   protocol::ClientOptions options;
   options.command = spec.command;
   options.prepare = [spec](core::SpawnOptions& process) { return confine(spec, process); };
-  if (spec.rights.confined) {
-    options.hint_when_denied =
-        "it runs in a sandbox (docs/runs.md): \"reads\" in its adapter.json lets it read more, --no-sandbox leaves it "
-        "out";
-  }
+  if (spec.rights.confined) options.hint_when_denied = std::string(kSandboxHint);
   options.timeout_s = limits.timeout_s;
   options.memory_limit_bytes = limits.memory_bytes;
   auto client = protocol::make_client(options);

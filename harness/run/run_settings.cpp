@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "harness/core/build_info.hpp"
@@ -71,7 +72,13 @@ std::string required_of(const RunConfig& config) {
 /// Of the converters.
 std::string sandbox_of(const RunConfig& config) {
   if (!std::ranges::all_of(config.converters, [](const auto& each) { return each.rights.confined; })) return "no";
-  return core::can_confine() ? "yes" : "not possible here";
+  if (!core::can_confine()) return "not possible here";
+  std::set<std::string> more;
+  for (const programs::ConverterSpec& each : config.converters) {
+    for (const auto& path : each.rights.reads) more.insert("reads " + path.string());
+    for (const auto& path : each.rights.writes) more.insert("writes " + path.string());
+  }
+  return more.empty() ? "yes" : "yes, " + core::join(std::vector(more.begin(), more.end()), ", ");
 }
 
 std::map<std::string, std::string> values_of(const std::string& settings) {

@@ -85,8 +85,8 @@ std::string missing_module_text(const std::string& broken) {
   const std::string module = broken.substr(begin, broken.find_first_of(".'", begin) - begin);
   if (module != "onnx_assay") {
     return fmt::format(
-        "\nthe Python of that command has no module {0}: install it there (python3 -m pip install {0}), or "
-        "name another Python in the command",
+        "\nthe Python of that command finds no module {0}: install it there if it is a package (python3 -m pip install "
+        "{0}), or name another Python in the command",
         module);
   }
   return "\nthe Python of that command has no module onnx_assay: install Assay's wheel there (python3 -m pip install "

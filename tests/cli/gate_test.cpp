@@ -70,7 +70,7 @@ TEST_F(Gate, IsTwoAndSaysWhatToInstallWhereAConvertersPythonLacksAssay) {
   EXPECT_THAT(call.err, HasSubstr("has no module onnx_assay: install Assay's wheel there"));
   write("bare.sh", "echo \"ModuleNotFoundError: No module named 'numpy'\" >&2\nexit 1\n");
   EXPECT_THAT(run({"run", kOneCase, "--converter-cmd", "sh " + path("bare.sh").string()}).err,
-              HasSubstr("has no module numpy: install it there (python3 -m pip install numpy)"));
+              HasSubstr("finds no module numpy: install it there if it is a package (python3 -m pip install numpy)"));
 }
 
 TEST_F(Gate, IsFiveForAnEmptySelection) {

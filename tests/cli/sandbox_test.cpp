@@ -42,7 +42,13 @@ def tries():
     def locks():
         with multiprocessing.Pool(2) as pool: assert pool.map(abs, [-1]) == [1]
         assert not [name for name in os.listdir("/dev/shm") if not name.startswith("assay-")]
-    for what in read, listed, write, remove, tcp, udp, terminal, signals, locks, home, declared:
+    def sessions():
+        child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+        assert os.getpgid(child.pid) == child.pid
+        os.killpg(child.pid, 15)
+        assert child.wait(20) == -15 and subprocess.call(["timeout", "0.1", "sleep", "60"]) == 124
+    def at_home(): return open(os.path.expanduser("~/data/table")).read()
+    for what in read, listed, write, remove, tcp, udp, terminal, signals, locks, sessions, home, declared, at_home:
         try:
             what()
             yield what.__name__
@@ -118,7 +124,11 @@ class Sandbox : public HomeTest {
     ASSERT_TRUE(core::write_file(place(name), text).ok());
   }
   Call call(std::vector<std::string> words, const std::string& action) {
-    words.insert(words.end(), {"--json", "--converter-cmd", "python3 " + place("home/prog/hostile.py").string()});
+    words.emplace_back("--json");
+    return call_plainly(std::move(words), action);
+  }
+  Call call_plainly(std::vector<std::string> words, const std::string& action) {
+    words.insert(words.end(), {"--converter-cmd", "python3 " + place("home/prog/hostile.py").string()});
     return run(words, {{"HOME", place("home").string()},
                        {"VICTIM_HOME", place("home").string()},
                        {"OUTSIDE", place("outside").string()},
@@ -146,7 +156,7 @@ class Sandbox : public HomeTest {
 TEST_F(Sandbox, KeepsAConverterInItsJobWhicheverCommandStartsIt) {
   if (!core::can_confine()) GTEST_SKIP() << "no Landlock here";
   const Call of_run = call({"run", "mini/stride=1", "--db", "h.db"}, "tries");
-  const std::string did = locks_are_possible() ? "did locks home" : "did home";
+  const std::string did = locks_are_possible() ? "did locks sessions home" : "did sessions home";
   EXPECT_TRUE(reason(of_run).ends_with(did)) << reason(of_run);
   EXPECT_THAT(of_run.err, Not(HasSubstr("sandbox"))) << "nothing to say";
   const Call of_check = call({"check", model_}, "tries");
@@ -189,16 +199,29 @@ TEST_F(Sandbox, ThatIsNotPossibleIsSaidOnceAndTheRunGoesOn) {
   EXPECT_THAT(ran.err, HasSubstr("no sandbox is possible here"));
   EXPECT_EQ(ran.err.find("no sandbox"), ran.err.rfind("no sandbox"));
   EXPECT_EQ(ran.json()["verdicts"]["refused"], 2) << ran.out << ran.err;
-  EXPECT_THAT(reason(ran), HasSubstr("read listed write remove signals locks home declared")) << "but no network";
+  EXPECT_THAT(reason(ran), HasSubstr("read listed write remove signals locks sessions home declared"))
+      << "but no network";
 }
 
 TEST_F(Sandbox, IsWiderWhereAnAdapterDeclaresIt) {
   if (!core::can_confine()) GTEST_SKIP() << "no Landlock here";
   put("home/prog/adapter.json", R"({"reads": ["~/data"]})");
   const Call wider = call({"check", model_}, "tries");
-  EXPECT_THAT(reason(wider), testing::EndsWith("home declared")) << reason(wider);
+  EXPECT_THAT(reason(wider), testing::EndsWith("home declared at_home")) << reason(wider);
   EXPECT_THAT(wider.err, HasSubstr("python3 may read " + place("home/data").string()));
 
+  fs::remove(place("home/prog/adapter.json"));
+  const std::string data = place("home/data").string(), outside = place("outside").string();
+  put("outside/kept", "");
+  const Call by_options = call({"check", model_, "--reads", data, "--writes", outside}, "tries");
+  EXPECT_THAT(reason(by_options), testing::EndsWith("did write remove locks sessions home declared at_home"));
+  const std::string shown = call_plainly({"check", model_, "--reads", data, "--writes", outside}, "tries").out;
+  EXPECT_THAT(shown, AllOf(HasSubstr(" --reads " + data), HasSubstr(" --writes " + outside)));
+  EXPECT_THAT(call({"check", model_, "--reads", "nowhere"}, "tries").err,
+              HasSubstr("--reads \"nowhere\": No such file"));
+
+  put("home/prog/adapter.json", R"({"reads": ["~/none"]})");
+  EXPECT_THAT(call({"check", model_}, "tries").err, HasSubstr("\"reads\": there is no \"~/none\""));
   put("home/prog/adapter.json", R"({"reads": ["~/"]})");
   const Call whole = call({"check", model_}, "tries");
   EXPECT_EQ(whole.code, 2);

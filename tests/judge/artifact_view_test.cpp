@@ -188,6 +188,46 @@ TEST(ArtifactView, AFusedReluIsFoundThroughItsReader) {
   EXPECT_FALSE(read->find_original(2)->quantized_outputs);
 }
 
+TEST(ArtifactView, CodesThatAreQuantizedAgainStandForWhatIsBehindTheReluThatIsGone) {
+  const model::Model original =
+      parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w) d = Identity(c) y = Relu(d) }",
+            {{"w", reals({2, 1, 1, 1}, {3, 8})}});
+  const auto names = [&](const std::string& behind) {
+    auto read = view(
+        "a (float[1,1,2,2] x) => (float[1,2,2,2] y) { xq = QuantizeLinear(x, s1, z) xd = DequantizeLinear(xq, s1, z)"
+        " wd = DequantizeLinear<axis=0>(wq, ws, wz) f = Conv(xd, wd)"
+        " cq = QuantizeLinear(f, s1, z) c = DequantizeLinear(cq, s1, z) r = " +
+            behind,
+        kConvConstants, original);
+    std::vector<std::string> list;
+    for (const Quantizer& quantizer : read.value().quantizers()) list.push_back(quantizer.original);
+    return list;
+  };
+  EXPECT_THAT(names("Identity(c) yq = QuantizeLinear(r, s2, z) y = DequantizeLinear(yq, s2, z) }"),
+              ElementsAre("x", "c", "y"));
+  EXPECT_THAT(names("Identity(c) yq = QuantizeLinear(r, s1, z) y = DequantizeLinear(yq, s1, z) }"),
+              ElementsAre("x", "y", "y"))
+      << "the same codes are one tensor's";
+  EXPECT_THAT(names("Relu(c) rq = QuantizeLinear(r, s1, z) rd = DequantizeLinear(rq, s1, z)"
+                    " yq = QuantizeLinear(rd, s2, z) y = DequantizeLinear(yq, s2, z) }"),
+              ElementsAre("x", "c", "y", "y"))
+      << "the Relu stays before both";
+}
+
+TEST(ArtifactView, WhatIsQuantizedAgainBehindTheModelsOwnPairIsTheSameTensor) {
+  const std::map<std::string, Tensor> constants{{"s1", scalar(0.5)}, {"s2", scalar(0.25)}, {"z", zero()}};
+  const model::Model original = parse(
+      "g (float[2] x) => (float[2] y) { q = QuantizeLinear(x, s1, z) d = DequantizeLinear(q, s1, z) y = Relu(d) }",
+      constants);
+  auto read = view(
+      "a (float[2] x) => (float[2] y) { q = QuantizeLinear(x, s1, z) d = DequantizeLinear(q, s1, z)"
+      " dq = QuantizeLinear(d, s2, z) dd = DequantizeLinear(dq, s2, z) y = Relu(dd) }",
+      constants, original);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->quantizers()[0].original, "x");
+  EXPECT_EQ(read->quantizers()[1].original, "x");
+}
+
 TEST(ArtifactView, AReluThatStaysBetweenConvAndQuantizeIsFused) {
   const model::Model original = parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { c = Conv(x, w) y = Relu(c) }",
                                       {{"w", reals({2, 1, 1, 1}, {3, 8})}});

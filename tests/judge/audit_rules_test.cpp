@@ -6,6 +6,8 @@
 
 #include "harness/judge/alignment/renormalized.hpp"
 #include "harness/judge/audit/granted_params.hpp"
+#include "harness/judge/audit/normalization_limits.hpp"
+#include "harness/judge/quantization/quantization_plan.hpp"
 #include "tests/judge/gemm_fixture.hpp"
 
 namespace assay::judge {
@@ -58,6 +60,36 @@ TEST(AuditFusions, AClipNeedsBothEndsAtItsBounds) {
   EXPECT_THAT(findings[0].message, HasSubstr("codes for values above 6"));
   // Codes that end below 6 cut more, which is the range's matter.
   EXPECT_THAT(audit_fusions(FusedCase("Clip(h, lo, hi)", 5.0 / 255, -128).context()), IsEmpty());
+}
+
+/// y = Relu(Identity(Gemm(x))): the artifact quantizes what the Gemm makes, then a copy of that with y's parameters.
+struct RequantizedCase : FusedCase {
+  RequantizedCase(double scale, std::int64_t zero_point, const std::string& between = "d = Identity(h) ",
+                  const std::string& copy = "d")
+      : FusedCase("Relu(d)", scale, zero_point) {
+    original_text.replace(original_text.find("y = Relu"), 0, "d = Identity(h) ");
+    const std::string once = "yq = QuantizeLinear(y_float, ys, yz)";
+    artifact_text.replace(artifact_text.find(once), once.size(),
+                          "hq = QuantizeLinear(y_float, hs, hz) h = DequantizeLinear(hq, hs, hz) " + between +
+                              "yq = QuantizeLinear(" + copy + ", ys, yz)");
+    set_scalar("hs", 8.625 / 255);
+    constants["hz"] = codes(DType::int8, {}, {-65});
+  }
+};
+
+TEST(AuditFusions, ASecondQuantizerMayDoTheWorkOfARelu) {
+  EXPECT_THAT(RequantizedCase(6.5 / 255, -128).faults(), IsEmpty());
+  EXPECT_THAT(RequantizedCase(6.5 / 255, -128, "", "h").faults(), IsEmpty()) << "no node stands for the Relu";
+  EXPECT_THAT(brief(audit_fusions(RequantizedCase(6.5 / 127, 0).context())), ElementsAre("zero_point y"));
+
+  RequantizedCase before(6.5 / 127, 0);  // what the first one cut stays cut
+  before.set_scalar("hs", 6.5 / 255);
+  before.constants["hz"] = codes(DType::int8, {}, {-128});
+  EXPECT_THAT(audit_fusions(before.context()), IsEmpty());
+
+  RequantizedCase wrong(6.5 / 255, -128);
+  wrong.set_scalar("hs", 17.25 / 255);
+  EXPECT_THAT(wrong.faults(), ElementsAre("scale h"));
 }
 
 TEST(AuditFusions, AnActivationThatStaysClipsByItself) {
@@ -465,6 +497,61 @@ TEST(AuditNormalizations, ABiasKeepsAtLeastEightBits) {
   EXPECT_THAT(faults(1e-9), IsEmpty());
   EXPECT_THAT(faults(0.8 / 127), IsEmpty());
   EXPECT_THAT(faults(0.32), ElementsAre("bias b"));
+}
+
+/// A BatchNormalization of which the artifact quantizes scale and variance, each with one step for both channels.
+struct NormalizedCase : GemmCase {
+  NormalizedCase(std::vector<double> variance, double variance_step, double scale_step = 1e-6) {
+    original_text = "g (float[1,2,2] x) => (float[1,2,2] y) { y = BatchNormalization<epsilon=0.0001>(x, w, b, m, v) }";
+    const std::vector<double> scale{2, 1};
+    weights = {
+        {"w", reals({2}, scale)}, {"b", reals({2}, {0, 0})}, {"m", reals({2}, {0, 0})}, {"v", reals({2}, variance)}};
+    batches = {{{"x", reals({1, 2, 2}, {-1, 3, 1, 2})}}};
+    artifact_text =
+        "a (float[1,2,2] x) => (float[1,2,2] y) { xq = QuantizeLinear(x, xs, xz) xd = DequantizeLinear(xq, xs, xz)"
+        " wd = DequantizeLinear(nq, ns) vd = DequantizeLinear(vq, vs)"
+        " y = BatchNormalization<epsilon=0.0001>(xd, wd, b, m, vd) }";
+    const auto quantize = [&](const char* codes_name, const char* scale_name, const std::vector<double>& values,
+                              double step) {
+      set_scalar(scale_name, step);
+      constants[codes_name] = codes(DType::int32, {2}, {std::lround(values[0] / step), std::lround(values[1] / step)});
+    };
+    quantize("nq", "ns", scale, scale_step);
+    quantize("vq", "vs", variance, variance_step);
+    for (const char* name : {"b", "m"}) constants[name] = weights[name];
+  }
+  std::vector<Finding> findings() { return audit_normalizations(context()); }
+};
+
+// Scales 2 and 1: 8 bits have steps of 2/127 = 0.0157.
+TEST(AuditNormalizations, AScaleKeepsAtLeastEightBits) {
+  EXPECT_THAT(NormalizedCase({1, 1}, 1e-6, 2.0 / 127).findings(), IsEmpty());
+  EXPECT_THAT(brief(NormalizedCase({1, 1}, 1e-6, 0.3).findings()), ElementsAre("weight w"));
+}
+
+// Gains of 8 bits make a noise of half a step of 2/127 of the largest, 0.0079, times each channel's deviation.
+TEST(AuditNormalizations, AVarianceKeepsWhatGainsOfEightBitsWould) {
+  // 1.5 as 190 codes of 2/255 and 2 as 255: gains of 1.633 and 0.707 become 1.635 and 0.707.
+  EXPECT_THAT(NormalizedCase({1.5, 2}, 2.0 / 255).findings(), IsEmpty());
+  // 0.01 of 100 is no code but zero, and √(variance + epsilon) a tenth of what it was.
+  const auto lost = NormalizedCase({0.01, 100}, 100.0 / 255).findings();
+  ASSERT_THAT(brief(lost), ElementsAre("weight v"));
+  EXPECT_THAT(lost[0].message, HasSubstr("200 in place of 19.9"));
+  // 1.2 becomes 3 codes of 0.392, 1.176: a gain of 1.844 in place of 1.826, off by 0.018; 8 bits leave 0.0072 there.
+  // The other channel's gain is exact: its deviation of 10 makes room for what is 10/1.1 times as much.
+  EXPECT_THAT(NormalizedCase({1.2, 100}, 100.0 / 255).findings(), IsEmpty());
+  EXPECT_THAT(NormalizedCase({1.2, 1.2}, 100.0 / 255).findings(), ::testing::SizeIs(1));
+  // Enough codes for any.
+  EXPECT_THAT(NormalizedCase({0.01, 100}, 1e-6).findings(), IsEmpty());
+}
+
+TEST(AuditNormalizations, AVarianceIsGrantedNoMoreThanItMayLose) {
+  NormalizedCase lost({0.01, 100}, 100.0 / 255);
+  const LayerContext context = lost.context();
+  const QuantizationPlan plan(context);
+  const Enclosure& variance = plan.constants(0).inputs.at(kVariance);
+  EXPECT_GT(variance.low_or_centre().reals()[0], 0.0098);
+  EXPECT_LT(variance.high_or_centre().reals()[0], 0.0102);
 }
 
 /// y = Conv(Relu(Conv(x))), its weights divided by `first` and `second`; nothing else is rounded.

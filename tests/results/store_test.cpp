@@ -457,7 +457,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "12");
+  EXPECT_EQ(answer("PRAGMA user_version"), "13");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
@@ -529,9 +529,25 @@ TEST_F(StoreOpen, AMarginOfTheOutputsBecomesThatOfTheVerdict) {
   EXPECT_EQ(margin_of("of/pass"), "0.25");
 }
 
+TEST_F(StoreOpen, AnExpectedFailureWithAnotherMarginIsAnother) {
+  const std::vector<JobKey> keys{job("conv/groups=1"), job("conv/groups=2"), job("conv/groups=3"),
+                                 job("conv/groups=4")};
+  Store store = open();
+  const std::string run = store.begin_run(run_info(), keys).value();
+  const std::vector<std::optional<double>> margins{16, 34, std::nullopt, 16};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ResultRow row = full_row(keys[i]);
+    row.expectation->margin = margins[i];
+    const core::Status recorded = store.record(run, row);
+    ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  }
+  EXPECT_EQ(answer("SELECT count(*) FROM expectation"), "3");
+  EXPECT_EQ(answer("SELECT count(DISTINCT expectation_id) FROM result"), "3");
+}
+
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "12");
+  EXPECT_EQ(answer("PRAGMA user_version"), "13");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table :

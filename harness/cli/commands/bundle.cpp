@@ -128,7 +128,7 @@ core::Status check_maker(const std::string& name) {
 /// A kit of what `request` shows: a bundle is made and left out of sight, and the script beside the adapters writes the
 /// kit from it with the interpreter of the converter's environment, in which it also runs what it wrote.
 int make_kit(const bundles::BundleRequest& request, const std::string& folder) {
-  if (core::Status status = check_maker(request.converter.name); !status) return report_error(status.error());
+  if (core::Status status = check_maker(request.converter.base_name()); !status) return report_error(status.error());
   core::Result<core::Staging> kit = core::Staging::create(folder);
   if (!kit) return report_error(kit.error());
   const core::Result<core::TemporaryFolder> place = core::TemporaryFolder::create();
@@ -139,7 +139,7 @@ int make_kit(const bundles::BundleRequest& request, const std::string& folder) {
   print("{}\n", report::verdict_line(*row));
   const programs::ConverterSpec& converter = request.converter;
   const std::filesystem::path interpreter =
-      programs::environments_folder() / (converter.name + "-" + converter.version) / "bin" / "python";
+      programs::environments_folder() / (converter.base_name() + "-" + converter.version) / "bin" / "python";
   const int code =
       run_script({interpreter.string(), (corpus::home() / "converters" / "adapters" / "kit" / "kit.py").string(),
                   bundle.string(), kit->path().string()});

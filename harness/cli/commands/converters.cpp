@@ -10,6 +10,7 @@
 #include "harness/cli/script.hpp"
 #include "harness/core/text.hpp"
 #include "harness/corpus/suite.hpp"
+#include "harness/programs/confinement.hpp"
 #include "harness/programs/environments.hpp"
 #include "harness/programs/protocol_check.hpp"
 
@@ -86,7 +87,10 @@ int test_converter(const ConvertersArguments& arguments) {
           counts[programs::Met::failed], counts[programs::Met::skipped]);
     if (counts[programs::Met::not_tested] != 0) print("NOT TESTED: {}\n", counts[programs::Met::not_tested]);
   }
-  if (counts[programs::Met::failed] != 0) return kExitRed;
+  if (counts[programs::Met::failed] != 0) {
+    if (spec.rights.confined) print(stderr, "assay: {}\n", programs::kSandboxHint);
+    return kExitRed;
+  }
   return counts[programs::Met::not_tested] != 0 ? kExitIncomplete : kExitOk;
 }
 

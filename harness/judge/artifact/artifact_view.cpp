@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -76,12 +77,12 @@ class ArtifactReader {
       : graph_(artifact->graph), original_(original.graph), wiring_(artifact->graph), original_wiring_(original.graph) {
     view_.artifact_ = std::move(artifact);
     view_.constants_ = constants_of(graph_);
-    find_sources();
   }
 
   Result<ArtifactView> read() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (auto status = read_node(i); !status) return status.error();
+      note_source(graph_.nodes[i]);
     }
     link_outputs();
     match_nodes();
@@ -92,7 +93,8 @@ class ArtifactReader {
 
  private:
   /// The tensor that `name` is a copy, a code or a dequantization of: through Identity, QuantizeLinear and
-  /// DequantizeLinear back to where the value is made.
+  /// DequantizeLinear back to where the value is made. Codes that are quantized again with other parameters are made
+  /// there: the two may stand for the tensors before and behind a Relu that is gone.
   std::string root(std::string_view name) const { return source(name).tensor; }
 
   struct Source {
@@ -105,14 +107,13 @@ class ArtifactReader {
   }
 
   /// In the graph's order, in which what a node reads has its source already.
-  void find_sources() {
-    for (const Node& node : graph_.nodes) {
-      if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) continue;
-      for (const std::string& output : node.outputs) {
-        Source behind = source(node.input(0));
-        if (is_quantize(node) && behind.codes.empty()) behind.codes = output;
-        sources_.emplace(output, std::move(behind));
-      }
+  void note_source(const Node& node) {
+    if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) return;
+    for (const std::string& output : node.outputs) {
+      Source behind = source(node.input(0));
+      if (requantized_.contains(output)) behind = {output, ""};
+      if (is_quantize(node) && behind.codes.empty()) behind.codes = output;
+      sources_.emplace(output, std::move(behind));
     }
   }
 
@@ -199,21 +200,30 @@ class ArtifactReader {
       quantizer.constant = true;
       view_.constants_[quantizer.codes] = std::make_shared<const Tensor>(std::move(*codes));
     }
-    quantizer.chained = root(node.input(0)) != node.input(0) && passes_dequantize(node.input(0));
+    if (const QuantParams* before = dequantized_with(node.input(0))) {
+      quantizer.chained = true;
+      if (*before != quantizer.params) requantized_.emplace(quantizer.codes, node.input(0));
+    }
     types_of_codes_.emplace(quantizer.codes, quantizer.params.type);
     view_.quantizers_.push_back(std::move(quantizer));
     return core::success();
   }
 
-  bool passes_dequantize(std::string_view name) const {
+  /// The parameters of the DequantizeLinear that makes `name`, through Identity; null where none does, or of a
+  /// constant.
+  const QuantParams* dequantized_with(std::string_view name) const {
     std::string current(name);
     while (const auto index = wiring_.producer(current)) {
       const Node& node = graph_.nodes[*index];
-      if (is_dequantize(node)) return find_constant(view_.constants_, node.input(0)) == nullptr;
-      if (node.op_type != "Identity") return false;
+      if (is_dequantize(node)) {
+        const auto found = dequantized_.find(current);
+        const bool constant = find_constant(view_.constants_, node.input(0)) != nullptr;
+        return constant || found == dequantized_.end() ? nullptr : &found->second.second;
+      }
+      if (node.op_type != "Identity") return nullptr;
       current = node.input(0);
     }
-    return false;
+    return nullptr;
   }
 
   core::Status read_qoperator(std::size_t index, const QOperatorForm& form) {
@@ -419,12 +429,14 @@ class ArtifactReader {
     return "";
   }
 
-  /// What goes into the Relu or Clip that makes `tensor` in the original: where that is gone, codes behind cut like it,
-  /// and codes before need not.
+  /// What goes into the Relu or Clip that makes `tensor` in the original, or a copy of it, and is gone from the
+  /// artifact: codes behind cut like it, and codes before need not.
   std::string before_activations(std::string tensor) const {
     while (const auto producer = original_wiring_.producer(tensor)) {
-      if (traits_of(original_.nodes[*producer]).clamp == Clamp::none) break;
-      tensor = original_.nodes[*producer].input(0);
+      const Node& node = original_.nodes[*producer];
+      const bool vanishes = traits_of(node).clamp != Clamp::none || node.op_type == "Identity";
+      if (!vanishes || view_.find_original(*producer) != nullptr) break;
+      tensor = node.input(0);
     }
     return tensor;
   }
@@ -457,15 +469,20 @@ class ArtifactReader {
         names.vote_producer(node.outputs[i], reshaped.empty() ? theirs.outputs[i] : reshaped);
       }
     }
+    // From the end: what is made of codes that are quantized again is known before these.
+    for (const Quantizer& quantizer : view_.quantizers_ | std::views::reverse) {
+      const auto read = requantized_.find(quantizer.codes);
+      if (read != requantized_.end())
+        names.vote_requantized(root(read->second), before_activations(names.original(quantizer.codes)));
+    }
     const auto name_of = [&](std::string_view tensor) {
-      auto [made, codes] = source(tensor);
+      const auto [made, codes] = source(tensor);
       if (const auto found = branches.find(codes); found != branches.end()) return found->second;
-      std::string name = names.original(made);
-      for (auto from = reshaped_from(made); name.empty() && from; from = reshaped_from(made)) {
-        made = root(*from);
-        name = names.original(made);
-      }
-      return unfolded_.contains(made) ? std::string() : name;
+      std::string name = unfolded_.contains(made) ? std::string() : names.original(made);
+      const auto from = made_from(made);
+      if (!from || !(name.empty() || requantized_.contains(made))) return name;
+      std::string before = view_.original_tensor(*from);  // known already: the graph is in order
+      return name.empty() || names.same_value(name, before) ? before : name;
     };
     for (const Node& node : graph_.nodes) {
       for (const auto* list : {&node.inputs, &node.outputs}) {
@@ -477,14 +494,13 @@ class ArtifactReader {
     for (ArtifactNode& entry : view_.nodes_) {
       for (Operand& input : entry.inputs) input.original = view_.original_tensor(input.name);
     }
-    for (Quantizer& quantizer : view_.quantizers_) {
-      const bool own = branches.contains(quantizer.codes);
-      quantizer.original = view_.original_tensor(own ? quantizer.codes : quantizer.float_name);
-    }
+    for (Quantizer& quantizer : view_.quantizers_) quantizer.original = view_.original_tensor(quantizer.codes);
   }
 
-  /// What a Reshape and the like of the converter's own reads: the same values, in the same order.
-  std::optional<std::string> reshaped_from(std::string_view name) const {
+  /// What a second QuantizeLinear, or a Reshape and the like of the converter's own, reads: the same values, in the
+  /// same order.
+  std::optional<std::string> made_from(std::string_view name) const {
+    if (const auto found = requantized_.find(name); found != requantized_.end()) return found->second;
     const auto producer = wiring_.producer(name);
     if (!producer || !is_own_reshape(*producer)) return std::nullopt;
     return std::string(graph_.nodes[*producer].input(0));
@@ -492,6 +508,8 @@ class ArtifactReader {
 
   ArtifactView view_;
   std::map<std::string, Source, std::less<>> sources_;
+  /// Codes that are made of codes with other parameters, and the tensor that their QuantizeLinear reads.
+  std::map<std::string, std::string, std::less<>> requantized_;
   std::map<std::string, core::DType, std::less<>> types_of_codes_;
   const Graph& graph_;
   const Graph& original_;

@@ -122,7 +122,9 @@ OriginalNames::OriginalNames(const Graph& original) : original_(original) {
   for (const auto& [name, tensor] : original.initializers) known_[name] = true;
   for (const Node& node : original.nodes) {
     for (const std::string& output : node.outputs) known_[output] = true;
-    if (node.op_type == "Identity") copied_[node.outputs.front()] = behind_copies(std::string(node.input(0)));
+    const bool copies = node.op_type == "Identity";
+    if (copies) copied_[node.outputs.front()] = behind_copies(std::string(node.input(0)));
+    if (copies || model::is_quantizer(node)) value_[node.outputs.front()] = value_of(std::string(node.input(0)));
   }
 }
 
@@ -130,6 +132,13 @@ std::string OriginalNames::behind_copies(const std::string& tensor) const {
   const auto found = copied_.find(tensor);
   return found == copied_.end() ? tensor : found->second;
 }
+
+const std::string& OriginalNames::value_of(const std::string& tensor) const {
+  const auto found = value_.find(tensor);
+  return found == value_.end() ? tensor : found->second;
+}
+
+bool OriginalNames::same_value(const std::string& a, const std::string& b) const { return value_of(a) == value_of(b); }
 
 bool OriginalNames::known(std::string_view tensor) const { return known_.contains(tensor); }
 
@@ -151,6 +160,10 @@ void OriginalNames::vote_consumer(std::string_view op, std::span<const std::stri
     const bool named = commutes(op) && std::ranges::find(node.inputs, tensors[i]) != node.inputs.end();
     vote(tensors[i], kConsumer, named ? tensors[i] : behind_copies(std::string(node.input(i))));
   }
+}
+
+void OriginalNames::vote_requantized(const std::string& tensor, const std::string& original) {
+  vote(tensor, kRequantized, behind_copies(original));
 }
 
 void OriginalNames::vote_producer(const std::string& tensor, const std::string& original) {

@@ -30,10 +30,12 @@ namespace assay::judge {
 /// defect where requantizing to the branch's range would lower the output's error by more than chance explains. Adds
 /// the metric `range_loss_db`.
 [[nodiscard]] std::vector<Finding> audit_concats(const LayerContext& context, Judgement& out);
+/// Codes that hold no value outside what a Relu or Clip lets through: quantizing does its work.
+[[nodiscard]] bool cuts_like(const core::QuantParams& params, const Alignment::Passed& passed);
 /// Relus and Clips that vanished where the quantization behind them doesn't clip as they would have.
 [[nodiscard]] std::vector<Finding> audit_fusions(const LayerContext& context);
-/// Biases of normalizations: no accumulator fixes their step, so that 8 bits over their own range are the least that a
-/// converter has to keep of them.
+/// Constants of normalizations: no accumulator fixes their step, so that 8 bits over their own range are the least that
+/// a converter has to keep of them, and of the gain that a variance gives.
 [[nodiscard]] std::vector<Finding> audit_normalizations(const LayerContext& context);
 /// Constants of the nodes that are found again in the artifact, other than the weights and biases of sums: each within
 /// half its step of the float model's, or float32's error where it isn't quantized.

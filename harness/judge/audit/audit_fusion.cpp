@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
@@ -11,8 +12,19 @@
 namespace assay::judge {
 namespace {
 
-/// A Relu or Clip that vanished into the operator before it: the quantization itself has to clip as it would have. That
-/// is so where no code lies beyond the code of the bound; for a Relu, where zero_point is the least code.
+/// The codes of the bounds of what is let through.
+std::pair<std::int64_t, std::int64_t> bound_codes(const core::QuantParams& params, const Alignment::Passed& passed) {
+  const auto limits = core::integer_limits(params.type);
+  const auto code = [&](double bound) {
+    if (std::isinf(bound)) return bound < 0 ? limits.low : limits.high;
+    return reference::quantize(bound, params.scale.front(), params.zero_point.front(), params.type);
+  };
+  return {code(passed.low), code(passed.high)};
+}
+
+/// A Relu or Clip that vanished into the operator before it, or into a second quantizer behind that: the quantization
+/// itself has to clip as it would have. That is so where no code lies beyond the code of the bound; for a Relu, where
+/// zero_point is the least code.
 class FusionAudit {
  public:
   explicit FusionAudit(const LayerContext& context)
@@ -30,20 +42,27 @@ class FusionAudit {
       if (!passed || !alignment_.is_gone(i) || node.outputs.empty()) continue;
       if (never_outside(std::string(node.input(0)), *passed)) continue;
       for (const Quantizer* quantizer : view_.quantizers_of(node.outputs.front())) {
-        if (absorbs(*quantizer, node)) check(*quantizer, node, *passed);
+        if (absorbs(*quantizer, node, *passed)) check(*quantizer, node, *passed);
       }
     }
     return std::move(findings_);
   }
 
  private:
-  /// The quantizer reads straight what the operator before the activation makes.
-  bool absorbs(const Quantizer& quantizer, const model::Node& node) const {
-    const auto made = artifact_wiring_.producer(quantizer.float_name);
-    const auto before = original_wiring_.producer(node.input(0));
-    if (!made || !before || quantizer.chained || quantizer.params.scale.size() != 1) return false;
-    const ArtifactNode* maker = view_.find(*made);
-    return maker != nullptr && maker->original == before;
+  /// The quantizer reads what the operator before the activation makes, as it is or through quantizers of which none
+  /// cuts it like the activation.
+  bool absorbs(const Quantizer& quantizer, const model::Node& node, const Alignment::Passed& passed) const {
+    auto made = artifact_wiring_.producer(quantizer.float_name);
+    while (made && view_.find(*made) == nullptr) {  // an Identity, QuantizeLinear or DequantizeLinear
+      const Quantizer* before = view_.quantizer_of_codes(artifact_.nodes[*made].outputs.front());
+      if (before != nullptr && cuts_like(before->params, passed)) return false;
+      made = artifact_wiring_.producer(artifact_.nodes[*made].input(0));
+    }
+    auto before = original_wiring_.producer(node.input(0));
+    while (before && original_.nodes[*before].op_type == "Identity")
+      before = original_wiring_.producer(original_.nodes[*before].input(0));
+    if (!made || !before || quantizer.params.scale.size() != 1) return false;
+    return view_.find(*made)->original == before;
   }
 
   /// Operators whose values can't lie outside, whatever their inputs: the activation does nothing there.
@@ -65,12 +84,8 @@ class FusionAudit {
     const std::int64_t z = params.zero_point.front();
     if (!std::isfinite(scale) || !(scale > 0)) return;  // the structure audit says it
     const auto limits = core::integer_limits(params.type);
-    const auto code = [&](double bound) {
-      if (std::isinf(bound)) return bound < 0 ? limits.low : limits.high;
-      return reference::quantize(bound, scale, z, params.type);
-    };
-    const std::int64_t low = code(passed.low), high = code(passed.high);
-    if (low == limits.low && high == limits.high) return;
+    if (cuts_like(params, passed)) return;
+    const auto [low, high] = bound_codes(params, passed);
     const std::string& tensor = node.outputs.front();
     const bool below = low != limits.low;
     Finding finding = audit_finding(
@@ -94,6 +109,12 @@ class FusionAudit {
 };
 
 }  // namespace
+
+bool cuts_like(const core::QuantParams& params, const Alignment::Passed& passed) {
+  const bool usable = params.scale.size() == 1 && std::isfinite(params.scale.front()) && params.scale.front() > 0;
+  const auto limits = core::integer_limits(params.type);
+  return usable && bound_codes(params, passed) == std::pair(limits.low, limits.high);
+}
 
 std::vector<Finding> audit_fusions(const LayerContext& context) {
   return context.artifact == nullptr ? std::vector<Finding>{} : FusionAudit(context).run();

@@ -86,10 +86,19 @@ void check_pairs(const ArtifactView& view, std::vector<Finding>& findings) {
   }
 }
 
+/// The second of two quantizers in a row does the work of a Relu or Clip that is gone, and the first doesn't.
+bool stands_for_activation(const Alignment& alignment, const Quantizer& before, const Quantizer& quantizer) {
+  const auto producer = alignment.wiring.producer(quantizer.original);
+  if (!producer || !alignment.is_gone(*producer)) return false;
+  const auto passed = alignment.passed_by(alignment.original->graph.nodes[*producer]);
+  return passed && cuts_like(quantizer.params, *passed) && !cuts_like(before.params, *passed);
+}
+
 /// A tensor that is quantized twice in a row with different parameters loses precision for nothing, unless somebody
 /// reads the first form too.
-void check_doubled(const ArtifactView& view, const model::Model& original, std::vector<Finding>& findings) {
+void check_doubled(const ArtifactView& view, const Alignment& alignment, std::vector<Finding>& findings) {
   const model::Wiring wiring(view.artifact().graph);
+  const model::Model& original = *alignment.original;
   const bool given = std::ranges::any_of(original.graph.nodes,
                                          [](const model::Node& node) { return node.op_type == "QuantizeLinear"; });
   for (const Quantizer& quantizer : view.quantizers()) {
@@ -100,7 +109,7 @@ void check_doubled(const ArtifactView& view, const model::Model& original, std::
     const Quantizer* before = view.quantizer_of_codes(node.input(0));
     if (before == nullptr || before->params == quantizer.params) continue;
     const bool others = wiring.consumers(quantizer.float_name).size() > 1 || wiring.consumers(before->codes).size() > 1;
-    if (others) continue;
+    if (others || stands_for_activation(alignment, *before, quantizer)) continue;
     findings.push_back(audit_finding(
         Facet::scale, quantizer.original,
         fmt::format("tensor \"{}\" is quantized twice in a row: scale {}, then {}; nobody reads the first form",
@@ -135,7 +144,7 @@ std::vector<Finding> audit_structure(const LayerContext& context, Judgement& out
     if (const auto params = read_quant_params(node, constants)) check_sane(view, *params, node, findings);
   }
   check_pairs(view, findings);
-  check_doubled(view, *context.evidence.model, findings);
+  check_doubled(view, *context.alignment, findings);
   for (auto more : {audit_fusions(context), audit_normalizations(context), audit_constants(context),
                     audit_policy(context), audit_concats(context, out)}) {
     std::ranges::move(more, std::back_inserter(findings));

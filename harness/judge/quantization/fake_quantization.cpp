@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "harness/judge/audit/normalization_limits.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
@@ -41,6 +42,13 @@ TensorPtr nearest(const TensorPtr& values, const QuantParams& params) {
       out[i] = reference::dequantize(code, scale, zero_point);
     }
   });
+  return std::make_shared<const Tensor>(std::move(result));
+}
+
+TensorPtr brought_within(const Tensor& values, const std::vector<Interval>& limits) {
+  Tensor result = values;
+  for (std::size_t i = 0; i < limits.size(); ++i)
+    result.reals()[i] = std::clamp(result.reals()[i], limits[i].low, limits[i].high);
   return std::make_shared<const Tensor>(std::move(result));
 }
 
@@ -271,7 +279,11 @@ void FakeQuantization::quantize_constants(std::size_t entry) {
     const bool is_rounded = rounded != roundings_.end() && !rounded->second.empty();
     if (value->is_real() && value->size() > 0 && !slots) {
       if (made != nullptr && i < made->inputs.size() && made->inputs[i].params) {
-        if (const TensorPtr codes = nearest(value, *made->inputs[i].params)) value = codes;
+        if (const TensorPtr codes = nearest(value, *made->inputs[i].params)) {
+          const auto limits =
+              normalization_limits(node, i, plan_.alignment().constants, made->inputs[i], context_.evidence);
+          value = limits ? brought_within(*codes, limits->elements) : codes;
+        }
       } else if (context_.artifact == nullptr && is_rounded) {
         if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
       } else if (context_.artifact == nullptr && !given_ && !lists_scales(context_.evidence) &&

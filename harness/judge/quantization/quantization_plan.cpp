@@ -6,6 +6,7 @@
 
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/normalization_limits.hpp"
 #include "harness/judge/enclosures/artifact_walk.hpp"
 #include "harness/judge/enclosures/enclosure_rules.hpp"
 #include "harness/judge/enclosures/execution_style.hpp"
@@ -37,6 +38,19 @@ Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params)
     }
   });
   return enclosure_around(constant, radius);
+}
+
+/// What of the constant's values lies between `limits`.
+Enclosure kept_within(const Enclosure& constant, const std::vector<Interval>& limits) {
+  Enclosure kept = with_explicit_ends(constant);
+  Tensor low = kept.low_or_centre(), high = kept.high_or_centre();
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    low.reals()[i] = std::max(low.reals()[i], limits[i].low);
+    high.reals()[i] = std::min(high.reals()[i], limits[i].high);
+  }
+  kept.low = std::make_shared<const Tensor>(std::move(low));
+  kept.high = std::make_shared<const Tensor>(std::move(high));
+  return kept;
 }
 
 /// Weights like 0.25 everywhere are rounded alike: their errors add up instead of averaging out.
@@ -214,6 +228,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
     const bool real = found->second->is_real();
     if (real && own != nullptr) {
       value = rounded_constant(found->second, *own);
+      if (const auto limits = normalization_limits(entry.node, i, model_.constants, made->inputs[i], context_.evidence))
+        value = kept_within(value, limits->elements);
     } else if (real && may_quantize && context_.artifact == nullptr && !only_moves(entry.node) &&
                i < data_input_count(entry.node) && found->second->size() > 0) {
       // Data alone: the scales of a Resize or the statistics of a BatchNormalization are nothing to quantize.
