@@ -566,7 +566,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 12"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 13"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 
