@@ -10,6 +10,7 @@
 
 #include "converters/protocol/messages.hpp"
 #include "harness/core/files.hpp"
+#include "harness/core/room.hpp"
 #include "harness/core/forked.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/fallen.hpp"
@@ -94,12 +95,12 @@ std::string missing_module_text(const std::string& broken) {
 }
 
 /// A program that ends each time before it says what it is has no verdict on any case: its name may be misspelt. One
-/// that runs out of a limit of time or memory has: the limits are the run's.
+/// that runs out of a limit of time or memory has: the limits are the run's. A full disk is nobody's name.
 core::Status check_answers(const programs::Subject& subject) {
   if (subject.broken.empty() || subject.broken_as != converters::Outcome::crash) {
     return core::success();
   }
-  return core::Error{core::ErrorKind::usage,
+  return core::Error{core::speaks_of_room(subject.broken) ? core::ErrorKind::io : core::ErrorKind::usage,
                      fmt::format("{}\nit never said what it is, so no case was run{}", subject.broken,
                                  missing_module_text(subject.broken)),
                      {},
