@@ -10,8 +10,8 @@
 
 #include "converters/protocol/messages.hpp"
 #include "harness/core/files.hpp"
-#include "harness/core/room.hpp"
 #include "harness/core/forked.hpp"
+#include "harness/core/room.hpp"
 #include "harness/core/text.hpp"
 #include "harness/programs/fallen.hpp"
 #include "harness/programs/program_hash.hpp"
