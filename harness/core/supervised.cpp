@@ -109,17 +109,20 @@ class Supervisor {
   }
 
   ExitState watch() {
+    bool stopped = false;
     while (!state_) {
       wait_for_an_end(kTick);
       reap();
       if (!state_ && too_many()) {
         hunt();
+        stopped = true;
         say(fmt::format("stopped, it ran more than {} processes or {} threads at a time", kMostProcesses,
-                        most_threads()));
+                        kMostThreads));
       }
     }
+    const bool refused = !stopped && limit_.reached();
     hunt();
-    if (limit_.reached()) say(fmt::format("a process or thread was refused: it had {} already", most_threads()));
+    if (refused) say(fmt::format("a process or thread was refused: it had {} already", kMostThreads));
     return *state_;
   }
 
@@ -151,7 +154,7 @@ class Supervisor {
     // Where it is this program that starts so many, they leave no time to count them.
     if (has_left_) ::kill(-::getpid(), SIGSTOP);
     const Running running = descendants();
-    if (running.processes.size() > kMostProcesses || running.threads > most_threads()) return true;
+    if (running.processes.size() > kMostProcesses || running.threads > kMostThreads) return true;
     if (has_left_) ::kill(-::getpid(), SIGCONT);
     return false;
   }
@@ -159,6 +162,7 @@ class Supervisor {
   /// Kills all that comes from this process: what has lost its parent is this one's child.
   void hunt() {
     const auto end = Clock::now() + kHunt;
+    limit_.close();
     if (has_left_) ::kill(-::getpid(), SIGKILL);  // at once, which nothing in it can outrun
     while (reap() && Clock::now() < end) {
       for (const pid_t pid : descendants().processes) ::kill(pid, SIGKILL);

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 #include "harness/core/files.hpp"
 
@@ -61,28 +60,21 @@ fs::path make_group(const fs::path& parent) {
   if (!fs::create_directory(group, code)) return {};
   const fs::path most = group / "pids.max";
   if (!fs::exists(most, code)) write_into(parent / "cgroup.subtree_control", "+pids");
-  if (write_into(most, std::to_string(most_threads()))) return group;
+  if (write_into(most, std::to_string(kMostThreads))) return group;
   ::rmdir(group.c_str());
   return {};
 }
 
 /// Of all threads of this user, those of other lanes and of the desktop among them: far above what converters need.
 void limit_user() {
-  constexpr rlim_t kLanes = 4;
   struct sysinfo info {};
   rlimit now{};
   if (::sysinfo(&info) != 0 || ::getrlimit(RLIMIT_NPROC, &now) != 0) return;
-  now.rlim_cur = now.rlim_max = std::min(now.rlim_max, info.procs + kLanes * most_threads());
+  now.rlim_cur = now.rlim_max = std::min(now.rlim_max, info.procs + kMostThreads);
   ::setrlimit(RLIMIT_NPROC, &now);
 }
 
 }  // namespace
-
-std::size_t most_threads() {
-  constexpr std::size_t kLeast = 1024, kMost = 16384;
-  const std::size_t cores = std::thread::hardware_concurrency();
-  return std::min(kLeast + cores * cores, kMost);
-}
 
 TaskLimit::TaskLimit() : group_(make_group(own_group())) {}
 
@@ -92,6 +84,10 @@ TaskLimit::~TaskLimit() {
 
 void TaskLimit::enter() const {
   if (group_.empty() || !write_into(group_ / "cgroup.procs", std::to_string(::getpid()))) limit_user();
+}
+
+void TaskLimit::close() const {
+  if (!group_.empty()) write_into(group_ / "pids.max", "0");
 }
 
 bool TaskLimit::reached() const {
