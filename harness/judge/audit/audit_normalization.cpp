@@ -47,8 +47,7 @@ std::string limit_text(const model::Node& node, std::size_t input, const Constan
   };
   return fmt::format(
       "which makes the gain scale/√(variance + epsilon) {} in place of {}; over all channels the noise is {} times "
-      "that "
-      "of gains with 8 bits",
+      "that of gains with 8 bits",
       gain(worst.actual), gain(worst.expected), core::exact_text(static_cast<float>(noise)));
 }
 
