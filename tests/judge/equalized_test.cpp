@@ -8,6 +8,7 @@
 namespace assay::judge {
 namespace {
 
+using testing::brief;
 using testing::codes;
 using ::testing::ElementsAre;
 using testing::float32;
@@ -43,11 +44,7 @@ struct Equalized : GemmCase {
     calibration = cache.ranges(original, model_key(original, ""), batches, {}).value();
     const LayerContext layers{evidence, &*view, align(evidence, &*view), {}, &calibration->ranges, {}, 1000};
     Judgement out;
-    std::vector<std::string> list;
-    for (const Finding& finding : audit_parameters(layers, *calibration, out)) {
-      list.push_back(std::string(facet_name(finding.facet)) + " " + finding.tensor);
-    }
-    return list;
+    return brief(audit_parameters(layers, *calibration, out));
   }
 };
 

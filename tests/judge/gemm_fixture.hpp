@@ -12,6 +12,15 @@
 
 namespace assay::judge::testing {
 
+/// "scale x" for each finding, in order: facet and tensor.
+inline std::vector<std::string> brief(const std::vector<Finding>& findings) {
+  std::vector<std::string> list;
+  for (const Finding& finding : findings) {
+    list.push_back(std::string(facet_name(finding.facet)) + " " + finding.tensor + (finding.amber ? " (amber)" : ""));
+  }
+  return list;
+}
+
 /// y = Gemm(x, wᵀ) + b with numbers worked out by hand, its correct Q/DQ artifact, and everything a judge reads.
 ///
 /// x spans [-1, 3]: scale 4/255, zero_point round(-128 + 63.75) = -64. w's rows have maxima 4 and 0.5: scales 4/127
@@ -86,14 +95,7 @@ struct GemmCase {
     Judgement out;
     return audit_parameters(layers, *calibration, out);
   }
-  /// "scale x" for each finding, in order: facet and tensor.
-  std::vector<std::string> faults() {
-    std::vector<std::string> list;
-    for (const Finding& finding : audit()) {
-      list.push_back(std::string(facet_name(finding.facet)) + " " + finding.tensor + (finding.amber ? " (amber)" : ""));
-    }
-    return list;
-  }
+  std::vector<std::string> faults() { return brief(audit()); }
   void set_scalar(const std::string& name, double value) {
     constants[name] = Tensor::scalar(DType::float32, float32(value));
   }

@@ -11,6 +11,7 @@
 namespace assay::judge {
 namespace {
 
+using testing::brief;
 using testing::codes;
 using testing::float32;
 using testing::GemmCase;
@@ -88,11 +89,7 @@ struct TwoLayers : GemmCase {
     }
     const LayerContext own{evidence, &*view, align(evidence, &*view), {}, &ranges, {}, 1000};
     Judgement out;
-    std::vector<std::string> list;
-    for (const Finding& finding : audit_weights(own, out)) {
-      list.push_back(std::string(facet_name(finding.facet)) + " " + finding.tensor);
-    }
-    return list;
+    return brief(audit_weights(own, out));
   }
 };
 
