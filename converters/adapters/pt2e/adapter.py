@@ -23,7 +23,7 @@ from exported import export, importable, index_of
 from model_request import graph_inputs, nodes_in_float, open_model, output_types
 from qdq_report import node_precision, tensor_scales
 from stated_policy import asked_variant, stated_policy
-from torch_twin import first_line, input_tensors, make_twin, operators
+from torch_twin import as_tuple, first_line, input_tensors, make_twin, operators
 from written import QUANTIZE, Writer
 
 torch.set_num_threads(1)
@@ -188,8 +188,7 @@ class Pt2e:
             raise Refused(f"there is no input \"{missing[0]}\"")
         run = Codes(program)
         with torch.no_grad():
-            results = run.run(*(torch.from_numpy(fed[name].copy()) for name in names["inputs"]))
-        results = results if isinstance(results, (tuple, list)) else (results,)
+            results = as_tuple(run.run(*(torch.from_numpy(fed[name].copy()) for name in names["inputs"])))
         write_tensors({name: tensor.numpy().astype(kind) for (name, kind), tensor in
                        zip(names["outputs"].items(), results)}, output)
         if trace is None:
