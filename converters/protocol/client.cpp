@@ -313,9 +313,11 @@ class ProcessClient final : public Client {
     return failure;
   }
 
-  /// A program that ends before it says what it is lacks something, mostly.
+  /// The system's words for what it denies, and those of libraries that can't reach the network. A program that ends
+  /// before it says what it is lacks something, mostly, whatever its words are.
   void explain_denial(std::string& reason, bool always = false) const {
-    constexpr std::array kWords{"Permission denied", "Operation not permitted", "onnect", "etwork", "name resolution"};
+    constexpr std::array kWords{"Permission denied", "Operation not permitted", "name resolution", "couldn't connect",
+                                "ConnectionError"};
     const bool denied =
         always || std::ranges::any_of(kWords, [&](const char* word) { return reason.find(word) != std::string::npos; });
     if (denied && !options_.hint_when_denied.empty()) reason += "\n" + options_.hint_when_denied;

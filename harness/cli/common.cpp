@@ -55,6 +55,17 @@ void say_rights(const std::vector<programs::ConverterSpec>& converters) {
   }
 }
 
+/// What an option names, without links. Errors   usage, for what isn't there.
+core::Result<std::vector<std::filesystem::path>> existing(const std::vector<std::string>& paths, const char* option) {
+  std::vector<std::filesystem::path> found;
+  for (const std::string& path : paths) {
+    std::error_code code;
+    found.push_back(std::filesystem::canonical(path, code));
+    if (code) return core::usage_error(fmt::format("{} \"{}\": {}", option, path, code.message()));
+  }
+  return found;
+}
+
 /// A message that can't be taken for several: lines after the first are indented, and a very long one is cut.
 std::string one_message(const std::string& text) {
   constexpr std::size_t kLongest = 4000;
@@ -134,23 +145,14 @@ core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const Conv
     }
     specs.push_back(*std::move(parsed));
   }
-  const auto widen = [](const std::vector<std::string>& paths, const char* option,
-                        std::vector<std::filesystem::path>& rights) {
-    for (const std::string& path : paths) {
-      std::error_code code;
-      const std::filesystem::path real = std::filesystem::canonical(path, code);
-      if (code) return core::Status(core::usage_error(fmt::format("{} \"{}\": {}", option, path, code.message())));
-      rights.push_back(real);
-    }
-    return core::success();
-  };
+  const auto reads = existing(options.reads, "--reads"), writes = existing(options.writes, "--writes");
+  if (!reads) return reads.error();
+  if (!writes) return writes.error();
   for (programs::ConverterSpec& spec : specs) spec.rights.confined = !options.no_sandbox;
   say_rights(specs);
   for (programs::ConverterSpec& spec : specs) {
-    for (const core::Status& widened :
-         {widen(options.reads, "--reads", spec.rights.reads), widen(options.writes, "--writes", spec.rights.writes)}) {
-      if (!widened) return widened.error();
-    }
+    spec.rights.reads.insert(spec.rights.reads.end(), reads->begin(), reads->end());
+    spec.rights.writes = *writes;
   }
   return specs;
 }

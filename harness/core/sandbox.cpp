@@ -90,7 +90,7 @@ class Rules {
   Descriptor ruleset_;
 };
 
-/// Everything below `folder` may be read, but for what is `hidden`.
+/// Everything below `folder` may be read, except for what is `hidden`.
 void allow_all_but(Rules& rules, const fs::path& folder, const std::set<fs::path>& hidden) {
   std::error_code code;
   for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
@@ -195,6 +195,11 @@ void limit(int resource, rlim_t most) {
 
 bool can_confine() { return version() > 0 && ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0; }
 
+fs::path user_home() {
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  return home == nullptr ? "" : home;
+}
+
 namespace {
 
 std::set<fs::path> find_homes() {
@@ -202,11 +207,10 @@ std::set<fs::path> find_homes() {
   std::array<char, 4096> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by the call
   passwd entry{}, *found = nullptr;
   ::getpwuid_r(::getuid(), &entry, text.data(), text.size(), &found);
-  const char* account = found == nullptr ? nullptr : entry.pw_dir;
-  const char* variable = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
-  for (const char* home : {kHomes, "/root", variable, account}) {
+  const fs::path account = found == nullptr ? "" : entry.pw_dir;
+  for (const fs::path& home : {fs::path(kHomes), fs::path("/root"), user_home(), account}) {
     std::error_code code;
-    const fs::path real = home == nullptr ? fs::path() : fs::canonical(home, code);
+    const fs::path real = fs::canonical(home, code);
     if (!code && real.has_relative_path()) all.insert(real);
   }
   return all;

@@ -8,6 +8,9 @@
 
 namespace assay::core {
 
+/// $HOME; empty where it isn't set.
+[[nodiscard]] std::filesystem::path user_home();
+
 /// The home of the user, those of users in general, and that of root; without links.
 [[nodiscard]] const std::set<std::filesystem::path>& homes();
 

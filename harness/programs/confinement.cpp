@@ -42,12 +42,12 @@ void copy_home(const fs::path& from, const fs::path& to) {
 
 /// Python's packages of the user, which it looks for below the home.
 void keep_user_packages(NeededFiles& readable, std::map<std::string, std::string>& environment) {
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
   std::error_code code;
-  const fs::path base = fs::path(home == nullptr ? "" : home) / ".local";
-  if (home == nullptr || !fs::is_directory(base / "lib", code)) return;
+  const fs::path home = core::user_home(), base = home / ".local";
+  if (home.empty() || !fs::is_directory(base / "lib", code)) return;
   readable.add(base / "lib");
   readable.add_sources(base / "lib");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours calls setenv
   if (std::getenv("PYTHONUSERBASE") == nullptr) environment["PYTHONUSERBASE"] = base.string();
 }
 
@@ -73,10 +73,10 @@ core::Result<std::map<std::string, std::string>> own_folders(const fs::path& job
 
 /// What of the user's home may be read is found in the converter's too, by links: "~/data" is the same there.
 void link_home(const fs::path& own, const std::set<fs::path>& paths) {
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
+  const fs::path home = core::user_home();
   fs::path linked;
   for (const fs::path& path : paths) {  // a folder comes before what is in it
-    if (home == nullptr || path == home || !core::is_below(path, home)) continue;
+    if (home.empty() || path == home || !core::is_below(path, home)) continue;
     if (!linked.empty() && core::is_below(path, linked)) continue;
     const fs::path link = own / path.lexically_relative(home);
     std::error_code code;
@@ -117,7 +117,9 @@ core::Status confine(const ConverterSpec& converter, core::SpawnOptions& process
       if (value != nullptr) readable.add_list(value);
     }
     keep_user_packages(readable, process.environment);
-    for (const fs::path& path : converter.rights.reads) readable.add(path);
+    for (const auto& paths : {converter.rights.reads, converter.rights.writes}) {
+      for (const fs::path& path : paths) readable.add(path);
+    }
     link_home(process.environment.at("HOME"), readable.paths());
 
     words.insert(words.end(), {"--write", job->string()});

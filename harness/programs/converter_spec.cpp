@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -78,8 +77,7 @@ namespace {
 /// "~/x" below the home; nothing for a relative path.
 std::optional<fs::path> as_absolute(const std::string& text) {
   if (!text.starts_with("~/")) return text.starts_with("/") ? std::optional<fs::path>(text) : std::nullopt;
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
-  return fs::path(home == nullptr ? "/nonexistent" : home) / text.substr(2);
+  return core::user_home() / text.substr(2);
 }
 
 }  // namespace

@@ -62,7 +62,6 @@ bool holds_python(const fs::path& folder) {
 
 /// The words of a text that a shell reads, with homes written out.
 std::vector<std::string> shell_words(const std::string& text) {
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nothing of ours calls setenv
   std::vector<std::string> words(1);
   for (const char letter : text) {
     if (std::string_view(" \t\n;&|()'\"<>=").find(letter) == std::string_view::npos) {
@@ -73,7 +72,7 @@ std::vector<std::string> shell_words(const std::string& text) {
   }
   for (std::string& word : words) {
     for (const std::string_view start : {"~/", "$HOME/", "${HOME}/"}) {
-      if (home != nullptr && word.starts_with(start)) word = (fs::path(home) / word.substr(start.size())).string();
+      if (word.starts_with(start)) word = (core::user_home() / word.substr(start.size())).string();
     }
   }
   return words;

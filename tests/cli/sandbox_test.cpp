@@ -47,8 +47,9 @@ def tries():
         assert os.getpgid(child.pid) == child.pid
         os.killpg(child.pid, 15)
         assert child.wait(20) == -15 and subprocess.call(["timeout", "0.1", "sleep", "60"]) == 124
+    def log_at_home(): open(os.path.expanduser("~/logs/log"), "a").close()
     def at_home(): return open(os.path.expanduser("~/data/table")).read()
-    for what in read, listed, write, remove, tcp, udp, terminal, signals, locks, sessions, home, declared, at_home:
+    for what in read, listed, write, remove, tcp, udp, terminal, signals, locks, sessions, home, declared, at_home, log_at_home:
         try:
             what()
             yield what.__name__
@@ -110,7 +111,7 @@ class Sandbox : public HomeTest {
  protected:
   void SetUp() override {
     HomeTest::SetUp();
-    for (const char* folder : {"home/.ssh", "home/data", "home/prog", "outside", "tmp"}) {
+    for (const char* folder : {"home/.ssh", "home/data", "home/logs", "home/prog", "outside", "tmp"}) {
       fs::create_directories(place(folder));
     }
     put("home/.ssh/id", "secret");
@@ -212,9 +213,12 @@ TEST_F(Sandbox, IsWiderWhereAnAdapterDeclaresIt) {
 
   fs::remove(place("home/prog/adapter.json"));
   const std::string data = place("home/data").string(), outside = place("outside").string();
+  const std::string logs = place("home/logs").string();
   put("outside/kept", "");
-  const Call by_options = call({"check", model_, "--reads", data, "--writes", outside}, "tries");
-  EXPECT_THAT(reason(by_options), testing::EndsWith("did write remove locks sessions home declared at_home"));
+  const Call by_options = call({"check", model_, "--reads", data, "--writes", outside, "--writes", logs}, "tries");
+  EXPECT_THAT(reason(by_options),
+              testing::EndsWith("did write remove locks sessions home declared at_home log_at_home"));
+  EXPECT_TRUE(fs::exists(place("home/logs/log")));
   const std::string shown = call_plainly({"check", model_, "--reads", data, "--writes", outside}, "tries").out;
   EXPECT_THAT(shown, AllOf(HasSubstr(" --reads " + data), HasSubstr(" --writes " + outside)));
   EXPECT_THAT(call({"check", model_, "--reads", "nowhere"}, "tries").err,
@@ -269,7 +273,7 @@ for line in sys.stdin:
 
 TEST_F(Sandbox, ReadsTheProjectOfAFileAndWhatIsInstalledInPlace) {
   if (!core::can_confine()) GTEST_SKIP() << "no Landlock here";
-  for (const char* folder : {"home/project/tools", "home/with blank/src", "home/other", "home/env/bin"}) {
+  for (const char* folder : {"home/project/tools", "home/with blank/src"}) {
     fs::create_directories(place(folder));
   }
   ASSERT_EQ(std::system(("python3 -m venv --without-pip '" + place("home/env").string() + "'").c_str()), 0);
@@ -284,17 +288,23 @@ TEST_F(Sandbox, ReadsTheProjectOfAFileAndWhatIsInstalledInPlace) {
   put("home/project/beside.py", "NAME = 'a project'");
   put("home/project/pyproject.toml", "");
   put("home/with blank/src/in_place.py", "NAME = ' and a source'");
-  put("home/other/secret", "");
   fs::create_directories(packages / "in_place-1.dist-info");
   ASSERT_TRUE(core::write_file(
                   packages / "in_place-1.dist-info" / "direct_url.json",
                   R"({"url": "file://)" + place("home/with%20blank").string() + R"(", "dir_info": {"editable": true}})")
                   .ok());
   ASSERT_TRUE(core::write_file(packages / "in_place.pth", place("home/with blank/src").string() + "\n").ok());
-  const std::string command =
-      place("home/env/bin/python").string() + " " + place("home/project/tools/tool.py").string();
-  const Call ran = run({"check", model_, "--json", "--converter-cmd", command}, {{"HOME", place("home").string()}});
-  EXPECT_TRUE(reason(ran).ends_with("did import a project and a source")) << reason(ran) << ran.err;
+  const std::string python = place("home/env/bin/python").string(), tool = place("home/project/tools/tool.py").string();
+  const auto expect_imports = [&](const std::string& command) {
+    const Call ran = run({"check", model_, "--json", "--converter-cmd", command}, {{"HOME", place("home").string()}});
+    EXPECT_TRUE(reason(ran).ends_with("did import a project and a source")) << command << reason(ran) << ran.err;
+  };
+  expect_imports(python + " " + tool);
+  expect_imports("sh -c 'cd $HOME/project && exec ~/env/bin/python tools/tool.py'");
+  fs::remove(packages / "in_place-1.dist-info" / "direct_url.json");  // the .pth file names it, too
+  expect_imports(python + " " + tool);
+  fs::remove(packages / "in_place.pth");
+  expect_imports("env \"PYTHONPATH=" + place("home/with blank/src").string() + "\" python3 " + tool);
 }
 
 TEST_F(Sandbox, IsNamedWhereAConverterWasDenied) {
