@@ -1,0 +1,161 @@
+"""From ONNX to TensorFlow Lite by onnx2tf, and back from what LiteRT executes: onnx2tf moves channels to the end and gives
+inputs and outputs names of TensorFlow's."""
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from assay_protocol import Refused, read_tensors, write_tensors  # first: TensorFlow prints
+import numpy
+from captured import Failed, call
+from model_request import graph_inputs, open_model, refuse_float, wanted_precision
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import onnx2tf
+from ai_edge_litert.interpreter import Interpreter
+
+# onnx2tf downloads a file of this name unless it lies in the working directory; any pictures do.
+SAMPLE = "calibration_image_sample_data_20x128x128x3_float32.npy"
+FLOAT_ONLY = ("CumSum", "Erf")  # LiteRT has no kernel on quantized values
+FIRST_WITH_CHANNELS, LAST_WITH_CHANNELS = 3, 5  # ranks at which onnx2tf moves axis 1 to the end
+FIXED_RANGES = {  # of TensorFlow Lite's quantization specification: scale 1/256 and 1/128
+    "Softmax": [0, 255 / 256], "Sigmoid": [0, 255 / 256], "Tanh": [-1, 127 / 128]}
+SHAPES = "outputs.json"  # beside the artifact: {graph output: its declared extents, 0 where one is open}
+
+
+def channels_last(array):
+    if not FIRST_WITH_CHANNELS <= array.ndim <= LAST_WITH_CHANNELS:
+        return array
+    return numpy.ascontiguousarray(numpy.moveaxis(array, 1, -1))
+
+
+def of_shape(array, shape):
+    """`array`, or with its last axis back at place 1 where only then it has `shape` (0: any extent)."""
+    def fits(candidate):
+        return candidate.ndim == len(shape) and all(want in (0, got) for want, got in zip(shape, candidate.shape))
+
+    moved = numpy.moveaxis(array, -1, 1) if array.ndim >= FIRST_WITH_CHANNELS else array
+    return numpy.ascontiguousarray(moved) if fits(moved) and not fits(array) else array
+
+
+def cleaned(name):
+    """A name as TensorFlow's signatures have it, of which onnx2tf takes the colons out."""
+    return re.sub("[^A-Za-z0-9_]", "_", name.replace(":", "__"))
+
+
+def matched(keys, names):
+    """{key of the signature: name of the model}, for its inputs or its outputs."""
+    found = {}
+    for key in keys:
+        fitting = [name for name in names if name == key] or [name for name in names if cleaned(name) == cleaned(key)]
+        if len(fitting) != 1:
+            raise RuntimeError(f"the model's \"{key}\" is none or several of {', '.join(names)}")
+        found[key] = fitting[0]
+    return found
+
+
+def matched_outputs(keys, names):
+    """The same for outputs, which TensorFlow numbers in some of its files: output_0, output_1 …"""
+    if {cleaned(key) for key in keys} <= {cleaned(name) for name in names}:
+        return matched(keys, names)
+    return {key: names[int(key.removeprefix("output_"))] for key in keys}
+
+
+def opened(model, options, converter):
+    """The model of a request; Refused where the request asks for what no route through onnx2tf can do."""
+    original = open_model(model, options, converter)
+    refuse_float(original, options, f"{converter} can't leave a node of the ONNX model in float")
+    for node in original.graph.node:
+        if node.op_type in FLOAT_ONLY and wanted_precision(node, options) == "int8":
+            raise Refused("TensorFlow Lite has no INT8 form of it", node.name, node.op_type)
+    return original
+
+
+def checked(batches, original):
+    """The batches. Errors   ValueError, naming the first that lacks an input."""
+    for number, batch in enumerate(batches):
+        for tensor in graph_inputs(original):
+            if tensor.name not in batch:
+                raise ValueError(f"calibration batch {number:04d} has no \"{tensor.name}\"")
+    return batches
+
+
+def made(model, kind, **options):
+    """The bytes of the file model_KIND.tflite that onnx2tf makes of an ONNX file.
+
+    Errors   Failed, with what onnx2tf printed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        built = Path(folder, "built")
+        copy = Path(shutil.copy(model, Path(folder, "model.onnx")))  # onnxsim writes over what it reads
+        words = call("onnx2tf", _run, str(copy), built, options)[1]
+        file = built / f"model_{kind}.tflite"
+        if not file.is_file():
+            raise Failed(f"onnx2tf: no {kind} model was written; it printed:\n{words[-3000:]}")
+        return file.read_bytes()
+
+
+def _run(model, built, options):
+    if not Path(SAMPLE).exists():
+        numpy.save(SAMPLE, numpy.random.default_rng(0).random((20, 128, 128, 3), numpy.float32))
+        # onnx2tf starts a program "onnxsim" and goes on without where there is none. The environment's own was
+        # written for the folder that the environment was built in.
+        Path("onnxsim").write_text(f"#!{sys.executable}\nimport onnxsim\nonnxsim.main()\n")
+        Path("onnxsim").chmod(0o755)
+        os.environ["PATH"] = f"{Path.cwd()}{os.pathsep}{os.environ.get('PATH', '')}"
+    onnx2tf.convert(input_onnx_file_path=model, output_folder_path=str(built), **options)  # leaves by SystemExit where it fails
+
+
+def write_artifact(file, original, output):
+    """The path of the artifact below `output`."""
+    artifact = Path(output, "model.tflite")
+    artifact.write_bytes(file)
+    shapes = {tensor.name: [axis.dim_value for axis in tensor.type.tensor_type.shape.dim]
+              for tensor in original.graph.output}
+    artifact.with_name(SHAPES).write_text(json.dumps(shapes))
+    return artifact
+
+
+def fed(runner, tensors):
+    """{key of the signature: array}, in the layout of the file's inputs."""
+    details = runner.get_input_details()
+    arrays = {}
+    for key, name in matched(details, tensors).items():
+        same = list(tensors[name].shape) == list(details[key]["shape"])
+        arrays[key] = tensors[name] if same else channels_last(tensors[name])
+    return arrays
+
+
+def quantized(array, detail):
+    """Real values as an input of the file takes them: its integers, where it has a scale."""
+    scale, zero_point = detail["quantization"]
+    if not scale or not numpy.issubdtype(array.dtype, numpy.floating):
+        return array.astype(detail["dtype"])
+    limits = numpy.iinfo(detail["dtype"])
+    steps = numpy.rint(array / numpy.float32(scale)) + zero_point
+    return numpy.clip(steps, limits.min, limits.max).astype(detail["dtype"])
+
+
+def real(array, detail):
+    """What an output of the file is as real values."""
+    scale, zero_point = detail["quantization"]
+    if not scale or not numpy.issubdtype(array.dtype, numpy.integer):
+        return array
+    return ((array.astype(numpy.int64) - zero_point) * numpy.float64(scale)).astype(numpy.float32)
+
+
+def execute(artifact, inputs, output):
+    """Executes an artifact that `write_artifact` wrote, by LiteRT with its default delegates."""
+    shapes = json.loads(Path(artifact).with_name(SHAPES).read_text())
+    runner = Interpreter(model_path=str(artifact), num_threads=1).get_signature_runner()
+    details = runner.get_input_details()
+    results = runner(**{key: quantized(array, details[key]) for key, array in fed(runner, read_tensors(inputs)).items()})
+    details = runner.get_output_details()
+    named = matched_outputs(results, list(shapes))
+    write_tensors({name: of_shape(real(results[key], details[key]), shapes[name]) for key, name in named.items()}, output)
