@@ -1,11 +1,10 @@
 """Google's AI Edge Quantizer behind Assay's protocol 1: onnx2tf makes the float model, LiteRT executes the quantized one.
 
-usage: adapter.py [--variant NAME]: quantizes in the way of that name in ROUTES
+usage: adapter.py [--variant NAME]: calibrates in the way of that name in VARIANTS
 """
 
 import importlib.metadata
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
@@ -23,31 +22,20 @@ from captured import call
 from stated_policy import asked_variant
 
 SIGNATURE = "serving_default"  # of every file that onnx2tf makes
-OF_INT16 = [-32767 / 32768, 32767 / 32768]  # scale 1/32768
-
-
-@dataclass(frozen=True)
-class Route:
-    bits: int = 8  # of activations
-    averages: bool = True  # over the batches' extremes
-
-
-# The names and what they mean stand in adapter.json, too.
-ROUTES = {"": Route(), "extremes": Route(averages=False), "int16": Route(bits=16)}
+VARIANTS = ("", "extremes")  # what they mean stands in adapter.json
 
 
 class AiEdgeQuantizer:
     def __init__(self, variant):
-        self.variant, self.route = variant, ROUTES[variant]
+        self.variant = variant
 
     def describe(self):
-        wide = self.route.bits == 16
         return {
             "name": "ai_edge_quantizer" + (self.variant and f":{self.variant}"),
             "version": importlib.metadata.version("ai-edge-quantizer"),
             "supports": {
-                "activation": ["int16" if wide else "int8"],
-                "symmetric": [wide],
+                "activation": ["int8"],
+                "symmetric": [False],
                 "per_axis": True,
                 "method": ["minmax"],
                 "execute": True,
@@ -58,8 +46,8 @@ class AiEdgeQuantizer:
                 "weights": "nearest",
                 "bias": "nearest",
                 "divisor": 127,
-                "averaging": "ema" if self.route.averages else "none",
-                "fixed_ranges": dict.fromkeys(onnx2tf_route.FIXED_RANGES, OF_INT16) if wide else onnx2tf_route.FIXED_RANGES,
+                "averaging": "none" if self.variant == "extremes" else "ema",
+                "fixed_ranges": onnx2tf_route.FIXED_RANGES,
                 "folds_bn": True,
                 "arithmetic": "integer",
                 "deterministic": True,
@@ -69,7 +57,7 @@ class AiEdgeQuantizer:
     def convert(self, model, calibration, options, output):
         original = onnx2tf_route.opened(model, options, "AI Edge Quantizer on a model of onnx2tf's")
         batches = onnx2tf_route.checked(calibration_batches(calibration), original)
-        file = onnx2tf_route.made(model, "float32")
+        file = onnx2tf_route.made_float(model)
         quantized = call("AI Edge Quantizer", self._quantize, file, batches, options)[0]
         return {"artifact": onnx2tf_route.write_artifact(quantized, original, output),
                 "tensors": self._inputs(quantized, [tensor.name for tensor in onnx2tf_route.graph_inputs(original)])}
@@ -79,15 +67,15 @@ class AiEdgeQuantizer:
 
     def _quantize(self, file, batches, options):
         quantizer = Quantizer(file)
-        quantizer.add_static_config(  # as recipe.static_wi8_ai8() and static_wi8_ai16() do, per channel
-            ".*", TFLOperationName.ALL_SUPPORTED, activation_num_bits=self.route.bits, weight_num_bits=8,
+        quantizer.add_static_config(  # what recipe.static_wi8_ai8() does with one scale for each channel
+            ".*", TFLOperationName.ALL_SUPPORTED, activation_num_bits=8, weight_num_bits=8,
             weight_granularity=QuantGranularity.CHANNELWISE if options.get("per_axis", True) else QuantGranularity.TENSORWISE)
         runner = Interpreter(model_content=file).get_signature_runner(SIGNATURE)
         data = {SIGNATURE: [onnx2tf_route.fed(runner, batch) for batch in batches]}
         return bytes(quantizer.quantize(self._calibrated(quantizer, file, data)).quantized_model)
 
     def _calibrated(self, quantizer, file, data):
-        if self.route.averages:
+        if self.variant != "extremes":
             return quantizer.calibrate(data, num_threads=1)
         manager = RecipeManager()
         manager.load_quantization_recipe(quantizer.get_quantization_recipe())
@@ -109,4 +97,4 @@ class AiEdgeQuantizer:
 
 
 if __name__ == "__main__":
-    serve(AiEdgeQuantizer(asked_variant(ROUTES)))
+    serve(AiEdgeQuantizer(asked_variant(VARIANTS)))

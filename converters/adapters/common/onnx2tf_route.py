@@ -1,16 +1,17 @@
 """From ONNX to TensorFlow Lite by onnx2tf, and back from what LiteRT executes: onnx2tf moves channels to the end and gives
 inputs and outputs names of TensorFlow's."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
 from assay_protocol import Refused, read_tensors, write_tensors  # first: TensorFlow prints
 import numpy
+import onnxsim_program
 from captured import Failed, call
 from model_request import graph_inputs, open_model, refuse_float, wanted_precision
 
@@ -18,6 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 
 import onnx2tf
+import tensorflow
 from ai_edge_litert.interpreter import Interpreter
 
 # onnx2tf downloads a file of this name unless it lies in the working directory; any pictures do.
@@ -86,8 +88,9 @@ def checked(batches, original):
     return batches
 
 
-def made(model, kind, **options):
-    """The bytes of the file model_KIND.tflite that onnx2tf makes of an ONNX file.
+@contextlib.contextmanager
+def _made(model, kind, options):
+    """Yields the path of the file model_KIND.tflite that onnx2tf makes of an ONNX file, beside its SavedModel.
 
     Errors   Failed, with what onnx2tf printed.
     """
@@ -98,17 +101,32 @@ def made(model, kind, **options):
         file = built / f"model_{kind}.tflite"
         if not file.is_file():
             raise Failed(f"onnx2tf: no {kind} model was written; it printed:\n{words[-3000:]}")
+        yield file
+
+
+def made_integer(model, **options):
+    """The bytes of TensorFlow Lite's quantized model with float inputs and outputs."""
+    with _made(model, "integer_quant", {"output_integer_quantized_tflite": True, **options}) as file:
         return file.read_bytes()
+
+
+def made_float(model):
+    """The bytes of the float32 model, with a signature."""
+    with _made(model, "float32", {}) as file:
+        if Interpreter(model_path=str(file)).get_signature_list():
+            return file.read_bytes()
+        # TensorFlow leaves the signature out where it takes a Keras model for one that can't be saved; onnx2tf saved it.
+        converter = tensorflow.lite.TFLiteConverter.from_saved_model(str(file.parent))
+        converter.target_spec.supported_ops = [tensorflow.lite.OpsSet.TFLITE_BUILTINS, tensorflow.lite.OpsSet.SELECT_TF_OPS]
+        return call("TensorFlow Lite", converter.convert)[0]
 
 
 def _run(model, built, options):
     if not Path(SAMPLE).exists():
         numpy.save(SAMPLE, numpy.random.default_rng(0).random((20, 128, 128, 3), numpy.float32))
-        # onnx2tf starts a program "onnxsim" and goes on without where there is none. The environment's own was
-        # written for the folder that the environment was built in.
-        Path("onnxsim").write_text(f"#!{sys.executable}\nimport onnxsim\nonnxsim.main()\n")
-        Path("onnxsim").chmod(0o755)
-        os.environ["PATH"] = f"{Path.cwd()}{os.pathsep}{os.environ.get('PATH', '')}"
+        # onnx2tf starts a program "onnxsim" four times a model and goes on without where there is none. The
+        # environment's own was written for the folder that the environment was built in.
+        onnxsim_program.provide()
     onnx2tf.convert(input_onnx_file_path=model, output_folder_path=str(built), **options)  # leaves by SystemExit where it fails
 
 

@@ -43,8 +43,8 @@ class LiteRt:
         with tempfile.TemporaryDirectory() as folder:
             batches = onnx2tf_route.checked(calibration_batches(calibration), original)
             data = self._calibration(original, batches, Path(folder))
-            file = onnx2tf_route.made(  # with float inputs and outputs
-                model, "integer_quant", output_integer_quantized_tflite=True, custom_input_op_name_np_data_path=data,
+            file = onnx2tf_route.made_integer(
+                model, custom_input_op_name_np_data_path=data,
                 quant_type="per-channel" if options.get("per_axis", True) else "per-tensor")
         return {"artifact": onnx2tf_route.write_artifact(file, original, output)}
 
