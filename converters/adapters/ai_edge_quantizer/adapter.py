@@ -59,7 +59,7 @@ class AiEdgeQuantizer:
         batches = onnx2tf_route.checked(calibration_batches(calibration), original)
         file = onnx2tf_route.made_float(model)
         quantized = call("AI Edge Quantizer", self._quantize, file, batches, options)[0]
-        return {"artifact": onnx2tf_route.write_artifact(quantized, original, output),
+        return {"artifact": onnx2tf_route.write_artifact(quantized, original, batches, output),
                 "tensors": self._inputs(quantized, [tensor.name for tensor in onnx2tf_route.graph_inputs(original)])}
 
     def execute(self, artifact, inputs, output):

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from assay_protocol import Refused, read_tensors, write_tensors  # first: TensorFlow prints
 import numpy
+import onnxruntime
 import onnxsim_program
-from captured import Failed, call
+from captured import Failed, call, captured
 from model_request import graph_inputs, open_model, refuse_float, wanted_precision
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -28,7 +29,7 @@ FLOAT_ONLY = ("CumSum", "Erf")  # LiteRT has no kernel on quantized values
 FIRST_WITH_CHANNELS, LAST_WITH_CHANNELS = 3, 5  # ranks at which onnx2tf moves axis 1 to the end
 FIXED_RANGES = {  # of TensorFlow Lite's quantization specification: scale 1/256 and 1/128
     "Softmax": [0, 255 / 256], "Sigmoid": [0, 255 / 256], "Tanh": [-1, 127 / 128]}
-SHAPES = "outputs.json"  # beside the artifact: {graph output: its declared extents, 0 where one is open}
+OUTPUTS = "outputs.json"  # beside the artifact: {graph output: how it lies there}, 0 for an extent that is open
 
 
 def channels_last(array):
@@ -37,13 +38,27 @@ def channels_last(array):
     return numpy.ascontiguousarray(numpy.moveaxis(array, 1, -1))
 
 
-def of_shape(array, shape):
-    """`array`, or with its last axis back at place 1 where only then it has `shape` (0: any extent)."""
-    def fits(candidate):
-        return candidate.ndim == len(shape) and all(want in (0, got) for want, got in zip(shape, candidate.shape))
+def channels_second(array):
+    """The other way round."""
+    return numpy.ascontiguousarray(numpy.moveaxis(array, -1, 1))
 
-    moved = numpy.moveaxis(array, -1, 1) if array.ndim >= FIRST_WITH_CHANNELS else array
-    return numpy.ascontiguousarray(moved) if fits(moved) and not fits(array) else array
+
+def fits(array, shape):
+    """Whether it has these extents, of which 0 is any."""
+    return array.ndim == len(shape) and all(want in (0, got) for want, got in zip(shape, array.shape))
+
+
+def is_open(shape):
+    """Whether an output of these extents may lie either way."""
+    turned = [*shape[:1], *shape[2:], *shape[1:2]]
+    return len(shape) >= FIRST_WITH_CHANNELS and all(0 in pair or pair[0] == pair[1] for pair in zip(shape, turned))
+
+
+def of_shape(array, shape, channels_are_last):
+    """`array` with its last axis back at place 1 where it has `shape` only then, or either way and `channels_are_last`."""
+    if array.ndim < FIRST_WITH_CHANNELS or not fits(turned := channels_second(array), shape):
+        return array
+    return turned if channels_are_last or not fits(array, shape) else array
 
 
 def cleaned(name):
@@ -130,14 +145,36 @@ def _run(model, built, options):
     onnx2tf.convert(input_onnx_file_path=model, output_folder_path=str(built), **options)  # leaves by SystemExit where it fails
 
 
-def write_artifact(file, original, output):
+def write_artifact(file, original, batches, output):
     """The path of the artifact below `output`."""
     artifact = Path(output, "model.tflite")
     artifact.write_bytes(file)
     shapes = {tensor.name: [axis.dim_value for axis in tensor.type.tensor_type.shape.dim]
               for tensor in original.graph.output}
-    artifact.with_name(SHAPES).write_text(json.dumps(shapes))
+    last = channels_last_outputs(file, original, batches[0], [name for name, shape in shapes.items() if is_open(shape)])
+    artifact.with_name(OUTPUTS).write_text(json.dumps(
+        {name: {"shape": shape, "channels_are_last": name in last} for name, shape in shapes.items()}))
     return artifact
+
+
+def channels_last_outputs(file, original, batch, names):
+    """Of these outputs, whose extents don't tell, those that come nearer to ONNX Runtime's on a batch with their last axis at
+    place 1; none where one of both doesn't run."""
+    if not names:
+        return set()
+    try:
+        with captured():
+            session = onnxruntime.InferenceSession(original.SerializeToString(), providers=["CPUExecutionProvider"])
+            expected = dict(zip(names, session.run(names, {each.name: batch[each.name] for each in session.get_inputs()})))
+            results = run(file, batch, [tensor.name for tensor in original.graph.output])
+    except Exception:  # whatever a model or a batch is refused for is said elsewhere
+        return set()
+
+    def error(name, array):
+        return numpy.square(numpy.subtract(array, expected[name], dtype=numpy.float64)).sum()
+
+    return {name for name in names if results[name].shape == expected[name].shape == channels_second(results[name]).shape
+            and error(name, channels_second(results[name])) < error(name, results[name])}
 
 
 def fed(runner, tensors):
@@ -145,8 +182,9 @@ def fed(runner, tensors):
     details = runner.get_input_details()
     arrays = {}
     for key, name in matched(details, tensors).items():
-        same = list(tensors[name].shape) == list(details[key]["shape"])
-        arrays[key] = tensors[name] if same else channels_last(tensors[name])
+        turned = channels_last(tensors[name])
+        as_it_is = list(tensors[name].shape) == list(details[key]["shape"]) != list(turned.shape)
+        arrays[key] = tensors[name] if as_it_is else turned
     return arrays
 
 
@@ -168,12 +206,17 @@ def real(array, detail):
     return ((array.astype(numpy.int64) - zero_point) * numpy.float64(scale)).astype(numpy.float32)
 
 
-def execute(artifact, inputs, output):
-    """Executes an artifact that `write_artifact` wrote, by LiteRT with its default delegates."""
-    shapes = json.loads(Path(artifact).with_name(SHAPES).read_text())
-    runner = Interpreter(model_path=str(artifact), num_threads=1).get_signature_runner()
+def run(file, tensors, names):
+    """{graph output: real values} as the file gives them, by LiteRT with its default delegates; `names` are the outputs'."""
+    runner = Interpreter(model_content=file, num_threads=1).get_signature_runner()
     details = runner.get_input_details()
-    results = runner(**{key: quantized(array, details[key]) for key, array in fed(runner, read_tensors(inputs)).items()})
+    results = runner(**{key: quantized(array, details[key]) for key, array in fed(runner, tensors).items()})
     details = runner.get_output_details()
-    named = matched_outputs(results, list(shapes))
-    write_tensors({name: of_shape(real(results[key], details[key]), shapes[name]) for key, name in named.items()}, output)
+    return {name: real(results[key], details[key]) for key, name in matched_outputs(results, names).items()}
+
+
+def execute(artifact, inputs, output):
+    """Executes an artifact that `write_artifact` wrote."""
+    outputs = json.loads(Path(artifact).with_name(OUTPUTS).read_text())
+    results = run(Path(artifact).read_bytes(), read_tensors(inputs), list(outputs))
+    write_tensors({name: of_shape(array, **outputs[name]) for name, array in results.items()}, output)

@@ -46,7 +46,7 @@ class LiteRt:
             file = onnx2tf_route.made_integer(
                 model, custom_input_op_name_np_data_path=data,
                 quant_type="per-channel" if options.get("per_axis", True) else "per-tensor")
-        return {"artifact": onnx2tf_route.write_artifact(file, original, output)}
+        return {"artifact": onnx2tf_route.write_artifact(file, original, batches, output)}
 
     def execute(self, artifact, inputs, output):
         onnx2tf_route.execute(artifact, inputs, output)
