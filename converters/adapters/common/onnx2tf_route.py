@@ -87,7 +87,7 @@ def matched_outputs(keys, names):
 def opened(model, options, converter):
     """The model of a request; Refused where the request asks for what no route through onnx2tf can do."""
     original = open_model(model, options, converter)
-    refuse_float(original, options, f"{converter} can't leave a node of the ONNX model in float")
+    refuse_float(original, options, f"{converter} can't leave a node in float")
     for node in original.graph.node:
         if node.op_type in FLOAT_ONLY and wanted_precision(node, options) == "int8":
             raise Refused("TensorFlow Lite has no INT8 form of it", node.name, node.op_type)
