@@ -48,7 +48,7 @@ ROUTES = {
     "limited": Route(policy="quant_pre_process", settings={"prepare_qdq_config": False}, operators=LISTED),
     "unprepared": Route(policy="get_qdq_config, no quant_pre_process", settings={"quant_preprocess": False}),
     "qoperator": Route(policy="QOperator", settings={"quant_format": "QOperator"}, operators=frozenset(QLinearOpsRegistry)),
-    "qnn": Route(provider="QNNExecutionProvider", device="npu", takes={"method": ["minmax"]}),
+    "qnn": Route(policy="quant_pre_process", provider="QNNExecutionProvider", device="npu", takes={"method": ["minmax"]}),
 }
 
 
