@@ -46,8 +46,9 @@ class Route:
 ROUTES = {
     "": Route(),
     "limited": Route(policy="quant_pre_process", settings={"prepare_qdq_config": False}, operators=LISTED),
-    "unprepared": Route(policy="get_qdq_config, no quant_pre_process", settings={"quant_preprocess": False}),
+    "unprepared": Route(policy="no quant_pre_process", settings={"quant_preprocess": False}),
     "qoperator": Route(policy="QOperator", settings={"quant_format": "QOperator"}, operators=frozenset(QLinearOpsRegistry)),
+    "reduce_range": Route(policy="reduce_range", settings={"reduce_range": True}, takes={"symmetric": [False]}),
     "qnn": Route(policy="quant_pre_process", provider="QNNExecutionProvider", device="npu", takes={"method": ["minmax"]}),
 }
 
