@@ -152,9 +152,11 @@ struct Policy {
   std::vector<std::string> writes_quantized;  ///< operators that always write quantized values where these are real
   std::vector<std::string> keeps_quantized;   ///< operators that write quantized values wherever they read such
   bool reads_evenly = false;                  ///< a node reads quantized values at all of its real inputs or at none
-  bool whole_tensors = false;                 ///< who reads a tensor that is quantized reads its quantized values
-  std::vector<std::string> aligns;            ///< operators whose inputs have one range, that of the widest
-  std::vector<std::string> own_ranges;        ///< operators whose inputs and output each have a range of their own
+  /// Who reads a tensor that is quantized reads its quantized values; false: a quantizer is one reader's, and others
+  /// may read the real values.
+  std::optional<bool> whole_tensors;
+  std::vector<std::string> aligns;      ///< operators whose inputs have one range, that of the widest
+  std::vector<std::string> own_ranges;  ///< operators whose inputs and output each have a range of their own
   std::optional<std::vector<std::string>> shares;
   std::optional<std::vector<std::string>> fusions;
   std::optional<bool> folds_bn;

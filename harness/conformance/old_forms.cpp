@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "harness/model/onnx_io.hpp"
+#include "reference/infer.hpp"
 
 namespace assay::conformance {
 namespace {
@@ -27,17 +28,17 @@ core::Error no_counterpart(const Node& node, std::string_view what) {
 
 class Upgrade {
  public:
-  explicit Upgrade(Model model) : model_(std::move(model)), known_(model::libonnx_shapes(model_)) {}
+  explicit Upgrade(Model model) : model_(std::move(model)) {}
 
   core::Result<Model> run() {
     std::vector<Node> nodes = std::exchange(model_.graph.nodes, {});
+    model_.opsets[""] = kOldestOfReference;
     for (Node& node : nodes) {
       if (const core::Status status = upgrade(node); !status) {
         return status.error();
       }
       model_.graph.nodes.push_back(std::move(node));
     }
-    model_.opsets[""] = kOldestOfReference;
     return std::move(model_);
   }
 
@@ -93,19 +94,18 @@ class Upgrade {
     return core::success();
   }
 
+  /// Of a tensor that the nodes until here, which have their new forms, make; the few nodes that ask are of small
+  /// models.
   [[nodiscard]] std::optional<std::int64_t> rank(const std::string& name) const {
-    if (const core::Tensor* constant = model_.graph.initializer(name); constant != nullptr) {
-      return constant->rank();
-    }
-    const auto info = known_.find(name);
-    if (info == known_.end() || !info->second.shape) {
+    const auto known = reference::infer_shapes(model_);
+    if (!known || !known->contains(name)) {
       return std::nullopt;
     }
-    return static_cast<std::int64_t>(info->second.shape->size());
+    const auto& shape = known->at(name).shape;
+    return shape ? std::optional(static_cast<std::int64_t>(shape->size())) : std::nullopt;
   }
 
   Model model_;
-  std::map<std::string, model::ValueInfo> known_;
 };
 
 }  // namespace

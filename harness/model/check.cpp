@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <onnx/checker.h>
 #include <onnx/defs/schema.h>
-#include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 #include <queue>
@@ -239,29 +238,6 @@ core::Status check_model(const Model& model) {
         fmt::format("ONNX's checker refuses the model: {}{}", error.what(), shapeless_text(model.graph)));
   }
   return core::success();
-}
-
-std::map<std::string, ValueInfo> libonnx_shapes(const Model& model) {
-  std::map<std::string, ValueInfo> infos;
-  if (!libonnx_knows(model)) {
-    return infos;
-  }
-  onnx::ModelProto proto = proto::encode_model(model);
-  try {
-    onnx::shape_inference::InferShapes(proto);
-  } catch (const std::exception&) {
-    return infos;  // inference is advice: what executes decides
-  }
-  core::Result<Graph> graph = proto::decode_graph(proto.graph(), {}, {});
-  if (!graph) {
-    return infos;
-  }
-  for (const std::vector<ValueInfo>* list : {&graph->inputs, &graph->outputs, &graph->value_info}) {
-    for (const ValueInfo& info : *list) {
-      infos.emplace(info.name, info);
-    }
-  }
-  return infos;
 }
 
 }  // namespace assay::model

@@ -57,7 +57,4 @@ struct NamedTensor {
 [[nodiscard]] core::Status save_tensors(const TensorMap& tensors, const std::filesystem::path& folder,
                                         std::string_view stem);
 
-/// Types and shapes of every tensor as far as libonnx's inference knows (opset <= 17; empty above), by name.
-[[nodiscard]] std::map<std::string, ValueInfo> libonnx_shapes(const Model& model);
-
 }  // namespace assay::model

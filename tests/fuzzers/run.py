@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers: run.py BUILD [TARGET…] [--seconds 5 | --runs N | --each N --total N] [--keep] [--jobs 1]
+"""Runs the fuzzers: run.py BUILD [TARGET…] [--seconds 5 | --runs N | --each N --total N] [--keep] [--jobs 1] [--seed N]
 
 BUILD is the folder of preset `fuzzers`; TARGET a source of targets/ without its ending (left out: all). Each goes on
 from corpus/TARGET here, what is made from the repository's own files, and what it found in earlier runs, in
 BUILD/fuzzing/TARGET. A line for each says how often it ran in all runs together, the edges that it covers, and how long it
 has run since it covered a new one. --each and --total go on until each target ran so often and all together so often;
 targets whose coverage still grows are given half of the time. --keep writes the fewest inputs that cover as much back
-to corpus/TARGET. Exit code 1 where something crashed, hung or leaked: the input lies in BUILD/fuzzing, and the target's
+to corpus/TARGET. --seed makes the same inputs at every call, as far as the time allows. Exit code 1 where something crashed, hung or leaked: the input lies in BUILD/fuzzing, and the target's
 program takes it as its argument.
 """
 
@@ -205,13 +205,13 @@ class Record:
                 f"{row['edges']:>6} edges, the newest {flat:.0f} s ago")
 
 
-def run(target, build, record, seconds=0, runs=0):
+def run(target, build, record, seconds=0, runs=0, seed=0):
     """What happened, as a line, and whether all is well."""
     folder = build / "fuzzing" / target
     prepare(target, folder)
     program = build / "tests" / "fuzzers" / f"fuzz_{target}"
     words = [program, folder, f"-max_len={largest(target)}", *LIMITS, f"-artifact_prefix={build / 'fuzzing'}/{target}-", *dictionary(target, build),
-             f"-runs={runs}" if runs else f"-max_total_time={seconds}"]
+             f"-seed={seed}", f"-runs={runs}" if runs else f"-max_total_time={seconds}"]
     row = record.target(target)
     said = []
     begin = time.monotonic()
@@ -275,6 +275,7 @@ def main():
     parser.add_argument("--total", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--seed", type=int, default=0, help="0: another one at every call")
     arguments = parser.parse_intermixed_args()
     build = arguments.build.resolve()
     chosen = arguments.targets or targets()
@@ -285,12 +286,12 @@ def main():
     if arguments.each or arguments.total:
         turn = 0
         while well and (target := next_slice(chosen, record, arguments, turn)):
-            text, well = run(target, build, record, seconds=SLICE_SECONDS)
+            text, well = run(target, build, record, seconds=SLICE_SECONDS, seed=arguments.seed)
             print(text, flush=True)
             turn += 1
     else:
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            for text, good in pool.map(lambda each: run(each, build, record, arguments.seconds, arguments.runs), chosen):
+            for text, good in pool.map(lambda each: run(each, build, record, arguments.seconds, arguments.runs, arguments.seed), chosen):
                 print(text, flush=True)
                 well = well and good
     if arguments.keep and well:

@@ -61,6 +61,19 @@ TEST(Alignment, WhatIsAddedPerChannelAndVanishedIsPartOfTheConv) {
   EXPECT_THAT(constant(beside_a_conv("c = Conv(x, w) y = Add(c, a)"), 2), ElementsAre(10, 20));
 }
 
+TEST(Alignment, WhatIsMultipliedPerChannelAndVanishedIsPartOfTheConv) {
+  for (const char* product : {" y = Mul(c, a)", " y = Mul(a, c)"}) {
+    const Alignment effective = beside_a_conv(std::string("c = Conv(x, w, b)") + product);
+    ASSERT_EQ(effective.operations.size(), 1U) << product;
+    EXPECT_EQ(effective.operations[0].last, 1U);
+    EXPECT_THAT(constant(effective, 1), ElementsAre(30, 160));
+    EXPECT_THAT(constant(effective, 2), ElementsAre(10, 40));
+  }
+  EXPECT_THAT(constant(beside_a_conv("c = Conv(x, w, b) m = Mul(c, a) y = Add(m, a)"), 2), ElementsAre(20, 60));
+  EXPECT_EQ(beside_a_conv("c = Conv(x, w, b) y = Mul(c, row)").operations.size(), 2U) << "along the width";
+  EXPECT_EQ(beside_a_conv("c = Conv(x, w, b) y = Mul(c, c)").operations.size(), 2U);
+}
+
 TEST(Alignment, ABatchNormalizationAndAnAddBecomeOneBiasInTheirOrder) {
   const std::string norm = " = BatchNormalization<epsilon=0.0>(", rest = ", gamma, beta, mean, variance)";
   // Factors 2/2 and -1/1; shifts 0.5 - 1·1 and 0.25 - (-2)·(-1).

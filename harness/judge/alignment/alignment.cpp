@@ -34,10 +34,11 @@ std::optional<std::vector<double>> own_bias(const Node& linear, const Constants&
   return bias == nullptr || !bias->is_real() ? std::nullopt : channel_bias(*bias, channels);
 }
 
-/// The pair's constants; nothing where shapes do not fit (somebody else's finding).
-std::optional<Alignment::Folded> fold(const Node& linear, const Node& normalization, const Constants& constants) {
+/// The constants of `linear` and of what `affine` says stands behind it; nothing where shapes do not fit (somebody
+/// else's finding).
+std::optional<Alignment::Folded> fold(const Node& linear, const std::optional<GainAndShift>& affine,
+                                      const Constants& constants) {
   const TensorPtr weight = find_constant(constants, linear.input(1));
-  const std::optional<GainAndShift> affine = read_batch_normalization(normalization, constants);
   const std::int64_t least_rank = is_convolution(traits_of(linear).product) ? 3 : 2;
   if (weight == nullptr || !affine || !weight->is_real() || weight->rank() < least_rank) {
     return std::nullopt;
@@ -65,11 +66,11 @@ std::optional<Alignment::Folded> fold(const Node& linear, const Node& normalizat
                            std::make_shared<const Tensor>(weight->type(), shape, std::move(bias)), affine->gain};
 }
 
-/// Makes one node of `operation` and the BatchNormalization behind it, the original's node `index`.
-void take(Alignment::Operation& operation, const Node& normalization, std::size_t index, Alignment::Folded folded,
+/// Makes one node of `operation` and the BatchNormalization or Mul behind it, the original's node `index`.
+void take(Alignment::Operation& operation, const Node& behind, std::size_t index, Alignment::Folded folded,
           Constants& constants) {
-  const std::string stem = operation.node.name + " with " + normalization.name;
-  operation.node.outputs = {normalization.outputs.front()};
+  const std::string stem = operation.node.name + " with " + behind.name;
+  operation.node.outputs = {behind.outputs.front()};
   operation.node.inputs.resize(3);
   operation.node.inputs[1] = stem + ": weight";
   operation.node.inputs[2] = stem + ": bias";
@@ -88,32 +89,50 @@ std::optional<std::size_t> sole_reader(const model::Wiring& wiring, const Node& 
 }
 
 /// One value, or one for each of `channels` that lie along axis 1 of `rank`; nothing for what spans other axes.
-std::optional<std::vector<double>> channel_addend(const Tensor& addend, std::size_t channels, std::int64_t rank) {
-  if (!addend.is_real() || addend.rank() > rank) {
+std::optional<std::vector<double>> channel_values(const Tensor& constant, std::size_t channels, std::int64_t rank) {
+  if (!constant.is_real() || constant.rank() > rank) {
     return std::nullopt;
   }
-  std::vector<double> values = addend.to_reals();
+  std::vector<double> values = constant.to_reals();
   if (values.size() == 1) {
     values.resize(channels, values.front());
     return values;
   }
-  const std::int64_t axis = 1 - (rank - addend.rank());
-  const bool along_channels = axis >= 0 && addend.shape()[static_cast<std::size_t>(axis)] == addend.size();
+  const std::int64_t axis = 1 - (rank - constant.rank());
+  const bool along_channels = axis >= 0 && constant.shape()[static_cast<std::size_t>(axis)] == constant.size();
   return along_channels && values.size() == channels ? std::optional(values) : std::nullopt;
+}
+
+/// The constant operand of `node`, which reads the output of `linear`, one value for each output channel.
+std::optional<std::vector<double>> channel_operand(const Node& linear, const Node& node, const Constants& constants) {
+  const std::size_t other = node.input(0) == linear.outputs.front() ? 1 : 0;
+  const TensorPtr weight = find_constant(constants, linear.input(1)),
+                  operand = find_constant(constants, node.input(other));
+  if (weight == nullptr || operand == nullptr) {
+    return std::nullopt;
+  }
+  const auto channels = static_cast<std::size_t>(weight_layout(linear, weight->rank()).channels(weight->shape()));
+  return channel_values(*operand, channels, weight->rank());
+}
+
+/// What a BatchNormalization or the product with a constant does to the output of `linear`, which it reads.
+std::optional<GainAndShift> affine_behind(const Node& linear, const Node& node, const Constants& constants) {
+  if (traits_of(node).normalization == Normalization::given_moments) {
+    return node.input(0) == linear.outputs.front() ? read_batch_normalization(node, constants) : std::nullopt;
+  }
+  auto gain = traits_of(node).formula == Formula::product ? channel_operand(linear, node, constants) : std::nullopt;
+  if (!gain) {
+    return std::nullopt;
+  }
+  std::vector<double> shift(gain->size(), 0);
+  return GainAndShift{*std::move(gain), std::move(shift)};
 }
 
 /// `linear` with the constant that `add` adds to it in its bias; nothing where that has no such form.
 std::optional<Node> with_addend(const Node& linear, const Node& add, Constants& constants) {
-  const std::size_t other = add.input(0) == linear.outputs.front() ? 1 : 0;
-  const TensorPtr weight = find_constant(constants, linear.input(1)),
-                  addend = find_constant(constants, add.input(other));
-  if (add.op_type != "Add" || weight == nullptr || addend == nullptr) {
-    return std::nullopt;
-  }
-  const auto channels = static_cast<std::size_t>(weight_layout(linear, weight->rank()).channels(weight->shape()));
-  auto values = channel_addend(*addend, channels, weight->rank());
-  const auto own = own_bias(linear, constants, channels);
-  if (!values || !own) {
+  auto values = add.op_type == "Add" ? channel_operand(linear, add, constants) : std::nullopt;
+  const auto own = values ? own_bias(linear, constants, values->size()) : std::nullopt;
+  if (!own) {
     return std::nullopt;
   }
   for (std::size_t c = 0; c < own->size(); ++c) {
@@ -123,8 +142,9 @@ std::optional<Node> with_addend(const Node& linear, const Node& add, Constants& 
   sum.inputs.resize(3);
   sum.inputs[kBias] = linear.name + " with " + add.name + ": bias";
   sum.outputs = {add.outputs.front()};
-  const core::Shape shape{static_cast<std::int64_t>(channels)};
-  constants[sum.inputs[kBias]] = std::make_shared<const Tensor>(weight->type(), shape, *std::move(values));
+  const core::Shape shape{static_cast<std::int64_t>(values->size())};
+  constants[sum.inputs[kBias]] =
+      std::make_shared<const Tensor>(find_constant(constants, linear.input(1))->type(), shape, *std::move(values));
   return sum;
 }
 
@@ -191,8 +211,8 @@ model::Graph past_copies(model::Graph graph, const Alignment& alignment) {
   return graph;
 }
 
-/// A BatchNormalization or an Add of a constant that alone reads `operation` and is gone from the artifact became part
-/// of it. Returns the reader's index; nothing where it stays, or can't be part.
+/// A BatchNormalization, or a Mul or an Add of a constant, that alone reads `operation` and is gone from the artifact
+/// became part of it. Returns the reader's index; nothing where it stays, or can't be part.
 std::optional<std::size_t> take_reader(Alignment::Operation& operation, const model::Graph& graph,
                                        const model::Wiring& wiring, Alignment& alignment) {
   const auto reader = sole_reader(wiring, operation.node);
@@ -200,14 +220,13 @@ std::optional<std::size_t> take_reader(Alignment::Operation& operation, const mo
     return std::nullopt;
   }
   const Node& next = graph.nodes[*reader];
-  if (traits_of(next).normalization == Normalization::given_moments &&
-      next.input(0) == operation.node.outputs.front()) {
-    auto folded = fold(operation.node, next, alignment.constants);
-    if (!folded) {
-      return std::nullopt;
+  const bool normalizes = traits_of(next).normalization == Normalization::given_moments;
+  if (normalizes || operation.made != nullptr) {
+    if (auto folded =
+            fold(operation.node, affine_behind(operation.node, next, alignment.constants), alignment.constants)) {
+      take(operation, next, *reader, *std::move(folded), alignment.constants);
+      return reader;
     }
-    take(operation, next, *reader, *std::move(folded), alignment.constants);
-    return reader;
   }
   // What isn't found again may have become anything.
   auto sum = operation.made == nullptr ? std::nullopt : with_addend(operation.node, next, alignment.constants);
@@ -382,7 +401,9 @@ Alignment Alignment::of(const model::Model& original, const ArtifactView* artifa
       const bool normalized = behind && traits_of(graph.nodes[*behind]).normalization == Normalization::given_moments &&
                               graph.nodes[*behind].input(0) == sum.outputs.front();
       const std::optional<bool> known = normalized && folds ? folds(graph.nodes[*behind]) : std::nullopt;
-      auto folded = !normalized || known == false ? std::nullopt : fold(sum, graph.nodes[*behind], alignment.constants);
+      auto folded = !normalized || known == false
+                        ? std::nullopt
+                        : fold(sum, affine_behind(sum, graph.nodes[*behind], alignment.constants), alignment.constants);
       if (folded && known && direct && traits_of(node).product == Product::convolution) {
         take(operation, graph.nodes[*behind], *behind, *std::move(folded), alignment.constants);
         gone.insert(*behind);

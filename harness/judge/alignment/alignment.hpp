@@ -70,6 +70,8 @@ class Alignment {
   /// for stated. Both models must outlive it.
   [[nodiscard]] static Alignment of(const model::Model& original, const ArtifactView* artifact,
                                     const FoldsNormalization& folds = nullptr);
+  /// Which node is which alone: no operations, nothing folded. Both must outlive it.
+  Alignment(const model::Model& original, const ArtifactView* artifact);
 
   const model::Model* original;
   const ArtifactView* artifact;
@@ -103,9 +105,6 @@ class Alignment {
   /// artifact lives on in the clamping of the quantizer before it.
   [[nodiscard]] std::string after_removed_activation(std::string tensor) const;
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
-
- private:
-  Alignment(const model::Model& model, const ArtifactView* view);
 };
 
 }  // namespace assay::judge

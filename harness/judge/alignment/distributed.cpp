@@ -35,8 +35,7 @@ struct Chain {
 
 class Distribution {
  public:
-  Distribution(const model::Model& original, const ArtifactView& view)
-      : original_(original), view_(view), wiring_(original.graph), constants_(constants_of(original.graph)) {}
+  Distribution(const model::Model& original, const ArtifactView& view) : aligned_(original, &view), view_(view) {}
 
   std::shared_ptr<const OriginalForm> run() {
     std::vector<Chain> chains;
@@ -44,7 +43,7 @@ class Distribution {
       if (auto chain = chain_at(i); chain && is_in_the_layers(*chain)) chains.push_back(*std::move(chain));
     }
     if (chains.empty()) return nullptr;
-    auto form = std::make_shared<OriginalForm>(OriginalForm{original_});
+    auto form = std::make_shared<OriginalForm>(OriginalForm{*aligned_.original});
     for (const Chain& chain : chains) distribute(chain, form->model.graph);
     std::vector<Node>& rest = form->model.graph.nodes;
     std::erase_if(rest, [](const Node& node) { return node.outputs.empty(); });
@@ -52,23 +51,23 @@ class Distribution {
   }
 
  private:
-  [[nodiscard]] const std::vector<Node>& nodes() const { return original_.graph.nodes; }
+  [[nodiscard]] const std::vector<Node>& nodes() const { return aligned_.original->graph.nodes; }
 
   [[nodiscard]] TensorPtr constant(std::string_view tensor) const {
-    TensorPtr found = find_constant(constants_, tensor);
+    TensorPtr found = find_constant(aligned_.constants, tensor);
     return found == nullptr || !found->is_real() ? nullptr : found;
   }
 
   /// The node that makes `tensor`, where it alone is read, once, and isn't given out.
   [[nodiscard]] std::optional<std::size_t> sole_maker(std::string_view tensor) const {
-    const bool alone = wiring_.consumers(tensor).size() == 1 && !wiring_.is_output(tensor);
-    return alone ? wiring_.producer(tensor) : std::nullopt;
+    const bool alone = aligned_.wiring.consumers(tensor).size() == 1 && !aligned_.wiring.is_output(tensor);
+    return alone ? aligned_.wiring.producer(tensor) : std::nullopt;
   }
 
   /// What may have been folded into layers: the artifact has no BatchNormalization and nothing else in its place.
   [[nodiscard]] std::optional<Chain> chain_at(std::size_t index) const {
     const Node& node = nodes()[index];
-    if (!normalizes(node) || view_.find_original(index) != nullptr || is_another_operator(node)) return std::nullopt;
+    if (!normalizes(node) || !aligned_.is_gone(index) || is_another_operator(node)) return std::nullopt;
     const auto join = sole_maker(node.input(0));
     if (!join || nodes()[*join].op_type != "Concat" || nodes()[*join].int_or("axis", 0) != 1) return std::nullopt;
     Chain chain{index, *join, {}, {}};
@@ -99,13 +98,13 @@ class Distribution {
 
   /// Whether the artifact's weights of these layers are nearer to the multiplied ones than to those that they were.
   [[nodiscard]] bool is_in_the_layers(const Chain& chain) const {
-    const auto affine = read_batch_normalization(nodes()[chain.normalization], constants_);
+    const auto affine = read_batch_normalization(nodes()[chain.normalization], aligned_.constants);
     if (!affine) return false;
     double as_they_were = 0, multiplied = 0;
     std::size_t first = 0;
     for (std::size_t l = 0; l < chain.layers.size(); ++l) {
       const Node& layer = nodes()[chain.layers[l]];
-      const ArtifactNode* made = view_.find_original(chain.layers[l]);
+      const ArtifactNode* made = aligned_.made(chain.layers[l]);
       const TensorPtr weight = constant(layer.input(1)),
                       theirs = made == nullptr || made->inputs.size() < 2 ? nullptr : constant_value(made->inputs[1]);
       if (theirs == nullptr || !theirs->is_real() || theirs->shape() != weight->shape()) return false;
@@ -143,7 +142,7 @@ class Distribution {
     }
     // What the Concat makes is what the BatchNormalization made, by the name that the artifact has for it.
     const std::string joined = graph.nodes[chain.join].outputs.front(), normalized = whole.outputs.front();
-    if (wiring_.is_output(normalized) || !view_.quantizers_of(normalized).empty()) {
+    if (aligned_.wiring.is_output(normalized) || !view_.quantizers_of(normalized).empty()) {
       graph.nodes[chain.join].outputs = {normalized};
     } else {
       for (Node& node : graph.nodes) std::ranges::replace(node.inputs, normalized, joined);
@@ -151,10 +150,8 @@ class Distribution {
     graph.nodes[chain.normalization].outputs.clear();
   }
 
-  const model::Model& original_;
+  Alignment aligned_;
   const ArtifactView& view_;
-  model::Wiring wiring_;
-  Constants constants_;
 };
 
 }  // namespace

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/alignment/forward_error.hpp"
 #include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
@@ -90,8 +90,7 @@ bool same(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.reals(
 
 class Renormalization {
  public:
-  Renormalization(const model::Model& original, const ArtifactView& view)
-      : original_(original), view_(view), wiring_(original.graph), constants_(constants_of(original.graph)) {}
+  Renormalization(const model::Model& original, const ArtifactView& view) : aligned_(original, &view), view_(view) {}
 
   std::shared_ptr<const OriginalForm> run() {
     for (const ArtifactNode& made : view_.nodes()) {
@@ -99,8 +98,8 @@ class Renormalization {
       if (!index) continue;
       Numbers own;
       for (std::size_t i = 0; i < own.size(); ++i) {
-        const auto found = constants_.find(original_.graph.nodes[*index].input(i + 1));
-        if (found != constants_.end()) own[i] = found->second;
+        const auto found = aligned_.constants.find(aligned_.original->graph.nodes[*index].input(i + 1));
+        if (found != aligned_.constants.end()) own[i] = found->second;
       }
       if (!are_alike(own)) continue;
       if (made.original) {
@@ -117,28 +116,28 @@ class Renormalization {
 
   /// The original's BatchNormalization that `made` is, or, as a Conv, has its name or output of.
   std::optional<std::size_t> normalization_of(const ArtifactNode& made) const {
-    const std::vector<Node>& nodes = original_.graph.nodes;
+    const std::vector<Node>& nodes = aligned_.original->graph.nodes;
     if (made.original) return normalizes(nodes[*made.original]) ? made.original : std::nullopt;
     const Node& theirs = view_.artifact().graph.nodes[made.index];
     if (traits_of(theirs).product != Product::convolution || theirs.outputs.empty()) return std::nullopt;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const bool named = nodes[i].name == theirs.name || nodes[i].outputs.front() == theirs.outputs.front();
-      if (named && normalizes(nodes[i]) && view_.find_original(i) == nullptr) return i;
+      if (named && normalizes(nodes[i]) && aligned_.is_gone(i)) return i;
     }
     return std::nullopt;
   }
 
   model::Graph& graph() {
-    if (form_ == nullptr) form_ = std::make_shared<OriginalForm>(OriginalForm{original_});
+    if (form_ == nullptr) form_ = std::make_shared<OriginalForm>(OriginalForm{*aligned_.original});
     return form_->model.graph;
   }
 
   void set(Node& node, std::size_t input, TensorPtr values) {
-    replace_constant(graph(), wiring_, node, input, std::move(values), "_moved");
+    replace_constant(graph(), aligned_.wiring, node, input, std::move(values), "_moved");
   }
 
   void take_numbers(std::size_t index, const ArtifactNode& made, const Numbers& own) {
-    const Node &node = original_.graph.nodes[index], &theirs = view_.artifact().graph.nodes[made.index];
+    const Node &node = aligned_.original->graph.nodes[index], &theirs = view_.artifact().graph.nodes[made.index];
     if (made.inputs.size() < 5 || made.inputs[3].quantized() || made.inputs[4].quantized()) return;  // rounded alone
     Numbers others;
     for (std::size_t i = 0; i < others.size(); ++i) others[i] = constant_value(made.inputs[i + 1]);
@@ -153,7 +152,7 @@ class Renormalization {
 
   /// One weight for each channel, which the bias is added to.
   void take_convolution(std::size_t index, const ArtifactNode& made, const Numbers& own) {
-    const Node &node = original_.graph.nodes[index], &theirs = view_.artifact().graph.nodes[made.index];
+    const Node &node = aligned_.original->graph.nodes[index], &theirs = view_.artifact().graph.nodes[made.index];
     const TensorPtr weight = made.inputs.size() > 1 ? constant_value(made.inputs[1]) : nullptr;
     const std::int64_t channels = own.front()->size();
     if (weight == nullptr || weight->size() != channels || theirs.int_or("group", 1) != channels || channels < 2)
@@ -172,10 +171,8 @@ class Renormalization {
       form_->uncertainty[changed.inputs[kBias]] = rounding_gamma(kBiasFoldRoundings) * affine.largest / offset;
   }
 
-  const model::Model& original_;
+  Alignment aligned_;
   const ArtifactView& view_;
-  model::Wiring wiring_;
-  std::map<std::string, TensorPtr, std::less<>> constants_;
   std::shared_ptr<OriginalForm> form_;
 };
 

@@ -470,10 +470,10 @@ class ArtifactReader {
       }
     }
     // From the end: what is made of codes that are quantized again is known before these.
-    for (const Quantizer& quantizer : view_.quantizers_ | std::views::reverse) {
-      const auto read = requantized_.find(quantizer.codes);
+    for (auto quantizer = view_.quantizers_.rbegin(); quantizer != view_.quantizers_.rend(); ++quantizer) {
+      const auto read = requantized_.find(quantizer->codes);
       if (read != requantized_.end())
-        names.vote_requantized(root(read->second), before_activations(names.original(quantizer.codes)));
+        names.vote_requantized(root(read->second), before_activations(names.original(quantizer->codes)));
     }
     const auto name_of = [&](std::string_view tensor) {
       const auto [made, codes] = source(tensor);

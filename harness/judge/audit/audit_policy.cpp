@@ -147,7 +147,7 @@ class PolicyAudit {
   }
 
   void check_whole_tensors(const ArtifactNode& node) {
-    if (!policy_.whole_tensors || node.qoperator || asked_in_float(node)) return;
+    if (!policy_.whole_tensors.value_or(false) || node.qoperator || asked_in_float(node)) return;
     for (const Operand& input : data_inputs(node)) {
       const auto quantizes = [&](const Quantizer* quantizer) {
         return !quantizer->constant && quantizer->index != node.index;
@@ -233,7 +233,7 @@ class PolicyAudit {
     if (!(listed || is_reported_int8(node)) || asked_in_float(node) || is_gate(node) || !writes_reals(node)) return;
     for (const std::string& output : artifact_.nodes[node.index].outputs) {
       const std::string tensor = view_.original_tensor(output);
-      if (!listed && !has_reported_scale(tensor)) continue;
+      if (!listed && (!has_reported_scale(tensor) || is_quantized_for_some(tensor))) continue;
       // Of a tensor that others read quantized, or of a Conv whose Relu has the quantizer, the graph may give the real
       // values all the same: check_outputs() knows where it doesn't.
       const bool outputs = lists(policy_.quantizes, node.op)
@@ -249,6 +249,11 @@ class PolicyAudit {
                       fmt::format("{} takes its result as it is", reader));
       return;
     }
+  }
+
+  /// The reported scale is that of a quantizer which one reader has, and the policy says that others need none.
+  [[nodiscard]] bool is_quantized_for_some(const std::string& tensor) const {
+    return policy_.whole_tensors == false && !view_.quantizers_of(tensor).empty();
   }
 
   [[nodiscard]] bool reads_only_quantized(const ArtifactNode& node) const {
