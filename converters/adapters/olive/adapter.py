@@ -19,14 +19,13 @@ import onnxruntime
 from assay_protocol import calibration_batches, serve
 import olive
 from olive.data.registry import Registry
-from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
-from onnxruntime_quantizer import renaming
+from onnxruntime.quantization.registry import QLinearOpsRegistry
+from onnxruntime_quantizer import histogram_options, listed_operators, renaming
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy
 
 TYPES = ("int8", "uint8")
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
-LISTED = frozenset(QDQRegistry) | frozenset(QLinearOpsRegistry)  # those that ONNX Runtime quantizes unless told more
 EVERY = frozenset(schema.name for schema in onnx.defs.get_all_schemas()) - {"Cast", "QuantizeLinear", "DequantizeLinear"}
 
 
@@ -45,7 +44,7 @@ class Route:
 # The names and what they mean stand in adapter.json, too.
 ROUTES = {
     "": Route(),
-    "limited": Route(policy="quant_pre_process", settings={"prepare_qdq_config": False}, operators=LISTED),
+    "limited": Route(policy="quant_pre_process", settings={"prepare_qdq_config": False}, operators=listed_operators()),
     "unprepared": Route(policy="no quant_pre_process", settings={"quant_preprocess": False}),
     "qoperator": Route(policy="QOperator", settings={"quant_format": "QOperator"}, operators=frozenset(QLinearOpsRegistry)),
     "reduce_range": Route(policy="reduce_range", settings={"reduce_range": True}, takes={"symmetric": [False]}),
@@ -76,10 +75,6 @@ class LoggedErrors(logging.Handler):
 def workflow(job, route):
     """The workflow of one pass, as olive.run takes it."""
     options = job.options
-    extra = {}
-    if options.get("method") == "percentile":
-        extra["CalibPercentile"] = options.get("percentile", 99.99)
-        extra["CalibTensorRangeSymmetric"] = options.get("symmetric", False)
     quantization = {
         "type": "OnnxStaticQuantization",
         "data_config": "calibration",
@@ -89,7 +84,7 @@ def workflow(job, route):
         "per_channel": options.get("per_axis", True),
         "calibrate_method": METHODS[options.get("method", "minmax")],
         "nodes_to_exclude": job.in_float,
-        "extra_options": extra,
+        "extra_options": histogram_options(options),
         **route.settings,
     }
     accelerator = {"device": route.device, "execution_providers": [route.provider]}
@@ -104,7 +99,7 @@ def workflow(job, route):
         "passes": {"quantization": quantization},
         "target": "target",
         "output_dir": str(job.written.parent),
-        "cache_dir": str(job.file.parent / "cache"),  # its cache knows models and data by their paths
+        "cache_dir": str(job.file.parent / "cache"),  # its cache finds a run again whatever the batches hold
     }
 
 
@@ -114,6 +109,7 @@ class Olive(QdqAdapter):
     def __init__(self, variant):
         self.variant, self.route = variant, ROUTES[variant]
         self.operators = self.route.operators
+        self.qoperators = self.route.settings.get("quant_format") == "QOperator"
 
     def describe(self):
         takes = {"activation": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}
@@ -123,11 +119,6 @@ class Olive(QdqAdapter):
             "supports": self.supports(**takes | self.route.takes),
             "policy": stated_policy("onnxruntime", self.route.policy, onnxruntime.__version__),
         }
-
-    @property
-    def reports(self):
-        """Nothing of QLinear operators: the judge reads them by itself."""
-        return [] if self.route.settings.get("quant_format") == "QOperator" else super().reports
 
     def renaming(self, model, artifact):
         return renaming(model, (), ("ConvBnFusion_W_",))
