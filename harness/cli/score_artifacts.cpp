@@ -168,11 +168,9 @@ core::Result<mutants::ArtifactScoreConfig> config_of(const ArtifactArguments& ar
     if (!anybody) return anybody.error();
     config.made_by = *std::move(anybody);
   } else {
-    core::Result<Selection> selection = select(arguments.words, arguments.options);
+    core::Result<Selection> selection = select_converted(arguments.words, arguments.options);
     if (!selection) return selection.error();
-    if (!selection->unmatched.empty()) return core::usage_error(selection->unmatched);
     config.items = std::move(selection->items);
-    std::erase_if(config.items, [](const run::RunItem& item) { return item.test_case.stored_case.has_value(); });
   }
   config.kind = arguments.kind;
   config.falsify = arguments.falsify;

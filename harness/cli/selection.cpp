@@ -411,4 +411,17 @@ int report_unmatched(const std::string& complaint) {
   return kExitIncomplete;
 }
 
+core::Result<Selection> select_converted(const std::vector<std::string>& words, const std::string& options) {
+  core::Result<Selection> selection = select(words, options);
+  if (!selection) return selection;
+  if (!selection->unmatched.empty()) return core::usage_error(selection->unmatched);
+  std::erase_if(selection->items, [](const run::RunItem& item) { return item.test_case.stored_case.has_value(); });
+  if (selection->items.empty()) {
+    return core::usage_error(
+        fmt::format("{} selects stored cases alone, which the reference runs: no converter's artifact comes of them",
+                    selection->text));
+  }
+  return selection;
+}
+
 }  // namespace assay::cli

@@ -38,6 +38,11 @@ void add_narrowing(Command command, Narrowing& narrowing);
 [[nodiscard]] core::Result<Selection> select(const std::vector<std::string>& words, const std::string& options,
                                              const Narrowing& narrowing = {});
 
+/// The same for what needs a converter's artifacts: without the stored cases, which are the reference's own.
+/// Errors   usage too where a word selects nothing, or stored cases alone.
+[[nodiscard]] core::Result<Selection> select_converted(const std::vector<std::string>& words,
+                                                       const std::string& options);
+
 /// The operators of the case's model and of the bodies in it, sorted, "domain.Type" where the domain isn't ONNX's own.
 [[nodiscard]] std::vector<std::string> operators_of(const corpus::Case& test_case);
 

@@ -47,17 +47,17 @@ bool is_date(std::string_view text) {
   });
 }
 
-/// `family`: of the file of cases that states it, whose cases are meant where it names none; "" in a suite.
-ExpectedFailure read_expected_failure(const Fields& fields, const std::string& family) {
+/// `all`: the pattern of all cases of the file that states it, which are meant where it names none; "" in a suite.
+ExpectedFailure read_expected_failure(const Fields& fields, const std::string& all) {
   fields.allow({"case", "options", "converter", "versions", "stage", "facet", "reason", "url", "until", "margin"});
   for (const std::string_view key : {"case", "converter", "reason", "url"}) {
-    if (!fields.has(key) && (key != "case" || family.empty())) fields.complain(key, "is missing");
+    if (!fields.has(key) && (key != "case" || all.empty())) fields.complain(key, "is missing");
   }
-  ExpectedFailure failure{fields.string("case", family), fields.string("options"),
-                          fields.string("converter"),    fields.string("versions"),
-                          fields.string("stage"),        fields.string("facet"),
-                          fields.string("reason"),       fields.string("url"),
-                          fields.string("until"),        {}};
+  ExpectedFailure failure{fields.string("case", all), fields.string("options"),
+                          fields.string("converter"), fields.string("versions"),
+                          fields.string("stage"),     fields.string("facet"),
+                          fields.string("reason"),    fields.string("url"),
+                          fields.string("until"),     {}};
   if (fields.has("margin")) failure.margin = fields.real("margin");
   if (const std::string fault = core::version_ranges_fault(failure.versions); !fault.empty()) {
     fields.complain("versions", fault);
@@ -88,8 +88,9 @@ core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Sui
     if (!json.is_object() || !json.contains("expected_failures")) continue;
     std::optional<Error> problem;
     const Fields fields(json, "", problem);
+    const std::string all = fields.string("family") + (fields.has("matrix") || fields.has("forms") ? "/*" : "");
     for (const Fields& entry : fields.objects("expected_failures")) {
-      ExpectedFailure failure = read_expected_failure(entry, fields.string("family"));
+      ExpectedFailure failure = read_expected_failure(entry, all);
       if (speaks_of_any(failure, suite.converters)) suite.expected_failures.push_back(std::move(failure));
     }
     if (problem) return problem->within(file.string());

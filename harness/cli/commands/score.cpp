@@ -54,7 +54,7 @@ core::Result<std::vector<std::string>> faults_of(const std::vector<run::RunItem>
 }
 
 int score_command(const ScoreArguments& arguments) {
-  core::Result<Selection> selection = select(arguments.words, "");
+  core::Result<Selection> selection = select_converted(arguments.words, "");
   if (!selection) return report_error(selection.error());
   std::vector<converters::ArtifactKind> kinds;
   for (const std::string& word : arguments.kinds) {
