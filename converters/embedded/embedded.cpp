@@ -118,6 +118,7 @@ Result<Description> Embedded::describe() {
   if (machine_.policy.requantization != engine::Requantization::double_rounding)
     policy.arithmetic = converters::EngineArithmetic::integer;
   policy.folds_bn = true;
+  policy.whole_tensors = false;  // a node left in float reads the real values of what others read quantized
   policy.outputs = converters::GraphOutputs::quantized;
   policy.shares.emplace();
   policy.fusions.emplace();
