@@ -1,4 +1,4 @@
-"""Converters that misbehave, all in one run, each beside cases and a converter that must stay unharmed.
+"""Converters that misbehave, sixty in a run, each beside cases and a converter that must stay unharmed.
 
     adapters.py ASSAY [--only PART OF A NAME] [--every N] [--jobs N] [--show]
 
@@ -28,6 +28,7 @@ SECONDS = 2  # for one answer
 CRASH, PASS, TIME, FAIL = ("crash",), ("pass",), ("timeout",), ("fail",)
 HARMLESS = ("slow but in time", "byte by byte", "blanks around", "unknown keys", "stderr of 64 MiB", "stderr of bytes",
             "a daemon", "50 processes")
+TOGETHER = 60  # converters of one run, which are all alive at a time: 60 MB each, with what stands between
 HANGS = ("silent", "busy", "drips", "stop", "ignores SIGTERM", "half a line, silent", "stderr without end")
 # What an answer becomes; every other one is a crash.
 EXPECTED = {
@@ -179,9 +180,10 @@ def main():
     bad = []
     early = [cell for cell in chosen if cell[0] == "describe"]
     together = [cell for cell in chosen if cell[0] != "describe"]
-    if together:
-        bad += shared_run(assay, together, arguments.jobs, arguments.show)
-        print("\n".join(bad), flush=True)
+    for first in range(0, len(together), TOGETHER):
+        found = shared_run(assay, together[first:first + TOGETHER], arguments.jobs, arguments.show)
+        bad += found
+        print("\n".join(found), flush=True)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for cell, (found, said) in zip(early, pool.map(lambda each: describe_faults(assay, each), early)):
             if found:

@@ -2,6 +2,7 @@
 
 from assay_protocol import calibration_batches
 from onnxruntime.quantization import CalibrationDataReader
+from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
 # What ONNX Runtime's quantizer adds to the names of tensors that it inserts a pair at.
 SUFFIXES = ("_QuantizeLinear_Input", "_QuantizeLinear_Output", "_quantized")
@@ -19,6 +20,19 @@ def renaming(model, added_suffixes=(), added_prefixes=()):
         return name
 
     return original_name
+
+
+def listed_operators():
+    """Those with an INT8 form, in either format: its own and what a package that builds on it has entered."""
+    return frozenset(QDQRegistry) | frozenset(QLinearOpsRegistry)
+
+
+def histogram_options(options):
+    """What `extra_options` hold for a method that makes histograms."""
+    if options.get("method") != "percentile":
+        return {}
+    return {"CalibPercentile": options.get("percentile", 99.99),
+            "CalibTensorRangeSymmetric": options.get("symmetric", False)}
 
 
 class Batches(CalibrationDataReader):

@@ -31,8 +31,12 @@ class QdqAdapter:
     fuses = FUSED_ACTIVATIONS  # into the operator before: no pair stands between
     moves_codes = False  # it puts no pair behind what only moves codes
     outputs_in_float = False  # it puts pairs only where the next operator reads them
+    qoperators = False  # it writes QLinear operators, which the judge reads by itself: it reports nothing
     session = Session()  # how artifacts are executed
-    reports = ("tensors", "precision")
+
+    @property
+    def reports(self):
+        return [] if self.qoperators else ["tensors", "precision"]
 
     def quantize(self, job):
         """Writes job.written."""
@@ -51,7 +55,7 @@ class QdqAdapter:
         every operator can be tried. More graph outputs would change what the optimizer may fuse, and with it the
         results: no trace with optimizations."""
         return {**stated, "int8_operators": sorted(self.operators), "execute": True, "artifact": "qdq",
-                "reports": list(self.reports), "trace": not self.session.optimized,
+                "reports": self.reports, "trace": not self.session.optimized,
                 "optimizers": optimizers() if self.session.optimized else []}
 
     def convert(self, model, calibration, options, output):

@@ -207,11 +207,11 @@ def noise(bundle):
 
 
 def plainly_wrong(bundle, limits):
-    """Whether the recorded outputs are off by much more than the limits, or have another shape."""
+    """Whether the recorded outputs are off by much more than the limits, or have another name or shape."""
     folder = bundle.folder / "outputs" / numerics_set(bundle)
     expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
     for name, actual in read_tensors(folder).items() if folder.is_dir() else ():
-        if actual.shape != expected[name].shape:
+        if name not in expected or actual.shape != expected[name].shape:
             return True
         if name in limits and not numpy.max(numpy.abs(actual - expected[name])) < PLAINLY * limits[name]:  # NaN is wrong
             return True

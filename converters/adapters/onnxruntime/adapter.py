@@ -12,10 +12,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 import onnxruntime
 from assay_protocol import serve
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize, quantize_static
-from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
+from onnxruntime.quantization.registry import QLinearOpsRegistry
 from onnxruntime.quantization.shape_inference import quant_pre_process
 from onnxruntime_executor import Session
-from onnxruntime_quantizer import Batches, renaming
+from onnxruntime_quantizer import Batches, histogram_options, listed_operators, renaming
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy
 
@@ -25,7 +25,7 @@ METHODS = {
     "entropy": CalibrationMethod.Entropy,
     "percentile": CalibrationMethod.Percentile,
 }
-OPERATORS = frozenset(QDQRegistry) | frozenset(QLinearOpsRegistry)  # those with an INT8 form
+OPERATORS = listed_operators()
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class OnnxRuntime(QdqAdapter):
         self.variant, self.route = variant, ROUTES[variant]
         self.session, self.operators = self.route.session, self.route.operators
         self.outputs_in_float = self.route.outputs_in_float
+        self.qoperators = self.route.quant_format == QuantFormat.QOperator
         self.fuses = () if self.route.outputs_in_float else self.fuses
 
     def describe(self):
@@ -84,11 +85,6 @@ class OnnxRuntime(QdqAdapter):
             "supports": self.supports(**takes | self.route.takes),
             "policy": policy,
         }
-
-    @property
-    def reports(self):
-        """Nothing of QLinear operators: the judge reads them by itself."""
-        return [] if self.route.quant_format == QuantFormat.QOperator else super().reports
 
     def renaming(self, model, artifact):
         return renaming(model, (), ("ConvBnFusion_W_",))
@@ -133,11 +129,8 @@ class OnnxRuntime(QdqAdapter):
         quantize(str(prepared), str(job.written), config)
 
     def _extra_options(self, options):
-        extra = {"ActivationSymmetric": options.get("symmetric", False), "WeightSymmetric": True, **self.route.extra}
-        if options.get("method") == "percentile":
-            extra["CalibPercentile"] = options.get("percentile", 99.99)
-            extra["CalibTensorRangeSymmetric"] = options.get("symmetric", False)
-        return extra
+        return {"ActivationSymmetric": options.get("symmetric", False), "WeightSymmetric": True, **self.route.extra,
+                **histogram_options(options)}
 
 
 if __name__ == "__main__":

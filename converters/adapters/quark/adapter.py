@@ -7,8 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
 from assay_protocol import serve
-from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
-from onnxruntime_quantizer import Batches, renaming
+from onnxruntime_quantizer import Batches, listed_operators, renaming
 from qdq_adapter import QdqAdapter
 from stated_policy import stated_policy
 from quark.onnx import ModelQuantizer
@@ -17,7 +16,7 @@ from quark.onnx.quantization.config.spec import CalibMethod, Int8Spec, QLayerCon
 
 SPECS = {"int8": Int8Spec, "uint8": UInt8Spec}
 METHODS = {"minmax": CalibMethod.MinMax, "entropy": CalibMethod.Entropy, "percentile": CalibMethod.Percentile}
-OPERATORS = set(QDQRegistry) | set(QLinearOpsRegistry)  # those with an INT8 form; Quark enters its own
+OPERATORS = listed_operators()  # Quark enters its own
 
 
 class Quark(QdqAdapter):
