@@ -1,0 +1,100 @@
+"""Google's AI Edge Quantizer behind Assay's protocol 1: onnx2tf makes the float model, LiteRT executes the quantized one.
+
+usage: adapter.py [--variant NAME]: calibrates in the way of that name in VARIANTS
+"""
+
+import importlib.metadata
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
+
+from assay_protocol import calibration_batches, serve
+import onnx2tf_route
+import numpy
+from ai_edge_litert.interpreter import Interpreter
+from ai_edge_quantizer.calibrator import Calibrator
+from ai_edge_quantizer.qtyping import QuantGranularity, TFLOperationName
+from ai_edge_quantizer.quantizer import Quantizer
+from ai_edge_quantizer.recipe_manager import RecipeManager
+from ai_edge_quantizer.utils.qsv_utils import min_max_update
+from captured import call
+from stated_policy import asked_variant
+
+SIGNATURE = "serving_default"  # of every file that onnx2tf makes
+VARIANTS = ("", "extremes")  # what they mean stands in adapter.json
+
+
+class AiEdgeQuantizer:
+    def __init__(self, variant):
+        self.variant = variant
+
+    def describe(self):
+        return {
+            "name": "ai_edge_quantizer" + (self.variant and f":{self.variant}"),
+            "version": importlib.metadata.version("ai-edge-quantizer"),
+            "supports": {
+                "activation": ["int8"],
+                "symmetric": [False],
+                "per_axis": True,
+                "method": ["minmax"],
+                "execute": True,
+                "artifact": "opaque",
+                "reports": ["inputs"],
+            },
+            "policy": {
+                "weights": "nearest",
+                "bias": "nearest",
+                "divisor": 127,
+                "averaging": "none" if self.variant == "extremes" else "ema",
+                "fixed_ranges": onnx2tf_route.FIXED_RANGES,
+                "folds_bn": True,
+                "arithmetic": "integer",
+                "deterministic": True,
+            },
+        }
+
+    def convert(self, model, calibration, options, output):
+        original = onnx2tf_route.opened(model, options, "AI Edge Quantizer on a model of onnx2tf's")
+        batches = onnx2tf_route.checked(calibration_batches(calibration), original)
+        file = onnx2tf_route.made_float(model)
+        quantized = call("AI Edge Quantizer", self._quantize, file, batches, options)[0]
+        return {"artifact": onnx2tf_route.write_artifact(quantized, original, batches, output),
+                "tensors": self._inputs(quantized, [tensor.name for tensor in onnx2tf_route.graph_inputs(original)])}
+
+    def execute(self, artifact, inputs, output):
+        onnx2tf_route.execute(artifact, inputs, output)
+
+    def _quantize(self, file, batches, options):
+        quantizer = Quantizer(file)
+        quantizer.add_static_config(  # what recipe.static_wi8_ai8() does with one scale for each channel
+            ".*", TFLOperationName.ALL_SUPPORTED, activation_num_bits=8, weight_num_bits=8,
+            weight_granularity=QuantGranularity.CHANNELWISE if options.get("per_axis", True) else QuantGranularity.TENSORWISE)
+        runner = Interpreter(model_content=file).get_signature_runner(SIGNATURE)
+        data = {SIGNATURE: [onnx2tf_route.fed(runner, batch) for batch in batches]}
+        return bytes(quantizer.quantize(self._calibrated(quantizer, file, data)).quantized_model)
+
+    def _calibrated(self, quantizer, file, data):
+        if self.variant != "extremes":
+            return quantizer.calibrate(data, num_threads=1)
+        manager = RecipeManager()
+        manager.load_quantization_recipe(quantizer.get_quantization_recipe())
+        calibrator = Calibrator(file, num_threads=1, qsv_update_func=min_max_update)
+        calibrator.calibrate(data, manager)
+        return calibrator.get_model_qsvs()
+
+    @staticmethod
+    def _inputs(file, names):
+        """The scales of the graph's inputs, as protocol 1 lists them."""
+        details = Interpreter(model_content=file).get_signature_runner(SIGNATURE).get_input_details()
+        tensors = []
+        for key, name in onnx2tf_route.matched(details, names).items():
+            scale, zero_point = details[key]["quantization"]
+            if scale:
+                tensors.append({"name": name, "scale": [float(scale)], "zero_point": [int(zero_point)],
+                                "type": numpy.dtype(details[key]["dtype"]).name, "axis": None})
+        return tensors
+
+
+if __name__ == "__main__":
+    serve(AiEdgeQuantizer(asked_variant(VARIANTS)))
