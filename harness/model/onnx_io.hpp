@@ -14,7 +14,7 @@ namespace assay::model {
 struct LoadLimits {
   std::uintmax_t file_bytes = (std::uintmax_t{2} << 30U) - 1;  ///< what protobuf reads
   std::int64_t tensor_elements = std::int64_t{1} << 28U;
-  std::size_t nodes = 400'000;  ///< a quantizer before and behind each of 100,000 nodes is within
+  std::size_t nodes = 400'000;    ///< a quantizer before and behind each of 100,000 nodes is within
   std::int64_t oldest_opset = 7;  ///< of ONNX's own domain; conformance tests go further back
 };
 
