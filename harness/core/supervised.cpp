@@ -156,6 +156,8 @@ class Supervisor {
     const Running running = descendants();
     if (running.processes.size() > kMostProcesses || running.threads > kMostThreads) return true;
     if (has_left_) ::kill(-::getpid(), SIGCONT);
+    // What was about to leave the group took the stop with it.
+    for (const pid_t pid : running.processes) ::kill(pid, SIGCONT);
     return false;
   }
 

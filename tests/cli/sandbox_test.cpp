@@ -313,6 +313,15 @@ TEST_F(Sandbox, IsNamedWhereAConverterWasDenied) {
   EXPECT_THAT(reason(call({"check", model_, "--no-sandbox"}, "home")), Not(HasSubstr("sandbox")));
 }
 
+TEST(Confined, WhatLeftTheGroupWithAStopGoesOnOnceAllAreCounted) {
+  // As if the stop that comes before counting had met it on its way into a session of its own.
+  const Call call = assay({"confined", "--", "timeout", "30", "sh", "-c",
+                           "setsid sh -c 'kill -STOP $$; echo went on' & sleep 0.3; "
+                           "for i in $(seq 200); do sleep 2 & done; wait"});
+  EXPECT_EQ(call.code, 0) << call.err;
+  EXPECT_EQ(call.out, "went on\n");
+}
+
 TEST_F(Sandbox, AForkBombCostsItsVerdictAlone) {
   write("cases/nasty.json", R"json({
     "family": "nasty", "title": "a small Conv",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The program "onnxsim" that stands in for one that starts slowly prints, fails and ends as that would.
 
-onnxsim_program.py COMMON: converters/adapters/common. A module of the test's own is taken for onnxsim.
+onnxsim_loaded_once.py COMMON: converters/adapters/common. A module of the test's own is taken for onnxsim.
 """
 
 import os
