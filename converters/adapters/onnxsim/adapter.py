@@ -96,7 +96,8 @@ class OnnxSim(QdqAdapter):
 
     def quantize(self, job):
         if job.in_float and not self.route.in_float:
-            raise Refused("quantize_static leaves single nodes in float with full_graph alone", job.in_float[0])
+            node = next(node for node in job.model.graph.node if node.name == job.in_float[0])
+            raise Refused("quantize_static leaves single nodes in float with full_graph alone", node.name, node.op_type)
         quantized = self.route.quantize(job.model, calibration_batches(job.calibration), job.options, job.in_float)
         onnx.save(quantized, job.written)
 
