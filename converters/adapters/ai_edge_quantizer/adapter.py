@@ -42,16 +42,7 @@ class AiEdgeQuantizer:
                 "artifact": "opaque",
                 "reports": ["inputs"],
             },
-            "policy": {
-                "weights": "nearest",
-                "bias": "nearest",
-                "divisor": 127,
-                "averaging": "none" if self.variant == "extremes" else "ema",
-                "fixed_ranges": onnx2tf_route.FIXED_RANGES,
-                "folds_bn": True,
-                "arithmetic": "integer",
-                "deterministic": True,
-            },
+            "policy": onnx2tf_route.POLICY | ({} if self.variant == "extremes" else {"averaging": "ema"}),
         }
 
     def convert(self, model, calibration, options, output):

@@ -27,8 +27,17 @@ from ai_edge_litert.interpreter import Interpreter
 SAMPLE = "calibration_image_sample_data_20x128x128x3_float32.npy"
 FLOAT_ONLY = ("CumSum", "Erf")  # LiteRT has no kernel on quantized values
 FIRST_WITH_CHANNELS, LAST_WITH_CHANNELS = 3, 5  # ranks at which onnx2tf moves axis 1 to the end
-FIXED_RANGES = {  # of TensorFlow Lite's quantization specification: scale 1/256 and 1/128
-    "Softmax": [0, 255 / 256], "Sigmoid": [0, 255 / 256], "Tanh": [-1, 127 / 128]}
+POLICY = {
+    "weights": "nearest",
+    "bias": "nearest",
+    "divisor": 127,
+    "averaging": "none",
+    "fixed_ranges": {  # of TensorFlow Lite's quantization specification: scale 1/256 and 1/128
+        "Softmax": [0, 255 / 256], "Sigmoid": [0, 255 / 256], "Tanh": [-1, 127 / 128]},
+    "folds_bn": True,
+    "arithmetic": "integer",
+    "deterministic": True,
+}
 OUTPUTS = "outputs.json"  # beside the artifact: {graph output: how it lies there}, 0 for an extent that is open
 
 

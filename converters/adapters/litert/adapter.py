@@ -26,16 +26,7 @@ class LiteRt:
                 "execute": True,
                 "artifact": "opaque",
             },
-            "policy": {
-                "weights": "nearest",
-                "bias": "nearest",
-                "divisor": 127,
-                "averaging": "none",
-                "fixed_ranges": onnx2tf_route.FIXED_RANGES,
-                "folds_bn": True,
-                "arithmetic": "integer",
-                "deterministic": True,
-            },
+            "policy": onnx2tf_route.POLICY,
         }
 
     def convert(self, model, calibration, options, output):
