@@ -32,7 +32,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LARGEST, LARGEST_OF = 4096, {"bundle_json": 1 << 13, "database": 1 << 16, "results_file": 1 << 14}
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "malloc_context_size=4:quarantine_size_mb=16"}  # a sixth faster
-LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1", "-print_funcs=0"]
+# Entropic scheduling counts every feature of every run: half of all time, and up to three quarters.
+LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1", "-print_funcs=0", "-entropic=0"]
 SLICE_SECONDS = 60
 KEPT_BYTES = 80_000  # of each target, the smallest inputs first
 GROWING_SECONDS = 120  # of a target's own time without a new edge: its curve counts as flat

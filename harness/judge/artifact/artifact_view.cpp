@@ -193,8 +193,7 @@ class ArtifactReader {
     quantizer.float_name = node.input(0);
     quantizer.codes = node.outputs.empty() ? "" : node.outputs.front();
     quantizer.params = std::move(*params);
-    if (const TensorPtr values = find_constant(view_.constants_, node.input(0));
-        values != nullptr && values->is_real()) {
+    if (const TensorPtr values = constant_value(operand(node.input(0))); values != nullptr && values->is_real()) {
       auto codes = quantize_tensor(*values, quantizer.params);
       if (!codes) return broken_node(node, codes.error().message);
       quantizer.constant = true;
