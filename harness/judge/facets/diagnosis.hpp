@@ -18,9 +18,10 @@ namespace assay::judge {
 
 /// What a refusal or an error leaves out of node (or tensor), operator and reason, or says wrongly; empty where it is
 /// complete. Where only a tensor is named (data that don't fit), no operator is asked for; a fed file that can't be
-/// read
-/// ("input_0.pb") stands for its tensor.
+/// read ("input_0.pb") stands for its tensor. Where the calibration cache `cache` was given, a reason that names its
+/// file or the word "cache" needs no tensor.
 [[nodiscard]] std::vector<std::string> diagnosis_faults(const model::Graph& graph, const std::string& node,
-                                                        const std::string& op, const std::string& reason);
+                                                        const std::string& op, const std::string& reason,
+                                                        const std::string& cache = "");
 
 }  // namespace assay::judge

@@ -60,7 +60,7 @@ std::string where(const std::string& node, const std::string& op) {
 template <typename Reply>
 std::vector<std::string> reply_faults(const Evidence& evidence, const Reply& reply) {
   if (evidence.model == nullptr) return {};
-  return diagnosis_faults(evidence.model->graph, reply.node, reply.op, reply.reason);
+  return diagnosis_faults(evidence.model->graph, reply.node, reply.op, reply.reason, evidence.options.cache);
 }
 
 /// Adds the facet `diagnostics` to a verdict about a refusal or error whose words don't help.
