@@ -350,6 +350,32 @@ TEST(Judge, OutputsOfTheArtifactKeepTheirOrder) {
   EXPECT_EQ(bench.run().facet, Facet::count);
 }
 
+TEST(Judge, InputsOfTheArtifactKeepTheirType) {
+  Bench bench;
+  bench.execute();
+  EXPECT_EQ(bench.run().verdict, Verdict::pass);
+  model::Model changed = *bench.evidence.artifact;
+  changed.graph.inputs.front().type = core::DType::int8;
+  bench.evidence.artifact = &changed;
+  const Judgement out = bench.run();
+  EXPECT_EQ(out.facet, Facet::dtype);
+  EXPECT_THAT(out.reason, HasSubstr("input \"x\" of the artifact: expected type float, actual int8"));
+}
+
+TEST(Judge, WhatTheArtifactDeclaresInsideHolds) {
+  Bench bench;
+  bench.execute();
+  model::Model changed = *bench.evidence.artifact;
+  const std::string made = changed.graph.nodes.front().outputs.front();
+  changed.graph.value_info.push_back({made, core::DType::undefined, std::vector<model::Dimension>{{2, ""}, {3, ""}}});
+  bench.evidence.artifact = &changed;
+  EXPECT_EQ(bench.run().verdict, Verdict::pass) << "the data's shape";
+  changed.graph.value_info.back().shape->front() = {4, ""};
+  const Judgement out = bench.run();
+  EXPECT_EQ(out.facet, Facet::shape);
+  EXPECT_THAT(out.reason, HasSubstr("\"" + made + "\" is declared"));
+}
+
 TEST(Judge, FindingsOfTheRunnerTakePart) {
   Bench bench;
   bench.execute();
