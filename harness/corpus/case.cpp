@@ -59,7 +59,7 @@ void read_disguise(const Fields& fields, FeedSpec& feed) {
   if (fields.has("types")) feed.types = fields.string_map("types");
   for (const auto& [name, type] : feed.types) {
     const auto known = core::parse_dtype(type);
-    if (!known || !(core::is_real(*known) || core::is_integer(*known))) {
+    if (!known || *known == core::DType::boolean || !(core::is_real(*known) || core::is_integer(*known))) {
       fields.complain("types", "\"" + type + "\" is no type of numbers");
     }
   }

@@ -48,14 +48,16 @@ TEST(Diagnosis, NodeOperatorAndReasonAreComplete) {
   EXPECT_THAT(faults("", "", "no calibration data for input \"a\""), IsEmpty()) << "data have no operator";
 }
 
-TEST(Diagnosis, WhoWasGivenACacheKnowsItsName) {
-  const auto given = [](const std::string& reason, const std::string& cache) {
-    return diagnosis_faults(two_nodes().graph, "", "", reason, cache);
+TEST(Diagnosis, WhatWasGivenBesideTheModelIsAName) {
+  const auto given = [](const std::string& reason, const GivenBeside& beside) {
+    return diagnosis_faults(two_nodes().graph, "", "", reason, beside);
   };
-  EXPECT_THAT(given("the calibration cache is of version 2", "/job/table.txt"), IsEmpty());
-  EXPECT_THAT(given("\"/job/table.txt\" can't be read", "/job/table.txt"), IsEmpty());
-  EXPECT_THAT(given("version 2", "/job/table.txt"), SizeIs(1));
-  EXPECT_THAT(given("the calibration cache is of version 2", ""), SizeIs(1)) << "none was given";
+  EXPECT_THAT(given("the calibration cache is of version 2", {"/job/table.txt", {}}), IsEmpty());
+  EXPECT_THAT(given("\"/job/table.txt\" can't be read", {"/job/table.txt", {}}), IsEmpty());
+  EXPECT_THAT(given("version 2", {"/job/table.txt", {}}), SizeIs(1));
+  EXPECT_THAT(given("the calibration cache is of version 2", {}), SizeIs(1)) << "none was given";
+  EXPECT_THAT(given("Invalid input name: ghost", {"", {"ghost"}}), IsEmpty());
+  EXPECT_THAT(given("Invalid input name: ghost", {}), SizeIs(1));
 }
 
 TEST(Diagnosis, AMapsOwnWordsAloneNameNothing) {
