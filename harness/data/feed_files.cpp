@@ -61,6 +61,16 @@ core::Tensor in_shape(const core::Tensor& tensor, const core::Shape& shape) {
 
 }  // namespace
 
+core::TensorMap as_cut(const core::TensorMap& batch, const corpus::FeedSpec& spec) {
+  core::TensorMap cut = batch;
+  for (const auto& [name, type] : spec.types) {
+    if (const auto found = cut.find(name); found != cut.end()) {
+      found->second = in_type(in_type(found->second, *core::parse_dtype(type)), found->second.type());
+    }
+  }
+  return cut;
+}
+
 core::TensorMap as_fed(const core::TensorMap& batch, const corpus::FeedSpec& spec) {
   constexpr double kLarger = 8;
   core::TensorMap fed = batch;

@@ -18,6 +18,10 @@ namespace assay::data {
 /// batch's first real tensor times 8. Whoever feeds right changes nothing.
 [[nodiscard]] core::TensorMap as_fed(const core::TensorMap& batch, const corpus::FeedSpec& spec);
 
+/// The numbers that `batch` has in the files, in the types and shapes that the graph declares: what a type of `spec`
+/// cuts off is gone.
+[[nodiscard]] core::TensorMap as_cut(const core::TensorMap& batch, const corpus::FeedSpec& spec);
+
 /// Folder of batch `index` below a calibration folder: "0000".
 [[nodiscard]] std::filesystem::path batch_folder(const std::filesystem::path& calibration, std::size_t index);
 

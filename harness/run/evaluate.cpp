@@ -206,6 +206,9 @@ core::Result<data::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec) {
     return folder.error();
   }
   made.folder = *folder;
+  for (core::TensorMap& batch : *batches) {
+    batch = data::as_cut(batch, spec);
+  }
   std::size_t whole = batches->size();
   if (spec.stop_after) {
     whole = std::min(whole, static_cast<std::size_t>(std::max(0, *spec.stop_after)));

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "converters/embedded/embedded.hpp"
@@ -249,6 +251,14 @@ TEST_F(Bench, AFeedOfAnotherTypeLiesInTheFilesAlone) {
   const judge::Judgement judgement = judged(*other, converter);
   EXPECT_EQ(judgement.verdict, Verdict::fail);
   EXPECT_THAT(judgement.reason, HasSubstr("input \"x\": type double where the model declares float"));
+}
+
+TEST_F(Bench, WhatATypeOfTheFeedCutsOffIsGone) {
+  const auto cut = bench(R"(, "calibration": { "batches": 1, "types": { "x": "int32" } })");
+  const data::Feeds feeds = cut->feeds().value();
+  const core::Tensor& x = feeds.begin()->second.batches.front().at("x");
+  EXPECT_EQ(x.type(), core::DType::float32);
+  EXPECT_TRUE(std::ranges::all_of(x.reals(), [](double value) { return value == std::trunc(value); }));
 }
 
 TEST_F(Bench, AFallWhileAStaleCacheIsMadeIsTheVerdict) {
