@@ -52,9 +52,9 @@ inline constexpr int kTableVersion = 1;
 [[nodiscard]] std::optional<std::string> without_entry(const std::string& bytes, const std::string& tensor);
 
 enum class HeaderWord { version, method };
-/// The table of another version of its form, or of another calibration method, as its header says; every number is twice
-/// what it was, since there it means something else. Assay's cache and TensorRT's; nothing for the others, whose header
-/// has no such word.
+/// The table of another version of its form, or of another calibration method, as its header says; every number is
+/// twice what it was, since there it means something else. Assay's cache and TensorRT's; nothing for the others, whose
+/// header has no such word.
 [[nodiscard]] std::optional<std::string> with_other_header(const std::string& bytes, HeaderWord word);
 
 namespace tables {
