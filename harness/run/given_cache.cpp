@@ -148,9 +148,9 @@ core::Result<std::string> CaseBench::cache_of(converters::Converter& converter, 
                              fmt::format("while it made a calibration cache from {}: {}", made_from, reply.reason));
   if (fallen_) return std::string();
   if (reply.outcome == converters::Outcome::ok && !reply.cache.empty()) return reply.cache.string();
-  return no_such_entry(fmt::format("it made no calibration cache from {}{}", made_from,
-                                   reply.reason.empty() ? "" : ": " + reply.reason),
-                       "");
+  return no_such_entry(
+      fmt::format("it made no calibration cache from {}{}", made_from, reply.reason.empty() ? "" : ": " + reply.reason),
+      "");
 }
 
 }  // namespace assay::run
