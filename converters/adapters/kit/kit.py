@@ -20,6 +20,7 @@ import onnx
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import network
 import report
 from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
 from history import History
@@ -30,6 +31,7 @@ STEPS_ALLOWED = 8
 # How many times beyond that an output has to be, for a kit to call it wrong.
 PLAINLY = 2
 SECONDS_ALLOWED = 300
+LINES_ALLOWED = 60  # of a repro.py; one that has more goes without empty lines
 BEYOND = ("saturate", "wide")  # data sets beyond the calibrated range: a correct model is wrong on them too
 
 
@@ -40,7 +42,11 @@ class NoKit(Exception):
 # Checks, by what the headline is about. Each returns the values of its template, or None where it doesn't apply.
 
 def crash(bundle):
-    return {} if bundle.reply.get("status") == "crash" else None
+    """Of the process that converts, or of that which executes the result."""
+    if bundle.reply.get("status") == "crash":
+        return {"step": "convert"}
+    executed = [each["reply"]["status"] for each in bundle.json["data_sets"] if "reply" in each]
+    return {"step": "execute"} if "crash" in executed else None
 
 
 def accepted(bundle):
@@ -62,8 +68,10 @@ def runs(bundle):
         return None
     if bundle.reply.get("status") == "error":
         said = re.match(r"(\w+):", bundle.reply.get("reason", ""))
-        if said and said[1] == "Failed":
-            return {"kind": Maker(bundle.converter).heads.get("failed", "Failed")}
+        if said and said[1] == "Failed":  # captured.py's: which step, and the exception's class
+            stated = Maker(bundle.converter).heads.get("failed")
+            inner = re.match(r"Failed: [^:\n]+: (\w+): ", bundle.reply["reason"])
+            return {"kind": stated or (inner[1] if inner else "Failed")}
         return {"kind": said[1]} if said else None
     said = re.search(r"ended with error: (\w+): ", bundle.headline["message"])
     return {"kind": said[1] if said else "ValidationError"}  # ONNX's checker
@@ -225,8 +233,7 @@ STRUCTURE = (scale, finite, axis, constant, *NUMBERS)
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
           "count": (axis, *NUMBERS)}
-NEEDS_DATA = ("numerics", "noise", "runs")
-NEEDS_CONSTANTS = ("scale", "finite", "axis", "constant")
+HELPERS = ("constants", "tensors")  # of checks/, where what is written calls them
 
 
 def chosen(text, values):
@@ -246,6 +253,8 @@ class Maker:
 
     #: product NAME, #: package NAME   as its makers call it, as pip does
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
+    #: part layout_litert              the lines of layout_litert.py.in stand in front of the code
+    #: given FILE TOOL                 what is quantized in place of the ONNX model, beside the artifact; TOOL made it
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
     LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own; `check`: of the kit;
@@ -276,6 +285,11 @@ class Maker:
         values = {"activation": "int8", "weight": "int8", "method": "minmax", "percentile": 99.99, "per_axis": True,
                   "symmetric": False, **options, "in_float": json.dumps(excluded),
                   "check": check, "variant": self.variant, "given": any(node.op_type in PAIR for node in model.graph.node)}
+        if "$forward" in self.code:
+            try:
+                values.update(network.values(model))
+            except network.NotWritten as reason:
+                raise NoKit(f"no PyTorch module is written for it: {reason}") from reason
         code = chosen(self.code, values)
         for key, words in self.heads.items():
             if words.startswith("{"):
@@ -285,7 +299,7 @@ class Maker:
                     raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
                 values[key] = known[str(values[option])]
         imports, _, code = Template(code).substitute(values).partition("\n\n")
-        return imports, code
+        return imports, part(f"{self.heads['part']}.py.in") + "\n\n" + code if "part" in self.heads else code
 
 
 def part(name, **values):
@@ -298,19 +312,23 @@ def repro(bundle, maker, check, values, title):
     name = check.__name__
     imports, code = maker.written(bundle.options, bundle.model, name)
     quantized = {"quantized": maker.quantized, "form": Path(maker.quantized).suffix[1:]}
-    checks = [part(f"checks/{name}.py.in", **quantized, **values)]
-    if name in NEEDS_CONSTANTS:
-        checks.insert(0, part("checks/constants.py.in"))
-    if name in NEEDS_DATA:
-        checks.insert(0, part("checks/tensors.py.in"))
-        if "execute" in maker.heads:
-            code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in")
-    if name == "named":
-        imports = "import re\n" + imports
-    if name == "scale":
-        imports = "from onnx.reference import ReferenceEvaluator\n" + imports
-    return part("frame.py.in", title=title.replace("\\", "/").replace('"', "'"), imports=imports, code=code,
-                check="\n\n".join(checks)) + "\n"
+    return assembled(maker, imports, code, part(f"checks/{name}.py.in", **quantized, **values), title)
+
+
+def assembled(maker, imports, code, check, title):
+    """A script of these parts, and of those that they call."""
+    if "execute(" in check and "execute" in maker.heads:
+        code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in")
+    called = [part(f"checks/{name}.py.in") for name in HELPERS
+              if f"{name}(" in check]
+    for word, line in (("re.search(", "import re"), ("ReferenceEvaluator(", "from onnx.reference import ReferenceEvaluator")):
+        if re.search(rf"\b{re.escape(word)}", check):
+            imports = f"{line}\n{imports}"
+    text = part("frame.py.in", title=title.replace("\\", "/").replace('"', "'"), imports=imports, code=code.strip(),
+                check="\n\n".join([*called, check])) + "\n"
+    if text.count("\n") > LINES_ALLOWED:
+        text = re.sub(r"\n\n(?= *(def|class|sys\.exit)\b)", "\n", text)
+    return text
 
 
 def run(folder):
@@ -346,10 +364,36 @@ def write_files(bundle, folder):
             onnx.save_tensor(numpy_helper.from_array(values, name), test / f"{stem}_{index}.pb")
 
 
+FLOAT_ALLOWED = 1e-3  # of an output's range, which a float model is off by; a quarter of a step of 8 bits
+
+
+def write_given(bundle, maker, folder):
+    """The file that is quantized in place of the ONNX model. NoKit where it is wrong before anything is quantized."""
+    name, _, tool = maker.heads["given"].partition(" ")
+    file = bundle.folder / "artifact" / name
+    if not file.is_file():
+        raise NoKit(f"{tool} makes no model of it that {maker.product} could be given")
+    shutil.copyfile(file, folder / name)
+    expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
+    limits = {each: float(f"{FLOAT_ALLOWED * numpy.ptp([0, *values.flat]):.4g}") for each, values in expected.items()
+              if numpy.issubdtype(values.dtype, numpy.floating) and values.size}
+    imports, code = maker.written(bundle.options, bundle.model, "numerics")
+    check = part("checks/numerics.py.in", quantized=name, limits=limits, words="of a float model")
+    script = assembled(maker, imports, code + "\n\ndef convert(*_):\n    pass", check, "")
+    (folder / "repro.py").write_text(script, encoding="utf-8")
+    code, printed = run(folder)
+    if code:
+        raise NoKit(f"the float model that {tool} makes of it is wrong already: {' '.join(printed[-300:].split())}")
+
+
 def make(bundle, folder, checks=None):
     """Fills `folder`; returns the name of the check that shows the defect and what repro.py printed. NoKit where none does."""
     maker = Maker(bundle.converter)
+    if not maker.quantized.endswith(".onnx"):
+        bundle.artifact = None  # an adapter's account of it, if any; repro.py has none
     write_files(bundle, folder)
+    if "given" in maker.heads:
+        write_given(bundle, maker, folder)
     title = report.title(bundle, maker)
     tried = []
     for check in checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS):
@@ -363,7 +407,11 @@ def make(bundle, folder, checks=None):
         if check is numerics and not plainly_wrong(bundle, values["limits"]):
             tried.append(f"numerics: no output is off by {PLAINLY} times what is allowed, so a correct model might be too")
             continue
-        (folder / "repro.py").write_text(repro(bundle, maker, check, values, title), encoding="utf-8")
+        text = repro(bundle, maker, check, values, title)
+        if text.count("\n") > LINES_ALLOWED:
+            tried.append(f"{check.__name__}: repro.py has {text.count(chr(10))} lines")
+            continue
+        (folder / "repro.py").write_text(text, encoding="utf-8")
         code, printed = run(folder)
         if code == 1:
             return check.__name__, printed
