@@ -67,6 +67,15 @@ def page_row(converter, case):
     return row.get("group", ""), row.get("class", ""), row.get("cause", "")
 
 
+LIMIT = "a limit that the product states or we have, by its page in docs/converters"
+
+
+def is_limit(converter, case):
+    """Whether the page calls it a limit that the converter has by design, or ours."""
+    _, kind, why = page_row(converter, case)
+    return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b|\b(A|Documented) limit\b", why))
+
+
 def origins_of(case, product):
     """What a case's file says that this product was found to do."""
     return [origin for origin in case.get("origin", [])

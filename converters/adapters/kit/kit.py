@@ -23,7 +23,7 @@ from onnx.reference import ReferenceEvaluator
 import network
 import report
 from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
-from history import History
+from history import LIMIT, History, is_limit
 
 HERE = Path(__file__).resolve().parent
 # Steps of 8 bits over an output's range that a correct INT8 model of a small graph stays well within.
@@ -460,8 +460,8 @@ def main(bundle_folder, folder):
         if bundle.verdict["verdict"] in ("pass", "unsupported", "unjudged"):
             mended = history.mended(bundle.case["name"], bundle.version) if bundle.verdict["verdict"] == "pass" else ""
             raise NoKit(f"the verdict is {bundle.verdict['verdict']}{mended}")
-        if report.is_limit(bundle):
-            raise NoKit("a limit that the product states or we have, by its page in docs/converters")
+        if is_limit(bundle.converter, bundle.case["name"]):
+            raise NoKit(LIMIT)
         Path(folder).mkdir(parents=True, exist_ok=True)
         check, printed = make(bundle, Path(folder))
     except NoKit as reason:

@@ -15,7 +15,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from history import HOME, SEVERITIES, defect_of, defects, defects_judged, is_argued, number
+from history import HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged, is_argued, is_limit, number
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
@@ -76,6 +76,9 @@ def kit(assay, forms, folder):
     """The row of a kit, or {"why": …}."""
     whys = []
     for converter, case, options in first_forms(forms):
+        if is_limit(converter.partition("@")[0], case):
+            whys.append(LIMIT)
+            continue
         shutil.rmtree(folder, ignore_errors=True)
         done = call(assay, "bundle", case, folder, "--for", converter, "--options", options)
         if done.returncode == 0:
