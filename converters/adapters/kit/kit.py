@@ -22,6 +22,7 @@ from onnx.reference import ReferenceEvaluator
 
 import network
 import report
+import rounding
 from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
 from history import LIMIT, History, is_limit
 
@@ -108,6 +109,26 @@ def scale(bundle):
     for formula, compute, words in FORMULAS:
         if math.isclose(compute(low, high), expected["scale"][0], rel_tol=FORMULA_AGREES):
             return {"tensor": tensor, "scale": name, "formula": formula, "words": words}
+    return None
+
+
+WEIGHT_STEPS = (127, 127.5, 128)
+
+
+def weight_scale(bundle):
+    """The scales of a weight's channels, where each is its channel's own."""
+    tensor, held = bundle.headline.get("tensor", ""), constants(bundle.model.graph)
+    expected = bundle.parameters.get(tensor, {}).get("expected")
+    stated = bundle.artifact is not None or "def scales(" in Maker(bundle.converter).code
+    if not stated or not expected or tensor not in held or bundle.folded() or len(expected["scale"]) == 1:
+        return None
+    weight, scales = numpy.abs(held[tensor]), numpy.array(expected["scale"])
+    for along in [axis for axis, extent in enumerate(weight.shape) if extent == scales.size]:
+        others = tuple(axis for axis in range(weight.ndim) if axis != along)
+        for steps in WEIGHT_STEPS:
+            if numpy.allclose(weight.max(others) / steps, scales, rtol=FORMULA_AGREES):
+                return {"tensor": tensor, "formula": f"weight.max({others}) / {steps}",
+                        "words": f"its largest magnitude over {steps} steps"}
     return None
 
 
@@ -214,6 +235,21 @@ def noise(bundle):
     return None
 
 
+ROUNDED_TIMES = 3  # the error that rounding the tensors makes; engines that round in other places stay within twice
+
+
+def rounded(bundle):
+    """The largest error of a channel, with that of the float model whose tensors are rounded to 8 bits over their ranges. Not of
+    a converter that takes other ranges by design."""
+    policy = bundle.json["converter"].get("policy", {})
+    names = rounding.tensors_of(bundle)
+    if bundle.options.get("method", "minmax") != "minmax" or policy.get("averaging", "none") != "none" or not names:
+        return None
+    listed = ", ".join(f'"{name}"' for name in sorted(names))
+    return {"times": ROUNDED_TIMES, "words": f"{listed} rounded to 8 bits over their ranges",
+            "files": {"rounded.onnx": rounding.rounded(bundle, names).SerializeToString()}}
+
+
 def plainly_wrong(bundle, limits):
     """Whether the recorded outputs are off by much more than the limits, or have another name or shape."""
     folder = bundle.folder / "outputs" / numerics_set(bundle)
@@ -227,13 +263,13 @@ def plainly_wrong(bundle, limits):
 
 
 STATUS = (accepted, crash, named, runs)
-NUMBERS = (numerics, noise)
-STRUCTURE = (scale, finite, axis, constant, *NUMBERS)
+NUMBERS = (numerics, noise, rounded)
+STRUCTURE = (scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
-          "count": (axis, *NUMBERS)}
-HELPERS = ("constants", "tensors")  # of checks/, where what is written calls them
+          "count": (axis, weight_scale, *NUMBERS)}
+HELPERS = ("scales", "constants", "tensors")  # of checks/, where what is written calls them and has none of its own
 
 
 def chosen(text, values):
@@ -319,8 +355,10 @@ def assembled(maker, imports, code, check, title):
     """A script of these parts, and of those that they call."""
     if "execute(" in check and "execute" in maker.heads:
         code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in")
-    called = [part(f"checks/{name}.py.in") for name in HELPERS
-              if f"{name}(" in check]
+    called = []
+    for name in HELPERS:
+        if f"{name}(" in "\n".join([check, *called]) and f"def {name}(" not in code:
+            called.insert(0, part(f"checks/{name}.py.in"))
     for word, line in (("re.search(", "import re"), ("ReferenceEvaluator(", "from onnx.reference import ReferenceEvaluator")):
         if re.search(rf"\b{re.escape(word)}", check):
             imports = f"{line}\n{imports}"
@@ -407,6 +445,9 @@ def make(bundle, folder, checks=None):
         if check is numerics and not plainly_wrong(bundle, values["limits"]):
             tried.append(f"numerics: no output is off by {PLAINLY} times what is allowed, so a correct model might be too")
             continue
+        files = values.pop("files", {})
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
         text = repro(bundle, maker, check, values, title)
         if text.count("\n") > LINES_ALLOWED:
             tried.append(f"{check.__name__}: repro.py has {text.count(chr(10))} lines")
@@ -415,6 +456,8 @@ def make(bundle, folder, checks=None):
         code, printed = run(folder)
         if code == 1:
             return check.__name__, printed
+        for name in files:
+            (folder / name).unlink()
         tried.append(f"{check.__name__}: repro.py exits with {code}: {printed[-800:]}")
     raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
 

@@ -74,11 +74,11 @@ def first_forms(forms):
 
 def kit(assay, forms, folder):
     """The row of a kit, or {"why": …}."""
+    argued = [form for form in forms if not is_limit(form[0].partition("@")[0], form[1])]
+    if not argued:
+        return {"why": LIMIT}
     whys = []
-    for converter, case, options in first_forms(forms):
-        if is_limit(converter.partition("@")[0], case):
-            whys.append(LIMIT)
-            continue
+    for converter, case, options in first_forms(argued):
         shutil.rmtree(folder, ignore_errors=True)
         done = call(assay, "bundle", case, folder, "--for", converter, "--options", options)
         if done.returncode == 0:
