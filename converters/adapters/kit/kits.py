@@ -15,7 +15,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from history import HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged, is_argued, is_limit, number
+from history import HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged, is_argued, is_limit, is_limit_in_all_forms, number
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
@@ -46,10 +46,12 @@ def judged_converters():
 def verdicts(assay, name, version, patterns):
     """defect → [(converter, case, options)] that are red, the suite's first variant of the converter first, then in the order
     of the run; those that are green alone have none."""
+    if not patterns:
+        return {}
     named, suite = defects(name), json.loads((HOME / "suites" / f"{name}.json").read_text(encoding="utf-8"))
     variants = [f"{each}@{version}" for each in suite["converters"]]
     asked = [word for converter in variants for word in ("--converter", converter)]
-    asked += [word for pattern in patterns or named.values() for word in ("--only", pattern)]
+    asked += [word for pattern in patterns for word in ("--only", pattern)]
     with tempfile.TemporaryDirectory() as folder:
         done = call(assay, "run", name, *asked, "--json", "--db", f"{folder}/kits.db", "--jobs", "1",
                     "--timeout", str(SECONDS_ALLOWED))
@@ -102,9 +104,15 @@ def rows(assay, converter, versions, folder, patterns):
     if version not in versions:
         yield from ({"defect": defect, "why": f"{converter} is not installed: assay converters install {name}"} for defect in rest)
         return
-    found = verdicts(assay, name, version, patterns)
+    named = defects(name)
+    patterns = patterns or [*named.values()]
+    limits = {defect for defect in rest if recorded[defect].get(version, recorded[defect].get("")) and named[defect] in patterns
+              and is_limit_in_all_forms(name, named[defect])}  # red in this release, and argued: nothing to run
+    found = verdicts(assay, name, version, [each for each in patterns if each not in {named[defect] for defect in limits}])
     for defect in sorted({*rest, *(defect for defect, red in found.items() if red)}):
-        if found.get(defect):
+        if defect in limits:
+            row = {"why": LIMIT}
+        elif found.get(defect):
             row = kit(assay, found[defect], folder / name / defect)
         elif defect in found:
             wrong = [each for each, red in recorded[defect].items() if red and number(each) < number(version)]
