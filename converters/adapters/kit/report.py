@@ -87,8 +87,9 @@ def whose(bundle, product):
 
 def clause(bundle):
     """The pages of ONNX's text that the case names."""
-    return [origin["url"] for origin in bundle.case["file"].get("origin", [])
-            if re.match(r"https://(onnx\.ai|github\.com/onnx/onnx)/", origin["url"])]
+    pages = [origin["url"] for origin in bundle.case["file"].get("origin", [])
+             if re.match(r"https://(onnx\.ai|github\.com/onnx/onnx)/", origin["url"])]
+    return [*dict.fromkeys(pages)]
 
 
 def second_opinion(bundle):
