@@ -65,6 +65,8 @@ Status quantize_resize_scales(State& state);
 // Quantizers that the model brings along.
 Status check_axis_of_single_scale(State& state);
 Status count_deconvolution_scales_on_axis_zero(State& state);
+Status take_over_bias_codes(State& state);
+Status refuse_bias_of_a_stack(State& state);
 
 // The plan.
 Status leave_pointwise_in_float(State& state);
@@ -132,6 +134,7 @@ Status requantize_residual(State& state);
 Status freeze_batch(State& state);
 Status claim_int8(State& state);
 Status fold_weight_codes(State& state);
+Status shape_scales_like_stacks(State& state);
 Status swap_outputs(State& state);
 Status rename_quantized_outputs(State& state);
 Status leave_outputs_as_codes(State& state);

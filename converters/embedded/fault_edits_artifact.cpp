@@ -49,6 +49,21 @@ Status fold_weight_codes(State& state) {
   return core::success();
 }
 
+Status shape_scales_like_stacks(State& state) {
+  auto& graph = state.artifact.graph;
+  for (auto& node : graph.nodes) {
+    const auto* codes = is_op(node, "DequantizeLinear") ? graph.initializer(node.input(0)) : nullptr;
+    const auto* scale = codes == nullptr ? nullptr : graph.initializer(node.input(1));
+    if (scale == nullptr || codes->rank() != 3) continue;
+    core::Shape shape(static_cast<std::size_t>(codes->rank()), 1);
+    shape.back() = scale->size();
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      node.inputs[i] = put(graph, node.inputs[i] + "_stacked", graph.initializer(node.inputs[i])->reshaped(shape));
+    }
+  }
+  return core::success();
+}
+
 Status swap_outputs(State& state) {
   auto& graph = state.artifact.graph;
   if (graph.outputs.size() < 2) return core::success();

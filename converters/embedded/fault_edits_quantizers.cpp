@@ -66,6 +66,49 @@ Status check_axis_of_single_scale(State& state) {
   return core::success();
 }
 
+Status take_over_bias_codes(State& state) {
+  auto& graph = state.model.graph;
+  const model::Wiring wiring(graph);
+  for (const auto& node : graph.nodes) {
+    if (node.inputs.size() < 3) continue;
+    const auto *bias = weight_dequantizer(graph, wiring, node.inputs[2]),
+               *weight = weight_dequantizer(graph, wiring, node.inputs[1]);
+    const auto input = wiring.producer(node.inputs[0]);
+    if (bias == nullptr || weight == nullptr || !input || graph.initializer(bias->input(0))->type() != DType::int32) {
+      continue;
+    }
+    const auto of_input = declared_params(graph, graph.nodes[*input]), of_weight = declared_params(graph, *weight);
+    if (!of_input || of_input->scale.size() != 1 || !of_weight) continue;
+    std::vector<double> scales;
+    for (const double scale : of_weight->scale) scales.push_back(to_float32(of_input->scale[0] * scale));
+    const core::Shape shape =
+        scales.size() == 1 ? core::Shape{} : core::Shape{static_cast<std::int64_t>(scales.size())};
+    const auto name = put(graph, node.inputs[2] + "_step", Tensor(DType::float32, shape, std::move(scales)));
+    Node& changed = graph.nodes[*wiring.producer(node.inputs[2])];
+    changed.inputs = {changed.inputs[0], name};
+    changed.attributes["axis"] = std::int64_t{0};
+  }
+  return core::success();
+}
+
+Status refuse_bias_of_a_stack(State& state) {
+  const auto& graph = state.original.graph;
+  const model::Wiring wiring(graph);
+  for (const auto& node : graph.nodes) {
+    const auto* weight = is_op(node, "MatMul") ? graph.initializer(node.input(1)) : nullptr;
+    if (weight == nullptr || weight->rank() < 3) continue;
+    for (const std::size_t reader : wiring.consumers(node.outputs[0])) {
+      const auto& next = graph.nodes[reader];
+      const auto* added = is_op(next, "Add") ? graph.initializer(next.input(1)) : nullptr;
+      if (added != nullptr) {
+        return refusal(node, fmt::format("operands could not be broadcast together with shapes ({}) ({})",
+                                         fmt::join(added->shape(), ","), fmt::join(weight->shape(), ",")));
+      }
+    }
+  }
+  return core::success();
+}
+
 Status count_deconvolution_scales_on_axis_zero(State& state) {
   const auto& graph = state.original.graph;
   const model::Wiring wiring(graph);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 
 #include "converters/embedded/edit.hpp"
@@ -11,12 +12,19 @@
 namespace assay::embedded {
 namespace {
 
-/// DequantizeLinear keeps codes as codes; the others give another result every time.
-constexpr std::array<std::string_view, 7> kNeverFolded{"DequantizeLinear", "RandomNormal",      "RandomUniform",
-                                                       "RandomNormalLike", "RandomUniformLike", "Bernoulli",
-                                                       "Multinomial"};
+/// They give another result every time.
+constexpr std::array<std::string_view, 6> kNeverFolded{"RandomNormal",      "RandomUniform", "RandomNormalLike",
+                                                       "RandomUniformLike", "Bernoulli",     "Multinomial"};
 /// A folded constant lies in the artifact: a graph that blows one up keeps its node.
 constexpr std::int64_t kLargestFolded = std::int64_t{1} << 22U;
+
+/// Codes stay codes, but where they are dequantized only to be quantized again.
+bool keeps_codes(const model::Graph& graph, const model::Wiring& wiring, const model::Node& node) {
+  if (!is_op(node, "DequantizeLinear")) return false;
+  const auto& readers = wiring.consumers(node.outputs[0]);
+  return readers.empty() || graph.find_output(node.outputs[0]) != nullptr ||
+         !std::ranges::all_of(readers, [&](std::size_t i) { return is_op(graph.nodes[i], "QuantizeLinear"); });
+}
 
 bool foldable(const model::Graph& graph, const model::Node& node) {
   if (std::ranges::find(kNeverFolded, model::operator_name(node)) != kNeverFolded.end()) return false;
@@ -34,9 +42,14 @@ bool foldable(const model::Graph& graph, const model::Node& node) {
 Status fold_constants(State& state) {
   auto& graph = state.model.graph;
   Names names(graph);
+  const model::Wiring wiring(graph);
+  std::set<std::string, std::less<>> keeping;
+  for (const auto& node : graph.nodes) {
+    if (keeps_codes(graph, wiring, node)) keeping.insert(node.outputs[0]);
+  }
   std::vector<model::Node> kept;
   for (auto& node : graph.nodes) {
-    if (!foldable(graph, node)) {
+    if (keeping.contains(node.outputs.front()) || !foldable(graph, node)) {
       kept.push_back(std::move(node));
       continue;
     }

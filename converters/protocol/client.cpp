@@ -45,6 +45,7 @@ struct Failure {
   Outcome outcome = Outcome::crash;
   std::string reason;
   bool ended = false;  ///< the program did, by itself or killed by somebody else
+  bool early = false;  ///< seen before the request was sent
 };
 template <typename T>
 using Answered = std::variant<T, Failure>;
@@ -111,7 +112,7 @@ class ProcessClient final : public Client {
   Result<Description> describe() override {
     if (description_) return *description_;
     std::optional<Failure> failure;
-    attempt(fs::path(), [&] {
+    attempt(Verb::describe, fs::path(), [&] {
       failure = start();
       return failure.value_or(Failure{Outcome::ok, {}});
     });
@@ -175,20 +176,23 @@ class ProcessClient final : public Client {
  private:
   std::string command_name() const { return options_.command.empty() ? "" : options_.command.front(); }
 
-  /// Runs `once` (which returns how it ended), and once more after a timeout, or after a lack of memory in a process
-  /// that earlier requests may have left it in, emptying `output` in between.
+  /// Runs `once` (which returns how it ended), and once more after a timeout, or after what earlier requests may have
+  /// left the process in: a lack of memory, or its end where they were of another conversion. `output` is emptied in
+  /// between.
   template <typename Once>
-  void attempt(const fs::path& output, Once once) {
+  void attempt(Verb verb, const fs::path& output, Once once) {
     attempts_.clear();
     for (int number = 1; number <= (options_.retry_timeouts ? 2 : 1); ++number) {
       const bool used = process_ && answered_ > 0;
+      const bool of_another = used && (verb == Verb::convert || !converted_);
       const auto begin = Clock::now();
       Failure end = once();
       const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-      attempts_.push_back({number, end.outcome, std::move(end.reason), seconds, false});
-      const Outcome outcome = attempts_.back().outcome;
-      if (outcome != Outcome::timeout && (outcome != Outcome::oom || !used)) return;
-      if (process_) (void)stop({outcome, ""});
+      const bool again = end.outcome == Outcome::timeout || (end.outcome == Outcome::oom && used) ||
+                         (end.outcome == Outcome::crash && of_another && (end.ended || end.early));
+      attempts_.push_back({std::string(verb_name(verb)), number, end.outcome, std::move(end.reason), seconds});
+      if (!again) return;
+      if (process_) (void)stop({end.outcome, ""});
       if (!output.empty()) empty_folder(output);
     }
   }
@@ -196,17 +200,21 @@ class ProcessClient final : public Client {
   template <typename Reply, typename Read>
   Reply ask(Request& request, const fs::path& output, Read read) {
     Reply reply;
-    attempt(output, [&] {
-      reply = once<Reply>(request, read);
-      return Failure{reply.outcome, reply.reason};
+    attempt(request.verb, output, [&] {
+      Failure end;
+      reply = once<Reply>(request, read, end);
+      end.outcome = reply.outcome;
+      end.reason = reply.reason;
+      return end;
     });
     return reply;
   }
 
   template <typename Reply, typename Read>
-  Reply once(Request& request, Read read) {
+  Reply once(Request& request, Read read, Failure& end) {
     Reply reply;
     auto fail = [&](Failure&& failure) {
+      end = failure;
       reply.outcome = failure.outcome;
       reply.reason = std::move(failure.reason);
       return std::move(reply);
@@ -220,6 +228,7 @@ class ProcessClient final : public Client {
     if (reply.outcome == Outcome::error && speaks_of_memory(reply.reason)) reply.outcome = Outcome::oom;
     if (reply.outcome == Outcome::error) explain_denial(reply.reason);
     ++answered_;
+    converted_ = converted_ || request.verb == Verb::convert;
     return reply;
   }
 
@@ -236,7 +245,8 @@ class ProcessClient final : public Client {
         return failure;
       }
       const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-      attempts_.push_back({number, failure->outcome, std::move(failure->reason), seconds, true});
+      attempts_.push_back(
+          {std::string(verb_name(Verb::describe)), number, failure->outcome, std::move(failure->reason), seconds});
     }
   }
 
@@ -258,6 +268,7 @@ class ProcessClient final : public Client {
     process_ = std::move(*process);
     next_id_ = 1;  // every process sees its own ids from 1 on
     answered_ = 0;
+    converted_ = false;
 
     Request request;
     auto answer = exchange(request, options_.start_timeout_s);
@@ -281,8 +292,12 @@ class ProcessClient final : public Client {
     const auto deadline = after(timeout_s);
     request.id = next_id_++;
     const std::string_view verb = verb_name(request.verb);
-    if (process_->has_buffered_output()) return unsolicited(deadline, fmt::format("before it was asked to {}", verb));
-    if (!process_->running()) return died(fmt::format("before it was asked to {}", verb));
+    if (process_->has_buffered_output() || !process_->running()) {
+      const std::string when = fmt::format("before it was asked to {}", verb);
+      Failure failure = process_->has_buffered_output() ? unsolicited(deadline, when) : died(when);
+      failure.early = true;
+      return failure;
+    }
     process_->forget_stderr();
     if (!process_->write(write_request(request) + "\n", deadline)) {
       if (Clock::now() >= deadline) return timed_out(verb, timeout_s);
@@ -348,6 +363,7 @@ class ProcessClient final : public Client {
   std::vector<Attempt> attempts_;
   std::int64_t next_id_ = 1;
   std::size_t answered_ = 0;  ///< requests by the running process
+  bool converted_ = false;    ///< one of them was to convert
 };
 
 }  // namespace

@@ -32,20 +32,21 @@ struct ClientOptions {
   bool retry_timeouts = true;            ///< ask once more, in a fresh process
 };
 
-/// One try of a request. Two where the first timed out.
+/// One try of a request.
 struct Attempt {
+  std::string request;  ///< its verb; "describe": before the request itself, the program ended without a description
   int number = 1;
   converters::Outcome outcome = converters::Outcome::ok;
   std::string reason;
   double seconds = 0;
-  bool describing = false;  ///< of describe, before the request itself: the program ended without a description
 };
 
 /// A converter behind protocol 1 (docs/protocol.md): a program that lives for many requests and is started anew after a
 /// crash, a timeout or a broken protocol. Each of these is an outcome of the request it happened in, with the signal
-/// and the newest lines of standard error in its reason, and never an error of ours. What dies, speaks or breaks the
-/// protocol between two requests is the outcome of the second. A program that ends before it has described itself was
-/// not asked for anything yet: it is started again, up to three times in all.
+/// and the newest lines of standard error in its reason, and never an error of ours. What ends or speaks between the
+/// requests of one conversion is the outcome of the second. What may be due to an earlier conversion in the same
+/// process is tried again in a fresh one. A program that ends before it has described itself was not asked for anything
+/// yet: it is started again, up to three times in all.
 class Client : public converters::Converter {
  public:
   /// The tries of the newest request, in order; the last one's outcome is the request's.

@@ -185,7 +185,8 @@ void RunOutput::end(const run::RunReport& report) {
       print("{}\n", line);
     }
     print_drift(report);
-    print("{}{}", report::programs_text(report), here(report::unsupported_text(report)));
+    print("{}{}{}", report::restarts_text(report), report::programs_text(report),
+          here(report::unsupported_text(report)));
   }
   print("{}\n", out_.bold(report::counts_line(report)));
 }

@@ -54,7 +54,10 @@ auto Turn::ask(const Ask& question) {
     client = start_client(subject_.spec, limits_);
   }
   auto reply = question(*client);
-  attempts_ = client->attempts();
+  if (!attempts_.empty()) {
+    attempts_.pop_back();  // the answer that the request before got
+  }
+  attempts_.insert(attempts_.end(), client->attempts().begin(), client->attempts().end());
   return reply;
 }
 

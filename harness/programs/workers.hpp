@@ -46,7 +46,8 @@ class Turn final : public converters::Converter {
   ~Turn() override { pass_on(); }
 
   void pass_on();
-  /// The tries of the newest request of this object's turns; none where nothing was asked.
+  /// The tries of the newest request of this object's turns, behind those of earlier ones that had to be asked again;
+  /// none where nothing was asked.
   [[nodiscard]] const std::vector<protocol::Attempt>& attempts() const { return attempts_; }
 
   core::Result<converters::Description> describe() override { return subject_.description; }

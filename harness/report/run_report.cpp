@@ -64,6 +64,16 @@ std::string run_json(const run::RunReport& report) {
     json["results"].push_back(result_json(row));
     json["results"].back()["converter_hash"] = row.key.hash;
   }
+  json["restarts"] = nlohmann::ordered_json::array();
+  for (const results::ResultRow& row : report.rows) {
+    if (const results::AttemptRow* end = run::end_after_another(row)) {
+      json["restarts"].push_back({{"before", row.key.case_name},
+                                  {"options", row.key.options},
+                                  {"converter", row.key.converter},
+                                  {"version", row.key.version},
+                                  {"reason", end->reason}});
+    }
+  }
   json["unused_expectations"] = report.unused_expectations;
   if (report.drift.compared > 0) {
     json["drift"] = drift_json(report.drift);
@@ -86,6 +96,19 @@ std::string unsupported_text(const run::RunReport& report) {
   std::string text;
   for (const auto& [reason, count] : unsupported_reasons(report)) {
     text += fmt::format("unsupported: {} ({})\n", reason, core::counted(count, "verdict"));
+  }
+  return text;
+}
+
+std::string restarts_text(const run::RunReport& report) {
+  std::string text;
+  for (const results::ResultRow& row : report.rows) {
+    if (const results::AttemptRow* end = run::end_after_another(row)) {
+      text += fmt::format(
+          "{} {} failed after an earlier conversion in its process, no fault of {} {}, for which a new "
+          "process was started: {}\n",
+          row.key.converter, row.key.version, row.key.case_name, row.key.options, end->reason);
+    }
   }
   return text;
 }
@@ -121,6 +144,9 @@ std::string counts_line(const run::RunReport& report) {
     line += fmt::format("; {} red of {}", red, core::counted(causes.size(), "cause"));
   }
   if (!report.drift.drifted.empty()) line += fmt::format("; {} changed", report.drift.drifted.size());
+  const auto restarts =
+      std::ranges::count_if(report.rows, [](const auto& row) { return run::end_after_another(row) != nullptr; });
+  if (restarts > 0) line += "; " + core::counted(static_cast<std::size_t>(restarts), "end") + " between conversions";
   if (!report.unused_expectations.empty()) {
     line += "; " + core::counted(report.unused_expectations.size(), "expected failure") + " not met";
   }

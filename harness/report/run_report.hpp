@@ -17,6 +17,10 @@ namespace assay::report {
 /// What is `unsupported` and why, a line for each reason up to its first colon with its count; empty where nothing is.
 [[nodiscard]] std::string unsupported_text(const run::RunReport& report);
 
+/// The converters' programs that ended by themselves, or spoke unasked, after one conversion and before another, a line
+/// for each; "" where none did.
+[[nodiscard]] std::string restarts_text(const run::RunReport& report);
+
 /// The programs of a run that share a name and version, and those that are others than earlier runs recorded under
 /// theirs; "" where there is neither.
 [[nodiscard]] std::string programs_text(const run::RunReport& report);

@@ -13,15 +13,12 @@ using judge::Verdict;
 using results::JobKey;
 using results::ResultRow;
 
-/// Tries of the request that decided the verdict; more than one where the first timed out.
-std::vector<results::AttemptRow> attempt_rows(const Evaluation& evaluation,
-                                              const std::vector<protocol::Attempt>& attempts) {
-  const std::string request = evaluation.conversion.outcome == converters::Outcome::ok ? "execute" : "convert";
+std::vector<results::AttemptRow> attempt_rows(const std::vector<protocol::Attempt>& attempts) {
   std::vector<results::AttemptRow> rows;
   rows.reserve(attempts.size());
   for (const protocol::Attempt& attempt : attempts) {
-    rows.push_back({attempt.describing ? "describe" : request, attempt.number,
-                    std::string(converters::outcome_name(attempt.outcome)), attempt.reason, attempt.seconds});
+    rows.push_back({attempt.request, attempt.number, std::string(converters::outcome_name(attempt.outcome)),
+                    attempt.reason, attempt.seconds});
   }
   return rows;
 }
@@ -76,7 +73,7 @@ ResultRow result_row(const JobKey& key, const corpus::Case& test_case, const Eva
   row.sqnr_db = judgement.sqnr_db;
   row.seconds = evaluation.seconds;
   row.detail = evaluation.detail;
-  row.attempts = attempt_rows(evaluation, attempts);
+  row.attempts = attempt_rows(attempts);
   if (expected != nullptr) row.expectation = expectation_row(*expected);
   add_coverage(judgement.coverage, row);
   row.started_at = results::utc_now();

@@ -10,8 +10,8 @@
 
 namespace assay::run {
 
-/// A verdict with all that is recorded of it. `attempts` are those of the request that decided it, `expected` is the
-/// expected failure that it was compared with, or null.
+/// A verdict with all that is recorded of it. `attempts` are those of the request that decided it, with those of
+/// earlier ones that had to be asked again; `expected` is the expected failure that it was compared with, or null.
 [[nodiscard]] results::ResultRow result_row(const results::JobKey& key, const corpus::Case& test_case,
                                             const Evaluation& evaluation,
                                             const std::vector<protocol::Attempt>& attempts,

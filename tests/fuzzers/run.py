@@ -3,11 +3,12 @@
 
 BUILD is the folder of preset `fuzzers`; TARGET a source of targets/ without its ending (left out: all). Each goes on
 from corpus/TARGET here, what is made from the repository's own files, and what it found in earlier runs, in
-BUILD/fuzzing/TARGET. A line for each says how often it ran in all runs together, the edges that it covers, and how long it
-has run since it covered a new one. --each and --total go on until each target ran so often and all together so often;
-targets whose coverage still grows are given half of the time. --keep writes the fewest inputs that cover as much back
-to corpus/TARGET. --seed makes the same inputs at every call, as far as the time allows. Exit code 1 where something crashed, hung or leaked: the input lies in BUILD/fuzzing, and the target's
-program takes it as its argument.
+BUILD/fuzzing/TARGET. A line for each says how often it ran in all runs together, the edges that it covers, and how long it has
+run since it covered a new one. --each and --total go on until each target ran so often and all together so often; targets whose
+coverage still grows are given half of the time. --keep writes the fewest inputs that cover as much back to corpus/TARGET, and
+what all runs did to record.json, from which a new machine goes on. --seed makes the same inputs at every call, as far as the
+time allows. Exit code 1 where something crashed, hung or leaked: the input lies in BUILD/fuzzing, and the target's program
+takes it as its argument.
 """
 
 import argparse
@@ -31,7 +32,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LARGEST, LARGEST_OF = 4096, {"bundle_json": 1 << 13, "database": 1 << 16, "results_file": 1 << 14}
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "malloc_context_size=4:quarantine_size_mb=16"}  # a sixth faster
-LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1", "-print_funcs=0"]
+# Entropic scheduling counts every feature of every run: half of all time, and up to three quarters.
+LIMITS = ["-timeout=25", "-rss_limit_mb=2560", "-print_final_stats=1", "-print_funcs=0", "-entropic=0"]
 SLICE_SECONDS = 60
 KEPT_BYTES = 80_000  # of each target, the smallest inputs first
 GROWING_SECONDS = 120  # of a target's own time without a new edge: its curve counts as flat
@@ -184,18 +186,26 @@ def dictionary(target, build):
 
 
 class Record:
-    """What each target has done in all runs together, in BUILD/fuzzing/record.json."""
+    """What each target has done in all runs together, in BUILD/fuzzing/record.json; on a new machine it goes on from KEPT."""
+
+    KEPT = HERE / "record.json"
 
     def __init__(self, build):
         self.file = build / "fuzzing" / "record.json"
-        self.of = json.loads(self.file.read_text(encoding="utf-8")) if self.file.is_file() else {}
+        found = next((file for file in (self.file, self.KEPT) if file.is_file()), None)
+        self.of = json.loads(found.read_text(encoding="utf-8")) if found else {}
 
     def target(self, name):
         return self.of.setdefault(name, {"runs": 0, "seconds": 0.0, "edges": 0, "newest_edge_at": 0.0})
 
     def save(self):
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text(json.dumps(self.of, indent=1), encoding="utf-8")
+        self.file.write_text(json.dumps(self.of, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+    def keep(self):
+        """For the repository: the time in whole seconds."""
+        kept = {name: {key: round(value) for key, value in row.items()} for name, row in self.of.items()}
+        self.KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
     def text(self, name):
         row = self.target(name)
@@ -297,6 +307,7 @@ def main():
     if arguments.keep and well:
         for target in chosen:
             keep(target, build)
+        record.keep()
     return 0 if well else 1
 
 

@@ -40,7 +40,8 @@ EXPECTED = {
     **{name: PASS for name in ("NUL in a key", "byte order mark", "doubled keys")},
     # A file that is there and no model is a wrong artifact and no breach of the protocol.
     **{f"convert: {name}": FAIL for name in ("a folder", "a FIFO", "a socket", "artifact is the folder", "bytes behind", "garbage",
-                                             "scale -1", "scale is infinite", "10^6 scales", "an error of 10 MiB")},
+                                             "cut", "empty", "scale 0", "scale -1", "scale is infinite",
+                                             "scale is not a number", "10^6 scales", "an error of 10 MiB")},
     **{f"convert: {name}": PASS for name in ("a name of NUL", "axis 2^62", "tensors twice")},
     **{f"execute: {name}": FAIL for name in ("an output of another name", "error", "missing", "output's folder is a link",
                                              "refused")},
@@ -48,8 +49,12 @@ EXPECTED = {
     **{f"execute: model {what}": PASS for what in ("deleted", "is a FIFO", "is a folder", "is a link", "longer",
                                                    "overwritten")},
     "execute: a trace that nobody asked for": PASS,
+    # Where the next request is written before it closes: a timeout, and the fresh process answers.
+    "convert: closes input": ("crash", "pass"),
+    # All has been answered by then. The run says so where another conversion follows in the process.
+    **{f"execute: {name}": PASS for name in ("a line after", "answers and exits with 3", "answers and is killed", "closes input")},
     **{f"quit: {deed}": PASS for deed in misbehaving.QUITS},
-    "2^40 bytes": ("unsupported",),
+    "2^33 bytes": ("unsupported",),  # 2^40 are more than the sandbox lets a file have
     "names of bytes": PASS,
     "convert: refused without a reason": ("refused",),
     "convert: unknown precision": ("not-quantized",),

@@ -141,9 +141,11 @@ def instead(make):
     return deed
 
 
-def sparse(path):
-    with open(path, "wb") as file:
-        file.truncate(2**40)
+def sparse(size):
+    def make(path):
+        with open(path, "wb") as file:
+            file.truncate(size)
+    return make
 
 
 def bind(path):
@@ -269,7 +271,8 @@ FILES = {  # in the place of the file that an answer is about
     "garbage": instead(lambda path: path.write_bytes(b"\xff" * 1000)),
     "cut": changed_output(lambda data: data[:len(data) // 2]),
     "bytes behind": changed_output(lambda data: data + b"\xff\xff"),
-    "2^40 bytes": instead(sparse),
+    "2^33 bytes": instead(sparse(2**33)),
+    "2^40 bytes": instead(sparse(2**40)),
     "a folder": instead(lambda path: path.mkdir()),
     "a FIFO": instead(os.mkfifo),
     "a socket": instead(bind),

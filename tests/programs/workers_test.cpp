@@ -22,14 +22,14 @@ class Noting final : public protocol::Client {
   core::Result<converters::Description> describe() override { return converters::Description(); }
   converters::ConvertReply convert(const converters::ConvertRequest& request) override {
     note("convert " + request.model.string());
-    attempts_ = {{1, Outcome::ok, request.model.string(), 0, false}};
+    attempts_ = {{"convert", 1, Outcome::ok, request.model.string(), 0}};
     converters::ConvertReply reply;
     reply.outcome = Outcome::ok;
     return reply;
   }
   converters::ExecuteReply execute(const converters::ExecuteRequest& request) override {
     note("execute " + request.artifact.string());
-    attempts_ = {{1, Outcome::ok, request.artifact.string(), 0, false}};
+    attempts_ = {{"execute", 1, Outcome::ok, request.artifact.string(), 0}};
     return {};
   }
   const std::vector<protocol::Attempt>& attempts() const override { return attempts_; }

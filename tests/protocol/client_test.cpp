@@ -158,7 +158,17 @@ TEST_F(WorkerDies, TheNextRequestGetsANewProcess) {
   EXPECT_EQ(execute(*client).outcome, Outcome::ok);
 }
 
-TEST_F(WorkerDies, ADeathBetweenRequestsIsTheOutcomeOfTheNext) {
+TEST_F(WorkerDies, AfterItsAnswerAndHarmsNoOtherConversion) {
+  const auto client = make_client(options("dies-afterwards"));
+  EXPECT_EQ(convert(*client).outcome, Outcome::ok);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(convert(*client).outcome, Outcome::ok) << "asked of a fresh process";
+  ASSERT_EQ(client->attempts().size(), 2U);
+  EXPECT_EQ(client->attempts()[0].outcome, Outcome::crash);
+  EXPECT_THAT(client->attempts()[0].reason, HasSubstr("signal 9 (SIGKILL) before it was asked to convert"));
+}
+
+TEST_F(WorkerDies, ADeathBetweenRequestsOfAConversionIsTheOutcomeOfTheSecond) {
   const auto client = make_client(options("dies-afterwards"));
   EXPECT_EQ(convert(*client).outcome, Outcome::ok);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -235,9 +245,9 @@ TEST_F(WorkerDies, AProgramThatEndsBeforeItDescribesItselfIsStartedAgain) {
   const auto client = make_client(options("describe-segv-once"));
   EXPECT_EQ(convert(*client).outcome, Outcome::ok) << "it was not asked to convert when it died";
   ASSERT_EQ(client->attempts().size(), 2U);
-  EXPECT_TRUE(client->attempts()[0].describing);
+  EXPECT_EQ(client->attempts()[0].request, "describe");
   EXPECT_THAT(client->attempts()[0].reason, HasSubstr("SIGSEGV"));
-  EXPECT_FALSE(client->attempts()[1].describing);
+  EXPECT_EQ(client->attempts()[1].request, "convert");
 }
 
 TEST_F(WorkerDies, AProgramThatNeverDescribesItselfIsStartedThreeTimes) {

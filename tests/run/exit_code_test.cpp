@@ -46,6 +46,19 @@ TEST(ExitCode, IsTheFirstThatFits) {
   EXPECT_EQ(exit_code(report), code(ExitCode::own_fault));
 }
 
+TEST(ExitCode, IsRedWhereAProgramEndedBetweenTwoConversions) {
+  results::ResultRow row = row_of(judge::Verdict::pass, judge::Gate::green);
+  row.attempts = {{"convert", 1, "crash", "ended with signal 9 (SIGKILL) before it was asked to convert", 0},
+                  {"convert", 2, "ok", "", 0},
+                  {"execute", 1, "ok", "", 0}};
+  ASSERT_NE(end_after_another(row), nullptr);
+  EXPECT_EQ(exit_code(report_of({row})), code(ExitCode::red));
+  row.attempts[0].outcome = "timeout";
+  EXPECT_EQ(end_after_another(row), nullptr);
+  row.attempts = {{"convert", 1, "crash", "", 0}, {"convert", 2, "crash", "", 0}};
+  EXPECT_EQ(end_after_another(row), nullptr) << "it crashes in a fresh process, too";
+}
+
 TEST(ExitCode, SkipsOneCaseThatIsUnsupportedUnderEveryOptionSet) {
   using judge::Gate;
   using judge::Verdict;

@@ -193,8 +193,10 @@ class ArtifactReader {
     quantizer.float_name = node.input(0);
     quantizer.codes = node.outputs.empty() ? "" : node.outputs.front();
     quantizer.params = std::move(*params);
-    if (const TensorPtr values = find_constant(view_.constants_, node.input(0));
-        values != nullptr && values->is_real()) {
+    // Constant codes that are quantized again as they were are the same constant.
+    const Operand source = operand(node.input(0));
+    const TensorPtr values = source.params == quantizer.params ? constant_value(source) : source.constant_values;
+    if (values != nullptr && values->is_real()) {
       auto codes = quantize_tensor(*values, quantizer.params);
       if (!codes) return broken_node(node, codes.error().message);
       quantizer.constant = true;

@@ -60,8 +60,11 @@ class ActivationAudit {
     const auto constants = constants_of(graph);
     for (const converters::TensorScale& tensor : context_.evidence.conversion.tensors) {
       const auto producer = wiring.producer(tensor.name);
-      const bool computed =  // of constants: a weight, say
-          producer && constants.contains(tensor.name) && graph.nodes[*producer].op_type != "Constant";
+      const model::Node* made_by = producer ? &graph.nodes[*producer] : nullptr;
+      const bool computed =  // of constants: a weight, say, or one that comes as codes
+          made_by != nullptr && made_by->op_type != "Constant" &&
+          (constants.contains(tensor.name) ||
+           (made_by->op_type == "DequantizeLinear" && constants.contains(made_by->inputs[0])));
       const bool activation = !computed && (producer || graph.find_input(tensor.name) != nullptr);
       if (activation && !tensor.params.scale.empty()) {
         check(tensor.name, tensor.params, false);
