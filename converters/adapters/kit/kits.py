@@ -20,7 +20,7 @@ from history import HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged,
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
 WHY_SHOWN = 240
-FORMS_TRIED = 3  # of a defect: where no kit can be made of one, another form or option set may show it
+FORMS_TRIED = 3  # of a defect and a variant: where no kit can be made of one, another form or option set may show it
 
 
 def call(*words):
@@ -68,10 +68,14 @@ def verdicts(assay, name, version, patterns):
 
 
 def first_forms(forms):
-    """Each case once before any a second time, under another option set or of another variant."""
-    cases = [case for _, case, _ in forms]
-    seen = [cases[:place].count(case) for place, case in enumerate(cases)]
-    return [form for _, form in sorted(zip(seen, forms), key=lambda each: each[0])][:FORMS_TRIED]
+    """Of each variant, each case once before any a second time under another option set."""
+    chosen = []
+    for variant in dict.fromkeys(converter for converter, _, _ in forms):
+        own = [form for form in forms if form[0] == variant]
+        cases = [case for _, case, _ in own]
+        seen = [cases[:place].count(case) for place, case in enumerate(cases)]
+        chosen += [form for _, form in sorted(zip(seen, own), key=lambda each: each[0])][:FORMS_TRIED]
+    return chosen
 
 
 def kit(assay, forms, folder):
