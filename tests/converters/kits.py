@@ -1,10 +1,12 @@
-"""A kit shows the defect without Assay: kits.py ASSAY ROOT INTERPRETER.
+"""A kit shows the defect without Assay: kits.py ASSAY ROOT INTERPRETER [NAME].
 
-INTERPRETER is that of ONNX Runtime's environment. 77: it isn't there, or Assay doesn't find it.
+INTERPRETER is that of ONNX Runtime's environment; with NAME of that converter's, and only what checks say of a model that it gets
+right is asked for. 77: it isn't there, or Assay doesn't find it.
 kits.py ASSAY ROOT: what `assay kits` says where no converter is installed.
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,8 +16,9 @@ CONVERTER = "onnxruntime"
 # A scale, numbers, and a conversion that ends with an error; wrong in all releases.
 WRONG = {"clip_of_an_output": "expected: scale", "gemm_beta/beta=3.0": "are off by more than", "deconv_group_bias/groups=2": "actual: ValueError"}
 MENDED, MENDED_SINCE = "conv_weight_input", "mended since 1.18.1"
-RIGHT = "gemm_trans_a"
+RIGHT, RIGHT_EVERYWHERE = "gemm_trans_a", "conv/form=bias,size=comparable,groups=1"
 LINES_ALLOWED = 60
+ASK_THE_PRODUCT = ("precision_by_product",)  # where its template does
 OF_THE_ARTIFACT = ("scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type")  # where it is an ONNX model
 
 
@@ -85,14 +88,24 @@ def nothing_installed(assay):
     return 0
 
 
-def right(assay, root, interpreter, place):
-    """Each check on what the converter gets right."""
+def right(assay, root, interpreter, place, converter=CONVERTER, case=RIGHT):
+    """Each check on what the converter gets right, by the first option set of its suite that it takes."""
     bundle = place / "right"
-    made = call(assay, "bundle", RIGHT, bundle, "--converter", CONVERTER, "--options", "default")
-    check(json.loads((bundle / "bundle.json").read_text())["verdict"]["verdict"] == "pass", made.stdout)
+    sets = json.loads(Path(root, "suites", f"{converter}.json").read_text(encoding="utf-8"))["option_sets"]
+    for options in sets:
+        shutil.rmtree(bundle, ignore_errors=True)
+        made = call(assay, "bundle", case, bundle, "--converter", converter, "--options", json.dumps(options["options"]))
+        if not bundle.is_dir():
+            print(made.stderr)
+            return 77
+        if json.loads((bundle / "bundle.json").read_text())["verdict"]["verdict"] == "pass":
+            break
+    else:
+        check(False, converter, "passes under no option set", made.stdout)
     done = call(interpreter, __file__, "checks", root, bundle, place / "checks")
     check(done.returncode == 0, done.stdout, done.stderr)
     print(done.stdout, end="")
+    return 0
 
 
 def checks(root, bundle_folder, place):
@@ -103,52 +116,65 @@ def checks(root, bundle_folder, place):
     findings = {
         "crash": {}, "runs": {}, "noise": {"message": noise}, "numerics": {"facet": "numerics", "tensor": "y"},
         "scale": {"facet": "scale", "tensor": "y"}, "finite": {"facet": "scale", "tensor": "y"},
-        "axis": {"facet": "axis", "tensor": "w"},
+        "weight_scale": {"facet": "scale", "tensor": "w"}, "rounded": {"facet": "numerics", "tensor": "y"},
+        "precision_by_product": {"node": "y", "message": "expected int8"}, "axis": {"facet": "axis", "tensor": "w"},
         "constant": {"facet": "bias", "tensor": "b", "message": "expected int32 codes, actual int8"},
         "precision": {"facet": "precision", "node": "y", "op": "Gemm", "message": "expected int8"},
         "bias_type": {"facet": "bias"},
     }
-    stated = {"crash": {}, "runs": {"kind": "Fail"}}
+    stated = {"crash": {"step": "execute"}, "runs": {"kind": "Fail"}}
     bundle = kit.Bundle(bundle_folder)
+    own, ours = kit.Maker(bundle.converter), bundle.converter == CONVERTER
+    if not own.quantized.endswith(".onnx"):
+        bundle.artifact = None
     makers = {}  # and the options of the first set of their suites
-    for file in sorted(Path(root, "converters", "adapters").glob("*/kit.py.in")):
+    for file in sorted(Path(root, "converters", "adapters").glob("*/kit.py.in") if ours else ()):
         suite = json.loads(Path(root, "suites", f"{file.parent.name}.json").read_text(encoding="utf-8"))
         makers[file.parent.name] = suite["option_sets"][0]["options"]
-    per_channel = bundle.parameters["w"]["obtained"][0]
-    findings["axis"]["message"] = f"expected {len(per_channel['scale'])} scales along axis {per_channel['axis']}, actual"
+    for per_channel in bundle.parameters["w"]["obtained"][:1] if ours else ():
+        findings["axis"]["message"] = f"expected {len(per_channel['scale'])} scales along axis {per_channel['axis']}, actual"
     for name, finding in findings.items():
+        if not ours and name in OF_THE_ARTIFACT:
+            continue
         bundle.headline = {"message": "", "tensor": "", "data_set": "typical", **finding}
         bundle.findings = [bundle.headline]
         function = getattr(kit, name)
         values = stated[name] if name in stated else function(bundle)
+        if values is None and (name in ASK_THE_PRODUCT or not ours):
+            continue
         check(values is not None, name, "doesn't apply")
         folder = Path(place, name)
         folder.mkdir(parents=True)
         kit.write_files(bundle, folder)
-        (folder / "repro.py").write_text(kit.repro(bundle, kit.Maker(bundle.converter), function, values, "nothing is wrong"))
+        if "given" in own.heads:
+            kit.write_given(bundle, own, folder)
+        for file, content in values.pop("files", {}).items():
+            (folder / file).write_bytes(content)
+        (folder / "repro.py").write_text(kit.repro(bundle, own, function, values, "nothing is wrong"))
         code, printed = kit.run(folder)
         check(code == 0, name, code, printed)
         for maker, options in makers.items():
-            if name in OF_THE_ARTIFACT and not kit.Maker(maker).quantized.endswith(".onnx"):
+            if name in (*OF_THE_ARTIFACT, "weight_scale") and not kit.Maker(maker).quantized.endswith(".onnx"):
                 continue
             asked, bundle.options = bundle.options, {**bundle.options, **options}
             text = kit.repro(bundle, kit.Maker(maker), function, values, "nothing is wrong")
             bundle.options = asked
             compile(text, f"{maker}: {name}", "exec")
             check(text.count("\n") <= LINES_ALLOWED, maker, name, text.count("\n"), "lines")
-    print(f"{len(makers)} makers; {len(findings)} checks say nothing of what is right")
+    print(f"{bundle.converter}; {len(makers)} makers; {len(findings)} checks say nothing of what is right")
 
 
-def main(assay, root, interpreter):
-    if not Path(interpreter).is_file() or call(interpreter, "-c", "import onnxruntime, onnx").returncode:
-        print("no environment of ONNX Runtime")
+def main(assay, root, interpreter, name=CONVERTER):
+    if not Path(interpreter).is_file() or call(interpreter, "-c", "import onnx").returncode:
+        print(f"no environment of {name}")
         return 77
     with tempfile.TemporaryDirectory() as place:
+        if name != CONVERTER:
+            return right(assay, root, interpreter, Path(place), name, RIGHT_EVERYWHERE)
         shows(assay, root, interpreter, Path(place))
         declines(assay, Path(place))
         index(assay, Path(place))
-        right(assay, root, interpreter, Path(place))
-    return 0
+        return right(assay, root, interpreter, Path(place))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from captured import call
 from stated_policy import asked_variant
 
 SIGNATURE = "serving_default"  # of every file that onnx2tf makes
+FLOAT = "float.tflite"  # what was quantized, beside the artifact
 VARIANTS = ("", "extremes")  # what they mean stands in adapter.json
 
 
@@ -49,6 +50,7 @@ class AiEdgeQuantizer:
         original = onnx2tf_route.opened(model, options, "AI Edge Quantizer on a model of onnx2tf's")
         batches = onnx2tf_route.checked(calibration_batches(calibration), original)
         file = onnx2tf_route.made_float(model)
+        Path(output, FLOAT).write_bytes(file)
         with onnx2tf_route.in_own_names(original):
             quantized = call("AI Edge Quantizer", self._quantize, file, batches, options)[0]
         return {"artifact": onnx2tf_route.write_artifact(quantized, original, batches, output),

@@ -63,7 +63,9 @@ class Bundle:
         return self.headline.get("data_set") or ("typical" if "typical" in names else names[0])
 
     def folded(self):
-        """Whether a BatchNormalization of the model is none in the artifact."""
+        """Whether a BatchNormalization of the model is none in the artifact, as far as that is known."""
+        if self.artifact is None:
+            return any(node.op_type == "BatchNormalization" for node in self.model.graph.node)
         count = [[node.op_type for node in each.graph.node].count("BatchNormalization") for each in (self.model, self.artifact)]
         return count[0] > count[1]
 

@@ -67,6 +67,28 @@ def page_row(converter, case):
     return row.get("group", ""), row.get("class", ""), row.get("cause", "")
 
 
+LIMIT = "a limit that the product states or we have, by its page in docs/converters"
+
+
+def _says_limit(kind, why):
+    return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b|\b(A|Documented) limit\b", why))
+
+
+def is_limit(converter, case):
+    """Whether the page calls it a limit that the converter has by design, or ours."""
+    return _says_limit(*page_row(converter, case)[1:])
+
+
+def is_limit_in_all_forms(converter, pattern):
+    """The same of all that a pattern of `defects` stands for: each row that names its family or a form of it says so."""
+    named = re.escape(pattern.rstrip("*").partition("/")[0])
+    rows = [row for row in page_rows(converter) if re.search(rf"`{named}[`/]", row["case"])]
+    if "/" in pattern:
+        rows = [row for row in rows if any(pattern.startswith(case.rstrip("*")) or case.startswith(pattern.rstrip("*"))
+                                           for case in re.findall(r"`([^`]+)`", row["case"]))]
+    return bool(rows) and all(_says_limit(row.get("class", ""), row["cause"]) for row in rows)
+
+
 def origins_of(case, product):
     """What a case's file says that this product was found to do."""
     return [origin for origin in case.get("origin", [])

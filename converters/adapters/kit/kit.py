@@ -20,9 +20,11 @@ import onnx
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import network
 import report
+import rounding
 from bundles import EVALUATOR_SECONDS, PAIR, Bundle, constants, read_tensors, time_limit
-from history import History
+from history import LIMIT, History, is_limit
 
 HERE = Path(__file__).resolve().parent
 # Steps of 8 bits over an output's range that a correct INT8 model of a small graph stays well within.
@@ -30,6 +32,7 @@ STEPS_ALLOWED = 8
 # How many times beyond that an output has to be, for a kit to call it wrong.
 PLAINLY = 2
 SECONDS_ALLOWED = 300
+LINES_ALLOWED = 60  # of a repro.py; one that has more goes without empty lines
 BEYOND = ("saturate", "wide")  # data sets beyond the calibrated range: a correct model is wrong on them too
 
 
@@ -40,7 +43,11 @@ class NoKit(Exception):
 # Checks, by what the headline is about. Each returns the values of its template, or None where it doesn't apply.
 
 def crash(bundle):
-    return {} if bundle.reply.get("status") == "crash" else None
+    """Of the process that converts, or of that which executes the result."""
+    if bundle.reply.get("status") == "crash":
+        return {"step": "convert"}
+    executed = [each["reply"]["status"] for each in bundle.json["data_sets"] if "reply" in each]
+    return {"step": "execute"} if "crash" in executed else None
 
 
 def accepted(bundle):
@@ -62,8 +69,10 @@ def runs(bundle):
         return None
     if bundle.reply.get("status") == "error":
         said = re.match(r"(\w+):", bundle.reply.get("reason", ""))
-        if said and said[1] == "Failed":
-            return {"kind": Maker(bundle.converter).heads.get("failed", "Failed")}
+        if said and said[1] == "Failed":  # captured.py's: which step, and the exception's class
+            stated = Maker(bundle.converter).heads.get("failed")
+            inner = re.match(r"Failed: [^:\n]+: (\w+): ", bundle.reply["reason"])
+            return {"kind": stated or (inner[1] if inner else "Failed")}
         return {"kind": said[1]} if said else None
     said = re.search(r"ended with error: (\w+): ", bundle.headline["message"])
     return {"kind": said[1] if said else "ValidationError"}  # ONNX's checker
@@ -100,6 +109,27 @@ def scale(bundle):
     for formula, compute, words in FORMULAS:
         if math.isclose(compute(low, high), expected["scale"][0], rel_tol=FORMULA_AGREES):
             return {"tensor": tensor, "scale": name, "formula": formula, "words": words}
+    return None
+
+
+WEIGHT_STEPS = (127, 127.5, 128)
+
+
+def weight_scale(bundle):
+    """The scales of a weight's channels, where each is its channel's own."""
+    tensor, held = bundle.headline.get("tensor", ""), constants(bundle.model.graph)
+    known = bundle.parameters.get(tensor, {})
+    known = known.get("expected") or next(iter(known.get("obtained", [])), None)
+    shown = bundle.artifact is not None or "def scales(" in Maker(bundle.converter).code
+    if not shown or not known or tensor not in held or bundle.folded() or len(known["scale"]) == 1:
+        return None
+    weight, scales = numpy.abs(held[tensor]), numpy.array(known["scale"])
+    for along in [axis for axis, extent in enumerate(weight.shape) if extent == scales.size]:
+        others = tuple(axis for axis in range(weight.ndim) if axis != along)
+        for steps in WEIGHT_STEPS:
+            if numpy.mean(numpy.isclose(weight.max(others) / steps, scales, rtol=FORMULA_AGREES)) >= 0.5:  # of most channels
+                return {"tensor": tensor, "formula": f"weight.max({others}) / {steps}",
+                        "words": f"its largest magnitude over {steps} steps"}
     return None
 
 
@@ -171,6 +201,8 @@ def numerics_set(bundle):
 
 
 def numerics(bundle):
+    if bundle.json["converter"]["description"]["policy"].get("averaging", "none") != "none":
+        return None  # ranges narrower than the data by design: a correct model cuts
     expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
     stated = re.search(r"limit ([\d.e+-]+)", bundle.headline.get("message", ""))
     limits = {}
@@ -206,6 +238,21 @@ def noise(bundle):
     return None
 
 
+ROUNDED_TIMES = 3  # the error that rounding the tensors makes; engines that round in other places stay within twice
+
+
+def rounded(bundle):
+    """The largest error of a channel, with that of the float model whose tensors are rounded to 8 bits over their ranges. Not of
+    a converter that takes other ranges by design."""
+    policy, names = bundle.json["converter"]["description"]["policy"], rounding.tensors_of(bundle)
+    other = policy.get("averaging", "none") != "none" or policy.get("power_of_two") or policy.get("equalizes")
+    if bundle.options.get("method", "minmax") != "minmax" or other or not names:
+        return None
+    listed = ", ".join(f'"{name}"' for name in sorted(names))
+    return {"times": ROUNDED_TIMES, "words": f"{listed} rounded to 8 bits over their ranges",
+            "files": {"rounded.onnx": rounding.rounded(bundle, names).SerializeToString()}}
+
+
 def plainly_wrong(bundle, limits):
     """Whether the recorded outputs are off by much more than the limits, or have another name or shape."""
     folder = bundle.folder / "outputs" / numerics_set(bundle)
@@ -219,14 +266,13 @@ def plainly_wrong(bundle, limits):
 
 
 STATUS = (accepted, crash, named, runs)
-NUMBERS = (numerics, noise)
-STRUCTURE = (scale, finite, axis, constant, *NUMBERS)
+NUMBERS = (numerics, noise, rounded)
+STRUCTURE = (scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
-          "count": (axis, *NUMBERS)}
-NEEDS_DATA = ("numerics", "noise", "runs")
-NEEDS_CONSTANTS = ("scale", "finite", "axis", "constant")
+          "count": (axis, weight_scale, *NUMBERS)}
+HELPERS = ("scales", "constants", "tensors")  # of checks/, where what is written calls them and has none of its own
 
 
 def chosen(text, values):
@@ -246,6 +292,9 @@ class Maker:
 
     #: product NAME, #: package NAME   as its makers call it, as pip does
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
+    #: codes yes                       inputs and outputs of what `convert` writes are integers
+    #: part layout_litert              the lines of layout_litert.py.in stand in front of the code
+    #: given FILE TOOL                 what is quantized in place of the ONNX model, beside the artifact; TOOL made it
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
     LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own; `check`: of the kit;
@@ -258,7 +307,7 @@ class Maker:
         file = HERE.parent / name / "kit.py.in"
         if not file.is_file():
             raise NoKit(f"{name} has no template: write converters/adapters/{name}/kit.py.in")
-        self.heads, code = {"quantized": "quantized.onnx"}, []
+        self.heads, code = {"quantized": "quantized.onnx", "codes": "no"}, []
         for line in file.read_text(encoding="utf-8").splitlines():
             head = re.match(r"#: (\w+) (.*)", line)
             if head:
@@ -276,6 +325,11 @@ class Maker:
         values = {"activation": "int8", "weight": "int8", "method": "minmax", "percentile": 99.99, "per_axis": True,
                   "symmetric": False, **options, "in_float": json.dumps(excluded),
                   "check": check, "variant": self.variant, "given": any(node.op_type in PAIR for node in model.graph.node)}
+        if "$forward" in self.code:
+            try:
+                values.update(network.values(model))
+            except network.NotWritten as reason:
+                raise NoKit(f"no PyTorch module is written for it: {reason}") from reason
         code = chosen(self.code, values)
         for key, words in self.heads.items():
             if words.startswith("{"):
@@ -285,7 +339,7 @@ class Maker:
                     raise NoKit(f"the template of {self.product} has no word for {option} {values[option]}")
                 values[key] = known[str(values[option])]
         imports, _, code = Template(code).substitute(values).partition("\n\n")
-        return imports, code
+        return imports, part(f"{self.heads['part']}.py.in") + "\n\n" + code if "part" in self.heads else code
 
 
 def part(name, **values):
@@ -298,19 +352,25 @@ def repro(bundle, maker, check, values, title):
     name = check.__name__
     imports, code = maker.written(bundle.options, bundle.model, name)
     quantized = {"quantized": maker.quantized, "form": Path(maker.quantized).suffix[1:]}
-    checks = [part(f"checks/{name}.py.in", **quantized, **values)]
-    if name in NEEDS_CONSTANTS:
-        checks.insert(0, part("checks/constants.py.in"))
-    if name in NEEDS_DATA:
-        checks.insert(0, part("checks/tensors.py.in"))
-        if "execute" in maker.heads:
-            code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in")
-    if name == "named":
-        imports = "import re\n" + imports
-    if name == "scale":
-        imports = "from onnx.reference import ReferenceEvaluator\n" + imports
-    return part("frame.py.in", title=title.replace("\\", "/").replace('"', "'"), imports=imports, code=code,
-                check="\n\n".join(checks)) + "\n"
+    return assembled(maker, imports, code, part(f"checks/{name}.py.in", **quantized, **values), title)
+
+
+def assembled(maker, imports, code, check, title):
+    """A script of these parts, and of those that they call."""
+    if "execute(" in check and "execute" in maker.heads:
+        code += "\n\n" + part(f"execute_{maker.heads['execute']}.py.in", codes=maker.heads["codes"])
+    called = []
+    for name in HELPERS:
+        if f"{name}(" in "\n".join([check, *called]) and f"def {name}(" not in code:
+            called.insert(0, part(f"checks/{name}.py.in"))
+    for word, line in (("re.search(", "import re"), ("ReferenceEvaluator(", "from onnx.reference import ReferenceEvaluator")):
+        if re.search(rf"\b{re.escape(word)}", check):
+            imports = f"{line}\n{imports}"
+    text = part("frame.py.in", title=title.replace("\\", "/").replace('"', "'"), imports=imports, code=code.strip(),
+                check="\n\n".join([*called, check])) + "\n"
+    if text.count("\n") > LINES_ALLOWED:
+        text = re.sub(r"\n\n(?= *(def|class|sys\.exit)\b)", "\n", text)
+    return text
 
 
 def run(folder):
@@ -346,13 +406,44 @@ def write_files(bundle, folder):
             onnx.save_tensor(numpy_helper.from_array(values, name), test / f"{stem}_{index}.pb")
 
 
+FLOAT_ALLOWED = 1e-3  # of an output's range, which a float model is off by; a quarter of a step of 8 bits
+
+
+def write_given(bundle, maker, folder):
+    """The file that is quantized in place of the ONNX model; returns what is wrong with its values before anything is
+    quantized, or "". NoKit where it is not executed."""
+    name, _, tool = maker.heads["given"].partition(" ")
+    file = bundle.folder / "artifact" / name
+    if not file.is_file():
+        raise NoKit(f"{tool} makes no model of it that {maker.product} could be given")
+    shutil.copyfile(file, folder / name)
+    expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
+    limits = {each: float(f"{FLOAT_ALLOWED * numpy.ptp([0, *values.flat]):.4g}") for each, values in expected.items()
+              if numpy.issubdtype(values.dtype, numpy.floating) and values.size}
+    imports, code = maker.written(bundle.options, bundle.model, "numerics")
+    check = part("checks/numerics.py.in", quantized=name, limits=limits, words="of a float model")
+    script = assembled(maker, imports, code + "\n\ndef convert(*_):\n    pass", check, "")
+    (folder / "repro.py").write_text(script, encoding="utf-8")
+    code, printed = run(folder)
+    said = f"the float model that {tool} makes of it is wrong already: {' '.join(printed[-300:].split())}"
+    if code not in (0, 1):
+        raise NoKit(said)
+    return said if code else ""
+
+
 def make(bundle, folder, checks=None):
     """Fills `folder`; returns the name of the check that shows the defect and what repro.py printed. NoKit where none does."""
     maker = Maker(bundle.converter)
+    if not maker.quantized.endswith(".onnx"):
+        bundle.artifact = None  # an adapter's account of it, if any; repro.py has none
     write_files(bundle, folder)
+    checks = checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS)
+    wrong_already = write_given(bundle, maker, folder) if "given" in maker.heads else ""
+    if wrong_already:  # an error in place of a model is one all the same
+        checks = [check for check in checks if check in STATUS]
     title = report.title(bundle, maker)
     tried = []
-    for check in checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS):
+    for check in checks:
         try:
             with time_limit(EVALUATOR_SECONDS):
                 values = check(bundle)
@@ -363,11 +454,22 @@ def make(bundle, folder, checks=None):
         if check is numerics and not plainly_wrong(bundle, values["limits"]):
             tried.append(f"numerics: no output is off by {PLAINLY} times what is allowed, so a correct model might be too")
             continue
-        (folder / "repro.py").write_text(repro(bundle, maker, check, values, title), encoding="utf-8")
+        files = values.pop("files", {})
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        text = repro(bundle, maker, check, values, title)
+        if text.count("\n") > LINES_ALLOWED:
+            tried.append(f"{check.__name__}: repro.py has {text.count(chr(10))} lines")
+            continue
+        (folder / "repro.py").write_text(text, encoding="utf-8")
         code, printed = run(folder)
         if code == 1:
             return check.__name__, printed
+        for name in files:
+            (folder / name).unlink()
         tried.append(f"{check.__name__}: repro.py exits with {code}: {printed[-800:]}")
+    if wrong_already:
+        raise NoKit(wrong_already)
     raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
 
 
@@ -412,8 +514,8 @@ def main(bundle_folder, folder):
         if bundle.verdict["verdict"] in ("pass", "unsupported", "unjudged"):
             mended = history.mended(bundle.case["name"], bundle.version) if bundle.verdict["verdict"] == "pass" else ""
             raise NoKit(f"the verdict is {bundle.verdict['verdict']}{mended}")
-        if report.is_limit(bundle):
-            raise NoKit("a limit that the product states or we have, by its page in docs/converters")
+        if is_limit(bundle.converter, bundle.case["name"]):
+            raise NoKit(LIMIT)
         Path(folder).mkdir(parents=True, exist_ok=True)
         check, printed = make(bundle, Path(folder))
     except NoKit as reason:

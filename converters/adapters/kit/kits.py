@@ -15,12 +15,12 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from history import HOME, SEVERITIES, defect_of, defects, defects_judged, is_argued, number
+from history import HOME, LIMIT, SEVERITIES, defect_of, defects, defects_judged, is_argued, is_limit, is_limit_in_all_forms, number
 
 GREEN = ("pass", "unsupported", "unjudged", "skipped")
 SECONDS_ALLOWED = 300  # for one answer of a converter
 WHY_SHOWN = 240
-FORMS_TRIED = 3  # of a defect: where no kit can be made of one, another form or option set may show it
+FORMS_TRIED = 3  # of a defect and a variant: where no kit can be made of one, another form or option set may show it
 
 
 def call(*words):
@@ -43,43 +43,55 @@ def judged_converters():
                   if (HOME / "suites" / f"{file.parent.name}.json").is_file())
 
 
-def verdicts(assay, converter, patterns):
-    """defect → [(case, options)] that are red, in the order of the run; those that are green alone have none."""
-    name = converter.partition("@")[0]
-    named = defects(name)
-    only = [word for pattern in patterns or named.values() for word in ("--only", pattern)]
+def verdicts(assay, name, version, patterns):
+    """defect → [(converter, case, options)] that are red, the suite's first variant of the converter first, then in the order
+    of the run; those that are green alone have none."""
+    if not patterns:
+        return {}
+    named, suite = defects(name), json.loads((HOME / "suites" / f"{name}.json").read_text(encoding="utf-8"))
+    variants = [f"{each}@{version}" for each in suite["converters"]]
+    asked = [word for converter in variants for word in ("--converter", converter)]
+    asked += [word for pattern in patterns for word in ("--only", pattern)]
     with tempfile.TemporaryDirectory() as folder:
-        done = call(assay, "run", name, "--converter", converter, *only, "--json", "--db", f"{folder}/kits.db", "--jobs", "1",
+        done = call(assay, "run", name, *asked, "--json", "--db", f"{folder}/kits.db", "--jobs", "1",
                     "--timeout", str(SECONDS_ALLOWED))
     if not done.stdout:
         sys.exit(done.stderr)
-    sets = json.loads((HOME / "suites" / f"{name}.json").read_text(encoding="utf-8")).get("option_sets", [])
-    options = {each["label"]: json.dumps(each["options"]) for each in sets}
+    options = {each["label"]: json.dumps(each["options"]) for each in suite.get("option_sets", [])}
     by_defect = {}
     for result in json.loads(done.stdout)["results"]:
         found = by_defect.setdefault(defect_of(result["case"], named), [])
         if result["verdict"] not in GREEN:
-            found.append((result["case"], options.get(result["options"], result["options"])))
-    return by_defect
+            converter = f"{result['converter']}@{version}"
+            found.append((converter, result["case"], options.get(result["options"], result["options"])))
+    return {defect: sorted(found, key=lambda form: variants.index(form[0])) for defect, found in by_defect.items()}
 
 
 def first_forms(forms):
-    """Each case once before any a second time under another option set."""
-    cases = [case for case, _ in forms]
-    seen = [cases[:place].count(case) for place, case in enumerate(cases)]
-    return [form for _, form in sorted(zip(seen, forms), key=lambda each: each[0])][:FORMS_TRIED]
+    """Of each variant, each case once before any a second time under another option set."""
+    chosen = []
+    for variant in dict.fromkeys(converter for converter, _, _ in forms):
+        own = [form for form in forms if form[0] == variant]
+        cases = [case for _, case, _ in own]
+        seen = [cases[:place].count(case) for place, case in enumerate(cases)]
+        chosen += [form for _, form in sorted(zip(seen, own), key=lambda each: each[0])][:FORMS_TRIED]
+    return chosen
 
 
-def kit(assay, converter, forms, folder):
+def kit(assay, forms, folder):
     """The row of a kit, or {"why": …}."""
+    argued = [form for form in forms if not is_limit(form[0].partition("@")[0], form[1])]
+    if not argued:
+        return {"why": LIMIT}
     whys = []
-    for case, options in first_forms(forms):
+    for converter, case, options in first_forms(argued):
         shutil.rmtree(folder, ignore_errors=True)
         done = call(assay, "bundle", case, folder, "--for", converter, "--options", options)
         if done.returncode == 0:
             said = json.loads(re.search(r"^measured: (.*)$", done.stdout, re.MULTILINE)[1])
             title = (folder / "ISSUE.md").read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-            return {"case": case, **said, "title": title}
+            variant = converter.partition("@")[0].partition(":")[2]
+            return {"case": case, **said, "title": title, **({"variant": variant} if variant else {})}
         whys.append(re.sub(r"^.*?: ", "", done.stderr.strip().partition("\nassay:")[0], count=1))
     return {"why": textwrap.shorten(whys[0], WHY_SHOWN, placeholder=" …")}
 
@@ -96,10 +108,16 @@ def rows(assay, converter, versions, folder, patterns):
     if version not in versions:
         yield from ({"defect": defect, "why": f"{converter} is not installed: assay converters install {name}"} for defect in rest)
         return
-    found = verdicts(assay, f"{name}@{version}", patterns)
+    named = defects(name)
+    patterns = patterns or [*named.values()]
+    limits = {defect for defect in rest if recorded[defect].get(version, recorded[defect].get("")) and named[defect] in patterns
+              and is_limit_in_all_forms(name, named[defect])}  # red in this release, and argued: nothing to run
+    found = verdicts(assay, name, version, [each for each in patterns if each not in {named[defect] for defect in limits}])
     for defect in sorted({*rest, *(defect for defect, red in found.items() if red)}):
-        if found.get(defect):
-            row = kit(assay, f"{name}@{version}", found[defect], folder / name / defect)
+        if defect in limits:
+            row = {"why": LIMIT}
+        elif found.get(defect):
+            row = kit(assay, found[defect], folder / name / defect)
         elif defect in found:
             wrong = [each for each, red in recorded[defect].items() if red and number(each) < number(version)]
             right = [each for each, red in recorded[defect].items() if not red and wrong and number(each) > number(wrong[-1])]

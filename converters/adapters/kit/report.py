@@ -79,16 +79,17 @@ def cause(bundle):
     return re.sub(r"Reported: issue \d+\.?|\[([^\]]*)\]\([^)]*\)", r"\1", f"{own} {shared}").strip()
 
 
-def is_limit(bundle):
-    """Whether the page calls it a limit that the converter has by design, or ours."""
-    _, kind, why = page_row(bundle.converter, bundle.case["name"])
-    return kind.startswith(("limit", "ours")) or bool(re.search(r"\bLimit\b|\b(A|Documented) limit\b", why))
+def whose(bundle, product):
+    """A sentence where the page says that another product's defect is behind it."""
+    said = re.match(r"defect of (.+)", page_row(bundle.converter, bundle.case["name"])[1])
+    return f"The cause lies in {said[1]}." if said and product.lower() not in said[1].lower() else ""
 
 
 def clause(bundle):
     """The pages of ONNX's text that the case names."""
-    return [origin["url"] for origin in bundle.case["file"].get("origin", [])
-            if re.match(r"https://(onnx\.ai|github\.com/onnx/onnx)/", origin["url"])]
+    pages = [origin["url"] for origin in bundle.case["file"].get("origin", [])
+             if re.match(r"https://(onnx\.ai|github\.com/onnx/onnx)/", origin["url"])]
+    return [*dict.fromkeys(pages)]
 
 
 def second_opinion(bundle):
@@ -146,7 +147,7 @@ def write(bundle, maker, history, folder, printed, figures):
     options = ", ".join(f"{key} {value}" for key, value in bundle.options.items() if not isinstance(value, dict))
     model = shortened((folder / "model.txt").read_text(encoding="utf-8").rstrip())
     about = bundle.case["file"]["title"]
-    said = [about[0].upper() + about[1:] + ".", cause(bundle), "\n".join(f"ONNX's text: {url}" for url in clause(bundle))]
+    said = [about[0].upper() + about[1:] + ".", whose(bundle, maker.product), cause(bundle), "\n".join(f"ONNX's text: {url}" for url in clause(bundle))]
     steps = [f"`python repro.py` needs {maker.heads['package']}, onnx and numpy. It converts `model.onnx` with the data in "
              f"`calibration` ({options}), and exits with 1 where the defect is there. `test_data_set_0` is a node test of ONNX: "
              "its outputs are those of the float model.", f"```\n{model}\n```"]
