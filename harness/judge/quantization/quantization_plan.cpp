@@ -393,6 +393,11 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   if (bias == nullptr || !bias_quantized) {
     return;
   }
+  if (context_.evidence.converter.policy.bias == converters::BiasRounding::own_scale) {
+    const QuantParams* own = made_bias != nullptr && made_bias->params ? &*made_bias->params : nullptr;
+    constants.inputs[2] = enclosure_around(bias, granted_.weight_radius(entry.original, *bias, -1, own, nullptr, 0));
+    return;
+  }
   // The bias is an int32 code of scale s_x·s_w; without an artifact the same is assumed.
   const std::vector<double> scales =
       granted_.weight_scales(entry.original, *weight, axis, declared, bias.get(), least_scale);
