@@ -165,7 +165,8 @@ class BiasAudit {
       return;
     }
     const double step = params.scale.front();
-    const auto limits = core::integer_limits(params.type);
+    auto limits = core::integer_limits(params.type);
+    if (context_.evidence.converter.policy.narrow_range && params.type == core::DType::int8) ++limits.low;
     std::vector<double> kept = linear_.bias;
     for (double& value : kept) {
       const double ends[] = {factor_ * step * static_cast<double>(limits.low),

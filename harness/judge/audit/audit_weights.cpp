@@ -269,7 +269,8 @@ class WeightAudit {
   void check_codes(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,
                    const core::Tensor& codes, const ChannelIndex& channels) {
     if (codes.is_real() || codes.shape() != linear.weight.shape()) return;
-    const auto limits = core::integer_limits(params.type);
+    auto limits = core::integer_limits(params.type);
+    if (context_.evidence.converter.policy.narrow_range && params.type == core::DType::int8) ++limits.low;
     const auto actual = codes.integers();
     const std::vector<double> weights = linear.weight.to_reals();
     const double quotient_error = linear.folded ? 2 * kQuotientError : kQuotientError;
