@@ -28,13 +28,18 @@ OPERATORS = listed_operators()  # Quark enters its own
 PRESET = {"activation": ["int8"], "symmetric": [True], "per_axis": False}
 
 
+def short_adaround():
+    """AdaRound with fewer steps than its 1000, which take longer than a case has."""
+    return AdaRoundConfig(num_iterations=100)
+
+
 @dataclass(frozen=True)
 class Route:
     """One of the ways that Quark documents."""
 
     policy: str = ""  # the variant in policies.json
     preset: str = ""  # the configuration of that name, `get_default_config`; without one a QConfig
-    algorithms: tuple = ()  # before or after the quantization, `algo_config`
+    algorithms: tuple = ()  # `algo_config`: makers of what comes before or after the quantization
     takes: dict = field(default_factory=dict)  # what of the options it takes, where it isn't everything
     power_of_two: bool = False
 
@@ -44,7 +49,7 @@ ROUTES = {
     "": Route(),
     "a8w8": Route(policy="CLE", preset="A8W8", takes=PRESET | {"method": ["minmax"]}),
     "cle": Route(policy="CLE", algorithms=(CLEConfig,)),
-    "adaround": Route(policy="AdaRound", algorithms=(AdaRoundConfig,)),
+    "adaround": Route(policy="AdaRound", algorithms=(short_adaround,)),
     "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse", "minmax"]}),
 }
 

@@ -166,7 +166,7 @@ class BiasAudit {
     }
     const double step = params.scale.front();
     auto limits = core::integer_limits(params.type);
-    if (context_.evidence.converter.policy.narrow_range && params.type == core::DType::int8) ++limits.low;
+    if (limits.low < -limits.high) limits.low = -limits.high;  // as many codes below zero as above
     std::vector<double> kept = linear_.bias;
     for (double& value : kept) {
       const double ends[] = {factor_ * step * static_cast<double>(limits.low),
