@@ -224,13 +224,6 @@ void QuantizationPlan::collect_constants(std::size_t index) {
         continue;
       }
     }
-    if (context_.evidence.converter.policy.bias == converters::BiasRounding::own_scale && found->second->is_real() &&
-        model_.bias_behind_product(entry.original) == i) {
-      const std::vector<double> radius =
-          granted_.weight_radius(entry.original, *found->second, -1, nullptr, nullptr, 0);
-      constants_[index].inputs[i] = enclosure_around(found->second, radius);
-      continue;
-    }
     // A constant operand of Add, Concat … : half a step of its own quantization.
     const bool real = found->second->is_real();
     if (real && own != nullptr) {
