@@ -51,6 +51,12 @@ inline constexpr int kTableVersion = 1;
 /// Nothing where it has no such entry, or is a FlatBuffer.
 [[nodiscard]] std::optional<std::string> without_entry(const std::string& bytes, const std::string& tensor);
 
+enum class HeaderWord { version, method };
+/// The table of another version of its form, or of another calibration method, as its header says; every number is
+/// twice what it was, since there it means something else. Assay's cache and TensorRT's; nothing for the others, whose
+/// header has no such word.
+[[nodiscard]] std::optional<std::string> with_other_header(const std::string& bytes, HeaderWord word);
+
 namespace tables {
 /// The parts of parse_calibration_table, by form.
 [[nodiscard]] core::Result<CalibrationTable> parse_tensorrt(const std::string& text);

@@ -133,6 +133,7 @@ Status calibrate_from_cache(State& state) {
 }  // namespace
 
 Status calibrate(State& state) {
+  if (state.cache_problem) return *state.cache_problem;
   state.fingerprint = fingerprint_of(state);
   if (!state.cache_text.empty()) return calibrate_from_cache(state);
   const auto observed = observe(state);

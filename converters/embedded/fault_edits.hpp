@@ -40,6 +40,11 @@ Status repeat_last_batch(State& state);
 Status renew_cache_fingerprint(State& state);
 Status leave_uncached_in_float(const Pass& pass, State& state);
 Status write_early(State& state);
+Status unit_ranges_without_data(State& state);
+Status take_entries_in_order(State& state);
+Status read_any_header(State& state);
+Status forget_cache_problem(State& state);
+Status read_feed_by_bytes(State& state);
 
 // The float graph.
 Status first_channel_normalization(State& state);
@@ -61,6 +66,7 @@ Status bypass_shared_codes(State& state);
 Status demand_optional_inputs(State& state);
 Status demand_plain_parameters(State& state);
 Status quantize_resize_scales(State& state);
+Status quantize_constant_indices(State& state);
 
 // Quantizers that the model brings along.
 Status check_axis_of_single_scale(State& state);
@@ -112,6 +118,8 @@ Status weights_to_seven_bits(State& state);
 Status one_scale_per_group(State& state);
 Status first_group_decides(State& state);
 Status means_keep_scale(State& state);
+Status sigmoids_keep_scale(State& state);
+Status branches_take_concat_scale(State& state);
 Status share_backwards(State& state);
 Status recalibrate_pools(State& state);
 Status constants_take_concat_scale(State& state);
@@ -143,6 +151,9 @@ Status give_codes_to_float_readers(State& state);
 Status keep_authored_in_float(State& state);
 Status quantize_behind_reshape(State& state);
 Status keep_old_opset(State& state);
+Status reverse_inputs(State& state);
+Status leave_inputs_as_codes(State& state);
+Status declare_calibrated_shapes(State& state);
 
 // The artifact as the engine takes it.
 void swap_pads(model::Model& artifact);
@@ -162,6 +173,7 @@ void round_ratio_of_scales(model::Model& artifact);
 void skip_second_pair(model::Model& artifact);
 void wrap_channel_index(model::Model& artifact);
 void read_first_scale(model::Model& artifact);
+void drop_rest_of_channels(model::Model& artifact);
 
 }  // namespace edits
 }  // namespace assay::embedded

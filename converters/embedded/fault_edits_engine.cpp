@@ -97,6 +97,30 @@ void first_slope_for_all(Model& artifact) {
   }
 }
 
+void drop_rest_of_channels(Model& artifact) {
+  constexpr std::int64_t kVector = 8;
+  auto& graph = artifact.graph;
+  const model::Wiring wiring(graph);
+  for (auto& node : graph.nodes) {
+    if (!is_op(node, "Conv") || node.int_or("group", 1) != 1) continue;
+    std::string* name = &node.inputs[1];
+    if (const auto source = wiring.producer(*name)) name = &graph.nodes[*source].inputs[0];
+    const auto* weight = graph.initializer(*name);
+    if (weight == nullptr || weight->rank() < 2) continue;
+    const auto channels = weight->shape()[1], whole = channels / kVector * kVector;
+    if (whole == 0 || whole == channels) continue;
+    Tensor cut = *weight;
+    const auto inner = cut.size() / (cut.shape()[0] * channels);
+    const auto forget = [&](auto values) {
+      for (std::int64_t i = 0; i < cut.size(); ++i) {
+        if (i / inner % channels >= whole) values[static_cast<std::size_t>(i)] = 0;
+      }
+    };
+    cut.is_real() ? forget(cut.reals()) : forget(cut.integers());
+    *name = put(graph, "whole_vectors", std::move(cut));
+  }
+}
+
 void sigmoid_for_swish(Model& artifact) {
   constexpr double kSixth = 1.0 / 6;
   for (auto& node : artifact.graph.nodes) {

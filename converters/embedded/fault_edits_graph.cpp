@@ -7,6 +7,7 @@
 #include "converters/embedded/channels.hpp"
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/fault_edits.hpp"
+#include "converters/embedded/scales.hpp"
 #include "converters/embedded/support.hpp"
 
 namespace assay::embedded::edits {
@@ -302,6 +303,24 @@ Status quantize_resize_scales(State& state) {
     const double step = std::ranges::max(values) / kCodes;
     for (double& value : values) value = std::nearbyint(value / step) * step;
     node.inputs[2] = put_values(graph, names, node.inputs[2], values);
+  }
+  return core::success();
+}
+
+Status quantize_constant_indices(State& state) {
+  auto& graph = state.model.graph;
+  constexpr double kCodes = 255;
+  for (auto& node : graph.nodes) {
+    const auto* indices = is_op(node, "Gather") ? graph.initializer(node.input(1)) : nullptr;
+    if (indices == nullptr || indices->size() == 0) continue;
+    Tensor passed = *indices;
+    const auto largest = static_cast<double>(std::ranges::max(passed.integers()));
+    const double step = largest > 0 ? to_float32(largest / kCodes) : 1;
+    for (auto& index : passed.integers()) {
+      const double code = std::nearbyint(static_cast<double>(index) / step);
+      index = static_cast<std::int64_t>(to_float32(code * step));  // Cast cuts off
+    }
+    node.inputs[1] = put(graph, "quantized_indices", std::move(passed));
   }
   return core::success();
 }

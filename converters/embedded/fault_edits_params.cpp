@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <initializer_list>
+#include <string_view>
 
 #include "converters/embedded/channels.hpp"
 #include "converters/embedded/edit.hpp"
@@ -43,6 +45,18 @@ Status change_weight_scales(State& state,
 
 QuantParams params_of_range(const State& state, const Range& range) {
   return activation_params(range, state.options.activation, state.options.symmetric);
+}
+
+/// The results of these operators get the parameters of what they read.
+Status keep_input_scale(State& state, std::initializer_list<std::string_view> ops) {
+  for (const auto& node : state.model.graph.nodes) {
+    const bool meant = std::ranges::any_of(ops, [&](std::string_view op) { return is_op(node, op); });
+    const auto input = meant ? state.params.find(node.inputs.front()) : state.params.end();
+    const auto output = meant ? state.params.find(node.outputs.front()) : state.params.end();
+    if (input != state.params.end() && output != state.params.end()) output->second = input->second;
+  }
+  assign_bias_scales(state);
+  return core::success();
 }
 
 /// Writes the codes of every bias anew, with `scale(node, channel)` for a step.
@@ -129,11 +143,19 @@ Status first_group_decides(State& state) {
 }
 
 Status means_keep_scale(State& state) {
+  return keep_input_scale(state, {"AveragePool", "GlobalAveragePool", "ReduceMean"});
+}
+
+Status sigmoids_keep_scale(State& state) { return keep_input_scale(state, {"Sigmoid"}); }
+
+Status branches_take_concat_scale(State& state) {
   for (const auto& node : state.model.graph.nodes) {
-    const bool mean = is_op(node, "AveragePool") || is_op(node, "GlobalAveragePool") || is_op(node, "ReduceMean");
-    const auto input = mean ? state.params.find(node.inputs.front()) : state.params.end();
-    const auto output = mean ? state.params.find(node.outputs.front()) : state.params.end();
-    if (input != state.params.end() && output != state.params.end()) output->second = input->second;
+    const auto joint = is_op(node, "Concat") ? state.params.find(node.outputs.front()) : state.params.end();
+    if (joint == state.params.end()) continue;
+    for (const auto& input : node.inputs) {
+      const auto own = state.params.find(input);
+      if (state.model.graph.initializer(input) == nullptr && own != state.params.end()) own->second = joint->second;
+    }
   }
   assign_bias_scales(state);
   return core::success();

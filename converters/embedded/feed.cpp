@@ -129,7 +129,7 @@ Feed read_feed(const std::filesystem::path& folder) {
 Status check_feed(State& state) {
   if (state.feed_problem) return *state.feed_problem;
   if (state.feed.empty()) {
-    if (!state.cache_text.empty()) return core::success();
+    if (!state.cache_text.empty() || state.cache_problem) return core::success();
     return Error{ErrorKind::invalid_data,
                  "the calibration feed is empty; feed at least one batch, or name a calibration cache", "", "", ""};
   }

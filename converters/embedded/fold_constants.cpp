@@ -7,6 +7,7 @@
 
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/engine/engine.hpp"
+#include "converters/embedded/scales.hpp"
 #include "converters/embedded/simplify.hpp"
 
 namespace assay::embedded {
@@ -18,12 +19,16 @@ constexpr std::array<std::string_view, 6> kNeverFolded{"RandomNormal",      "Ran
 /// A folded constant lies in the artifact: a graph that blows one up keeps its node.
 constexpr std::int64_t kLargestFolded = std::int64_t{1} << 22U;
 
-/// Codes stay codes, but where they are dequantized only to be quantized again.
+/// Codes stay codes, but where they are dequantized only to be quantized again as they were.
 bool keeps_codes(const model::Graph& graph, const model::Wiring& wiring, const model::Node& node) {
   if (!is_op(node, "DequantizeLinear")) return false;
+  const auto undone = [&](std::size_t reader) {
+    const model::Node& next = graph.nodes[reader];
+    const auto params = is_op(next, "QuantizeLinear") ? declared_params(graph, next) : std::nullopt;
+    return params && params == declared_params(graph, node);
+  };
   const auto& readers = wiring.consumers(node.outputs[0]);
-  return readers.empty() || graph.find_output(node.outputs[0]) != nullptr ||
-         !std::ranges::all_of(readers, [&](std::size_t i) { return is_op(graph.nodes[i], "QuantizeLinear"); });
+  return readers.empty() || graph.find_output(node.outputs[0]) != nullptr || !std::ranges::all_of(readers, undone);
 }
 
 bool foldable(const model::Graph& graph, const model::Node& node) {

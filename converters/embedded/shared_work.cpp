@@ -29,8 +29,11 @@ Result<State> read_request(const converters::ConvertRequest& request) {
   state.feed_problem = std::move(feed.problem);
   if (!request.options.cache.empty()) {
     auto text = core::read_file(request.options.cache, kLargestCache);
-    if (!text) return text.error().within("calibrate: calibration cache");
-    state.cache_text = std::move(*text);
+    if (text) {
+      state.cache_text = std::move(*text);
+    } else {
+      state.cache_problem = text.error().within("calibration cache");
+    }
   }
   return state;
 }

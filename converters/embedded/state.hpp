@@ -117,6 +117,7 @@ struct State {
   std::vector<std::string> feed_order;          ///< names of the first batch in the order of its files
   std::optional<Error> feed_problem;            ///< what ended the feed early, where it broke off
   std::string cache_text;                       ///< content of the cache to reuse, where options.cache names one
+  std::optional<Error> cache_problem;           ///< why that cache can't be read
   std::shared_ptr<LastObserved> last_observed;  ///< read and written by calibrate; null where nothing is shared
 
   // simplify: the graph that is quantized, and who computes each original node now (absent: folded into a constant).

@@ -45,15 +45,36 @@ InputSpec read_input(const Fields& fields) {
 
 void read_cache(const Fields& fields, FeedSpec& feed) {
   feed.cache = fields.string("cache", feed.cache);
-  if (!feed.cache.empty()) fields.require_known("cache", feed.cache, "cache", {"previous", "stale"});
+  if (!feed.cache.empty()) fields.require_known("cache", feed.cache, "cache", known_caches());
   if (fields.has("forget")) feed.forget = fields.strings("forget");
-  if (!feed.forget.empty() && feed.cache != "previous") fields.complain("forget", "needs \"cache\": \"previous\"");
+  feed.edit = fields.string("edit", feed.edit);
+  if (!feed.edit.empty()) fields.require_known("edit", feed.edit, "edit", cache_edits());
+  if (feed.cache == "previous") return;
+  if (!feed.forget.empty()) fields.complain("forget", "needs \"cache\": \"previous\"");
+  if (!feed.edit.empty()) fields.complain("edit", "needs \"cache\": \"previous\"");
+}
+
+/// What makes the files of a batch other than the graph declares them.
+void read_disguise(const Fields& fields, FeedSpec& feed) {
+  if (fields.has("types")) feed.types = fields.string_map("types");
+  for (const auto& [name, type] : feed.types) {
+    const auto known = core::parse_dtype(type);
+    if (!known || *known == core::DType::boolean || !(core::is_real(*known) || core::is_integer(*known))) {
+      fields.complain("types", "\"" + type + "\" is no type of numbers");
+    }
+  }
+  if (fields.has("shapes")) {
+    const Fields shapes = fields.object("shapes");
+    for (const std::string& name : shapes.keys()) feed.shapes[name] = shapes.integers(name);
+  }
+  if (fields.has("extra")) feed.extra = fields.strings("extra");
 }
 
 FeedSpec read_feed(const Fields& fields, FeedSpec feed) {
-  fields.allow({"batches", "seed", "drop", "batch", "last_batch", "stop_after", "order", "cache", "forget", "poison"});
+  fields.allow({"batches", "seed", "drop", "batch", "last_batch", "stop_after", "order", "cache", "forget", "edit",
+                "poison", "types", "shapes", "extra"});
   feed.batches = static_cast<int>(fields.integer("batches", feed.batches));
-  if (feed.batches < 1 || feed.batches > 1000) fields.complain("batches", "must be 1 to 1000");
+  if (feed.batches < 0 || feed.batches > 1000) fields.complain("batches", "must be 0 to 1000");
   feed.seed = static_cast<std::uint64_t>(fields.integer("seed", static_cast<std::int64_t>(feed.seed)));
   if (fields.has("drop")) feed.drop = fields.strings("drop");
   if (fields.has("order")) feed.order = fields.strings("order");
@@ -61,6 +82,7 @@ FeedSpec read_feed(const Fields& fields, FeedSpec feed) {
   if (fields.has("last_batch")) feed.last_batch = fields.integer("last_batch");
   if (fields.has("stop_after")) feed.stop_after = static_cast<int>(fields.integer("stop_after"));
   read_cache(fields, feed);
+  read_disguise(fields, feed);
   if (fields.has("poison")) {
     const Fields poison = fields.object("poison");
     for (const std::string& name : poison.keys()) feed.poison[name] = poison.real(name);
@@ -83,19 +105,27 @@ std::string read_options(const Fields& fields, const std::string& base) {
   return text;
 }
 
+void require_feed(const Fields& fields, const FeedSpec& feed) {
+  if (feed.batches == 0 && feed.cache.empty()) {
+    fields.complain("calibration.batches", "may be 0 beside a cache only");
+  }
+}
+
 void read_steps(const Fields& fields, Case& out) {
   if (!fields.has("steps")) {
     out.steps.push_back({"convert", "{}", out.calibration});
+    require_feed(fields, out.calibration);
     return;
   }
   for (const Fields& step : fields.objects("steps")) {
-    step.allow({"do", "options", "cache", "forget", "calibration"});
+    step.allow({"do", "options", "cache", "forget", "edit", "calibration"});
     Step read;
     read.action = step.string("do");
     step.require_known("do", read.action, "step", {"convert"});
     read.options_json = read_options(step, "{}");
     read.feed = step.has("calibration") ? read_feed(step.object("calibration"), out.calibration) : out.calibration;
     read_cache(step, read.feed);
+    require_feed(step, read.feed);
     out.steps.push_back(std::move(read));
   }
   if (out.steps.empty()) fields.complain("steps", "must hold at least one step");
@@ -135,7 +165,8 @@ void read_refusal(const Fields& fields, Expectation& expect) {
 }
 
 Expectation read_expectation(const Fields& fields) {
-  fields.allow({"status", "refused", "precision", "scales", "shape", "dtype", "outputs", "diagnostics", "order"});
+  fields.allow({"status", "refused", "precision", "scales", "same_scale_as", "shape", "dtype", "outputs", "diagnostics",
+                "order"});
   Expectation expect;
   expect.status = fields.string("status", "converts");
   fields.require_known("status", expect.status, "status", {"converts", "refused", "either"});
@@ -148,6 +179,10 @@ Expectation read_expectation(const Fields& fields) {
     const Fields scales = fields.object("scales");
     for (const std::string& name : scales.keys()) expect.scales[name] = read_expected_scale(scales.object(name));
   }
+  if (fields.has("same_scale_as")) {
+    const Fields shared = fields.object("same_scale_as");
+    for (const std::string& name : shared.keys()) expect.same_scale_as[name] = shared.strings(name);
+  }
   if (fields.has("shape")) {
     const Fields shapes = fields.object("shape");
     for (const std::string& name : shapes.keys()) expect.shape[name] = shapes.integers(name);
@@ -159,6 +194,20 @@ Expectation read_expectation(const Fields& fields) {
   if (fields.has("order")) expect.order = fields.strings("order");
   return expect;
 }
+
+}  // namespace
+
+const std::vector<std::string>& known_caches() {
+  static const std::vector<std::string> names{"previous", "stale", "foreign", "missing"};
+  return names;
+}
+
+const std::vector<std::string>& cache_edits() {
+  static const std::vector<std::string> names{"version", "method"};
+  return names;
+}
+
+namespace {
 
 /// Names that a case speaks of must exist in its graph: a misspelled one would check nothing.
 void check_references(const Fields& fields, const Case& read) {
@@ -176,6 +225,12 @@ void check_references(const Fields& fields, const Case& read) {
     fields.require_known("expect.precision", name, "node or operator", nodes);
   for (const auto& [name, scale] : read.expect.scales)
     fields.require_known("expect.scales", name, "tensor", {tensors.begin(), tensors.end()});
+  for (const auto& [name, others] : read.expect.same_scale_as) {
+    fields.require_known("expect.same_scale_as", name, "tensor", {tensors.begin(), tensors.end()});
+    for (const std::string& other : others) {
+      fields.require_known("expect.same_scale_as", other, "tensor", {tensors.begin(), tensors.end()});
+    }
+  }
   for (const auto& [name, shape] : read.expect.shape)
     fields.require_known("expect.shape", name, "graph output", outputs);
   for (const auto& [name, type] : read.expect.dtype)
@@ -185,8 +240,16 @@ void check_references(const Fields& fields, const Case& read) {
       fields.require_known("forget", name, "tensor", {tensors.begin(), tensors.end()});
     for (const std::string& name : step.feed.drop)
       fields.require_known("calibration.drop", name, "graph input", inputs);
-    for (const std::string& name : step.feed.order)
-      fields.require_known("calibration.order", name, "graph input", inputs);
+    for (const std::string& name : step.feed.extra) {
+      if (tensors.contains(name)) fields.complain("calibration.extra", "\"" + name + "\" is a tensor of the graph");
+    }
+    std::vector<std::string> fed = inputs;
+    fed.insert(fed.end(), step.feed.extra.begin(), step.feed.extra.end());
+    for (const std::string& name : step.feed.order) fields.require_known("calibration.order", name, "fed tensor", fed);
+    for (const auto& [name, type] : step.feed.types)
+      fields.require_known("calibration.types", name, "graph input", inputs);
+    for (const auto& [name, shape] : step.feed.shapes)
+      fields.require_known("calibration.shapes", name, "graph input", inputs);
     for (const auto& [name, value] : step.feed.poison)
       fields.require_known("calibration.poison", name, "graph input", inputs);
   }

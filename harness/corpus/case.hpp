@@ -39,17 +39,26 @@ struct InputSpec {
 
 /// The calibration feed of a step. The defaults feed every input, in order, all batches.
 struct FeedSpec {
-  int batches = 8;
+  int batches = 8;  ///< 0: nothing is fed, beside a cache
   std::uint64_t seed = 7;
   std::vector<std::string> drop;           ///< inputs left out of every batch
   std::optional<std::int64_t> batch;       ///< another batch size (axis 0) than the graph declares
   std::optional<int> stop_after;           ///< the feed breaks off after so many batches (a truncated file follows)
   std::vector<std::string> order;          ///< order in which the files are numbered
-  std::string cache;                       ///< "", "previous", "stale"
+  std::string cache;                       ///< "", or one of known_caches()
   std::vector<std::string> forget;         ///< tensors whose entries that previous cache has lost
+  std::string edit;                        ///< what the header of that previous cache says otherwise, of cache_edits()
   std::optional<std::int64_t> last_batch;  ///< the last batch's size (axis 0): a data set that does not divide
   std::map<std::string, double> poison;    ///< input → NaN or infinity put into its first batch
+  std::map<std::string, std::string> types;                 ///< input → the element type that it is fed in
+  std::map<std::string, std::vector<std::int64_t>> shapes;  ///< input → the shape that it is fed in
+  std::vector<std::string> extra;                           ///< tensors in every batch that are no input of the graph
 };
+/// Caches that a step can be given: "previous" (of the step before), "stale" (the same network, other data), "foreign"
+/// (another network), "missing" (a path where nothing is).
+[[nodiscard]] const std::vector<std::string>& known_caches();
+/// "version", "method".
+[[nodiscard]] const std::vector<std::string>& cache_edits();
 
 /// A model that lives inside a published package: "pypi:PACKAGE==VERSION/path/in/wheel".
 struct RemoteModel {
@@ -77,9 +86,11 @@ struct ExpectedScale {
 struct Expectation {
   std::string status = "converts";  ///< or "refused"
   std::optional<std::string> refused_node, refused_op;
-  std::optional<std::string> refused_reason;               ///< regular expression
-  std::map<std::string, std::string> precision;            ///< node name or operator type → "int8" / "fp32"
-  std::map<std::string, ExpectedScale> scales;             ///< by tensor
+  std::optional<std::string> refused_reason;     ///< regular expression
+  std::map<std::string, std::string> precision;  ///< node name or operator type → "int8" / "fp32"
+  std::map<std::string, ExpectedScale> scales;   ///< by tensor
+  /// Tensor → tensors whose range its scale may come from besides its own, whatever the converter's policy shares.
+  std::map<std::string, std::vector<std::string>> same_scale_as;
   std::map<std::string, std::vector<std::int64_t>> shape;  ///< by output
   std::map<std::string, std::string> dtype;                ///< by output
   std::optional<std::vector<std::string>> outputs;         ///< names, in order

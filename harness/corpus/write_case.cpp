@@ -44,6 +44,10 @@ ordered_json feed_json(const FeedSpec& feed) {
   for (const auto& [name, value] : feed.poison) json["poison"][name] = number(value);
   if (!feed.cache.empty()) json["cache"] = feed.cache;
   put_list(json, "forget", feed.forget);
+  if (!feed.edit.empty()) json["edit"] = feed.edit;
+  put_list(json, "types", feed.types);
+  put_list(json, "shapes", feed.shapes);
+  put_list(json, "extra", feed.extra);
   return json;
 }
 
@@ -66,6 +70,7 @@ ordered_json expectation_json(const Expectation& expect) {
   }
   put_list(json, "precision", expect.precision);
   for (const auto& [name, scale] : expect.scales) json["scales"][name] = scale_json(scale);
+  put_list(json, "same_scale_as", expect.same_scale_as);
   put_list(json, "shape", expect.shape);
   put_list(json, "dtype", expect.dtype);
   put(json, "outputs", expect.outputs);

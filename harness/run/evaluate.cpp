@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "converters/calibration_table.hpp"
 #include "harness/core/files.hpp"
 #include "harness/core/json.hpp"
 #include "harness/core/room.hpp"
@@ -207,13 +206,16 @@ core::Result<data::Feed> CaseBench::make_feed(const corpus::FeedSpec& spec) {
     return folder.error();
   }
   made.folder = *folder;
+  for (core::TensorMap& batch : *batches) {
+    batch = data::as_cut(batch, spec);
+  }
   std::size_t whole = batches->size();
   if (spec.stop_after) {
     whole = std::min(whole, static_cast<std::size_t>(std::max(0, *spec.stop_after)));
   }
   for (std::size_t index = 0; index < whole; ++index) {
-    if (core::Status status = data::write_batch((*batches)[index], data::batch_folder(*folder, index), spec.order);
-        !status) {
+    const core::TensorMap fed = data::as_fed((*batches)[index], spec);
+    if (core::Status status = data::write_batch(fed, data::batch_folder(*folder, index), spec.order); !status) {
       return status.error();
     }
   }
@@ -239,56 +241,6 @@ core::Result<data::Feeds> CaseBench::feeds() {
     feeds.emplace(key, *feed);
   }
   return feeds;
-}
-
-core::Result<std::string> CaseBench::given_cache(converters::Converter& converter, const converters::Options& options,
-                                                 const corpus::Step& step, const fs::path& previous) {
-  if (step.feed.cache == "stale") return stale_cache(converter, options, step);
-  if (step.feed.cache != "previous") return std::string();
-  if (step.feed.forget.empty()) return previous.string();
-  core::Result<std::string> bytes = previous.empty() ? std::string() : core::read_file(previous);
-  if (!bytes) {
-    return bytes.error();
-  }
-  for (const std::string& tensor : step.feed.forget) {
-    std::optional<std::string> rest = converters::without_entry(*bytes, tensor);
-    if (!rest) {
-      return core::Error{core::ErrorKind::unsupported,
-                         fmt::format("its calibration cache has no entry named \"{}\" that could be taken out", tensor),
-                         "", "", tensor};
-    }
-    bytes = *std::move(rest);
-  }
-  core::Result<fs::path> folder = fresh_folder("cache");
-  if (!folder) {
-    return folder.error();
-  }
-  const fs::path file = *folder / previous.filename();
-  if (core::Status status = core::write_file(file, *bytes); !status) {
-    return status.error();
-  }
-  return file.string();
-}
-
-core::Result<std::string> CaseBench::stale_cache(converters::Converter& converter, const converters::Options& options,
-                                                 const corpus::Step& step) {
-  // A cache of the same network from other data: reusing it without a word gives wrong ranges.
-  constexpr std::uint64_t kOtherSeed = 1000003;
-  corpus::FeedSpec other = step.feed;
-  other.cache.clear();
-  other.seed += kOtherSeed;
-  core::Result<const data::Feed*> data = feed(other);
-  if (!data) {
-    return data.error();
-  }
-  core::Result<fs::path> output = fresh_folder("stale");
-  if (!output) {
-    return output.error();
-  }
-  const converters::ConvertReply reply = given_.convert(converter, {model_file_, (*data)->folder, options, *output});
-  fallen_ = programs::fallen(reply.outcome, Stage::convert,
-                             "while it made a calibration cache from other data: " + reply.reason);
-  return reply.outcome == Outcome::ok ? reply.cache.string() : std::string();
 }
 
 void note_artifact(const fs::path& artifact, Evaluation& out) {
@@ -351,6 +303,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     return settle(own_fault(status.error()));
   }
   fs::path previous_cache;
+  const data::Feed* measured = nullptr;  // the last that held data: a cache that is given alone was made from it
   for (std::size_t index = 0; index < case_.steps.size(); ++index) {
     const corpus::Step& step = case_.steps[index];
     // The suite's options, then the case's, then the step's: each overrides what stands before.
@@ -383,6 +336,9 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     if (!data) {
       return settle(own_fault(data.error().within(case_.name + ": calibration")));
     }
+    if (step.feed.batches > 0 || measured == nullptr) {
+      measured = *data;
+    }
     core::Result<fs::path> output = fresh_folder("out");
     if (!output) {
       return settle(own_fault(output.error()));
@@ -399,7 +355,7 @@ Trial CaseBench::attempt(converters::Converter& converter, const converters::Des
     evidence.converter = description;
     evidence.first_batch_bins = description.policy.histogram == converters::HistogramBins::first_batch;
     evidence.model = case_.model.get();
-    evidence.calibration = &(*data)->batches;
+    evidence.calibration = &measured->batches;
     const data::DataOrigin origin = data::origin_of(data_, data::Conversion::here);
     evidence.calibration_source = origin.calibration;
     evidence.inputs_source = origin.inputs;

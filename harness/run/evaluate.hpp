@@ -130,13 +130,26 @@ class CaseBench {
   [[nodiscard]] core::Result<const DataSet*> data_set(std::size_t index, const std::string& name,
                                                       const std::map<std::string, core::QuantParams>& scales);
   [[nodiscard]] core::Result<std::filesystem::path> fresh_folder(const std::string& stem);
-  /// The cache that `step` gives the converter: none, `previous` less what the step forgets, or a stale one.
-  /// Errors   unsupported where the previous one has no entry of a tensor that is to be forgotten.
+  /// The path of the cache that `step` gives the converter, "" for none; `previous` is that of the step before.
+  /// Errors   unsupported where the previous one has no entry of a tensor that is to be forgotten, or no such word in
+  /// its header.
   [[nodiscard]] core::Result<std::string> given_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step,
                                                       const std::filesystem::path& previous);
+  /// The previous one less what the step forgets, with the header that it asks for.
+  [[nodiscard]] core::Result<std::string> changed_cache(const corpus::FeedSpec& feed,
+                                                        const std::filesystem::path& previous);
+  /// One of the same network and other data.
   [[nodiscard]] core::Result<std::string> stale_cache(converters::Converter& converter,
                                                       const converters::Options& options, const corpus::Step& step);
+  /// One of another network: this one with other names of all tensors and nodes, on data 8 times as large.
+  [[nodiscard]] core::Result<std::string> foreign_cache(converters::Converter& converter,
+                                                        const converters::Options& options, const corpus::Step& step);
+  /// What converting `model` with the batches below `calibration` leaves, "" for none; what fell is in fallen_.
+  [[nodiscard]] core::Result<std::string> cache_of(converters::Converter& converter, const converters::Options& options,
+                                                   const std::filesystem::path& model,
+                                                   const std::filesystem::path& calibration,
+                                                   std::string_view made_from);
   /// The evidence that every judgement of a ready artifact begins with.
   [[nodiscard]] core::Result<judge::Evidence> ready_evidence(const converters::Description& description,
                                                              const converters::Options& base,

@@ -136,12 +136,13 @@ TEST_F(Bundle, HoldsEveryKindOfArtifact) {
 TEST_F(Bundle, HoldsEveryStepOfACase) {
   write("cases/steps.json", R"json({
     "family": "steps", "title": "a cache reused, one that has lost an entry, a stale one", "tags": ["Conv"],
-    "matrix": { "what,_cache,_forget": [["previous", "previous", []], ["gap", "previous", ["x"]], ["stale", "stale", []]] },
+    "matrix": { "what,_cache,_forget": [["previous", "previous", []], ["gap", "previous", ["x"]], ["stale", "stale", []],
+                ["foreign", "foreign", []], ["missing", "missing", []]] },
     "graph": ["agraph (float[2,3,9,7] x) => (float[N,5,H,W] y) { y = Conv <kernel_shape=[3,2]> (x, w) }"],
     "initializers": { "w": { "shape": [5, 3, 3, 2] } },
     "inputs": { "x": { "data": ["typical", "ties"], "range": [-3, 2] } },
     "steps": [ { "do": "convert" }, { "do": "convert", "cache": "$_cache", "forget": "$_forget" } ] })json");
-  for (const std::string cache : {"previous", "gap", "stale"}) {
+  for (const std::string cache : {"previous", "gap", "stale", "foreign", "missing"}) {
     ASSERT_EQ(run({"bundle", "steps/what=" + cache, cache}).code, 0);
     const Call call = replay_elsewhere({cache});
     EXPECT_EQ(call.code, 0) << call.out << call.err;

@@ -79,6 +79,22 @@ TEST(CalibrationTable, LosesOneEntryAndKeepsTheRest) {
   EXPECT_EQ(rest(data("onnxruntime/concat_ranges.flatbuffers"), "x"), "no such entry");
 }
 
+TEST(CalibrationTable, GetsAHeaderOfAnotherVersionOrMethod) {
+  const std::string own =
+      R"({"format":"assay-calibration","version":1,"ranges":{"t":[-1,2]},"fingerprint":{"method":"minmax"}})";
+  EXPECT_THAT(error(with_other_header(own, HeaderWord::version).value()), HasSubstr("stale: version 2"));
+  const auto table = parse_calibration_table(with_other_header(own, HeaderWord::method).value());
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->method, Method::entropy);
+  EXPECT_EQ(table->ranges.at("t"), (CalibrationTable::Range{-2, 4}));
+  // 3f000000 is 0.5, 3f800000 is 1.
+  const std::string lines = "TRT-8601-EntropyCalibration2\na: b: 3f000000\n";
+  EXPECT_EQ(with_other_header(lines, HeaderWord::version), "TRT-1-EntropyCalibration2\na: b: 3f800000\n");
+  EXPECT_EQ(with_other_header(lines, HeaderWord::method), "TRT-8601-MinMaxCalibration\na: b: 3f800000\n");
+  EXPECT_FALSE(with_other_header("x 1.5\n", HeaderWord::version));
+  EXPECT_FALSE(with_other_header(R"({"x": [-1.5, 2]})", HeaderWord::version));
+}
+
 TEST(CalibrationTable, ReadsTheBareJsonOfOlderVersions) {
   const auto table = parse_calibration_table(R"({"x": [-1.5, 2], "y": [[0], [3.5]]})");
   ASSERT_TRUE(table) << table.error().message;

@@ -131,6 +131,39 @@ TEST(ParseFamily, ForgetsEntriesOfAPreviousCacheOnly) {
   EXPECT_THAT(message(step(R"("cache":"previous","forget":["nowhere"])")), HasSubstr("unknown tensor"));
 }
 
+TEST(ParseFamily, EditsPreviousCachesAndFeedsNothingBesideACacheOnly) {
+  const auto step = [](const std::string& rest) {
+    return relu_json(R"(,"steps":[{"do":"convert"},{"do":"convert",)" + rest + "}]");
+  };
+  EXPECT_EQ(loaded(step(R"("cache":"previous","edit":"version")"))[0].steps[1].feed.edit, "version");
+  EXPECT_THAT(message(step(R"("cache":"foreign","edit":"version")")), HasSubstr("edit: needs \"cache\": \"previous\""));
+  EXPECT_THAT(message(step(R"("cache":"previous","edit":"words")")), HasSubstr("unknown edit"));
+  EXPECT_THAT(message(step(R"("cache":"lost")")), HasSubstr("unknown cache"));
+  EXPECT_EQ(loaded(step(R"("cache":"missing","calibration":{"batches":0})"))[0].steps[1].feed.batches, 0);
+  EXPECT_THAT(message(step(R"("calibration":{"batches":0})")), HasSubstr("may be 0 beside a cache only"));
+  EXPECT_THAT(message(relu_json(R"(,"calibration":{"batches":0})")), HasSubstr("may be 0 beside a cache only"));
+}
+
+TEST(ParseFamily, FeedsInputsInOtherTypesAndShapes) {
+  const auto feed = loaded(relu_json(
+      R"(,"calibration":{"types":{"x":"float64"},"shapes":{"x":[3]},"extra":["z"],"order":["z","x"]})"))[0]
+                        .calibration;
+  EXPECT_EQ(feed.types.at("x"), "float64");
+  EXPECT_THAT(feed.shapes.at("x"), ElementsAre(3));
+  EXPECT_THAT(feed.extra, ElementsAre("z"));
+  EXPECT_THAT(message(relu_json(R"(,"calibration":{"types":{"x":"bool"}})")), HasSubstr("no type of numbers"));
+  EXPECT_THAT(message(relu_json(R"(,"calibration":{"types":{"z":"int32"}})")), HasSubstr("unknown graph input"));
+  EXPECT_THAT(message(relu_json(R"(,"calibration":{"shapes":{"z":[1]}})")), HasSubstr("unknown graph input"));
+  EXPECT_THAT(message(relu_json(R"(,"calibration":{"extra":["y"]})")), HasSubstr("is a tensor of the graph"));
+}
+
+TEST(ParseFamily, StatesWhatMayShareAScale) {
+  EXPECT_THAT(loaded(relu_json(R"(,"expect":{"same_scale_as":{"y":["x"]}})"))[0].expect.same_scale_as.at("y"),
+              ElementsAre("x"));
+  EXPECT_THAT(message(relu_json(R"(,"expect":{"same_scale_as":{"q":[]}})")), HasSubstr("unknown tensor \"q\""));
+  EXPECT_THAT(message(relu_json(R"(,"expect":{"same_scale_as":{"y":["q"]}})")), HasSubstr("unknown tensor \"q\""));
+}
+
 TEST(ParseFamily, NamesFileKeyAndNearestKnownKey) {
   EXPECT_THAT(message(relu_json(R"(,"kill":["a"])")),
               AllOf(HasSubstr("family.json"), HasSubstr("kill"), HasSubstr("kills")));

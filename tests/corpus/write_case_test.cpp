@@ -17,12 +17,15 @@ constexpr const char* kRest = R"json(
   "inputs": { "a": { "data": ["typical", "ties"], "range": [-3, 0.1], "spread": 4, "outlier": 20 },
               "b": { "kind": "uniform", "range": [0, 1] } },
   "calibration": { "batches": 3, "seed": 11, "drop": ["b"], "batch": 4, "last_batch": 1, "stop_after": 2,
-                   "order": ["b", "a"], "poison": { "a": "NaN", "b": "-Infinity" } },
+                   "order": ["b", "a", "c"], "poison": { "a": "NaN", "b": "-Infinity" }, "extra": ["c"],
+                   "types": { "a": "float64" }, "shapes": { "b": [3, 2] } },
   "options": { "per_axis": false, "precision": { "Add": "int8" } },
   "steps": [ { "do": "convert" }, { "do": "convert", "options": { "symmetric": true }, "cache": "stale",
-               "calibration": { "batches": 2 } }, { "do": "convert", "cache": "previous", "forget": ["a"] } ],
+               "calibration": { "batches": 2 } }, { "do": "convert", "cache": "previous", "forget": ["a"],
+               "edit": "method" } ],
   "expect": { "status": "refused", "refused": { "node": "y", "operator": "Add", "reason": "no .*$$" },
               "precision": { "y": "fp32" }, "scales": { "a": { "axis": 0, "count": 2, "scale": 0.1, "zero_point": 3 } },
+              "same_scale_as": { "y": ["a"], "a": [] },
               "shape": { "y": [2, 3] }, "dtype": { "y": "float" }, "outputs": ["y"], "diagnostics": ["warned"],
               "order": ["b", "a"] },
   "kills": ["deconv_axis_zero"], "metamorphic": ["twice"])json";
@@ -47,6 +50,11 @@ TEST(WriteCase, ReadsBackWithEveryKey) {
   EXPECT_EQ(copy.steps[1].feed.batches, 2);
   EXPECT_EQ(copy.steps[1].feed.cache, "stale");
   EXPECT_EQ(copy.steps[2].feed.forget, std::vector<std::string>{"a"});
+  EXPECT_EQ(copy.steps[2].feed.edit, "method");
+  EXPECT_EQ(copy.calibration.types.at("a"), "float64");
+  EXPECT_EQ(copy.calibration.shapes.at("b"), (std::vector<std::int64_t>{3, 2}));
+  EXPECT_EQ(copy.calibration.extra, std::vector<std::string>{"c"});
+  EXPECT_EQ(copy.expect.same_scale_as, original.expect.same_scale_as);
   EXPECT_EQ(copy.steps[1].options_json, original.steps[1].options_json);
   EXPECT_EQ(copy.inputs.at("a").low, original.inputs.at("a").low);
 }

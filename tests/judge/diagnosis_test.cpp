@@ -48,6 +48,18 @@ TEST(Diagnosis, NodeOperatorAndReasonAreComplete) {
   EXPECT_THAT(faults("", "", "no calibration data for input \"a\""), IsEmpty()) << "data have no operator";
 }
 
+TEST(Diagnosis, WhatWasGivenBesideTheModelIsAName) {
+  const auto given = [](const std::string& reason, const GivenBeside& beside) {
+    return diagnosis_faults(two_nodes().graph, "", "", reason, beside);
+  };
+  EXPECT_THAT(given("the calibration cache is of version 2", {"/job/table.txt", {}}), IsEmpty());
+  EXPECT_THAT(given("\"/job/table.txt\" can't be read", {"/job/table.txt", {}}), IsEmpty());
+  EXPECT_THAT(given("version 2", {"/job/table.txt", {}}), SizeIs(1));
+  EXPECT_THAT(given("the calibration cache is of version 2", {}), SizeIs(1)) << "none was given";
+  EXPECT_THAT(given("Invalid input name: ghost", {"", {"ghost"}}), IsEmpty());
+  EXPECT_THAT(given("Invalid input name: ghost", {}), SizeIs(1));
+}
+
 TEST(Diagnosis, AMapsOwnWordsAloneNameNothing) {
   EXPECT_THAT(faults("", "", "_Map_base::at"), ElementsAre(HasSubstr("neither a node nor a tensor")));
   EXPECT_THAT(faults("", "", "terminate called after throwing std::out_of_range: _Map_base::at"), SizeIs(1));

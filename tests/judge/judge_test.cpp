@@ -350,6 +350,37 @@ TEST(Judge, OutputsOfTheArtifactKeepTheirOrder) {
   EXPECT_EQ(bench.run().facet, Facet::count);
 }
 
+/// What is judged where the artifact is changed, and what it gave stays.
+Judgement judged_as(Bench& bench, model::Model artifact) {
+  bench.evidence.artifact = std::make_shared<const model::Model>(std::move(artifact));
+  ReferenceCache fresh;
+  return judge(bench.evidence, fresh, 1000);
+}
+
+TEST(Judge, InputsOfTheArtifactKeepTheirType) {
+  Bench bench;
+  bench.execute();
+  model::Model changed = *bench.evidence.artifact;
+  EXPECT_EQ(judged_as(bench, changed).verdict, Verdict::pass);
+  changed.graph.inputs.front().type = core::DType::float16;
+  const Judgement out = judged_as(bench, changed);
+  EXPECT_EQ(out.facet, Facet::dtype);
+  EXPECT_THAT(out.reason, HasSubstr("input \"x\" of the artifact: expected type float, actual float16"));
+}
+
+TEST(Judge, WhatTheArtifactDeclaresInsideHolds) {
+  Bench bench;
+  bench.execute();
+  model::Model changed = *bench.evidence.artifact;
+  const std::string codes = changed.graph.nodes.front().outputs.front();
+  changed.graph.value_info.push_back({codes, core::DType::undefined, std::vector<model::Dimension>{{2, ""}, {3, ""}}});
+  EXPECT_EQ(judged_as(bench, changed).verdict, Verdict::pass) << "the data's shape";
+  changed.graph.value_info.back().shape->front() = {4, ""};
+  const Judgement out = judged_as(bench, changed);
+  EXPECT_EQ(out.facet, Facet::shape);
+  EXPECT_THAT(out.reason, HasSubstr("\"" + codes + "\" is declared"));
+}
+
 TEST(Judge, FindingsOfTheRunnerTakePart) {
   Bench bench;
   bench.execute();

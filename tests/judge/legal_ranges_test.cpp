@@ -229,6 +229,27 @@ TEST(LegalRanges, AConcatCoversEveryBranch) {
   EXPECT_EQ(Ranges(text, batch, silent).check("a", -5, 8), "scale") << "unless the policy says otherwise";
 }
 
+TEST(LegalRanges, ACaseStatesWhatMayShare) {
+  const std::string text =
+      "g (float[1,1,1,4] a, float[1,1,1,2] b) => (float[1,1,1,4] y) { "
+      "p = MaxPool<kernel_shape=[1,2], strides=[1,2]>(a) y = Concat<axis=3>(p, b) }";
+  const core::TensorMap batch{{"a", reals({1, 1, 1, 4}, {-1, 0.5, 0.2, 1})}, {"b", reals({1, 1, 1, 2}, {-5, 8})}};
+  Ranges ranges(text, batch);
+  corpus::Case stated;
+  stated.expect.same_scale_as = {{"p", {"a"}}};
+  EXPECT_EQ(ranges.check("p", -5, 8), "") << "nothing is stated";
+  ranges.evidence.test_case = &stated;
+  ranges.legal.emplace(*ranges.context, *ranges.calibration);
+  EXPECT_EQ(ranges.check("p", -5, 8), "scale") << "the Concat's";
+  EXPECT_EQ(ranges.check("p", -1, 1), "") << "the pool's input's";
+  EXPECT_EQ(ranges.check("p", 0, 1), "") << "its own";
+  EXPECT_EQ(ranges.check("b", -5, 8), "") << "nothing is stated of it";
+  stated.expect.same_scale_as = {{"p", {}}};
+  ranges.legal.emplace(*ranges.context, *ranges.calibration);
+  EXPECT_EQ(ranges.check("p", -1, 1), "scale");
+  EXPECT_EQ(ranges.check("p", 0, 1), "");
+}
+
 TEST(LegalRanges, TensorsWithoutRangeAreNotJudged) {
   const Ranges ranges("g (float[2] x) => (float[2] y) { y = Relu(x) }", {{"x", reals({2}, {-1, 1})}});
   EXPECT_EQ(ranges.check("unknown", -1, 1), "");

@@ -63,6 +63,18 @@ TEST(Unsupported, IsWhatTheDescriptionLeavesOut) {
   bench.test_case.steps.front().feed.cache = "previous";
   bench.test_case.steps.front().feed.forget = {"x"};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
+  bench.test_case.steps.front().feed = {};
+  for (const char* cache : {"foreign", "missing"}) {
+    bench.test_case.steps.front().feed.cache = cache;
+    EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
+  }
+  bench.test_case.steps.front().feed.cache = "previous";
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt) << "beside data";
+  bench.test_case.steps.front().feed.batches = 0;
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
+  bench.test_case.steps.front().feed.batches = 1;
+  bench.test_case.steps.front().feed.edit = "version";
+  EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), "a calibration cache");
   description.supports.reports = {"cache"};
   EXPECT_EQ(unsupported_reason(description, bench.test_case, bench.evidence.options), std::nullopt);
   description.supports.method = {{"entropy"}};

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "converters/embedded/embedded.hpp"
@@ -189,6 +191,74 @@ TEST_F(Bench, AnyOtherErrorStaysTheConvertersFail) {
     reply.reason = "no kernel left";
   });
   EXPECT_EQ(judged(*bench(), converter).verdict, Verdict::fail);
+}
+
+TEST_F(Bench, ACacheAloneIsJudgedByTheDataThatItWasMadeFrom) {
+  const auto alone = bench(R"(, "steps": [ { "do": "convert" },
+      { "do": "convert", "cache": "previous", "calibration": { "batches": 0 } } ])");
+  std::vector<bool> empty;
+  Odd right([&](const converters::ConvertRequest& request, converters::ConvertReply&) {
+    empty.push_back(fs::is_empty(request.calibration));
+  });
+  const judge::Judgement judgement = judged(*alone, right);
+  EXPECT_EQ(judgement.verdict, Verdict::pass) << judgement.reason;
+  EXPECT_EQ(empty, (std::vector<bool>{false, true}));
+  Odd wrong([](const converters::ConvertRequest&, converters::ConvertReply& reply) {
+    for (converters::TensorScale& tensor : reply.tensors) tensor.params.scale.front() *= 2;
+  });
+  EXPECT_EQ(judged(*alone, wrong).verdict, Verdict::fail);
+}
+
+TEST_F(Bench, AForeignCacheIsOfANetworkWithOtherNames) {
+  std::vector<std::string> inputs;
+  Odd converter([&](const converters::ConvertRequest& request, converters::ConvertReply&) {
+    const model::Model model = model::load_model(request.model).value();
+    inputs.push_back(model.graph.inputs.front().name);
+    EXPECT_EQ(model::load_tensors(request.calibration / "0000", "input").value().begin()->first, inputs.back());
+  });
+  const auto foreign = bench(R"(, "steps": [ { "do": "convert", "cache": "foreign" } ],
+      "expect": { "status": "refused", "refused": { "reason": "model" } })");
+  const judge::Judgement judgement = judged(*foreign, converter);
+  EXPECT_EQ(judgement.verdict, Verdict::pass) << judgement.reason;
+  ASSERT_EQ(inputs.size(), 2U);
+  EXPECT_EQ(inputs[1], "x");
+  EXPECT_THAT(inputs[0], testing::StartsWith("foreign_"));
+}
+
+TEST_F(Bench, AMissingCacheAndAnEditedOneAreRefused) {
+  Odd converter;
+  const auto missing = bench(R"(, "steps": [ { "do": "convert", "cache": "missing" } ],
+      "expect": { "status": "refused", "refused": { "reason": "not_there\\.cache" } })");
+  EXPECT_EQ(judged(*missing, converter).verdict, Verdict::pass) << judged(*missing, converter).reason;
+  for (const std::string word : {"version", "method"}) {
+    const auto edited =
+        bench(R"(, "steps": [ { "do": "convert" }, { "do": "convert", "cache": "previous", "edit": ")" + word +
+              R"(" } ], "expect": { "status": "refused", "refused": { "reason": ")" + word + R"(" } })");
+    EXPECT_EQ(judged(*edited, converter).verdict, Verdict::pass) << judged(*edited, converter).reason;
+  }
+}
+
+TEST_F(Bench, AFeedOfAnotherTypeLiesInTheFilesAlone) {
+  const auto other = bench(R"(, "calibration": { "types": { "x": "float64" }, "shapes": { "x": [4] },
+      "extra": ["z"], "order": ["z"] })");
+  Odd converter([](const converters::ConvertRequest& request, converters::ConvertReply&) {
+    const auto fed = model::load_tensors(request.calibration / "0000", "input").value();
+    EXPECT_EQ(fed.at("x").type(), core::DType::float64);
+    EXPECT_EQ(fed.at("x").shape(), core::Shape{4});
+    EXPECT_EQ(fed.at("z").shape(), (core::Shape{2, 3, 9, 7}));
+    EXPECT_EQ(model::load_tensor(request.calibration / "0000" / "input_0.pb").value().name, "z");
+  });
+  const judge::Judgement judgement = judged(*other, converter);
+  EXPECT_EQ(judgement.verdict, Verdict::fail);
+  EXPECT_THAT(judgement.reason, HasSubstr("input \"x\": type double where the model declares float"));
+}
+
+TEST_F(Bench, WhatATypeOfTheFeedCutsOffIsGone) {
+  const auto cut = bench(R"(, "calibration": { "batches": 1, "types": { "x": "int32" } })");
+  const data::Feeds feeds = cut->feeds().value();
+  const core::Tensor& x = feeds.begin()->second.batches.front().at("x");
+  EXPECT_EQ(x.type(), core::DType::float32);
+  EXPECT_TRUE(std::ranges::all_of(x.reals(), [](double value) { return value == std::trunc(value); }));
 }
 
 TEST_F(Bench, AFallWhileAStaleCacheIsMadeIsTheVerdict) {

@@ -49,7 +49,8 @@ class AiEdgeQuantizer:
         original = onnx2tf_route.opened(model, options, "AI Edge Quantizer on a model of onnx2tf's")
         batches = onnx2tf_route.checked(calibration_batches(calibration), original)
         file = onnx2tf_route.made_float(model)
-        quantized = call("AI Edge Quantizer", self._quantize, file, batches, options)[0]
+        with onnx2tf_route.in_own_names(original):
+            quantized = call("AI Edge Quantizer", self._quantize, file, batches, options)[0]
         return {"artifact": onnx2tf_route.write_artifact(quantized, original, batches, output),
                 "tensors": self._inputs(quantized, [tensor.name for tensor in onnx2tf_route.graph_inputs(original)])}
 

@@ -1,32 +1,49 @@
-"""What both NNCF adapters ask of `nncf.quantize`: plain min-max, which the judge can compute from the stated policy."""
+"""What both NNCF adapters ask of `nncf.quantize`."""
 
 import functools
-import os
+from dataclasses import dataclass, field
 
 import nncf
 from nncf.common.graph.patterns.manager import PatternsManager
 from nncf.quantization.advanced_parameters import AdvancedQuantizationParameters, OverflowFix, QuantizationParameters
 from nncf.quantization.range_estimator import RangeEstimatorParametersSet
-from stated_policy import stated_policy
 
 
-def preset(options):
-    """PERFORMANCE is symmetric for activations, MIXED asymmetric; weights are symmetric in both."""
+@dataclass(frozen=True)
+class Route:
+    """One of the ways that its documentation has."""
+
+    policy: str = ""  # the variant in the policies of nncf_onnx
+    plain: bool = False  # min-max and 8 bits throughout; otherwise NNCF's defaults
+    takes: dict = field(default_factory=lambda: {"per_axis": [True]})  # what of the options it takes, where it isn't everything
+
+
+# The names and what they mean stand in adapter.json, too.
+ROUTES = {
+    "": Route(plain=True, takes={}),
+    "presets": Route("preset mixed"),
+}
+
+
+def parameters(variant, options, quantize_outputs):
+    """The arguments of `nncf.quantize` but for model, data and scope. PERFORMANCE is symmetric for activations, MIXED
+    asymmetric; weights are symmetric in both.
+
+    A plain route has documented switches: full 8 bits in the first layer too, biases as they are,
+    extremes over all batches, one scale for an activation (depthwise Convs get one for each channel otherwise)."""
+    route = ROUTES[variant]
     symmetric = options.get("symmetric", False)
-    return nncf.QuantizationPreset.PERFORMANCE if symmetric else nncf.QuantizationPreset.MIXED
-
-
-def advanced_parameters(options, quantize_outputs):
-    """Documented switches: full 8 bits in the first layer too, biases as they are, extremes over all batches, one scale
-    for an activation (depthwise Convs get one for each channel otherwise)."""
-    return AdvancedQuantizationParameters(
-        overflow_fix=OverflowFix.DISABLE,
-        quantize_outputs=quantize_outputs,
-        disable_bias_correction=os.environ.get("ASSAY_NNCF_BIAS") != "corrected",
-        activations_quantization_params=QuantizationParameters(per_channel=False),
-        activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
-        weights_quantization_params=QuantizationParameters(per_channel=options.get("per_axis", True)),
-    )
+    chosen = {"preset": nncf.QuantizationPreset.PERFORMANCE if symmetric else nncf.QuantizationPreset.MIXED}
+    if route.plain:
+        chosen["advanced_parameters"] = AdvancedQuantizationParameters(
+            overflow_fix=OverflowFix.DISABLE,
+            quantize_outputs=quantize_outputs,
+            disable_bias_correction=True,
+            activations_quantization_params=QuantizationParameters(per_channel=False),
+            activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
+            weights_quantization_params=QuantizationParameters(per_channel=options.get("per_axis", True)),
+        )
+    return chosen
 
 
 def keep_pattern_graphs():
@@ -34,7 +51,3 @@ def keep_pattern_graphs():
     takes four fifths of a small model's conversion."""
     for name in ("get_full_hw_pattern_graph", "get_full_ignored_pattern_graph"):
         setattr(PatternsManager, name, staticmethod(functools.cache(getattr(PatternsManager, name))))
-
-
-# What `nncf.quantize` is known to do with these parameters on ONNX models.
-POLICY = stated_policy("nncf_onnx", "extremes over all batches" if os.environ.get("ASSAY_NNCF_BIAS") == "corrected" else "")

@@ -104,12 +104,28 @@ def opened(model, options, converter):
 
 
 def checked(batches, original):
-    """The batches. Errors   ValueError, naming the first that lacks an input."""
+    """The batches. Errors   ValueError, naming the first that lacks an input or has it in another shape: once its axes are
+    those of TensorFlow, nobody else can tell."""
     for number, batch in enumerate(batches):
         for tensor in graph_inputs(original):
             if tensor.name not in batch:
                 raise ValueError(f"calibration batch {number:04d} has no \"{tensor.name}\"")
+            shape = [axis.dim_value for axis in tensor.type.tensor_type.shape.dim]
+            if not fits(batch[tensor.name], shape):
+                raise ValueError(f"calibration batch {number:04d}, input \"{tensor.name}\": shape "
+                                 f"{list(batch[tensor.name].shape)} where the model declares {shape}")
     return batches
+
+
+@contextlib.contextmanager
+def in_own_names(original):
+    """What fails inside calls an input as the model does, not "serving_default_img:0" as TensorFlow."""
+    try:
+        yield
+    except Failed as error:
+        names = {cleaned(tensor.name): tensor.name for tensor in graph_inputs(original)}
+        raise Failed(re.sub(r"serving_default_(\w+):\d+", lambda found: f'"{names.get(found[1], found[1])}"',
+                            str(error))) from error
 
 
 @contextlib.contextmanager

@@ -12,8 +12,9 @@ from assay_protocol import calibration_batches, serve  # first: NNCF prints
 import nncf
 import onnx
 from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUANTIZE_AGNOSTIC_OPERATIONS
-from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
+from nncf_parameters import ROUTES, keep_pattern_graphs, parameters
 from qdq_adapter import QdqAdapter
+from stated_policy import asked_variant, stated_policy
 
 # Operators whose inputs are quantized; those that only pass codes on count with the operators around them.
 OPERATORS = {name for metatype in (*INPUTS_QUANTIZABLE_OPERATIONS, *QUANTIZE_AGNOSTIC_OPERATIONS)
@@ -38,14 +39,18 @@ def renaming(model):
 class NncfOnnx(QdqAdapter):
     converter, operators, outputs_in_float = "nncf.quantize", OPERATORS, True
 
+    def __init__(self, variant):
+        self.variant, self.route = variant, ROUTES[variant]
+
     def describe(self):
+        takes = {"activation": ["int8"], "symmetric": True, "per_axis": True, "method": ["minmax"]}
         return {
-            "name": "nncf_onnx",
+            "name": "nncf_onnx" + (self.variant and f":{self.variant}"),
             "version": nncf.__version__,
             # Codes are uint8 where a range has no negative end and int8 elsewhere; nobody can ask for one.
-            "supports": self.supports(activation=["int8"], symmetric=True, per_axis=True, method=["minmax"]),
+            "supports": self.supports(**takes | self.route.takes),
             # quantize_outputs fails on every ONNX model: they stay in float.
-            "policy": POLICY,
+            "policy": stated_policy("nncf_onnx", self.route.policy),
         }
 
     def renaming(self, model, artifact):
@@ -55,13 +60,12 @@ class NncfOnnx(QdqAdapter):
         onnx.save(nncf.quantize(
             onnx.ModelProto.FromString(job.model.SerializeToString()),
             nncf.Dataset(calibration_batches(job.calibration)),
-            preset=preset(job.options),
             ignored_scope=nncf.IgnoredScope(names=job.in_float) if job.in_float else None,
             # Outputs as codes don't work with ONNX models: "This edge does not have end node".
-            advanced_parameters=advanced_parameters(job.options, quantize_outputs=False),
+            **parameters(self.variant, job.options, quantize_outputs=False),
         ), job.written)
 
 
 if __name__ == "__main__":
     keep_pattern_graphs()
-    serve(NncfOnnx())
+    serve(NncfOnnx(asked_variant(ROUTES)))

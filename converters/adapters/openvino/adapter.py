@@ -17,9 +17,10 @@ import numpy
 import onnx
 import openvino
 from model_request import nodes_in_float, open_model
-from nncf_parameters import POLICY, advanced_parameters, keep_pattern_graphs, preset
+from nncf_parameters import keep_pattern_graphs, parameters
 from openvino_executor import Executor
 from openvino_report import node_precision, original_operations, tensor_scales
+from stated_policy import stated_policy
 
 # ONNX operators whose OpenVINO forms NNCF quantizes the inputs of, and those that only pass codes on.
 OPERATORS = {
@@ -35,6 +36,7 @@ class OpenVino:
         self._executor = Executor()
 
     def describe(self):
+        policy = stated_policy("nncf_onnx")
         return {
             "name": "openvino",
             "version": openvino.__version__.split("-")[0],
@@ -52,7 +54,7 @@ class OpenVino:
             },
             # As on ONNX models, but outputs become codes, folding is the plugin's own choice, and by FakeQuantize's
             # specification a value is output_low + level·width.
-            "policy": {**{word: POLICY[word] for word in POLICY if word not in ("outputs", "folds_bn", "arithmetic")},
+            "policy": {**{word: policy[word] for word in policy if word not in ("outputs", "folds_bn", "arithmetic")},
                        "dequantize": "affine"},
         }
 
@@ -75,9 +77,8 @@ class OpenVino:
             # OpenVINO takes no array that it may not write to.
             nncf.Dataset([{name: numpy.array(array) for name, array in batch.items()}
                           for batch in calibration_batches(calibration)]),
-            preset=preset(options),
             ignored_scope=nncf.IgnoredScope(names=ignored) if ignored else None,
-            advanced_parameters=advanced_parameters(options, quantize_outputs=True),
+            **parameters("", options, quantize_outputs=True),
         )
         for port, names in zip(quantized.outputs, given):
             port.get_tensor().set_names(names)  # some releases lose them

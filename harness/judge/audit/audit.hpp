@@ -104,6 +104,8 @@ class LegalRanges {
     std::vector<core::QuantParams> given;
     bool mutual = false;  ///< it is the group of each of its tensors
   };
+  /// What the case states of the tensors that `tensor` may share a range with; null where it states nothing.
+  [[nodiscard]] const std::vector<std::string>* stated_sharers(const std::string& tensor) const;
   [[nodiscard]] Group make_group(const std::string& tensor, const core::QuantParams* params) const;
   /// Of each group, made once. `params` as in of().
   [[nodiscard]] std::shared_ptr<const Group> group_of(const std::string& tensor, const core::QuantParams* params) const;

@@ -39,7 +39,7 @@ class ReportedWeightAudit {
         wiring_(graph_),
         constants_(constants_of(graph_)),
         model_(*context.alignment),
-        policy_(context.evidence.converter.policy, graph_) {
+        policy_(context.evidence) {
     for (const Node& node : graph_.nodes) ++named_[node.name];
   }
 

@@ -31,7 +31,7 @@ class WeightAudit {
   WeightAudit(const LayerContext& context, Judgement& out)
       : context_(context),
         out_(out),
-        policy_(context.evidence.converter.policy, context.evidence.model->graph),
+        policy_(context.evidence),
         errors_(context) {}
 
   std::vector<Finding> run() {

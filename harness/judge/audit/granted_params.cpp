@@ -116,7 +116,7 @@ GrantedParams::GrantedParams(const LayerContext& context)
       plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}, {}, {}},
       legal_(context, context.calibration != nullptr ? *context.calibration : plain_,
              without_floor(context.evidence.converter.policy)),
-      weight_policy_(context.evidence.converter.policy, context.evidence.model->graph) {}
+      weight_policy_(context.evidence) {}
 
 QuantParams GrantedParams::activation(const std::string& tensor, const QuantParams& declared) const {
   const QuantParams* own = audited(tensor);

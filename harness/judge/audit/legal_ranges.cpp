@@ -140,6 +140,13 @@ std::vector<const core::QuantParams*> LegalRanges::declared(const std::string& t
   return all;
 }
 
+const std::vector<std::string>* LegalRanges::stated_sharers(const std::string& tensor) const {
+  if (context_.evidence.test_case == nullptr) return nullptr;
+  const auto& stated = context_.evidence.test_case->expect.same_scale_as;
+  const auto found = stated.find(tensor);
+  return found == stated.end() ? nullptr : &found->second;
+}
+
 LegalRanges::Group LegalRanges::make_group(const std::string& tensor, const core::QuantParams* params) const {
   struct Member {
     std::string tensor;
@@ -152,8 +159,12 @@ LegalRanges::Group LegalRanges::make_group(const std::string& tensor, const core
     return all.empty() || std::ranges::any_of(all, [&](const auto* each) { return same_scales(*each, *wanted); });
   };
   Group group;
-  group.mutual = has(tensor, params);
-  for (std::size_t i = 0; i < members.size(); ++i) {
+  const std::vector<std::string>* stated = stated_sharers(tensor);
+  group.mutual = stated == nullptr && has(tensor, params);
+  if (stated != nullptr) {
+    for (const std::string& sharer : *stated) members.push_back({sharer, nullptr});
+  }
+  for (std::size_t i = 0; i < members.size() && stated == nullptr; ++i) {
     const Member member = members[i];
     if (const auto found = shared_.find(member.tensor); found != shared_.end()) {
       for (const std::string& next : found->second) {
@@ -190,7 +201,7 @@ std::shared_ptr<const LegalRanges::Group> LegalRanges::group_of(const std::strin
   known.emplace(scales, group);
   // Who shares with each other has one group.
   for (const std::string& member : group->mutual ? group->tensors : std::vector<std::string>()) {
-    groups_[member].emplace(scales, group);
+    if (stated_sharers(member) == nullptr) groups_[member].emplace(scales, group);
   }
   return group;
 }
@@ -294,7 +305,7 @@ std::vector<AllowedRange> LegalRanges::of(const std::string& tensor, const core:
   if (fixed != nullptr && !legal.front().fixed) legal.push_back(stated(tensor, *fixed));
   // What only a Relu or Clip reads may be clipped to that operator's range at once: nothing is lost.
   constexpr std::size_t kMostActivations = 16;  // one behind the other: more have no range that the first lack
-  std::string next = sole_activation(tensor);
+  std::string next = stated_sharers(tensor) == nullptr ? sole_activation(tensor) : "";
   for (std::size_t count = 0; !next.empty() && count < kMostActivations; ++count, next = sole_activation(next)) {
     for (AllowedRange& range : covering(next)) add_range(legal, std::move(range));
   }
@@ -372,6 +383,8 @@ bool LegalRanges::keeps_its_input(const std::string& tensor, const core::QuantPa
   const Node& node = graph_.nodes[*producer];
   if (!only_moves(node, context_.alignment->constants) || node.inputs.empty()) return false;
   const std::string& input = node.inputs.front();
+  const std::vector<std::string>* stated = stated_sharers(tensor);
+  if (stated != nullptr && std::ranges::find(*stated, input) == stated->end()) return false;
   if (context_.artifact != nullptr) {
     // A constant's codes have no quantizer: what the operator reads tells.
     const ArtifactNode* made = context_.alignment->made(*producer);

@@ -80,13 +80,14 @@ std::optional<MeanCorrection> mean_correction(const LayerContext& context, const
   const auto constants = constants_of(context.evidence.model->graph);
   const core::TensorPtr bias = takes_bias(traits_of(node).product) ? find_constant(constants, node.input(2)) : nullptr;
   if (reached.size() != mean_y->size() ||
-      (bias != nullptr && static_cast<std::size_t>(bias->size()) != reached.size())) {
+      (bias != nullptr && bias->size() != 1 && static_cast<std::size_t>(bias->size()) != reached.size())) {
     return std::nullopt;
   }
   const double beta = bias == nullptr ? 0 : beta_of(node);
   MeanCorrection correction;
   for (std::size_t c = 0; c < reached.size(); ++c) {
-    const double own = bias == nullptr ? 0 : beta * bias->as_real(static_cast<std::int64_t>(c));
+    const auto channel = bias == nullptr || bias->size() == 1 ? 0 : static_cast<std::int64_t>(c);
+    const double own = bias == nullptr ? 0 : beta * bias->as_real(channel);
     correction.shift.push_back((*mean_y)[c] - own - reached[c]);
   }
   correction.slack = kMeanError * std::max({std::abs(output->second.low), std::abs(output->second.high)});

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <string>
 
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/evidence.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
 namespace {
 
-/// The Convs of one group that a path from a graph input reaches through no other such Conv.
-std::set<std::size_t> first_convolutions(const model::Graph& graph) {
+/// The Convs of one group that a path from a graph input reaches through no other such Conv. Those that were asked for
+/// in float count as none.
+std::set<std::size_t> first_convolutions(const Evidence& evidence) {
+  const model::Graph& graph = evidence.model->graph;
   const model::Wiring wiring(graph);
   std::vector<std::string> tensors;
   for (const model::ValueInfo& input : graph.inputs) tensors.push_back(input.name);
@@ -19,7 +23,8 @@ std::set<std::size_t> first_convolutions(const model::Graph& graph) {
     for (const std::size_t reader : wiring.consumers(tensor)) {
       if (!seen.insert(reader).second) continue;
       const model::Node& node = graph.nodes[reader];
-      if (traits_of(node).product == Product::convolution && node.int_or("group", 1) == 1) {
+      if (traits_of(node).product == Product::convolution && node.int_or("group", 1) == 1 &&
+          !asked_in_float(evidence, node)) {
         first.insert(reader);
       } else {
         tensors.insert(tensors.end(), node.outputs.begin(), node.outputs.end());
@@ -31,11 +36,11 @@ std::set<std::size_t> first_convolutions(const model::Graph& graph) {
 
 }  // namespace
 
-WeightPolicy::WeightPolicy(const converters::Policy& policy, const model::Graph& original)
-    : policy_(policy), of_first_(policy) {
-  if (policy.first_divisor <= 0) return;
-  of_first_.divisor = policy.first_divisor;
-  first_ = first_convolutions(original);
+WeightPolicy::WeightPolicy(const Evidence& evidence)
+    : policy_(evidence.converter.policy), of_first_(evidence.converter.policy) {
+  if (policy_.first_divisor <= 0) return;
+  of_first_.divisor = policy_.first_divisor;
+  first_ = first_convolutions(evidence);
 }
 
 void WeightPolicy::widen(const std::vector<double>& low, std::vector<double>& high) const {

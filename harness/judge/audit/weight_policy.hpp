@@ -5,14 +5,15 @@
 #include <vector>
 
 #include "converters/policy.hpp"
-#include "harness/model/graph.hpp"
 
 namespace assay::judge {
+
+struct Evidence;
 
 /// The stated policy as it applies to weights: audit, bounds and prediction ask here.
 class WeightPolicy {
  public:
-  WeightPolicy(const converters::Policy& policy, const model::Graph& original);
+  explicit WeightPolicy(const Evidence& evidence);
 
   /// With the divisor that the weights of this node of the original have.
   [[nodiscard]] const converters::Policy& of(std::size_t node) const {

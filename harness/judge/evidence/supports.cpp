@@ -95,7 +95,11 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   const std::string method(converters::method_name(options.method));
   if (auto trouble = option_trouble(test_case, "method", supports.method, method)) return trouble;
   // Who reports no cache calibrates anew where one is to be reused, and can't be given a spoilt one.
-  const auto spoilt = [](const corpus::Step& step) { return step.feed.cache == "stale" || !step.feed.forget.empty(); };
+  const auto spoilt = [](const corpus::Step& step) {
+    const corpus::FeedSpec& feed = step.feed;
+    const bool from_elsewhere = !feed.cache.empty() && feed.cache != "previous";
+    return from_elsewhere || !feed.forget.empty() || !feed.edit.empty() || feed.batches == 0;
+  };
   if (!supports.says("cache") && std::ranges::any_of(test_case.steps, spoilt)) return "a calibration cache";
   if (test_case.model == nullptr) return std::nullopt;
   const bool quantized = model::is_quantized(test_case.model->graph);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 
 #include "harness/judge/evidence/supports.hpp"
 
@@ -43,9 +44,9 @@ bool stands_as_name(std::string_view text, std::size_t at, std::string_view name
   if (!std::ranges::all_of(name, is_letter)) return true;
   constexpr std::string_view kOpening = "\"'`[({<";
   if (at > 0 && kOpening.find(text[at - 1]) != std::string_view::npos) return true;
-  static constexpr std::array<std::string_view, 12> kNouns{"tensor", "tensors", "node",        "layer",
-                                                           "input",  "inputs",  "output",      "outputs",
-                                                           "weight", "bias",    "initializer", "named"};
+  static constexpr std::array<std::string_view, 13> kNouns{"tensor",      "tensors", "node",    "layer",  "input",
+                                                           "inputs",      "output",  "outputs", "weight", "bias",
+                                                           "initializer", "named",   "name"};
   return std::ranges::find(kNouns, word_before(text, at)) != kNouns.end();
 }
 
@@ -99,8 +100,19 @@ bool has_word(std::string_view text, std::string_view word) {
   return stands_somewhere(text, word, [](std::size_t) { return true; });
 }
 
+namespace {
+
+bool names_given(const std::string& reason, const GivenBeside& given) {
+  if (std::ranges::any_of(given.extra, [&](const std::string& name) { return mentions(reason, name); })) return true;
+  if (given.cache.empty()) return false;
+  const std::string file = std::filesystem::path(given.cache).filename().string();
+  return reason.find(file) != std::string::npos || has_word(reason, "cache") || has_word(reason, "Cache");
+}
+
+}  // namespace
+
 std::vector<std::string> diagnosis_faults(const model::Graph& graph, const std::string& node, const std::string& op,
-                                          const std::string& reason) {
+                                          const std::string& reason, const GivenBeside& given) {
   std::vector<std::string> faults;
   if (reason.empty()) faults.emplace_back("no reason given");
   const std::vector<std::string> names = all_names(graph);
@@ -109,7 +121,7 @@ std::vector<std::string> diagnosis_faults(const model::Graph& graph, const std::
   if (!node.empty() && !known)
     faults.push_back(fmt::format("\"{}\" is neither a node nor a tensor of the model", node));
   const bool spoken_of = std::ranges::any_of(names, [&](const std::string& name) { return mentions(reason, name); });
-  if (node.empty() && !spoken_of && !names_fed_file(reason))
+  if (node.empty() && !spoken_of && !names_fed_file(reason) && !names_given(reason, given))
     faults.emplace_back("neither a node nor a tensor of the model is named");
   if (named == nullptr) return faults;
   const std::string full = model::operator_name(*named);

@@ -7,6 +7,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/facets/facets.hpp"
+#include "reference/infer.hpp"
 
 namespace assay::judge {
 namespace {
@@ -23,6 +24,8 @@ class OutputCheck {
 
   std::vector<Finding> run() {
     check_order();
+    check_inputs();
+    check_declared();
     for (std::size_t i = 0; i < evidence_.executions.size(); ++i) {
       const Execution& execution = evidence_.executions[i];
       const bool has_reference = i < context_.reference.size() && context_.reference[i] != nullptr;
@@ -71,6 +74,50 @@ class OutputCheck {
     add(facet, "", "",
         fmt::format("outputs of the artifact: expected {} ({}), actual {} ({})", quoted(expected), expected.size(),
                     quoted(actual), actual.size()));
+  }
+
+  /// Who feeds by place, or reads the type of an input, has to find the original's.
+  void check_inputs() {
+    if (evidence_.artifact == nullptr) return;
+    const model::Graph& artifact = evidence_.artifact->graph;
+    std::vector<std::string> actual, expected;
+    for (const auto& input : evidence_.model->graph.inputs) {
+      const model::ValueInfo* same = artifact.find_input(input.name);
+      if (same == nullptr) continue;  // fed all the same, it shows at the execution
+      expected.push_back(input.name);
+      if (same->type == input.type || same->type == core::DType::undefined) continue;
+      add(Facet::dtype, input.name, "",
+          fmt::format("input \"{}\" of the artifact: expected type {}, actual {}", input.name,
+                      core::dtype_name(input.type), core::dtype_name(same->type)));
+    }
+    for (const auto& input : artifact.inputs) {
+      if (evidence_.model->graph.find_input(input.name) != nullptr) actual.push_back(input.name);
+    }
+    if (actual == expected) return;
+    add(Facet::names, expected.front(), "",
+        fmt::format("inputs of the artifact: expected the order {}, actual {}", quoted(expected), quoted(actual)));
+  }
+
+  /// What the artifact declares of its tensors holds on the data that it was executed on.
+  void check_declared() {
+    if (evidence_.artifact == nullptr || evidence_.artifact->graph.value_info.empty()) return;
+    model::Model bound = *evidence_.artifact;
+    for (const Execution& execution : evidence_.executions) {
+      if (execution.reply.outcome != converters::Outcome::ok) continue;
+      for (auto& input : bound.graph.inputs) {
+        const auto fed = execution.inputs.find(input.name);
+        if (fed == execution.inputs.end()) continue;
+        std::vector<model::Dimension> extents;
+        for (const std::int64_t extent : fed->second.shape()) extents.push_back({extent, ""});
+        input.shape = std::move(extents);
+      }
+      const core::Status status = reference::check_declarations(bound);
+      if (status) return;
+      add(Facet::shape, evidence_.model->graph.find_output(status.error().tensor) ? status.error().tensor : "", "",
+          fmt::format("on data set \"{}\" the artifact doesn't hold what it declares: {}", execution.data_set,
+                      status.error().message));
+      return;
+    }
   }
 
   void check_names(const Execution& execution) {

@@ -60,7 +60,11 @@ std::string where(const std::string& node, const std::string& op) {
 template <typename Reply>
 std::vector<std::string> reply_faults(const Evidence& evidence, const Reply& reply) {
   if (evidence.model == nullptr) return {};
-  return diagnosis_faults(evidence.model->graph, reply.node, reply.op, reply.reason);
+  GivenBeside given{evidence.options.cache, {}};
+  if (evidence.test_case != nullptr && !evidence.test_case->steps.empty()) {
+    given.extra = evidence.test_case->steps.back().feed.extra;
+  }
+  return diagnosis_faults(evidence.model->graph, reply.node, reply.op, reply.reason, given);
 }
 
 /// Adds the facet `diagnostics` to a verdict about a refusal or error whose words don't help.

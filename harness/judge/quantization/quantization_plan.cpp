@@ -76,11 +76,15 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   });
 }
 
-/// What a correction adds to a bias has no rule: the declared one stands for the original's. Null where it has another
-/// form.
-TensorPtr corrected_bias(const Operand& declared, const Tensor& original) {
+/// What a correction adds to a bias has no rule: the declared one, times the factor that its node has for it, stands for
+/// the original's. Null where it has another form.
+TensorPtr corrected_bias(const Operand& declared, const Tensor& original, double factor = 1) {
   TensorPtr value = constant_value(declared);
-  return value != nullptr && value->is_real() && value->shape() == original.shape() ? value : nullptr;
+  if (value == nullptr || !value->is_real() || value->shape() != original.shape()) return nullptr;
+  if (factor == 1) return value;
+  std::vector<double> values = value->to_reals();
+  for (double& each : values) each *= factor;
+  return std::make_shared<const Tensor>(value->type(), value->shape(), std::move(values));
 }
 
 /// Nothing is rounded behind it: it moves, and the policy states no other, or it makes no data.
@@ -384,7 +388,8 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
       granted_.weight_radius(entry.original, *weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
   if (context_.evidence.converter.policy.corrects_biases() && bias != nullptr && made_bias != nullptr) {
-    if (const TensorPtr corrected = corrected_bias(*made_bias, *bias); corrected != nullptr) {
+    const double factor = beta_of(context_.artifact->artifact().graph.nodes[made->index]);
+    if (const TensorPtr corrected = corrected_bias(*made_bias, *bias, factor); corrected != nullptr) {
       constants.inputs[2] = exact_enclosure(corrected);
       return;
     }
