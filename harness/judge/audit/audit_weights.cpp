@@ -29,10 +29,7 @@ constexpr std::size_t kShownDifferences = 10;
 class WeightAudit {
  public:
   WeightAudit(const LayerContext& context, Judgement& out)
-      : context_(context),
-        out_(out),
-        policy_(context.evidence),
-        errors_(context) {}
+      : context_(context), out_(out), policy_(context.evidence), errors_(context) {}
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : context_.artifact->nodes()) {

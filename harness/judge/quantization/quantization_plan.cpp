@@ -76,8 +76,8 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   });
 }
 
-/// What a correction adds to a bias has no rule: the declared one, times the factor that its node has for it, stands for
-/// the original's. Null where it has another form.
+/// What a correction adds to a bias has no rule: the declared one, times the factor that its node has for it, stands
+/// for the original's. Null where it has another form.
 TensorPtr corrected_bias(const Operand& declared, const Tensor& original, double factor = 1) {
   TensorPtr value = constant_value(declared);
   if (value == nullptr || !value->is_real() || value->shape() != original.shape()) return nullptr;
