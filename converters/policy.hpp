@@ -22,11 +22,15 @@ enum class BiasRounding {
   corrected,       ///< moved by what the converter found best
   mean_corrected,  ///< moved by what the quantized weights miss of the mean result for the mean input, or kept
   stays_float,
+  own_scale,  ///< codes of the weights' type, with one scale from its own largest magnitude
 };
 constexpr auto words(BiasRounding /*of*/) {
   using enum BiasRounding;
-  return core::word_table<BiasRounding>(
-      {{nearest, "nearest"}, {corrected, "corrected"}, {mean_corrected, "mean_corrected"}, {stays_float, "float"}});
+  return core::word_table<BiasRounding>({{nearest, "nearest"},
+                                         {corrected, "corrected"},
+                                         {mean_corrected, "mean_corrected"},
+                                         {stays_float, "float"},
+                                         {own_scale, "own_scale"}});
 }
 
 /// How the ranges of several batches become one.

@@ -484,6 +484,28 @@ TEST(AuditWeights, AFirstDivisorIsThatOfTheFirstConvAlone) {
   EXPECT_THAT(TwoConvs(63, 63).faults_with(63), ElementsAre("scale v")) << "which isn't the first";
 }
 
+// b = {0.5, -1}: as a weight of one scale, 1/127.
+TEST(AuditBias, AScaleOfItsOwnIsThatOfAWeight) {
+  GemmCase gemm;
+  gemm.artifact_text.replace(gemm.artifact_text.find("<axis=0>(bq"), 11, "(bq");
+  gemm.evidence.converter.policy.bias = converters::BiasRounding::own_scale;
+  gemm.set_scalar("bs", 1.0 / 127);
+  gemm.constants["bq"] = codes(DType::int8, {2}, {64, -127});
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.constants["bq"] = codes(DType::int8, {2}, {65, -127});
+  EXPECT_THAT(gemm.faults(), ElementsAre("bias b")) << "not the nearest";
+  gemm.constants["bq"] = codes(DType::int8, {2}, {64, -127});
+  gemm.set_scalar("bs", 2.0 / 127);
+  EXPECT_THAT(gemm.faults(), ElementsAre("bias b")) << "the step was moved, and the codes were not";
+
+  gemm.set_scalar("bs", 1.0 / 127);
+  gemm.evidence.converter.policy.bias = converters::BiasRounding::nearest;
+  EXPECT_THAT(gemm.faults(), ElementsAre("bias b")) << "a sum of integers needs it in 32 bits";
+  GemmCase wide;
+  wide.evidence.converter.policy.bias = converters::BiasRounding::own_scale;
+  EXPECT_THAT(wide.faults(), ElementsAre("bias b")) << "32 bits are not the weights' type";
+}
+
 TEST(AuditConstants, ABiasBehindAProductMayBeCorrectedWhereThePolicySaysSo) {
   const auto faults = [](converters::BiasRounding bias) {
     GemmCase product;
@@ -517,6 +539,24 @@ TEST(GrantedWeights, HaveTheDivisorAndTheFloorThatThePolicyStates) {
   EXPECT_NEAR(granted(2, 63, 0).front(), 1.0 / 127, 1e-8) << "which isn't the first";
   EXPECT_NEAR(granted(0, 0, 0).back(), 0.25 / 127, 1e-8);
   EXPECT_NEAR(granted(0, 0, 0.5).back(), 0.5 / 127, 1e-8);
+}
+
+TEST(GrantedWeights, MayHaveEitherPowerOfTwo) {
+  TwoConvs convs(127, 127);
+  convs.evidence.converter.policy.power_of_two = true;
+  const LayerContext layers = convs.context();
+  const Tensor weight = reals({2, 1, 1, 1}, {1, 0.25});
+  core::QuantParams declared;
+  declared.type = DType::int8;
+  declared.zero_point = {0};
+  declared.scale = {0x1p-6};  // 1/127 lies between 2^-7 and 2^-6
+  EXPECT_EQ(GrantedParams(layers).weight_radius(0, weight, -1, &declared, nullptr, 0).front(), 0x1p-7 + 0x1p-22);
+  declared.scale = {0x1p-7};
+  EXPECT_EQ(GrantedParams(layers).weight_radius(0, weight, -1, &declared, nullptr, 0).front(), 0x1p-7)
+      << "1 lies one step beyond the last code";
+  declared.scale = {0x1p-3};
+  EXPECT_EQ(GrantedParams(layers).weight_radius(0, weight, -1, &declared, nullptr, 0).front(), 0x1p-7 + 0x1p-22)
+      << "too coarse a step is granted to nobody";
 }
 
 TEST(AuditWeights, AChannelFloorWidensNarrowChannelsOnly) {

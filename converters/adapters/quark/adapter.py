@@ -1,6 +1,10 @@
-"""AMD Quark's quantization of ONNX models (`ModelQuantizer`, int8 with float scales) behind Assay's protocol 1."""
+"""AMD Quark's quantization of ONNX models (`ModelQuantizer`) behind Assay's protocol 1.
+
+usage: adapter.py [--variant NAME]: quantizes in the way of that name in ROUTES
+"""
 
 import sys
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -9,48 +13,93 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 from assay_protocol import serve
 from onnxruntime_quantizer import Batches, listed_operators, renaming
 from qdq_adapter import QdqAdapter
-from stated_policy import stated_policy
+from stated_policy import asked_variant, stated_policy
 from quark.onnx import ModelQuantizer
+from quark.onnx.quantization.config import Config, get_default_config
+from quark.onnx.quantization.config.algorithm import AdaRoundConfig, CLEConfig
 from quark.onnx.quantization.config.config import QConfig
-from quark.onnx.quantization.config.spec import CalibMethod, Int8Spec, QLayerConfig, QuantGranularity, UInt8Spec
+from quark.onnx.quantization.config.spec import CalibMethod, Int8Spec, QLayerConfig, QuantGranularity, UInt8Spec, XInt8Spec
 
 SPECS = {"int8": Int8Spec, "uint8": UInt8Spec}
-METHODS = {"minmax": CalibMethod.MinMax, "entropy": CalibMethod.Entropy, "percentile": CalibMethod.Percentile}
+METHODS = {"minmax": CalibMethod.MinMax, "entropy": CalibMethod.Entropy, "percentile": CalibMethod.Percentile,
+           "mse": CalibMethod.MinMSE}
 OPERATORS = listed_operators()  # Quark enters its own
+# What the presets are: one scale for each tensor, around zero.
+PRESET = {"activation": ["int8"], "symmetric": [True], "per_axis": False}
+
+
+def short_adaround():
+    """AdaRound with fewer steps than its 1000, which take longer than a case has."""
+    return AdaRoundConfig(num_iterations=100)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One of the ways that Quark documents."""
+
+    policy: str = ""  # the variant in policies.json
+    preset: str = ""  # the configuration of that name, `get_default_config`; without one a QConfig
+    algorithms: tuple = ()  # `algo_config`: makers of what comes before or after the quantization
+    takes: dict = field(default_factory=dict)  # what of the options it takes, where it isn't everything
+    power_of_two: bool = False
+
+
+# The names and what they mean stand in adapter.json, too.
+ROUTES = {
+    "": Route(),
+    "a8w8": Route(policy="CLE", preset="A8W8", takes=PRESET | {"method": ["minmax"]}),
+    "cle": Route(policy="CLE", algorithms=(CLEConfig,)),
+    "adaround": Route(policy="AdaRound", algorithms=(short_adaround,)),
+    "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse", "minmax"]}),
+}
 
 
 class Quark(QdqAdapter):
     converter, operators = "Quark", OPERATORS
 
+    def __init__(self, variant):
+        self.variant, self.route = variant, ROUTES[variant]
+
     def describe(self):
+        takes = {"activation": list(SPECS), "symmetric": True, "per_axis": True, "method": ["minmax", "entropy", "percentile"]}
         return {
-            "name": "quark",
+            "name": "quark" + (self.variant and f":{self.variant}"),
             "version": version("amd-quark"),
-            "supports": self.supports(
-                activation=list(SPECS), symmetric=True, per_axis=True, method=list(METHODS)),
-            "policy": stated_policy("quark"),
+            "supports": self.supports(**takes | self.route.takes),
+            "policy": stated_policy("quark", self.route.policy),
         }
 
     def renaming(self, model, artifact):
         return renaming(model, (), ("ConvBnFusion_W_",))
 
     def quantize(self, job):
-        options = job.options
-        granularity = QuantGranularity.Channel if options.get("per_axis", True) else QuantGranularity.Tensor
-        config = QConfig(
-            QLayerConfig(
-                activation=SPECS[options.get("activation", "int8")](
-                    symmetric=options.get("symmetric", False),
-                    calibration_method=METHODS[options.get("method", "minmax")]),
-                weight=Int8Spec(
-                    symmetric=True, calibration_method=CalibMethod.MinMax, quant_granularity=granularity)),
-            exclude=job.in_float,
-            PrintSummary=False,
-            Percentile=options.get("percentile", 99.99),
-        )
+        config = self._preset(job) if self.route.preset else self._config(job)
         # Where the float model doesn't run it logs so, returns and writes nothing.
         ModelQuantizer(config).quantize_model(str(job.file), str(job.written), Batches(job.calibration))
 
+    def _preset(self, job):
+        preset = get_default_config(self.route.preset)
+        preset.nodes_to_exclude = job.in_float
+        preset.print_summary = False
+        return Config(global_quant_config=preset)
+
+    def _config(self, job):
+        options, route = job.options, self.route
+        symmetric, method = options.get("symmetric", False), METHODS[options.get("method", "minmax")]
+        if route.power_of_two:
+            activation, weight = XInt8Spec(calibration_method=method), XInt8Spec(calibration_method=method)
+        else:
+            granularity = QuantGranularity.Channel if options.get("per_axis", True) else QuantGranularity.Tensor
+            activation = SPECS[options.get("activation", "int8")](symmetric=symmetric, calibration_method=method)
+            weight = Int8Spec(symmetric=True, calibration_method=CalibMethod.MinMax, quant_granularity=granularity)
+        return QConfig(
+            QLayerConfig(activation=activation, weight=weight),
+            exclude=job.in_float,
+            algo_config=[algorithm() for algorithm in route.algorithms],
+            PrintSummary=False,
+            Percentile=options.get("percentile", 99.99),
+        )
+
 
 if __name__ == "__main__":
-    serve(Quark())
+    serve(Quark(asked_variant(ROUTES)))

@@ -21,6 +21,8 @@ using model::Node;
 /// Float32's error of a folded weight, of a factor and of their quotient.
 constexpr double kFactorError = 0x1p-20;
 
+constexpr std::size_t kGamma = 1, kMean = 3;  ///< inputs of BatchNormalization
+
 /// A factor, and how far it may be off, relative to it.
 struct ChannelFactor {
   double value = 1, error = 0;
@@ -94,12 +96,15 @@ class Rescaling {
  private:
   [[nodiscard]] const model::Graph& graph() const { return form_.model.graph; }
 
-  /// A layer, the constants that its output channels are multiplied by, and the layer that reads it.
+  /// A layer, the constants that its output channels are multiplied by, and the layer or BatchNormalization that reads
+  /// it.
   struct Pair {
     std::vector<std::size_t> affine;   ///< the product and what of the original lives on in its weight and bias
     std::vector<std::string> between;  ///< tensors, from the layer's own to what the next one reads
     std::size_t next = 0;
   };
+
+  static bool normalizes(const Node& node) { return traits_of(node).normalization == Normalization::given_moments; }
 
   static bool multiplies_along(const Node& node) {
     const OperatorTraits& traits = traits_of(node);
@@ -121,7 +126,7 @@ class Rescaling {
       const bool first = node.input(0) == tensor;
       if (folds && context_.alignment->is_gone(index) && is_affine(node, tensor)) {
         pair.affine.push_back(index);
-      } else if (first && traits.product != Product::none) {
+      } else if (first && (traits.product != Product::none || normalizes(node))) {
         pair.between.push_back(tensor);
         pair.next = index;
         return pair;
@@ -145,6 +150,7 @@ class Rescaling {
 
   std::optional<InputChannels> input_channels(const Node& product, std::int64_t channels) const {
     const Tensor* weight = graph().initializer(product.input(1));
+    if (normalizes(product)) return InputChannels{};
     if (weight == nullptr || !weight->is_real() || weight->rank() < 2 || reads_transposed(product, 0)) {
       return std::nullopt;
     }
@@ -171,7 +177,11 @@ class Rescaling {
     if (!pair) return;
     const auto next_channels = input_channels(graph().nodes[pair->next], linear->channels);
     const auto factors = factors_of(made, *linear);
-    if (!next_channels || !factors || !multiply(*pair, *factors)) return;
+    if (!next_channels || !factors) return;
+    if (normalizes(graph().nodes[pair->next]) &&
+        (!is_vector(pair->next, kGamma, factors->size()) || !is_vector(pair->next, kMean, factors->size())))
+      return;
+    if (!multiply(*pair, *factors)) return;
     divide(pair->next, *next_channels, *factors);
     double error = 0;
     for (const ChannelFactor& factor : *factors) error = std::max(error, factor.error);
@@ -298,7 +308,13 @@ class Rescaling {
     return true;
   }
 
+  /// What reads the layer: a weight's input channels, or the mean and gamma that a BatchNormalization has for each.
   void divide(std::size_t next, const InputChannels& channels, const std::vector<ChannelFactor>& factors) {
+    if (normalizes(graph().nodes[next])) {
+      set_scaled(next, kGamma, [&](std::size_t i) { return 1 / factors[i].value; });
+      set_scaled(next, kMean, [&](std::size_t i) { return factors[i].value; });
+      return;
+    }
     const Tensor& weight = *graph().initializer(graph().nodes[next].input(1));
     const core::Shape shape = weight.shape();
     const auto inner =

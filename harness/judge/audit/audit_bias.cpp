@@ -8,6 +8,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/audited_params.hpp"
 #include "harness/judge/audit/mean_correction.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -87,7 +88,7 @@ class BiasAudit {
     if (is(converters::BiasRounding::corrected)) {
       check_corrected(values.size(), value);
     } else {
-      compare(values.size(), value, [](std::size_t) { return 0.0; });
+      compare(linear_.bias, values.size(), value, [](std::size_t) { return 0.0; });
     }
   }
 
@@ -104,6 +105,10 @@ class BiasAudit {
     const core::QuantParams& params = *bias.params;
     const core::Tensor& codes = *bias.constant_codes;
     if (is_authored(params)) return;
+    if (is(converters::BiasRounding::own_scale)) {
+      check_own_scale(params, codes);
+      return;
+    }
     if (params.type != core::DType::int32) {
       add(fmt::format("expected int32 codes, actual {}", core::dtype_name(params.type)));
       return;
@@ -131,8 +136,47 @@ class BiasAudit {
     if (is(converters::BiasRounding::corrected)) {
       check_corrected(codes.size(), value);
     } else {
-      compare(codes.size(), value, scale);
+      compare(linear_.bias, codes.size(), value, scale);
     }
+  }
+
+  /// It is quantized as a weight with one scale is, whatever the sum's scale.
+  void check_own_scale(const core::QuantParams& params, const core::Tensor& codes) {
+    if (const core::DType type = context_.evidence.options.weight; params.type != type) {
+      add(fmt::format("expected {} codes, actual {}", core::dtype_name(type), core::dtype_name(params.type)));
+      return;
+    }
+    if (params.scale.size() != 1) {
+      add(fmt::format("expected one scale of its own, actual {}", params.scale.size()));
+      return;
+    }
+    AllowedRange allowed;
+    for (std::size_t c = 0; c < linear_.bias.size(); ++c) {
+      const double stored = factor_ == 0 ? 0 : linear_.bias[c] / factor_;
+      const double low = std::min(allowed.low.low, stored), high = std::max(allowed.high.high, stored);
+      allowed.low = {low, low};
+      allowed.high = {high, high};
+      allowed.slack = std::max(allowed.slack, factor_ == 0 ? 0 : linear_.bias_slack[c] / std::abs(factor_));
+    }
+    if (const auto fault = check_params(params, allowed, true, context_.evidence.converter.policy)) {
+      add(fmt::format("expected {} {} of its own range {}, actual {}", facet_name(fault->facet), fault->expected,
+                      range_text(allowed), fault->actual),
+          fault->margin);
+      return;
+    }
+    const double step = params.scale.front();
+    auto limits = core::integer_limits(params.type);
+    if (limits.low < -limits.high) limits.low = -limits.high;  // as many codes below zero as above
+    std::vector<double> kept = linear_.bias;
+    for (double& value : kept) {
+      const double ends[] = {factor_ * step * static_cast<double>(limits.low),
+                             factor_ * step * static_cast<double>(limits.high)};
+      value = std::clamp(value, std::min(ends[0], ends[1]), std::max(ends[0], ends[1]));
+    }
+    compare(
+        kept, codes.size(),
+        [&](std::size_t c) { return static_cast<double>(codes.integers()[codes.size() == 1 ? 0 : c]) * step; },
+        [step](std::size_t) { return step; });
   }
 
   /// A correction that leaves a channel's mean further off than the model's own bias would.
@@ -158,9 +202,9 @@ class BiasAudit {
   }
 
   template <typename Value, typename Step>
-  void compare(std::int64_t size, Value value, Step step) {
-    if (size != 1 && size != static_cast<std::int64_t>(linear_.bias.size())) return;
-    Differences wrong = differences(linear_.bias, 0, value, step);
+  void compare(const std::vector<double>& wanted, std::int64_t size, Value value, Step step) {
+    if (size != 1 && size != static_cast<std::int64_t>(wanted.size())) return;
+    Differences wrong = differences(wanted, 0, value, step);
     if (!wrong.lines.empty() && is(converters::BiasRounding::mean_corrected)) {
       if (const auto correction = mean_correction(context_, node_, linear_.operand);
           correction && correction->shift.size() == linear_.bias.size()) {

@@ -29,10 +29,7 @@ constexpr std::size_t kShownDifferences = 10;
 class WeightAudit {
  public:
   WeightAudit(const LayerContext& context, Judgement& out)
-      : context_(context),
-        out_(out),
-        policy_(context.evidence),
-        errors_(context) {}
+      : context_(context), out_(out), policy_(context.evidence), errors_(context) {}
 
   std::vector<Finding> run() {
     for (const ArtifactNode& node : context_.artifact->nodes()) {
@@ -270,6 +267,8 @@ class WeightAudit {
                    const core::Tensor& codes, const ChannelIndex& channels) {
     if (codes.is_real() || codes.shape() != linear.weight.shape()) return;
     const auto limits = core::integer_limits(params.type);
+    // Where a power of two leaves values beyond the codes, these may end at the least or as far below zero as above.
+    const double even = context_.evidence.converter.policy.power_of_two && params.type == core::DType::int8 ? 1 : 0;
     const auto actual = codes.integers();
     const std::vector<double> weights = linear.weight.to_reals();
     const double quotient_error = linear.folded ? 2 * kQuotientError : kQuotientError;
@@ -285,7 +284,9 @@ class WeightAudit {
       const double exact = weights[i] / params.scale[c];
       const double clamped =
           std::clamp(exact, static_cast<double>(limits.low) - z, static_cast<double>(limits.high) - z);
-      const double distance = std::abs(static_cast<double>(actual[i]) - z - clamped);
+      const double code = static_cast<double>(actual[i]) - z;
+      const double end = static_cast<double>(limits.low) + even - z;
+      const double distance = exact < end && code == end ? 0 : std::abs(code - clamped);
       const double limit = 0.5 + quotient_error * (std::abs(exact) + kZero) + computed / params.scale[c];
       if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
         const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());

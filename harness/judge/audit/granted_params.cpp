@@ -202,6 +202,8 @@ std::vector<double> GrantedParams::weight_scales(std::size_t original, const Ten
     const double audited =
         is_asymmetric ? (high[c] - low[c]) / 255 : symmetric_scale(low[c], high[c], policy.divisor, policy);
     double raised = audited * kScaleRounding;
+    // Either neighbour may be taken.
+    if (policy.power_of_two && raised > 0) raised = std::exp2(std::ceil(std::log2(raised)));
     if (bias != nullptr && input_scale > 0) {
       // b must fit into int32 at scale s_x·s_w, beside the products: a correct converter raises s_w until it does.
       constexpr double kCodes = 255;
@@ -233,8 +235,9 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double scale = scales[i / inner % scales.size()];
     // A divisor above 127 lets the largest weights lie beyond the last code, and so may a learned scale.
-    const bool may_clip = context_.evidence.converter.policy.divisor > 127 ||
-                          context_.evidence.options.method == converters::Method::given;
+    const converters::Policy& policy = context_.evidence.converter.policy;
+    const bool may_clip =
+        policy.divisor > 127 || policy.power_of_two || context_.evidence.options.method == converters::Method::given;
     const double clip = may_clip ? std::fabs(values[i]) - 127 * scale : 0;
     radius[i] = values[i] == 0 ? 0 : std::max(scale / 2 + 0x1p-22 * std::fabs(values[i]), clip);
   }

@@ -76,8 +76,8 @@ bool enough_unlike_values(const Tensor& weight, std::int64_t axis) {
   });
 }
 
-/// What a correction adds to a bias has no rule: the declared one, times the factor that its node has for it, stands for
-/// the original's. Null where it has another form.
+/// What a correction adds to a bias has no rule: the declared one, times the factor that its node has for it, stands
+/// for the original's. Null where it has another form.
 TensorPtr corrected_bias(const Operand& declared, const Tensor& original, double factor = 1) {
   TensorPtr value = constant_value(declared);
   if (value == nullptr || !value->is_real() || value->shape() != original.shape()) return nullptr;
@@ -396,6 +396,11 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   }
   const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : lost || context_.artifact == nullptr;
   if (bias == nullptr || !bias_quantized) {
+    return;
+  }
+  if (context_.evidence.converter.policy.bias == converters::BiasRounding::own_scale) {
+    const QuantParams* own = made_bias != nullptr && made_bias->params ? &*made_bias->params : nullptr;
+    constants.inputs[2] = enclosure_around(bias, granted_.weight_radius(entry.original, *bias, -1, own, nullptr, 0));
     return;
   }
   // The bias is an int32 code of scale s_x·s_w; without an artifact the same is assumed.
