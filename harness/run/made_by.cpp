@@ -163,6 +163,8 @@ std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const Mad
   for (const programs::StatedPolicy& stated : made_by.candidates) {
     if (!quantized && !made_by.stated) break;
     if (is_signed && !signs(stated)) continue;
+    // Learned weights would explain any wrong ones: who has them says so.
+    if (!made_by.stated && stated.policy.weights == converters::WeightRounding::adapted) continue;
     if (contradicts(evidence.stated_options.value_or("{}"), stated.options_json)) continue;
     if (stated.qoperator && !has_qoperators(evidence.artifact->graph)) continue;
     const Policy policy = executed_by(stated.policy, evidence.converter.policy);

@@ -275,7 +275,7 @@ TEST_F(Check, FollowsAnEqualizationThroughSeveralLayers) {
                            file("calibration.npz"), "--inputs", file("inputs.npz"), "--made-by", "quark"},
                           path(""), {{"ASSAY_HOME", source_tree().string()}});
   EXPECT_EQ(call.code, 0) << call.out << call.err;
-  EXPECT_THAT(call.out, HasSubstr("judged by the policy of quark 0.13, A8W8, its default configuration"));
+  EXPECT_THAT(call.out, HasSubstr("judged by the policy of quark 0.13"));
 }
 
 TEST_F(Check, ExecutesTheReferenceAndComparesTensors) {
