@@ -4,6 +4,8 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "harness/core/counted.hpp"
 #include "harness/core/text.hpp"
@@ -50,6 +52,17 @@ nlohmann::ordered_json programs_json(const run::RunReport& report) {
   return list;
 }
 
+/// The verdicts before which a converter's program had failed after another conversion, each with the try that found
+/// it.
+std::vector<std::pair<const results::ResultRow*, const results::AttemptRow*>> restarts_of(
+    const run::RunReport& report) {
+  std::vector<std::pair<const results::ResultRow*, const results::AttemptRow*>> found;
+  for (const results::ResultRow& row : report.rows) {
+    if (const results::AttemptRow* end = run::end_after_another(row)) found.emplace_back(&row, end);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string run_json(const run::RunReport& report) {
@@ -65,14 +78,12 @@ std::string run_json(const run::RunReport& report) {
     json["results"].back()["converter_hash"] = row.key.hash;
   }
   json["restarts"] = nlohmann::ordered_json::array();
-  for (const results::ResultRow& row : report.rows) {
-    if (const results::AttemptRow* end = run::end_after_another(row)) {
-      json["restarts"].push_back({{"before", row.key.case_name},
-                                  {"options", row.key.options},
-                                  {"converter", row.key.converter},
-                                  {"version", row.key.version},
-                                  {"reason", end->reason}});
-    }
+  for (const auto& [row, end] : restarts_of(report)) {
+    json["restarts"].push_back({{"before", row->key.case_name},
+                                {"options", row->key.options},
+                                {"converter", row->key.converter},
+                                {"version", row->key.version},
+                                {"reason", end->reason}});
   }
   json["unused_expectations"] = report.unused_expectations;
   if (report.drift.compared > 0) {
@@ -102,13 +113,11 @@ std::string unsupported_text(const run::RunReport& report) {
 
 std::string restarts_text(const run::RunReport& report) {
   std::string text;
-  for (const results::ResultRow& row : report.rows) {
-    if (const results::AttemptRow* end = run::end_after_another(row)) {
-      text += fmt::format(
-          "{} {} failed after an earlier conversion in its process, no fault of {} {}, for which a new "
-          "process was started: {}\n",
-          row.key.converter, row.key.version, row.key.case_name, row.key.options, end->reason);
-    }
+  for (const auto& [row, end] : restarts_of(report)) {
+    text += fmt::format(
+        "{} {} failed after an earlier conversion in its process, no fault of {} {}, for which a new "
+        "process was started: {}\n",
+        row->key.converter, row->key.version, row->key.case_name, row->key.options, end->reason);
   }
   return text;
 }
@@ -144,9 +153,8 @@ std::string counts_line(const run::RunReport& report) {
     line += fmt::format("; {} red of {}", red, core::counted(causes.size(), "cause"));
   }
   if (!report.drift.drifted.empty()) line += fmt::format("; {} changed", report.drift.drifted.size());
-  const auto restarts =
-      std::ranges::count_if(report.rows, [](const auto& row) { return run::end_after_another(row) != nullptr; });
-  if (restarts > 0) line += "; " + core::counted(static_cast<std::size_t>(restarts), "end") + " between conversions";
+  const std::size_t restarts = restarts_of(report).size();
+  if (restarts > 0) line += "; " + core::counted(restarts, "end") + " between conversions";
   if (!report.unused_expectations.empty()) {
     line += "; " + core::counted(report.unused_expectations.size(), "expected failure") + " not met";
   }
