@@ -356,13 +356,13 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   }
   constants.independent = enough_unlike_values(*weight, slots.axis);
   std::optional<QuantParams> declared_copy;
-  double beta = 1;
+  double bias_factor = 1;
   if (made_weight != nullptr) {
     // Gemm's factors may stay in the artifact's node: then its weight is a smaller or larger one than the effective.
     declared_copy = made_weight->params;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
     const double alpha = std::fabs(alpha_of(node));
-    beta = std::fabs(beta_of(node));
+    bias_factor = beta_of(node);
     for (double& scale : declared_copy->scale) {
       scale *= alpha;
     }
@@ -375,9 +375,10 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
     if (adapted != nullptr && adapted->shape() == weight->shape()) {
       constants.inputs[slots.weight] = exact_enclosure(adapted);
     }
-    const TensorPtr corrected = made_bias == nullptr ? nullptr : dequantized_constant(*made_bias);
-    if (bias != nullptr && corrected != nullptr && corrected->shape() == bias->shape()) {
-      constants.inputs[2] = exact_enclosure(corrected);
+    if (bias != nullptr && made_bias != nullptr && made_bias->quantized()) {
+      if (const TensorPtr learned = corrected_bias(*made_bias, *bias, bias_factor); learned != nullptr) {
+        constants.inputs[2] = exact_enclosure(learned);
+      }
     }
     return;
   }
@@ -388,8 +389,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
       granted_.weight_radius(entry.original, *weight, axis, declared, bias.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
   if (context_.evidence.converter.policy.corrects_biases() && bias != nullptr && made_bias != nullptr) {
-    const double factor = beta_of(context_.artifact->artifact().graph.nodes[made->index]);
-    if (const TensorPtr corrected = corrected_bias(*made_bias, *bias, factor); corrected != nullptr) {
+    if (const TensorPtr corrected = corrected_bias(*made_bias, *bias, bias_factor); corrected != nullptr) {
       constants.inputs[2] = exact_enclosure(corrected);
       return;
     }
@@ -420,7 +420,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
         return serves_all ? std::ranges::max(list) : list[j % list.size()];
       };
       const double product = input_scale * scale_in(weight_scale) * (1 + 0x1p-22);
-      step = std::max(step, std::min(scale_in(own), product) * beta);
+      step = std::max(step, std::min(scale_in(own), product) * std::fabs(bias_factor));
     }
     bias_radius[j] = value == 0 ? 0 : step / 2 + 0x1p-22 * value;
   }
