@@ -55,8 +55,7 @@ Status shape_scales_like_stacks(State& state) {
     const auto* codes = is_op(node, "DequantizeLinear") ? graph.initializer(node.input(0)) : nullptr;
     const auto* scale = codes == nullptr ? nullptr : graph.initializer(node.input(1));
     if (scale == nullptr || codes->rank() != 3) continue;
-    core::Shape shape(static_cast<std::size_t>(codes->rank()), 1);
-    shape.back() = scale->size();
+    const core::Shape shape{1, 1, scale->size()};
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
       node.inputs[i] = put(graph, node.inputs[i] + "_stacked", graph.initializer(node.inputs[i])->reshaped(shape));
     }

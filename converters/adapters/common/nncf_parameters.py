@@ -29,8 +29,8 @@ def parameters(variant, options, quantize_outputs):
     """The arguments of `nncf.quantize` but for model, data and scope. PERFORMANCE is symmetric for activations, MIXED
     asymmetric; weights are symmetric in both.
 
-    A plain route has documented switches: full 8 bits in the first layer too, biases as they are,
-    extremes over all batches, one scale for an activation (depthwise Convs get one for each channel otherwise)."""
+    A plain route has documented switches: full 8 bits in the first layer too, biases as they are, extremes over all
+    batches, one scale for an activation (depthwise Convs get one for each channel otherwise)."""
     route = ROUTES[variant]
     symmetric = options.get("symmetric", False)
     chosen = {"preset": nncf.QuantizationPreset.PERFORMANCE if symmetric else nncf.QuantizationPreset.MIXED}
