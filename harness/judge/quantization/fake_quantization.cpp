@@ -94,8 +94,10 @@ bool FakeQuantization::is_settled() const {
   const auto& operations = plan_.alignment().operations;
   for (std::size_t entry = 0; entry < operations.size(); ++entry) {
     const Node& node = operations[entry].node;
-    for (std::size_t i = runs_in_float(entry) ? 0 : data_input_count(node); i < node.inputs.size(); ++i) {
-      if (!roundings(plan_.rounded_source(entry, i)).empty()) return false;
+    const bool in_float = runs_in_float(entry);
+    for (std::size_t i = in_float ? 0 : data_input_count(node); i < node.inputs.size(); ++i) {
+      const std::string& source = plan_.rounded_source(entry, i);
+      if (!roundings(source).empty() && (in_float || is_read_in_int8(source))) return false;
     }
   }
   return true;
