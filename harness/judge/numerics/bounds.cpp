@@ -415,7 +415,7 @@ class BoundsCheck {
   /// may. Biases without an artifact are granted by the plan.
   [[nodiscard]] EngineRoundings engine() const {
     return {.twice = context_.artifact == nullptr || out_.style == StyleName::double_rounding,
-            .bias = out_.style == StyleName::rounded_bias};
+            .bias = out_.style == StyleName::rounded_bias || out_.style == StyleName::double_rounding};
   }
 
   void raise_margin(double margin, const std::string& output, const std::string& data_set) {

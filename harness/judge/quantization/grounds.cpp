@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
