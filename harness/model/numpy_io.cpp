@@ -174,6 +174,7 @@ class WindowedFile {
   [[nodiscard]] bool regular() const { return regular_; }
   /// The bytes from `at` on, as many as there are up to `most` and the window's end.
   [[nodiscard]] std::string_view bytes(std::uint64_t at, std::size_t most) {
+    if (at >= size_) return {};
     if (at < window_at_ || at - window_at_ >= window_.size()) move_to(at);
     if (window_.empty()) return {};
     return std::string_view(window_).substr(at - window_at_, most);
@@ -187,7 +188,7 @@ class WindowedFile {
 
   void move_to(std::uint64_t at) {
     window_at_ = at - at % kWindow;
-    window_.resize(at < size_ ? std::min(kWindow, size_ - window_at_) : 0);
+    window_.resize(std::min(kWindow, size_ - window_at_));
     const ssize_t count = pread(file_, window_.data(), window_.size(), static_cast<off_t>(window_at_));
     window_.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     if (at - window_at_ >= window_.size()) window_.clear();
