@@ -4,7 +4,7 @@
 #include "tests/fuzzers/target.hpp"
 
 ASSAY_FUZZER(database, {
-  static const assay::fuzzers::PlainSqlite sqlite;
+  static const assay::fuzzers::PlainSqlite sqlite(assay::fuzzers::PlainSqlite::Memory::plain);
   static const assay::fuzzers::Scratch scratch;
   for (const char* beside : {"h.db-wal", "h.db-shm", "h.db-journal"}) unlink((scratch.folder() / beside).c_str());
   auto store = assay::results::Store::open(scratch.write("h.db", input));
