@@ -11,7 +11,7 @@ target_compile_options(assay_warnings INTERFACE
 add_library(assay_instrumentation INTERFACE)
 if(ASSAY_SANITIZE)
   target_compile_options(assay_instrumentation INTERFACE
-    -fsanitize=${ASSAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${ASSAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer ${ASSAY_SANITIZE_LESS})
   target_link_options(assay_instrumentation INTERFACE -fsanitize=${ASSAY_SANITIZE})
 endif()
 if(ASSAY_COVERAGE)

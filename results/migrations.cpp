@@ -259,19 +259,19 @@ Status check_file(const std::filesystem::path& file) {
 }
 
 Status migrate(Database& database) {
-  while (true) {
-    // The version is read inside the transaction: another process may be migrating the same file.
-    Transaction transaction(database);
-    if (!transaction.begun()) return transaction.begun();
-    const auto schema = pragma(database, "PRAGMA user_version");
-    if (!schema) return schema.error();
-    if (*schema >= newest_schema()) return core::success();
-    if (auto status = database.execute(kSteps[static_cast<std::size_t>(*schema)]); !status) return status;
-    const std::string mark =
-        fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}", *schema + 1, kApplicationId);
-    if (auto status = database.execute(mark.c_str()); !status) return status;
-    if (auto status = transaction.commit(); !status) return status;
+  // All steps or none, written at once. The version is read inside: another process may be migrating the same file.
+  Transaction transaction(database);
+  if (!transaction.begun()) return transaction.begun();
+  const auto schema = pragma(database, "PRAGMA user_version");
+  if (!schema) return schema.error();
+  if (*schema >= newest_schema()) return core::success();
+  for (auto step = static_cast<std::size_t>(*schema); step < kSteps.size(); ++step) {
+    if (auto status = database.execute(kSteps[step]); !status) return status;
   }
+  const std::string mark =
+      fmt::format("PRAGMA user_version = {}; PRAGMA application_id = {}", newest_schema(), kApplicationId);
+  if (auto status = database.execute(mark.c_str()); !status) return status;
+  return transaction.commit();
 }
 
 }  // namespace assay::results

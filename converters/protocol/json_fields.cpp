@@ -36,10 +36,11 @@ std::string quote_unusual_numbers(std::string_view line) {
       continue;
     }
     if (c == '"') in_string = !in_string;
-    const auto* const word =
-        in_string ? kUnusualNumbers.end() : std::ranges::find_if(kUnusualNumbers, [&](const auto& entry) {
-          return line.substr(i).starts_with(entry.first);
-        });
+    const auto* const word = in_string || (c != 'N' && c != 'I' && c != '-')
+                                 ? kUnusualNumbers.end()
+                                 : std::ranges::find_if(kUnusualNumbers, [&](const auto& entry) {
+                                     return line.substr(i).starts_with(entry.first);
+                                   });
     const std::size_t length = word == kUnusualNumbers.end() ? 0 : word->first.size();
     if (length > 0 && (i + length == line.size() || std::isalnum(static_cast<unsigned char>(line[i + length])) == 0)) {
       quoted.append("\"").append(word->first).append("\"");
@@ -70,7 +71,8 @@ std::string text_of(const json& value) { return value.dump(-1, ' ', false, json:
 Result<json> read_object(std::string_view line) {
   json object = core::json_or_discarded<json>(line);
   if (object.is_discarded()) {
-    object = core::json_or_discarded<json>(quote_unusual_numbers(line));
+    const std::string quoted = quote_unusual_numbers(line);
+    if (quoted != line) object = core::json_or_discarded<json>(quoted);
   }
   if (object.is_discarded()) return broken(fmt::format("a line that is no JSON: {}", shown(line)));
   if (!object.is_object()) return broken(fmt::format("a line that is no JSON object: {}", shown(line)));

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -66,16 +67,22 @@ class KeysOnce {
   std::string twice_;
 };
 
-}  // namespace
-
-template <typename Json>
-Result<Json> read_json(std::string_view text, const JsonRules& rules) {
+/// The rule of length or depth that `text` breaks.
+std::optional<Error> broken_rule(std::string_view text, const JsonRules& rules) {
   if (text.size() > rules.bytes) {
     return json_error(fmt::format("JSON of {} bytes, more than the limit of {}", text.size(), rules.bytes));
   }
   if (nests_deeper(text, rules.depth)) {
     return json_error(fmt::format("JSON whose lists and objects nest more than {} deep", rules.depth));
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+template <typename Json>
+Result<Json> read_json(std::string_view text, const JsonRules& rules) {
+  if (auto broken = broken_rule(text, rules)) return *std::move(broken);
   try {
     if (!rules.unique_keys) return Json::parse(text);
     KeysOnce<Json> keys;
@@ -89,6 +96,8 @@ Result<Json> read_json(std::string_view text, const JsonRules& rules) {
 
 template <typename Json>
 Json json_or_discarded(std::string_view text, const JsonRules& rules) {
+  if (broken_rule(text, rules)) return Json(Json::value_t::discarded);
+  if (!rules.unique_keys) return Json::parse(text, nullptr, false);  // without throwing and its cost
   Result<Json> read = read_json<Json>(text, rules);
   return read ? *std::move(read) : Json(Json::value_t::discarded);
 }

@@ -235,6 +235,12 @@ core::Result<std::string> substitute_text(std::string_view text, const Bindings&
         i = parser.position();
         continue;
       }
+      // Numbers alone are text, and no expression that begins among them reaches a name behind them.
+      if (value && parser.names() == 0) {
+        out += text.substr(i, parser.position() - i);
+        i = parser.position();
+        continue;
+      }
     }
     if (text[i] == '$') {
       const auto piece = replace_name(text, i, bindings);

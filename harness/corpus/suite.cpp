@@ -98,32 +98,6 @@ core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Sui
   return core::success();
 }
 
-core::Result<Suite> read_suite(const std::string& name, const std::string& text) {
-  const auto read = core::read_json<ordered_json>(text);
-  if (!read) return case_error(read.error().message);
-  const ordered_json& json = *read;
-  std::optional<Error> problem;
-  const Fields fields(json, "", problem);
-  fields.allow({"title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures",
-                "expected_failures_from"});
-  Suite suite;
-  suite.name = name;
-  suite.select = fields.strings("select");
-  suite.tags = fields.strings("tags");
-  suite.exclude = fields.strings("exclude");
-  suite.converters = fields.has("converters") ? fields.strings("converters") : std::vector<std::string>{"embedded"};
-  for (const Fields& set : fields.objects("option_sets")) suite.option_sets.push_back(read_option_set(set));
-  if (suite.option_sets.empty()) suite.option_sets.push_back({"default", "{}"});
-  for (const Fields& entry : fields.objects("expected_failures")) {
-    suite.expected_failures.push_back(read_expected_failure(entry, ""));
-  }
-  const std::vector<std::string> stated_in = fields.strings("expected_failures_from");
-  if (suite.select.empty() && suite.tags.empty()) fields.complain("select", "is missing: name patterns, or \"tags\"");
-  if (problem) return *problem;
-  if (core::Status status = add_failures_of_cases(stated_in, suite); !status) return status.error();
-  return suite;
-}
-
 bool matches_any(const std::vector<std::string>& patterns, const Case& test_case) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const std::string& pattern) { return matches(test_case, pattern); });
@@ -189,6 +163,32 @@ bool is_suite_file(const std::filesystem::path& file) {
   return has_any({"select", "tags"}) && !has_any({"family", "graph", "model", "stored_case"});
 }
 
+core::Result<Suite> parse_suite(const std::string& name, const std::string& text) {
+  const auto read = core::read_json<ordered_json>(text);
+  if (!read) return case_error(read.error().message);
+  const ordered_json& json = *read;
+  std::optional<Error> problem;
+  const Fields fields(json, "", problem);
+  fields.allow({"title", "select", "tags", "exclude", "converters", "option_sets", "expected_failures",
+                "expected_failures_from"});
+  Suite suite;
+  suite.name = name;
+  suite.select = fields.strings("select");
+  suite.tags = fields.strings("tags");
+  suite.exclude = fields.strings("exclude");
+  suite.converters = fields.has("converters") ? fields.strings("converters") : std::vector<std::string>{"embedded"};
+  for (const Fields& set : fields.objects("option_sets")) suite.option_sets.push_back(read_option_set(set));
+  if (suite.option_sets.empty()) suite.option_sets.push_back({"default", "{}"});
+  for (const Fields& entry : fields.objects("expected_failures")) {
+    suite.expected_failures.push_back(read_expected_failure(entry, ""));
+  }
+  const std::vector<std::string> stated_in = fields.strings("expected_failures_from");
+  if (suite.select.empty() && suite.tags.empty()) fields.complain("select", "is missing: name patterns, or \"tags\"");
+  if (problem) return *problem;
+  if (core::Status status = add_failures_of_cases(stated_in, suite); !status) return status.error();
+  return suite;
+}
+
 core::Result<Suite> load_suite(const std::string& name_or_file) {
   const auto names = suite_names();
   std::filesystem::path file = home() / "suites" / (name_or_file + ".json");
@@ -198,7 +198,7 @@ core::Result<Suite> load_suite(const std::string& name_or_file) {
   }
   const auto text = core::read_file(file, kLargestFile);
   if (!text) return case_error(text.error().message);
-  auto suite = read_suite(name_or_file, *text);
+  auto suite = parse_suite(name_or_file, *text);
   if (!suite) return suite.error().within(file.string());
   suite->folder = file.parent_path();
   return suite;

@@ -36,6 +36,8 @@ struct Suite {
 [[nodiscard]] std::filesystem::path home();
 
 [[nodiscard]] core::Result<Suite> load_suite(const std::string& name);
+/// The suite that a file's text states; it lies nowhere.
+[[nodiscard]] core::Result<Suite> parse_suite(const std::string& name, const std::string& text);
 [[nodiscard]] std::vector<std::string> suite_names();
 /// All cases below cases/, sorted by name; names twice are an error.
 [[nodiscard]] core::Result<std::vector<Case>> load_corpus();

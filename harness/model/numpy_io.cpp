@@ -1,12 +1,15 @@
 #include "harness/model/numpy_io.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <minizip/unzip.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -153,6 +156,78 @@ core::Result<core::Tensor> parse_npy(std::string_view bytes, const std::string& 
   return column_order ? from_column_order(*tensor, *shape) : *std::move(tensor);
 }
 
+/// A regular file as minizip reads it: byte by byte here and there, so that what it asks for is cut out of a window and
+/// the system is asked for whole windows only.
+class WindowedFile {
+ public:
+  explicit WindowedFile(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    struct stat status {};
+    if (file_ < 0 || fstat(file_, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    regular_ = true;
+  }
+  WindowedFile(const WindowedFile&) = delete;
+  WindowedFile& operator=(const WindowedFile&) = delete;
+  ~WindowedFile() {
+    if (file_ >= 0) close(file_);
+  }
+  [[nodiscard]] bool regular() const { return regular_; }
+  /// The bytes from `at` on, as many as there are up to `most` and the window's end.
+  [[nodiscard]] std::string_view bytes(std::uint64_t at, std::size_t most) {
+    if (at >= size_) return {};
+    if (at < window_at_ || at - window_at_ >= window_.size()) move_to(at);
+    if (window_.empty()) return {};
+    return std::string_view(window_).substr(at - window_at_, most);
+  }
+  [[nodiscard]] zlib_filefunc64_def for_minizip() {
+    return {&opened, &read, &written, &told, &sought, &closed, &failed, this};
+  }
+
+ private:
+  static constexpr std::uint64_t kWindow = std::uint64_t{1} << 16U;
+
+  void move_to(std::uint64_t at) {
+    window_at_ = at - at % kWindow;
+    window_.resize(std::min(kWindow, size_ - window_at_));
+    const ssize_t count = pread(file_, window_.data(), window_.size(), static_cast<off_t>(window_at_));
+    window_.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    if (at - window_at_ >= window_.size()) window_.clear();
+  }
+
+  static voidpf opened(voidpf self, const void* /*name*/, int /*mode*/) { return self; }
+  static uLong read(voidpf self, voidpf /*stream*/, void* out, uLong size) {
+    auto& file = *static_cast<WindowedFile*>(self);
+    uLong done = 0;
+    while (done < size) {
+      const std::string_view part = file.bytes(file.position_, size - done);
+      if (part.empty()) break;
+      part.copy(static_cast<char*>(out) + done, part.size());
+      done += part.size();
+      file.position_ += part.size();
+    }
+    return done;
+  }
+  static uLong written(voidpf /*self*/, voidpf /*stream*/, const void* /*bytes*/, uLong /*size*/) { return 0; }
+  static ZPOS64_T told(voidpf self, voidpf /*stream*/) { return static_cast<WindowedFile*>(self)->position_; }
+  static long sought(voidpf self, voidpf /*stream*/, ZPOS64_T offset, int origin) {
+    auto& file = *static_cast<WindowedFile*>(self);
+    const std::uint64_t from = origin == ZLIB_FILEFUNC_SEEK_SET   ? 0
+                               : origin == ZLIB_FILEFUNC_SEEK_CUR ? file.position_
+                                                                  : file.size_;
+    constexpr std::uint64_t kFarthest = std::uint64_t{1} << 62U;
+    if (offset > kFarthest) return -1;
+    file.position_ = from + offset;
+    return 0;
+  }
+  static int closed(voidpf /*self*/, voidpf /*stream*/) { return 0; }
+  static int failed(voidpf /*self*/, voidpf /*stream*/) { return 0; }
+
+  int file_;
+  bool regular_ = false;
+  std::uint64_t size_ = 0, position_ = 0, window_at_ = 0;
+  std::string window_;
+};
+
 struct CloseZip {
   void operator()(void* file) const { unzClose(file); }
 };
@@ -177,11 +252,9 @@ std::optional<std::string> unpacked(void* archive, std::uintmax_t size) {
 
 /// Whether an archive begins with its end. minizip takes one of nothing for no archive (1.1) or for a damaged one
 /// (1.3).
-bool is_empty_archive(const std::filesystem::path& path) {
+bool is_empty_archive(WindowedFile& file) {
   constexpr std::string_view kEnd{"PK\5\6", 4};
-  std::array<char, kEnd.size()> first{};
-  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
-  return std::ranges::equal(first, kEnd);
+  return file.bytes(0, kEnd.size()) == kEnd;
 }
 
 }  // namespace
@@ -196,17 +269,17 @@ core::Result<core::Tensor> load_npy(const std::filesystem::path& path) {
 
 core::Result<core::TensorMap> load_npz(const std::filesystem::path& path) {
   const std::string where = path.string();
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code)) {  // opening a pipe would wait for whoever writes into it
+  WindowedFile file(where);
+  if (!file.regular()) {
     return core::io_error(fmt::format("\"{}\" is not a readable file", where));
   }
-  if (is_empty_archive(path)) {
+  if (is_empty_archive(file)) {
     return core::TensorMap();
   }
-  const std::unique_ptr<void, CloseZip> archive(unzOpen64(where.c_str()));
+  zlib_filefunc64_def reader = file.for_minizip();
+  const std::unique_ptr<void, CloseZip> archive(unzOpen2_64(where.c_str(), &reader));
   if (archive == nullptr) {
-    const core::Result<std::string> bytes = core::read_file(path, kLargestArray);
-    return bytes ? invalid(where, "not a readable .npz archive") : bytes.error();
+    return invalid(where, "not a readable .npz archive");
   }
   core::TensorMap tensors;
   std::uintmax_t total = 0;

@@ -48,6 +48,9 @@ struct NamedTensor {
   Tensor tensor;
 };
 [[nodiscard]] core::Result<NamedTensor> load_tensor(const std::filesystem::path& path);
+/// The same of a file's bytes; `path` is for messages.
+[[nodiscard]] core::Result<NamedTensor> load_tensor_bytes(std::string_view bytes, const std::filesystem::path& path);
+[[nodiscard]] std::string serialize_tensor(const NamedTensor& tensor);
 [[nodiscard]] core::Status save_tensor(const NamedTensor& tensor, const std::filesystem::path& path);
 
 /// A folder of `stem`_0.pb, `stem`_1.pb … as a map by name. A name twice is an error.

@@ -19,15 +19,19 @@ core::Result<NamedTensor> load_tensor(const fs::path& path) {
   if (!bytes) {
     return bytes.error();
   }
+  return load_tensor_bytes(*bytes, path);
+}
+
+core::Result<NamedTensor> load_tensor_bytes(std::string_view bytes, const fs::path& path) {
   onnx::TensorProto proto;
-  if (!proto.ParseFromString(*bytes)) {
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return core::Error{core::ErrorKind::invalid_data,
                        fmt::format("\"{}\" is not an ONNX TensorProto: truncated or another format", path.string()),
                        {},
                        {},
                        {}};
   }
-  core::Result<Tensor> tensor = proto::decode_tensor(proto, {}, limits);
+  core::Result<Tensor> tensor = proto::decode_tensor(proto, {}, LoadLimits());
   if (!tensor) {
     core::Error error = tensor.error().within(path.string());
     const bool known_type = core::element_size_bits(static_cast<core::DType>(proto.data_type())) != 0;
@@ -39,8 +43,12 @@ core::Result<NamedTensor> load_tensor(const fs::path& path) {
   return NamedTensor{proto.name(), *std::move(tensor)};
 }
 
+std::string serialize_tensor(const NamedTensor& tensor) {
+  return proto::encode_tensor(tensor.name, tensor.tensor).SerializeAsString();
+}
+
 core::Status save_tensor(const NamedTensor& tensor, const fs::path& path) {
-  return core::write_file(path, proto::encode_tensor(tensor.name, tensor.tensor).SerializeAsString());
+  return core::write_file(path, serialize_tensor(tensor));
 }
 
 namespace {

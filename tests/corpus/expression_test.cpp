@@ -38,6 +38,13 @@ TEST(Substitute, RefusesWhatNestsTooDeep) {
   EXPECT_EQ(substituted(std::string(50, '(') + "$cin+0" + std::string(50, ')')), 64);
 }
 
+TEST(Substitute, ReadsLongSumsOfNumbersOnce) {
+  std::string sum = "1";
+  for (int i = 0; i < 20'000; ++i) sum += "+1*(2-3)";  // its square in steps, where each number begins a sum anew
+  EXPECT_EQ(substituted("x " + sum + " $op"), "x " + sum + " Relu");
+  EXPECT_EQ(substituted("[1+2, (3-$op), 1*(2-$cin)]"), "[1+2, (3-Relu), -62]");
+}
+
 TEST(Substitute, KeepsDivisionExactAndRoundsDownOnRequest) {
   EXPECT_EQ(substituted("$cout/4"), 2.5);
   EXPECT_EQ(substituted("$cout//4"), 2);

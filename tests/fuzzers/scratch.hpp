@@ -1,9 +1,10 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -20,18 +21,31 @@ class Scratch {
       std::filesystem::remove_all(mine, ignored);
     });
   }
-  /// Writes the file `name`, anew, and returns its path.
-  [[nodiscard]] std::filesystem::path write(const std::string& name, std::string_view bytes) const {
-    std::filesystem::path file = folder_ / name;
-    std::FILE* out = std::fopen(file.c_str(), "wb");
-    if (out == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), out) != bytes.size()) std::abort();
-    std::fclose(out);
-    return file;
+  /// Gives the file `name` these bytes and no others, and returns its path. It stays open from one input to the next:
+  /// making it anew costs more than most readers do. Whoever reads it must not replace or remove it.
+  [[nodiscard]] const std::filesystem::path& write(const std::string& name, std::string_view bytes) const {
+    auto [entry, is_new] = open_.try_emplace(name);
+    Open& file = entry->second;
+    if (is_new) {
+      constexpr mode_t kReadableByAll = 0666;
+      file.path = folder_ / name;
+      file.number = open(file.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kReadableByAll);
+    }
+    if (ftruncate(file.number, static_cast<off_t>(bytes.size())) != 0 ||
+        pwrite(file.number, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+      std::abort();
+    }
+    return file.path;
   }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
+  struct Open {
+    std::filesystem::path path;
+    int number = -1;
+  };
   std::filesystem::path folder_;
+  mutable std::map<std::string, Open> open_;
 };
 
 }  // namespace assay::fuzzers

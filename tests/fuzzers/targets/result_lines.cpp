@@ -5,6 +5,7 @@
 #include <string>
 
 #include "results/exchange.hpp"
+#include "tests/fuzzers/plain_sqlite.hpp"
 #include "tests/fuzzers/scratch.hpp"
 #include "tests/fuzzers/target.hpp"
 
@@ -24,6 +25,7 @@ std::unique_ptr<assay::results::Store> empty_store(const std::filesystem::path& 
 }  // namespace
 
 ASSAY_FUZZER(result_lines, {
+  static const assay::fuzzers::PlainSqlite sqlite(assay::fuzzers::PlainSqlite::Memory::sanitized);
   static const assay::fuzzers::Scratch scratch;
   static std::unique_ptr<assay::results::Store> store = empty_store(scratch.folder());
   std::istringstream lines{std::string(input)};
