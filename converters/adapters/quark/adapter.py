@@ -50,7 +50,7 @@ ROUTES = {
     "a8w8": Route(policy="CLE", preset="A8W8", takes=PRESET | {"method": ["minmax"]}),
     "cle": Route(policy="CLE", algorithms=(CLEConfig,)),
     "adaround": Route(policy="AdaRound", algorithms=(short_adaround,)),
-    "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse", "minmax"]}),
+    "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse"]}),
 }
 
 
