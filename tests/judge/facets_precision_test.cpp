@@ -106,11 +106,13 @@ TEST(Precision, WhoChoosesWhatRunsInInt8MayLeaveANodeInFloat) {
   bench.constants = bench.weights;
   bench.execute();
   bench.test_case.expect.precision["Gemm"] = "int8";
+  bench.test_case.expect.scales["w"].count = 2;
   EXPECT_EQ(bench.run().gate, Gate::red);
   bench.evidence.converter.policy.chooses_int8 = true;
+  bench.evidence.conversion.precision = {{"y", "Gemm", "fp32"}};
   const Judgement out = bench.run();
   EXPECT_EQ(out.verdict, Verdict::not_quantized);
-  EXPECT_EQ(out.gate, Gate::amber);
+  EXPECT_EQ(out.gate, Gate::amber) << "nor is a scale expected of the weight: " << out.reason;
   Bench in_float;
   in_float.execute();
   in_float.test_case.expect.precision["Gemm"] = "fp32";
