@@ -147,6 +147,7 @@ struct Policy {
   bool one_threshold = false;       ///< entropy ends at one magnitude on both sides, cut where the data end before it
   bool whole_products = false;      ///< a product with a quantized weight reads quantized data
   bool gates_in_float = false;      ///< products between an average of a tensor and the Mul with it stay in float
+  bool chooses_int8 = false;        ///< it decides itself what runs in INT8: nobody can demand it of a node
   bool equalizes = false;           ///< layers are multiplied by channel, and the next ones divided by the same
   bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;

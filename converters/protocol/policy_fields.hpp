@@ -31,6 +31,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("one_threshold", policy.one_threshold);
   visit("whole_products", policy.whole_products);
   visit("gates_in_float", policy.gates_in_float);
+  visit("chooses_int8", policy.chooses_int8);
   visit("equalizes", policy.equalizes);
   visit("folds_scales", policy.folds_scales);
   visit("fixed_ranges", policy.fixed_ranges);

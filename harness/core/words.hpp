@@ -23,7 +23,7 @@ struct Word {
 
 /// A value out of its place, or a word that two values have, does not compile.
 template <typename E, std::size_t N>
-consteval std::array<Word<E>, N> word_table(const Word<E> (&rows)[N]) {
+consteval std::array<Word<E>, N> word_table(const Word<E> (&rows)[N]) {  // NOLINT(modernize-avoid-c-arrays)
   auto table = std::to_array(rows);
   for (std::size_t i = 0; i < N; ++i) {
     if (static_cast<std::size_t>(table[i].value) != i) throw "the rows are not in the order of the values";

@@ -72,28 +72,35 @@ void note_own_limit(judge::Evidence& evidence) {
   evidence.executions.clear();
 }
 
-/// A constant of 16 bits in a float type, "" where there is none.
-std::string half_constant(const model::Graph& graph) {
-  const auto found = std::ranges::find_if(graph.initializers, [](const auto& each) {
-    return each.second->type() == core::DType::float16 || each.second->type() == core::DType::bfloat16;
-  });
-  return found == graph.initializers.end() ? "" : found->first;
+bool is_half(core::DType type) { return type == core::DType::float16 || type == core::DType::bfloat16; }
+
+/// A constant of 16 bits in a float type, or what is cast to such a type: its name and type; nothing where there is
+/// none.
+std::optional<std::pair<std::string, core::DType>> half_tensor(const model::Graph& graph) {
+  const auto constant =
+      std::ranges::find_if(graph.initializers, [](const auto& each) { return is_half(each.second->type()); });
+  if (constant != graph.initializers.end()) return std::pair(constant->first, constant->second->type());
+  for (const model::Node& node : graph.nodes) {
+    const auto type = static_cast<core::DType>(node.int_or("to", 0));
+    if (node.op_type == "Cast" && is_half(type)) return std::pair(node.outputs.front(), type);
+  }
+  return std::nullopt;
 }
 
-/// What a ready artifact has in 16-bit floats, where the original has none: no limit is derived for their rounding,
-/// which is a fifteenth of a code and more.
+/// What an artifact has in 16-bit floats, a ready one or that of who chooses what runs in INT8, where the original has
+/// none: no limit is derived for their rounding, which is a fifteenth of a code and more.
 std::optional<core::Error> note_halves(const model::Graph& artifact, const model::Graph& original) {
-  const std::string half = half_constant(artifact);
-  if (half.empty() || !half_constant(original).empty()) {
+  const auto half = half_tensor(artifact);
+  if (!half || half_tensor(original)) {
     return std::nullopt;
   }
   return core::Error{
       core::ErrorKind::unsupported,
       fmt::format("the artifact computes in {}, the float model doesn't: Assay's limits are derived for float32",
-                  core::dtype_name(artifact.initializers.at(half)->type())),
+                  core::dtype_name(half->second)),
       {},
       {},
-      half};
+      half->first};
 }
 
 }  // namespace
@@ -555,7 +562,8 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     }
     return;
   }
-  if (auto halves = note_halves(artifact->graph, evidence.model->graph); halves && evidence.stated_options) {
+  const bool may_be_halves = evidence.stated_options || evidence.converter.policy.chooses_int8;
+  if (auto halves = note_halves(artifact->graph, evidence.model->graph); halves && may_be_halves) {
     evidence.own_limit = *std::move(halves);
     return;
   }

@@ -57,6 +57,7 @@ int width(const Policy& policy, const Options& options) {
   add(policy.first_divisor > 0, 1);
   add(policy.channel_floor > 0, 1);
   add(policy.gates_in_float, 1);
+  add(policy.chooses_int8, 1);
   add(policy.symmetric_products, 1);
   add(policy.equalizes, 2);
   add(options.method == Method::percentile, kInterval);

@@ -100,6 +100,24 @@ TEST(Precision, AConstantSlopeOfPReluMayStayInFloat) {
   }
 }
 
+TEST(Precision, WhoChoosesWhatRunsInInt8MayLeaveANodeInFloat) {
+  Bench bench;
+  bench.artifact_text = "a (float[2,3] x) => (float[2,2] y) { y = Gemm<transB=1>(x, w, b) }";
+  bench.constants = bench.weights;
+  bench.execute();
+  bench.test_case.expect.precision["Gemm"] = "int8";
+  EXPECT_EQ(bench.run().gate, Gate::red);
+  bench.evidence.converter.policy.chooses_int8 = true;
+  const Judgement out = bench.run();
+  EXPECT_EQ(out.verdict, Verdict::not_quantized);
+  EXPECT_EQ(out.gate, Gate::amber);
+  Bench in_float;
+  in_float.execute();
+  in_float.test_case.expect.precision["Gemm"] = "fp32";
+  in_float.evidence.converter.policy.chooses_int8 = true;
+  EXPECT_EQ(in_float.run().verdict, Verdict::fail) << "what is asked for in float stays there";
+}
+
 TEST(Precision, AGateMayStayInFloatWhereThePolicySaysSo) {
   const auto in_float = [](const std::string& gated, bool stated) {
     testing::GemmCase gate;

@@ -104,6 +104,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.narrow_range = true;
   d.policy.folds_scales = true;
   d.policy.gates_in_float = true;
+  d.policy.chooses_int8 = true;
   d.policy.bias = converters::BiasRounding::mean_corrected;
   d.policy.one_threshold = true;
   d.policy.whole_products = true;

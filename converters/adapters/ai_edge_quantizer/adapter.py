@@ -19,7 +19,7 @@ from ai_edge_quantizer.quantizer import Quantizer
 from ai_edge_quantizer.recipe_manager import RecipeManager
 from ai_edge_quantizer.utils.qsv_utils import min_max_update
 from captured import call
-from stated_policy import asked_variant
+from stated_policy import asked_variant, variant_name
 
 SIGNATURE = "serving_default"  # of every file that onnx2tf makes
 FLOAT = "float.tflite"  # what was quantized, beside the artifact
@@ -32,7 +32,7 @@ class AiEdgeQuantizer:
 
     def describe(self):
         return {
-            "name": "ai_edge_quantizer" + (self.variant and f":{self.variant}"),
+            "name": variant_name("ai_edge_quantizer", self.variant),
             "version": importlib.metadata.version("ai-edge-quantizer"),
             "supports": {
                 "activation": ["int8"],

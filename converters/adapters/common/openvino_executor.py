@@ -1,4 +1,4 @@
-"""Executes a model with OpenVINO on the CPU, in float32 where it isn't INT8, with one thread."""
+"""Executes a model with OpenVINO on the CPU, with one thread; in float32 where it isn't INT8, unless told otherwise."""
 
 import os
 
@@ -6,15 +6,17 @@ import numpy
 import openvino
 from assay_protocol import read_tensors, write_tensors
 
-# Without the first, CPUs with bfloat16 units compute "float" in bfloat16.
-SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": "1", "NUM_STREAMS": "1"}
+SETTINGS = {"INFERENCE_NUM_THREADS": "1", "NUM_STREAMS": "1"}
+# Without it, CPUs with bfloat16 units compute "float" in bfloat16.
+IN_FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
 
 
 class Executor:
     """Compiles models; the last one is kept, since an artifact is executed on several data sets."""
 
-    def __init__(self):
+    def __init__(self, hints=IN_FLOAT32):
         self.core = openvino.Core()
+        self._settings = SETTINGS | hints
         self._kept, self._compiled, self._names = None, None, []
 
     def compile(self, artifact):
@@ -22,7 +24,7 @@ class Executor:
         if key != self._kept:
             network = self.core.read_model(artifact)
             self._names = [set(port.get_names()) for port in network.outputs]  # compiling may add others to them
-            self._compiled = self.core.compile_model(network, "CPU", SETTINGS)
+            self._compiled = self.core.compile_model(network, "CPU", self._settings)
             self._kept = key
         return self._compiled
 

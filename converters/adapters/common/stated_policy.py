@@ -43,3 +43,8 @@ def asked_variant(variants):
     if len(words) == 2 and words[0] == "--variant" and words[1] in variants:
         return words[1]
     sys.exit(f"usage: {sys.argv[0]} [--variant NAME], which is one of: {', '.join(filter(None, variants))}")
+
+
+def variant_name(converter, variant):
+    """The converter's name as `describe` says it: "quark:xint8", or "quark" without a variant."""
+    return f"{converter}:{variant}" if variant else converter

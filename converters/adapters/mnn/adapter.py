@@ -1,6 +1,8 @@
 """MNN's offline quantization behind Assay's protocol 1.
 
 Its native module is called as its command wrappers do; these themselves send usage data and are never called.
+
+usage: adapter.py [--variant NAME]: quantizes in the way of that name in ROUTES
 """
 
 import importlib.metadata
@@ -8,6 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
@@ -18,10 +21,31 @@ import onnx
 from mnn_model import read_net
 from mnn_report import OPERATORS, node_precision, quantizable, tensor_scales
 from MNN import expr, nn
-from model_request import nodes_in_float, open_model
+from model_request import nodes_in_float, open_model, refuse_float
+from stated_policy import asked_variant, variant_name
 
-METHODS = {"entropy": "KL"}
 TYPES = {"float32": expr.float, "int32": expr.int, "uint8": expr.uint8, "int8": expr.int8}
+
+
+@dataclass(frozen=True)
+class Route:
+    """One of the ways that its documentation has."""
+
+    method: str = "entropy"  # as options call it
+    features: str = "KL"  # `feature_quantize_method`; none where weights alone are quantized, by mnnconvert
+    weights: str = "MAX_ABS"  # `weight_quantize_method`
+    symmetric: bool = True
+    policy: dict = field(default_factory=dict)  # what it changes
+
+
+# The names and what they mean stand in adapter.json, too.
+ROUTES = {
+    "": Route(),
+    "admm": Route(method="mse", features="ADMM"),
+    "admm_weights": Route(weights="ADMM", policy={"weights": "adapted"}),
+    "ema": Route(method="minmax", features="EMA", symmetric=False, policy={"averaging": "ema"}),
+    "weights": Route(method="minmax", features="", policy={"chooses_int8": True}),
+}
 
 
 def write_sample(batch, folder):
@@ -53,19 +77,23 @@ def call(tool, arguments, result):
 
 
 class Mnn:
+    def __init__(self, variant):
+        self.variant, self.route = variant, ROUTES[variant]
+
     def describe(self):
         return {
-            "name": "mnn",
+            "name": variant_name("mnn", self.variant),
             "version": importlib.metadata.version("MNN"),
             "supports": {
                 "activation": ["int8"],
-                "symmetric": [True],
+                "symmetric": [self.route.symmetric],
                 "per_axis": [True],
-                "method": list(METHODS),
+                "method": [self.route.method],
                 "int8_operators": list(OPERATORS),
                 "execute": True,
-                "artifact": "scales",
-                "reports": ["tensors"],
+                # What weights alone are quantized to has a zero that is no code: no table states it.
+                "artifact": "scales" if self.route.features else "opaque",
+                "reports": ["tensors"] if self.route.features else [],
             },
             "policy": {
                 "narrow_range": True,  # codes from -127 to 127
@@ -75,31 +103,38 @@ class Mnn:
                 "averaging": "none",
                 "folds_bn": True,
                 "deterministic": True,
-            },
+            } | self.route.policy,
         }
 
     def convert(self, model, calibration, options, output):
         original = open_model(model, options, "MNN")
+        if not self.route.features:
+            refuse_float(original, options, "MNN quantizes the weights of all nodes or of none")
         in_float = nodes_in_float(original, options, OPERATORS, "MNN")
         batches = calibration_batches(calibration)
         artifact = Path(output, "model.mnn")
         with tempfile.TemporaryDirectory() as folder:
             source, samples, config = Path(folder, "float.mnn"), Path(folder, "samples"), Path(folder, "quant.json")
-            call("mnnconvert", ["-f", "ONNX", "--modelFile", model, "--MNNModel", source, "--bizCode", "assay"], source)
+            words = ["-f", "ONNX", "--modelFile", model, "--bizCode", "assay"]
+            call("mnnconvert", [*words, "--MNNModel", source], source)
             for index, batch in enumerate(batches):
                 write_sample(batch, samples / f"{index:04d}")
             config.write_text(json.dumps({
                 "path": str(samples), "input_type": "sequence",
-                "feature_quantize_method": METHODS[options.get("method", "entropy")],
-                "weight_quantize_method": "MAX_ABS",
+                "feature_quantize_method": self.route.features,
+                "weight_quantize_method": self.route.weights,
                 "skip_quant_op_names": quantizable(original, read_net(source), in_float),
             }))
-            call("mnnquant", [source, artifact, config], artifact)
+            if self.route.features:
+                call("mnnquant", [source, artifact, config], artifact)
+            else:
+                call("mnnconvert", [*words, "--MNNModel", artifact, "--weightQuantBits", 8], artifact)
         Path(f"{artifact}.json").unlink(missing_ok=True)  # the same scales once more
         net = read_net(artifact)
         types = {tensor.name: tensor.type.tensor_type.elem_type for tensor in original.graph.output}
         Path(output, "types.json").write_text(json.dumps(types))
-        return {"artifact": artifact, "tensors": tensor_scales(original, net), "precision": node_precision(original, net)}
+        answer = {"artifact": artifact, "precision": node_precision(original, net)}
+        return answer | {"tensors": tensor_scales(original, net)} if self.route.features else answer
 
     def execute(self, artifact, inputs, output):
         types = json.loads(Path(artifact).with_name("types.json").read_text())
@@ -124,4 +159,4 @@ class Mnn:
 
 
 if __name__ == "__main__":
-    serve(Mnn())
+    serve(Mnn(asked_variant(ROUTES)))

@@ -65,13 +65,13 @@ def tensor_scales(original, net):
     dimensions = {tensor.name: tensor.dims for tensor in original.graph.initializer}
     entries = {}
 
-    def add(name, scales, axis=None):
-        entries.setdefault(name, {"name": name, "scale": scales, "zero_point": [0] * len(scales), "type": "int8",
+    def add(name, scales, axis=None, zero=0):
+        entries.setdefault(name, {"name": name, "scale": scales, "zero_point": [int(zero)] * len(scales), "type": "int8",
                                   "axis": axis})
 
-    for index, (scale, _) in net.scales.items():
+    for index, (scale, zero) in net.scales.items():
         if net.tensors[index] in floats:
-            add(net.tensors[index], [scale])
+            add(net.tensors[index], [scale], zero=zero)
     for node, ops in _hosts(original, net):
         scales = [scale for op in ops for scale in op.weight_scales]
         # Behind a decomposition with names of its own nobody can tell which scale serves which channel.
@@ -80,8 +80,8 @@ def tensor_scales(original, net):
         transposed = any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
         if len(ops) == 1 and ops[0].inputs[0] in net.scales and node.input[0] in floats:
             # It may have another name there; where it has both, with a scale each, the narrower one cuts.
-            scale = net.scales[ops[0].inputs[0]][0]
-            add(node.input[0], [scale])
+            scale, zero = net.scales[ops[0].inputs[0]]
+            add(node.input[0], [scale], zero=zero)
             entries[node.input[0]]["scale"] = [min(scale, *entries[node.input[0]]["scale"])]
         last = max(len(dimensions.get(node.input[1], ())) - 1, 0)
         axis = {"Gemm": 0 if transposed else 1, "MatMul": last}.get(node.op_type, WEIGHT_AXIS[ops[0].type])

@@ -14,7 +14,7 @@ import onnx
 from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUANTIZE_AGNOSTIC_OPERATIONS
 from nncf_parameters import ROUTES, keep_pattern_graphs, parameters
 from qdq_adapter import QdqAdapter
-from stated_policy import asked_variant, stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 
 # Operators whose inputs are quantized; those that only pass codes on count with the operators around them.
 OPERATORS = {name for metatype in (*INPUTS_QUANTIZABLE_OPERATIONS, *QUANTIZE_AGNOSTIC_OPERATIONS)
@@ -45,7 +45,7 @@ class NncfOnnx(QdqAdapter):
     def describe(self):
         takes = {"activation": ["int8"], "symmetric": True, "per_axis": True, "method": ["minmax"]}
         return {
-            "name": "nncf_onnx" + (self.variant and f":{self.variant}"),
+            "name": variant_name("nncf_onnx", self.variant),
             "version": nncf.__version__,
             # Codes are uint8 where a range has no negative end and int8 elsewhere; nobody can ask for one.
             "supports": self.supports(**takes | self.route.takes),

@@ -22,7 +22,7 @@ from olive.data.registry import Registry
 from onnxruntime.quantization.registry import QLinearOpsRegistry
 from onnxruntime_quantizer import histogram_options, listed_operators, renaming
 from qdq_adapter import QdqAdapter
-from stated_policy import asked_variant, stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 
 TYPES = ("int8", "uint8")
 METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
@@ -114,7 +114,7 @@ class Olive(QdqAdapter):
     def describe(self):
         takes = {"activation": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}
         return {
-            "name": "olive" + (self.variant and f":{self.variant}"),
+            "name": variant_name("olive", self.variant),
             "version": version("olive-ai"),
             "supports": self.supports(**takes | self.route.takes),
             "policy": stated_policy("onnxruntime", self.route.policy, onnxruntime.__version__),

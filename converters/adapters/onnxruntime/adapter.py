@@ -17,7 +17,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from onnxruntime_executor import Session
 from onnxruntime_quantizer import Batches, histogram_options, listed_operators, renaming
 from qdq_adapter import QdqAdapter
-from stated_policy import asked_variant, stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {
@@ -80,7 +80,7 @@ class OnnxRuntime(QdqAdapter):
             policy["arithmetic"] = "unknown"  # in integers where a kernel takes the whole unit of nodes, else in float
         takes = {"activation": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}
         return {
-            "name": "onnxruntime" + (self.variant and f":{self.variant}"),
+            "name": variant_name("onnxruntime", self.variant),
             "version": onnxruntime.__version__,
             "supports": self.supports(**takes | self.route.takes),
             "policy": policy,

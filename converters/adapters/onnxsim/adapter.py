@@ -17,7 +17,7 @@ from onnxruntime_quantizer import renaming
 from onnxsim import quantize_static
 from onnxsim.full_qdq import quantize_full_qdq
 from qdq_adapter import QdqAdapter
-from stated_policy import asked_variant, stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 
 # What it adds to a tensor's name in front of its pair and behind an input's, and to a constant's for its codes.
 SUFFIXES = ("_float", "_dequantized", "/f", "/dq")
@@ -84,7 +84,7 @@ class OnnxSim(QdqAdapter):
         takes = {"activation": ["int8", "uint8"], "weight": ["int8"], "symmetric": True, "per_axis": True,
                  "method": list(METHODS)}
         return {
-            "name": "onnxsim" + (self.variant and f":{self.variant}"),
+            "name": variant_name("onnxsim", self.variant),
             "version": version("onnxsim"),
             "supports": self.supports(**takes | self.route.takes),
             "policy": stated_policy("onnxsim", self.route.policy),

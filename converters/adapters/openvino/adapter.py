@@ -1,4 +1,7 @@
-"""OpenVINO with NNCF's post-training quantization (`nncf.quantize` on an OpenVINO model) behind Assay's protocol 1."""
+"""OpenVINO with NNCF's post-training quantization (`nncf.quantize` on an OpenVINO model) behind Assay's protocol 1.
+
+usage: adapter.py [--variant NAME]: compiles with the hints of that name in HINTS
+"""
 
 import os
 import sys
@@ -18,9 +21,9 @@ import onnx
 import openvino
 from model_request import nodes_in_float, open_model
 from nncf_parameters import keep_pattern_graphs, parameters
-from openvino_executor import Executor
+from openvino_executor import IN_FLOAT32, Executor
 from openvino_report import node_precision, original_operations, tensor_scales
-from stated_policy import stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 
 # ONNX operators whose OpenVINO forms NNCF quantizes the inputs of, and those that only pass codes on.
 OPERATORS = {
@@ -30,15 +33,19 @@ OPERATORS = {
     "ReduceMean", "Reshape", "Resize", "SpaceToDepth", "Split", "Squeeze", "Sub", "Sum", "Tile", "Transpose",
     "Unsqueeze"}
 
+# The names and what they mean stand in adapter.json, too.
+HINTS = {"": IN_FLOAT32, "default_hint": {}}
+
 
 class OpenVino:
-    def __init__(self):
-        self._executor = Executor()
+    def __init__(self, variant):
+        self._variant = variant
+        self._executor = Executor(HINTS[variant])
 
     def describe(self):
         policy = stated_policy("nncf_onnx")
         return {
-            "name": "openvino",
+            "name": variant_name("openvino", self._variant),
             "version": openvino.__version__.split("-")[0],
             "supports": {
                 # Codes are unsigned where a range has no negative end; nobody can ask for one kind.
@@ -100,4 +107,4 @@ class OpenVino:
 
 if __name__ == "__main__":
     keep_pattern_graphs()
-    serve(OpenVino())
+    serve(OpenVino(asked_variant(HINTS)))

@@ -22,7 +22,7 @@ import torch
 from exported import export, importable, index_of
 from model_request import graph_inputs, nodes_in_float, open_model, output_types
 from qdq_report import node_precision, tensor_scales
-from stated_policy import asked_variant, stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 from torch_twin import as_tuple, first_line, input_tensors, make_twin, operators
 from written import QUANTIZE, Writer
 
@@ -130,7 +130,7 @@ class Pt2e:
 
     def describe(self):
         return {
-            "name": "pt2e" + (self.variant and f":{self.variant}"),
+            "name": variant_name("pt2e", self.variant),
             "version": version("torchao"),
             "supports": {
                 "activation": [self.route.activation],

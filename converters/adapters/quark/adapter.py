@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 from assay_protocol import serve
 from onnxruntime_quantizer import Batches, listed_operators, renaming
 from qdq_adapter import QdqAdapter
-from stated_policy import asked_variant, stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 from quark.onnx import ModelQuantizer
 from quark.onnx.quantization.config import Config, get_default_config
 from quark.onnx.quantization.config.algorithm import AdaRoundConfig, CLEConfig
@@ -50,7 +50,7 @@ ROUTES = {
     "a8w8": Route(policy="CLE", preset="A8W8", takes=PRESET | {"method": ["minmax"]}),
     "cle": Route(policy="CLE", algorithms=(CLEConfig,)),
     "adaround": Route(policy="AdaRound", algorithms=(short_adaround,)),
-    "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse", "minmax"]}),
+    "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse"]}),
 }
 
 
@@ -63,7 +63,7 @@ class Quark(QdqAdapter):
     def describe(self):
         takes = {"activation": list(SPECS), "symmetric": True, "per_axis": True, "method": ["minmax", "entropy", "percentile"]}
         return {
-            "name": "quark" + (self.variant and f":{self.variant}"),
+            "name": variant_name("quark", self.variant),
             "version": version("amd-quark"),
             "supports": self.supports(**takes | self.route.takes),
             "policy": stated_policy("quark", self.route.policy),

@@ -67,6 +67,14 @@ std::optional<std::pair<Facet, std::string>> differs(const corpus::ExpectedScale
   return std::nullopt;
 }
 
+/// Every node that reads a tensor runs in float, by the converter's own choice.
+bool left_in_float(const Evidence& evidence, const std::string& tensor) {
+  return evidence.converter.policy.chooses_int8 &&
+         std::ranges::all_of(evidence.model->graph.nodes, [&](const model::Node& node) {
+           return std::ranges::find(node.inputs, tensor) == node.inputs.end() || runs_in_float(evidence, node);
+         });
+}
+
 void check_expected(const LayerContext& context, std::vector<Finding>& findings) {
   for (const auto& [name, expected] : context.evidence.test_case->expect.scales) {
     const auto declared = declared_params(context, name);
@@ -78,6 +86,7 @@ void check_expected(const LayerContext& context, std::vector<Finding>& findings)
       if (weight && context.evidence.converter.supports.says("activations")) continue;
       const bool input = context.evidence.model->graph.find_input(name) != nullptr;
       if (!input && context.evidence.converter.supports.says("inputs")) continue;
+      if (left_in_float(context.evidence, name)) continue;
       findings.push_back(audit_finding(
           Facet::scale, name, fmt::format("tensor \"{}\": expected a scale, but the artifact declares none", name)));
     }

@@ -47,11 +47,16 @@ constexpr Style integer(StyleName name, Ties ties, InputDivision input, double m
           .dequantize_error = kFloatUnit,
           .divide_error = kDoubleUnit};
 }
-/// float_multiply where a real bias is made a code first, since the accumulator takes nothing else.
-constexpr Style rounded_bias(InputDivision input) {
-  Style style = integer(StyleName::rounded_bias, Ties::either, input, kFloatMultiplier);
+/// `style` where a real bias is made a code first, since the accumulator takes nothing else.
+constexpr Style with_rounded_bias(Style style) {
   style.arithmetic.rounds_bias = true;
   return style;
+}
+constexpr Style rounded_bias(InputDivision input) {
+  return with_rounded_bias(integer(StyleName::rounded_bias, Ties::either, input, kFloatMultiplier));
+}
+constexpr Style double_rounding(InputDivision input) {
+  return integer(StyleName::double_rounding, Ties::either, input, kFixed31, true);
 }
 constexpr Style floating(InputDivision input) {
   return {.name = StyleName::float32,
@@ -87,12 +92,14 @@ constexpr std::array kIntegerStyles = {
     integer(StyleName::reciprocal, Ties::either, InputDivision::exact, kReciprocal),
     integer(StyleName::reciprocal, Ties::either, InputDivision::float32, kReciprocal),
     integer(StyleName::reciprocal, Ties::either, InputDivision::reciprocal, kReciprocal),
-    integer(StyleName::double_rounding, Ties::either, InputDivision::exact, kFixed31, true),
-    integer(StyleName::double_rounding, Ties::either, InputDivision::float32, kFixed31, true),
+    double_rounding(InputDivision::exact),
+    double_rounding(InputDivision::float32),
     rounded_bias(InputDivision::exact),
     rounded_bias(InputDivision::float32),
+    with_rounded_bias(double_rounding(InputDivision::exact)),
+    with_rounded_bias(double_rounding(InputDivision::float32)),
     // Beyond this line: engines that do not say how they compute.
-    integer(StyleName::double_rounding, Ties::either, InputDivision::any, kFixed31, true),
+    double_rounding(InputDivision::any),
     integer(StyleName::reciprocal, Ties::either, InputDivision::any, kReciprocal),
     floating(InputDivision::float32),
     floating(InputDivision::reciprocal),

@@ -7,6 +7,16 @@
 
 namespace assay::judge {
 
+namespace {
+
+/// A demand as this converter takes it.
+Demand taken(const Evidence& evidence, Demand demand) {
+  const bool chooses = evidence.converter.policy.chooses_int8 && demand.precision == Precision::int8;
+  return {chooses ? Precision::int8_allowed : demand.precision, demand.stated};
+}
+
+}  // namespace
+
 std::optional<Demand> demanded_precision(const Evidence& evidence, const model::Node& node) {
   const auto& stated = evidence.test_case->expect.precision;
   const auto& asked = evidence.options.precision;
@@ -15,10 +25,10 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const model::
       const auto found = map->find(key);
       if (found == map->end()) continue;
       // The readers of cases and options let no other word through.
-      if (const auto precision = precision_of(found->second)) return Demand{*precision, true};
+      if (const auto precision = precision_of(found->second)) return taken(evidence, {*precision, true});
     }
   }
-  if (sums_products(node)) return Demand{Precision::int8, false};
+  if (sums_products(node)) return taken(evidence, {Precision::int8, false});
   return std::nullopt;
 }
 

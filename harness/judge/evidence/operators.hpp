@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -119,6 +120,8 @@ struct OperatorTraits {
   bool shape_only = false;                                ///< it reads its operand's shape and no value
   bool constant = false;                                  ///< its result is a constant of the model
   bool random = false;                                    ///< two runs give two results
+  /// The output that says where along an axis the largest or least elements lie.
+  std::optional<std::size_t> ranking = std::nullopt;
   /// ONNX says the same of it in every version from 7 on.
   bool unchanged_since_7 = false;
   std::string_view qoperator = "";  ///< the operator_name of what stands for it and its quantizers, on quantized values

@@ -15,6 +15,7 @@
 #include "harness/judge/numerics/bounds.hpp"
 #include "harness/judge/numerics/finding_list.hpp"
 #include "harness/judge/numerics/moment_check.hpp"
+#include "harness/judge/numerics/ranking.hpp"
 #include "harness/judge/quantization/bound_walk.hpp"
 #include "harness/judge/quantization/grounds.hpp"
 
@@ -267,7 +268,52 @@ class BoundsCheck {
         check_output(walk, output, actual->second, execution);
       }
     }
+    for (const Grounds::EndToEnd::Ranking& ranking : walk.rankings) {
+      const auto actual = execution.outputs.find(ranking.tensor);
+      if (actual != execution.outputs.end()) check_ranking(ranking, actual->second, execution.data_set);
+    }
+    for (const auto& [tensor, codes] : walk.constant_codes) {
+      const auto actual = execution.outputs.find(tensor);
+      if (actual != execution.outputs.end()) check_constant_codes(tensor, codes, actual->second, execution.data_set);
+    }
     nearest_.derive({context_, plan_, execution, {}, {}, engine()});
+  }
+
+  /// Positions of the largest or least elements, by what bounds leave of those.
+  void check_ranking(const Grounds::EndToEnd::Ranking& ranking, const Tensor& actual, const std::string& data_set) {
+    const RankingExcess excess = compare_ranking(ranking.entry->node, ranking.ranked, actual);
+    if (excess.elements == 0) return;
+    applied_ = true;
+    raise_margin(excess.margin, ranking.tensor, data_set);
+    const double open = static_cast<double>(excess.open) / static_cast<double>(excess.elements);
+    if (open < 1) out_.coverage.reach(ranking.tensor, 1 - open);
+    if (excess.wrong == 0) return;
+    add(&context_.evidence.model->graph.nodes[ranking.entry->original], ranking.tensor, data_set, Facet::numerics,
+        excess.margin,
+        fmt::format("{} of {} positions that no correct quantization gives, end to end\n  worst {}{}: expected {}, "
+                    "actual {}; {}",
+                    excess.wrong, excess.elements, ranking.tensor, index_text(excess.worst, actual.shape()),
+                    excess.expected, excess.actual,
+                    std::isinf(excess.margin)
+                        ? "no position along the axis, or one that is there twice"
+                        : fmt::format("the elements there are {} apart, limit {} ({} times)", number(excess.apart),
+                                      number(excess.limit), number(excess.margin))));
+  }
+
+  /// Codes of a constant that are given out: the model's own quantizer makes them, whoever converts.
+  void check_constant_codes(const std::string& tensor, const Enclosure& codes, const Tensor& actual,
+                            const std::string& data_set) {
+    if (actual.is_real() || actual.shape() != codes.centre->shape()) return;
+    applied_ = true;
+    const auto as_real = [](const Tensor& integers) {
+      return std::make_shared<const Tensor>(core::DType::float32, integers.shape(), integers.to_reals());
+    };
+    Enclosure ends = exact_enclosure(as_real(*codes.centre));
+    ends.low = as_real(codes.low_or_centre());
+    ends.high = as_real(codes.high_or_centre());
+    const Excess excess = compare_bounds(ends, actual.to_reals());
+    out_.coverage.reach(tensor, 1);
+    if (excess.wrong > 0) report(nullptr, tensor, data_set, *ends.centre, excess, "as a constant");
   }
 
   void check_output(Grounds::EndToEnd& walk, const Grounds::EndToEnd::Output& output, const Tensor& actual,
@@ -369,7 +415,7 @@ class BoundsCheck {
   /// may. Biases without an artifact are granted by the plan.
   [[nodiscard]] EngineRoundings engine() const {
     return {.twice = context_.artifact == nullptr || out_.style == StyleName::double_rounding,
-            .bias = out_.style == StyleName::rounded_bias};
+            .bias = out_.style == StyleName::rounded_bias || out_.style == StyleName::double_rounding};
   }
 
   void raise_margin(double margin, const std::string& output, const std::string& data_set) {
@@ -381,27 +427,37 @@ class BoundsCheck {
   void report(const Alignment::Operation* entry, const std::string& tensor, const std::string& data_set,
               const Tensor& expected, const Excess& excess, std::string_view how) {
     if (!reported_.insert(tensor).second) return;
-    Finding finding;
-    finding.facet = excess.not_a_number ? Facet::nan : Facet::numerics;
-    std::string maker = "graph input";
+    const Node* maker = nullptr;
     if (entry != nullptr) {
-      const std::size_t to_blame = context_.alignment->answers_for(entry->last, excess.actual);
-      const Node& node = context_.evidence.model->graph.nodes[to_blame];
-      finding.node = node.name;
-      finding.op = node.op_type;
-      maker = fmt::format("node \"{}\" ({})", node.name, node.op_type);
+      maker = &context_.evidence.model->graph.nodes[context_.alignment->answers_for(entry->last, excess.actual)];
+    }
+    add(maker, tensor, data_set, excess.not_a_number ? Facet::nan : Facet::numerics, excess.margin,
+        fmt::format("{} of {} elements outside the bound of correct quantization, {}\n  worst {}{}: expected {}, "
+                    "actual {}, error {}, limit {}",
+                    excess.wrong, excess.elements, how, tensor, index_text(excess.worst, expected.shape()),
+                    number(excess.expected), number(excess.actual), number(std::fabs(excess.actual - excess.expected)),
+                    is_zero_limit(excess.limit)
+                        ? "0: nothing is rounded there"
+                        : fmt::format("{} ({} times)", number(excess.limit), number(excess.margin))));
+  }
+
+  /// `maker`: null for a graph input.
+  void add(const Node* maker, const std::string& tensor, const std::string& data_set, Facet facet, double margin,
+           std::string_view what) {
+    Finding finding;
+    finding.facet = facet;
+    if (maker != nullptr) {
+      finding.node = maker->name;
+      finding.op = maker->op_type;
     }
     finding.tensor = tensor;
     finding.data_set = data_set;
     finding.layer = "L2";
-    finding.margin = excess.margin;
-    finding.message = fmt::format(
-        "{}, tensor \"{}\", data set \"{}\": {} of {} elements outside the bound of correct "
-        "quantization, {}\n  worst {}{}: expected {}, actual {}, error {}, limit {}",
-        maker, tensor, data_set, excess.wrong, excess.elements, how, tensor, index_text(excess.worst, expected.shape()),
-        number(excess.expected), number(excess.actual), number(std::fabs(excess.actual - excess.expected)),
-        is_zero_limit(excess.limit) ? "0: nothing is rounded there"
-                                    : fmt::format("{} ({} times)", number(excess.limit), number(excess.margin)));
+    finding.margin = margin;
+    finding.message =
+        fmt::format("{}, tensor \"{}\", data set \"{}\": {}",
+                    maker == nullptr ? "graph input" : fmt::format("node \"{}\" ({})", maker->name, maker->op_type),
+                    tensor, data_set, what);
     findings_.add(std::move(finding));
   }
 

@@ -348,10 +348,14 @@ class SingleOperator {
       }
       Gain& gain = channels[c];
       std::ranges::fill(along, 0);
+      std::map<double, std::int64_t> codes;
+      double distance = 0;  // Σ|g|
       for (std::size_t p = 0; p < lost.size() && used > 0; ++p) {
         if (!counts(p)) continue;
         const std::size_t i = element(p);
         const double g = lost[p] - sum / static_cast<double>(used);
+        if (output_) ++codes[std::nearbyint(reference.reals()[i] / step)];
+        distance += std::fabs(g);
         ++gain.draws;
         gain.product += (actual.reals()[i] - reference.reals()[i]) * g;
         gain.rest += g * g * step * step / 12;
@@ -366,22 +370,25 @@ class SingleOperator {
         const bool is_largest = std::fabs(w[taps->weight(c, t)]) == largest;
         (is_largest ? gain.shift : gain.weights) += is_largest ? moved : moved * moved / 3;
       }
+      if (output_) take_codes(codes, distance / static_cast<double>(std::max<std::size_t>(used, 1)) * step, gain);
     }
     return channels;
   }
 
-  /// Rounding is uniform in a channel where its values spread over enough codes. What the slope of their density leaves
-  /// of the mean is at most a quarter step times the largest share of one code.
-  static void take_codes(const std::map<double, std::int64_t>& codes, double step, Moments& moments) {
+  /// Rounding is uniform in a channel, and independent of its values, where these spread over enough codes: else there
+  /// is nothing to test. What the slope of their density leaves of the mean is at most a quarter of `step`, that of one
+  /// element, times the largest share of one code.
+  template <typename Channel>
+  static void take_codes(const std::map<double, std::int64_t>& codes, double step, Channel& channel) {
     if (codes.size() < kCodesInUse) {
-      moments = {};
+      channel = {};
       return;
     }
     std::int64_t largest = 0;
     for (const auto& [code, count] : codes) {
       largest = std::max(largest, count);
     }
-    moments.shift += step / 4 * static_cast<double>(largest);
+    channel.shift += step / 4 * static_cast<double>(largest);
   }
 
   /// Where the output may be cut off, its error is no uniform draw.

@@ -62,9 +62,11 @@ class BoundWalk {
   [[nodiscard]] Enclosure rounded(const std::string& tensor, const Enclosure& value) const;
   [[nodiscard]] const std::string& note() const { return note_; }
 
- private:
+  /// The outputs of one node.
   [[nodiscard]] core::Result<std::vector<Enclosure>> enclose(const model::Node& node,
                                                              std::span<const Enclosure* const> inputs) const;
+
+ private:
   /// Where the engine makes a code of the entry's bias, that bias within half a step of it.
   [[nodiscard]] std::optional<Enclosure> rounded_bias(std::size_t entry,
                                                       const std::vector<const Enclosure*>& inputs) const;

@@ -89,12 +89,15 @@ bool FakeQuantization::is_settled() const {
   if (!unmodelled_.empty() || context_.artifact != nullptr) return false;
   if (given_) return true;
   if (!lists_scales(context_.evidence)) return false;
-  // Whether a node in float reads a reported value before or behind its quantizer is not said.
+  // Whether a node in float reads a reported value before or behind its quantizer is not said, nor whether one reads it
+  // so for a parameter, whose codes are there for another reader.
   const auto& operations = plan_.alignment().operations;
   for (std::size_t entry = 0; entry < operations.size(); ++entry) {
-    if (!runs_in_float(entry)) continue;
-    for (std::size_t i = 0; i < operations[entry].node.inputs.size(); ++i) {
-      if (!roundings(plan_.rounded_source(entry, i)).empty()) return false;
+    const Node& node = operations[entry].node;
+    const bool in_float = runs_in_float(entry);
+    for (std::size_t i = in_float ? 0 : data_input_count(node); i < node.inputs.size(); ++i) {
+      const std::string& source = plan_.rounded_source(entry, i);
+      if (!roundings(source).empty() && (in_float || is_read_in_int8(source))) return false;
     }
   }
   return true;
@@ -284,7 +287,8 @@ void FakeQuantization::quantize_constants(std::size_t entry) {
               normalization_limits(node, i, plan_.alignment().constants, made->inputs[i], context_.evidence);
           value = limits ? brought_within(*codes, limits->elements) : codes;
         }
-      } else if (context_.artifact == nullptr && is_rounded) {
+      } else if (context_.artifact == nullptr && is_rounded &&
+                 (i < data_input_count(node) || !is_read_in_int8(node.inputs[i]))) {
         if (const TensorPtr codes = nearest(value, rounded->second.front().params)) value = codes;
       } else if (context_.artifact == nullptr && !given_ && !lists_scales(context_.evidence) &&
                  i < data_input_count(node) && !runs_in_float(entry) && !is_fused_bias(node)) {

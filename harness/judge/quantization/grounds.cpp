@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -60,7 +61,7 @@ Grounds::EndToEnd& Grounds::end_to_end(const core::TensorMap& inputs, bool typic
   if (found != walks_.end()) return found->result;
   if (walks_.size() == kMostWalks) walks_.pop_front();
   // The walk keeps tensors that point into its inputs: they are its own.
-  walks_.push_back({inputs, typical, keeps_signs, engine, EndToEnd{{}, {}, {plan_, engine.twice}}});
+  walks_.push_back({inputs, typical, keeps_signs, engine, EndToEnd{{}, {}, {}, {}, {plan_, engine.twice}}});
   Walk& walk = walks_.back();
   run(walk);
   return walk.result;
@@ -77,10 +78,27 @@ void Grounds::run(Walk& walk) {
   }
   const model::Graph& graph = evidence_.model->graph;
   bounds.run([&](const Alignment::Operation* entry, const std::string& tensor, const Enclosure& carried) {
+    for (const Alignment::Operation& reader : plan_.alignment().operations) {
+      const std::optional<std::size_t> positions = traits_of(reader.node).ranking;
+      if (!positions || *positions >= reader.node.outputs.size() || reader.node.input(0) != tensor) continue;
+      const std::string& output = reader.node.outputs[*positions];
+      if (graph.find_output(output) != nullptr)
+        result.rankings.push_back({&reader, output, bounds.rounded(tensor, carried)});
+    }
     if (entry != nullptr && carried.centre->is_real() && graph.find_output(tensor) != nullptr) {
       result.outputs.push_back({entry, tensor, carried});
     }
   });
+  const Constants& constants = plan_.alignment().constants;
+  for (const Node& node : graph.nodes) {
+    if (node.op_type != "QuantizeLinear" || graph.find_output(node.outputs[0]) == nullptr) continue;
+    const auto value = constants.find(node.input(0));
+    if (value == constants.end() || !value->second->is_real()) continue;
+    const Enclosure exact = exact_enclosure(value->second);
+    const std::vector<const Enclosure*> inputs{&exact};
+    auto codes = bounds.enclose(node, inputs);
+    if (codes) result.constant_codes[node.outputs[0]] = std::move(codes->front());
+  }
 }
 
 /// One operator with weights that reads the graph's inputs, and behind it nothing that is rounded once more: then every

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,13 @@ class Grounds {
       Enclosure carried;  ///< before its own rounding
     };
     std::vector<Output> outputs;  ///< real ones, in the order that they are made in
+    struct Ranking {
+      const Alignment::Operation* entry;
+      std::string tensor;  ///< the output with the positions
+      Enclosure ranked;    ///< the operand, before and after its own rounding
+    };
+    std::vector<Ranking> rankings;                    ///< of operators that say where the largest or least elements lie
+    std::map<std::string, Enclosure> constant_codes;  ///< outputs that the model's own quantizers make of constants
     /// Where every error is an independent draw.
     std::optional<NoisePrediction> noise;
     /// Sees every node where the signs are kept, and none otherwise.

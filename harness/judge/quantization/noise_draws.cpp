@@ -103,8 +103,8 @@ class OtherRoundings {
   std::uint64_t draw_;
 };
 
-/// Runs an artifact as it is, but that values at a tie may fall to either side, as in float32 or, `twice`, as they do
-/// where they are rounded once before.
+/// Runs an artifact as it is, but that values at a tie may fall to either side, as in float32 or, `twice`, that all
+/// fall to one side that do where they are rounded once before.
 class OtherSides {
  public:
   OtherSides(bool twice, std::uint64_t draw) : twice_(twice), draw_(draw) {}
@@ -113,6 +113,7 @@ class OtherSides {
                                                         std::span<const Tensor* const> inputs) const {
     constexpr double kFloat32Error = 0x1p-20;  // of a sum of a few products, or of a division by a scale
     constexpr double kRoundedBefore = 0.25;    // of a step: half of the half step before a shift by one
+    const double side = draw_ % 2 == 0 ? 1 : -1;
     const bool rounds = node.domain.empty() && node.op_type == "QuantizeLinear" && inputs.size() > 1 &&
                         inputs[0] != nullptr && inputs[0]->is_real() && inputs[1] != nullptr && inputs[1]->size() == 1;
     if (!rounds) return std::nullopt;
@@ -121,7 +122,7 @@ class OtherSides {
     core::Rng rng(draw_ + 1, node.input(0));
     for (double& value : values.reals()) {
       const double error = kFloat32Error * std::max(step, std::fabs(value));
-      value += rng.uniform(-1, 1) * (twice_ ? kRoundedBefore * step : error);
+      value += twice_ ? side * (kRoundedBefore * step + error) : rng.uniform(-1, 1) * error;
     }
     std::vector<const Tensor*> others(inputs.begin(), inputs.end());
     others[0] = &values;
@@ -350,19 +351,26 @@ Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const cor
     if (!run) return run.error();
     rounded.push_back(*std::move(run));
   }
-  NoiseByOutput noise;
+  // Which side is no matter of chance where an engine rounds twice: each is drawn for itself, and the widest counts.
+  std::vector<NoiseByOutput> by_side(roundings.twice ? kSides : 1);
   for (std::uint64_t draw = 0; draw < roundings.draws; ++draw) {
     reference::RunOptions options;
     options.observe = [&](const std::string& name, const Tensor& value) { decisions.add(name, value); };
     options.substitute = OtherRoundings(originals, constants, roundings.learned ? 1 : 0.5, draw);
     const auto other = reference::execute(artifact, inputs, options);
     if (!other) return other.error();
-    for (const model::ValueInfo& output : outputs) {
-      const core::TensorMap& own = rounded[draw % kSides];
-      const auto ours = own.find(output.name), theirs = other->find(output.name);
-      if (ours == own.end() || theirs == other->end() || !comparable(theirs->second, ours->second)) continue;
-      noise[output.name].add(theirs->second, ours->second);
+    for (std::size_t side = 0; side < by_side.size(); ++side) {
+      const core::TensorMap& own = rounded[roundings.twice ? side : draw % kSides];
+      for (const model::ValueInfo& output : outputs) {
+        const auto ours = own.find(output.name), theirs = other->find(output.name);
+        if (ours == own.end() || theirs == other->end() || !comparable(theirs->second, ours->second)) continue;
+        by_side[side][output.name].add(theirs->second, ours->second);
+      }
     }
+  }
+  NoiseByOutput noise;
+  for (const NoiseByOutput& side : by_side) {
+    for (const auto& [output, drawn] : side) noise[output].or_else(drawn);
   }
   for (auto& [output, drawn] : noise) drawn.widen(decisions.factor(roundings.draws));
   return noise;
