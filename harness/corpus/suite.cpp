@@ -84,7 +84,7 @@ core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Sui
     if (std::ranges::none_of(patterns, meant)) continue;
     const auto text = core::read_file(file, kLargestFile);
     if (!text) return case_error(text.error().message);
-    const ordered_json json = core::json_or_discarded<ordered_json>(*text);
+    const auto json = core::json_or_discarded<ordered_json>(*text);
     if (!json.is_object() || !json.contains("expected_failures")) continue;
     std::optional<Error> problem;
     const Fields fields(json, "", problem);

@@ -76,7 +76,11 @@ core::Result<Node> decode_node(const onnx::NodeProto& proto, const fs::path& fol
   node.domain = read_domain(proto);
   node.inputs.assign(proto.input().begin(), proto.input().end());
   node.outputs.assign(proto.output().begin(), proto.output().end());
-  if (node.name.empty() && !node.outputs.empty()) {
+  if (node.outputs.empty()) {
+    return model_error(fmt::format("node \"{}\" ({}) has no outputs", node.name, node.op_type), node.name,
+                       node.op_type);
+  }
+  if (node.name.empty()) {
     node.name = node.outputs.front();
   }
   for (const onnx::AttributeProto& attribute : proto.attribute()) {

@@ -94,6 +94,19 @@ TEST(LoadModel, RefusesANodeWithoutAnInputThatItNeedsAlsoAboveTheChecker) {
   }
 }
 
+TEST(LoadModel, RefusesANodeWithoutOutputs) {
+  for (const char* op : {"Identity", "QuantizeLinear"}) {
+    onnx::ModelProto proto = small_model();
+    proto.set_ir_version(10);  // above the checker
+    proto.mutable_opset_import(0)->set_version(21);
+    onnx::NodeProto& node = *proto.mutable_graph()->add_node();
+    node.set_name("lost");
+    node.set_op_type(op);
+    node.add_input("w");
+    EXPECT_THAT(refusal(proto), HasSubstr(std::string("\"lost\" (") + op + ") has no outputs"));
+  }
+}
+
 TEST(LoadModel, NamesATensorThatLiesAboutItsSize) {
   onnx::ModelProto proto = small_model();
   proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 3);
