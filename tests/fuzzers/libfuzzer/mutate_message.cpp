@@ -110,14 +110,14 @@ void put(Message& message, const FieldDescriptor* field, const std::vector<Messa
       std::vector<const Message*> alike;
       for (const Message* each : all)
         if (each->GetDescriptor() == field->message_type()) alike.push_back(each);
-      Message* into = many ? reflection.AddMessage(&message, field) : reflection.MutableMessage(&message, field);
+      const Message* from = alike.empty() ? nullptr : one_of(alike, random);
       constexpr std::size_t kLargest = 4096;  // doubling what is large makes a model too large
-      if (alike.empty()) break;
-      const Message* from = one_of(alike, random);
-      if (from != into && from->ByteSizeLong() < kLargest) {
-        const std::string bytes = from->SerializePartialAsString();  // it may hold `into`
-        into->ParsePartialFromString(bytes);
-      }
+      const bool copied = from != nullptr && from->ByteSizeLong() < kLargest;
+      // Before the field is there: making it ends the other one of a oneof, which `from` may be in; and `from` may hold
+      // it.
+      const std::string bytes = copied ? from->SerializePartialAsString() : std::string();
+      Message* into = many ? reflection.AddMessage(&message, field) : reflection.MutableMessage(&message, field);
+      if (copied) into->ParsePartialFromString(bytes);
       break;
     }
     default:
