@@ -1,14 +1,17 @@
 #include "harness/core/tensor.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "harness/core/float_format.hpp"
 
 namespace assay::core {
 std::int64_t element_count(std::span<const std::int64_t> shape) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;  // however large the others are
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    count *= extent;
+    if (__builtin_mul_overflow(count, extent, &count)) return std::numeric_limits<std::int64_t>::max();
   }
   return count;
 }

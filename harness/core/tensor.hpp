@@ -14,7 +14,7 @@ namespace assay::core {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Product of the extents; 1 for a scalar.
+/// Product of the extents; 1 for a scalar, and the largest number there is for what lies beyond.
 [[nodiscard]] std::int64_t element_count(std::span<const std::int64_t> shape);
 
 /// "[1,64,8,8]".
