@@ -108,8 +108,8 @@ Policy executed_by(Policy stated, const Policy& executor) {
 
 /// Do options that the user states contradict those that a policy is about?
 bool contradicts(const std::string& user_options, const std::string& own) {
-  const nlohmann::json user = core::json_or_discarded<nlohmann::json>(user_options);
-  const nlohmann::json fixed = core::json_or_discarded<nlohmann::json>(own);
+  const auto user = core::json_or_discarded<nlohmann::json>(user_options);
+  const auto fixed = core::json_or_discarded<nlohmann::json>(own);
   const bool given = user.is_object() && user.value("method", "") == converters::method_name(Method::given);
   return std::ranges::any_of(fixed.items(), [&](const auto& item) {
     if (given && (item.key() == "method" || item.key() == "percentile")) return false;  // none was needed

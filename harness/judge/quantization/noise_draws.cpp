@@ -234,7 +234,7 @@ std::vector<Evidence> open_choices(const Evidence& evidence, const QuantizationP
 /// What an output is, or a constant that is given out: within half a step of a scale for all of it.
 TensorPtr value_of(const FakeQuantization& prediction, const QuantizationPlan& plan, const std::string& output,
                    core::Rng& rng) {
-  if (const TensorPtr value = prediction.value(output)) return value;
+  if (TensorPtr value = prediction.value(output)) return value;
   const auto constant = plan.alignment().constants.find(output);
   if (constant == plan.alignment().constants.end() || !constant->second->is_real()) return nullptr;
   constexpr double kSteps = 254;
