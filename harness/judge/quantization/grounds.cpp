@@ -1,6 +1,9 @@
 #include "harness/judge/quantization/grounds.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -77,13 +80,20 @@ void Grounds::run(Walk& walk) {
             const Enclosure& output) { result.correlated.record(entry, tensor, before, read, output); });
   }
   const model::Graph& graph = evidence_.model->graph;
+  std::multimap<std::string_view, const Alignment::Operation*> rankings;  // those that give positions out, by operand
+  for (const Alignment::Operation& reader : plan_.alignment().operations) {
+    const std::optional<std::size_t> positions = traits_of(reader.node).ranking;
+    if (positions && *positions < reader.node.outputs.size() && !reader.node.inputs.empty() &&
+        graph.find_output(reader.node.outputs[*positions]) != nullptr) {
+      rankings.emplace(reader.node.inputs[0], &reader);
+    }
+  }
   bounds.run([&](const Alignment::Operation* entry, const std::string& tensor, const Enclosure& carried) {
-    for (const Alignment::Operation& reader : plan_.alignment().operations) {
-      const std::optional<std::size_t> positions = traits_of(reader.node).ranking;
-      if (!positions || *positions >= reader.node.outputs.size() || reader.node.input(0) != tensor) continue;
-      const std::string& output = reader.node.outputs[*positions];
-      if (graph.find_output(output) != nullptr)
-        result.rankings.push_back({&reader, output, bounds.rounded(tensor, carried)});
+    const auto [first, last] = rankings.equal_range(tensor);
+    for (auto it = first; it != last; ++it) {
+      const Alignment::Operation& reader = *it->second;
+      result.rankings.push_back(
+          {&reader, reader.node.outputs[*traits_of(reader.node).ranking], bounds.rounded(tensor, carried)});
     }
     if (entry != nullptr && carried.centre->is_real() && graph.find_output(tensor) != nullptr) {
       result.outputs.push_back({entry, tensor, carried});
