@@ -6,29 +6,17 @@ The artifact is the converted program as a Q/DQ model (written.py). PyTorch exec
 """
 
 import copy
-import logging
-import re
 import sys
-import warnings
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 
-from assay_protocol import Refused, calibration_batches, read_tensors, serve, write_tensors
-import onnx
+from assay_protocol import serve  # first: what is imported prints
 import torch
-from exported import export, importable, index_of
-from model_request import graph_inputs, nodes_in_float, open_model, output_types
-from qdq_report import node_precision, tensor_scales
 from stated_policy import asked_variant, stated_policy, variant_name
-from torch_twin import as_tuple, first_line, input_tensors, make_twin, operators
-from written import QUANTIZE, Writer
-
-torch.set_num_threads(1)
-warnings.filterwarnings("ignore")
-logging.getLogger("torch").setLevel(logging.ERROR)
+from twin_adapter import TwinAdapter, fed_tensors, with_names_of_inputs
 
 from executorch.backends.xnnpack.quantizer import xnnpack_quantizer_utils
 from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
@@ -37,9 +25,6 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer.x86_inductor_quantizer import (
     X86InductorQuantizer, get_default_x86_inductor_quantization_config)
 
-IMPORTER = "the importer onnx2torch, not PT2E"
-PROGRAM, NAMES = "program.pt2", "names.pt"
-FIRST_OPSET = 13  # of QuantizeLinear with one scale per channel
 # HistogramObserver, which both recipes bring, looks for the range with the least squared error.
 METHODS = ("minmax", "mse")
 
@@ -123,147 +108,35 @@ ROUTES = {
 }
 
 
-class Pt2e:
+class Pt2e(TwinAdapter):
+    converter = "PT2E"
+
     def __init__(self, variant):
         self.variant, self.route = variant, ROUTES[variant]
-        self._kept = (None, None)
+        self.operators, self.outputs_in_float = self.route.operators, self.route.outputs_in_float
 
     def describe(self):
         return {
             "name": variant_name("pt2e", self.variant),
             "version": version("torchao"),
-            "supports": {
-                "activation": [self.route.activation],
-                "weight": ["int8"],
-                "symmetric": [False],
-                "per_axis": self.route.per_axis,
-                "method": list(METHODS),
-                "models": ["float"],
-                "operators": operators(),  # of the importer
-                "int8_operators": sorted(self.route.operators),
-                "execute": True,
-                "artifact": "qdq",
-                "reports": ["tensors", "precision"],
-                "trace": True,
-            },
+            "supports": self.supports(activation=[self.route.activation], weight=["int8"], symmetric=[False],
+                                      per_axis=self.route.per_axis, method=list(METHODS)),
             "policy": stated_policy("pt2e", self.variant or "x86"),
         }
 
-    def convert(self, model, calibration, options, output):
-        original = open_model(model, options, "PT2E")
-        in_float = nodes_in_float(original, options, self.route.operators, "PT2E")
-        batches = calibration_batches(calibration)
-        network = of_opset(original)
-        excluded = {node.name for node in in_float}
-        exported = self._exported(network, batches)
-        prepared = prepare_pt2e(copy.deepcopy(exported.program), self.route.quantizer(
-            options, [index for index, node in enumerate(network.graph.node) if node.name in excluded]))
+    def quantized(self, exported, network, batches, options, in_float):
+        prepared = prepare_pt2e(copy.deepcopy(exported.program), self.route.quantizer(options, in_float))
         for batch in batches:
             calibrate(prepared, network, batch)
-        converted = convert(prepared)
-        writer = Writer(network, exported, converted)
-        artifact = Path(output, "model.onnx")
-        written = writer.write()
-        onnx.save(written, artifact)
-        torch.export.save(torch.export.export(converted, exported.traced_with, dynamic_shapes=exported.dynamic_shapes),
-                          Path(output, PROGRAM))
-        torch.save({"inputs": [tensor.name for tensor in graph_inputs(network)], "outputs": output_types(network),
-                    "traced": writer.traced}, Path(output, NAMES))
-
-        def original_name(name):
-            return writer.origins.get(name, name)
-
-        return {
-            "artifact": artifact,
-            "tensors": tensor_scales(written, original_name),
-            "precision": node_precision(original, written, original_name, self.route.operators, excluded,
-                                        self.route.outputs_in_float),
-        }
-
-    def execute(self, artifact, inputs, output, trace=None):
-        program, names = self._load(Path(artifact).parent)
-        fed = read_tensors(inputs)
-        missing = [name for name in names["inputs"] if name not in fed]
-        if missing:
-            raise Refused(f"there is no input \"{missing[0]}\"")
-        run = Codes(program)
-        with torch.no_grad():
-            results = as_tuple(run.run(*(torch.from_numpy(fed[name].copy()) for name in names["inputs"])))
-        write_tensors({name: tensor.numpy().astype(kind) for (name, kind), tensor in
-                       zip(names["outputs"].items(), results)}, output)
-        if trace is None:
-            return []
-        seen = {name: codes[tuple(slice(*ends) for ends in inside)] for (name, inside), codes in
-                zip(names["traced"], run.codes)}
-        write_tensors(seen, trace, "trace")
-        return list(seen)
-
-    @staticmethod
-    def _exported(network, batches):
-        """The twin of the model as torch.export has it."""
-        named = importable(network)
-        exported = None
-
-        def build(module, inputs):
-            nonlocal exported
-            exported = export(module, network, inputs)
-            return exported.program
-
-        try:
-            make_twin(named, batches, IMPORTER, build)
-        except Refused as refusal:
-            index = index_of(refusal.node)
-            node = network.graph.node[index] if index is not None else None
-            raise Refused(str(refusal), node.name if node else "", node.op_type if node else "") from refusal
-        return exported
-
-    def _load(self, folder):
-        if self._kept[0] != folder:
-            self._kept = (folder, (torch.export.load(folder / PROGRAM).module(),
-                                   torch.load(folder / NAMES, weights_only=False)))
-        return self._kept[1]
-
-
-class Codes(torch.fx.Interpreter):
-    """Executes a program node by node and keeps what its quantizers give."""
-
-    def __init__(self, program):
-        super().__init__(program)
-        self.codes = []
-
-    def run_node(self, node):
-        result = super().run_node(node)
-        if node.op == "call_function" and node.target in QUANTIZE:
-            self.codes.append(result.numpy())
-        return result
+        return convert(prepared)
 
 
 def calibrate(prepared, model, batch):
-    """Lets the observers see a batch. The guards of an exported program call its inputs input_1, input_2 …, as the twin
-    does."""
-    names = [tensor.name for tensor in graph_inputs(model)]
-    for name in names:
-        if name not in batch:
-            raise Refused(f"a calibration batch has no input \"{name}\"")
+    """Lets the observers see a batch."""
     try:
-        prepared(*input_tensors(model, batch))
+        prepared(*fed_tensors(model, batch))
     except AssertionError as error:
-        said = re.sub(r"\binput_(\d+)\b", lambda match: names[int(match[1]) - 1], str(error))
-        raise RuntimeError(said) from error
-
-
-def of_opset(model):
-    """The model at an opset that has what is written, with every node named."""
-    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), FIRST_OPSET)
-    if opset >= FIRST_OPSET:
-        return model
-    try:
-        converted = onnx.version_converter.convert_version(model, FIRST_OPSET)
-    except Exception as error:
-        raise Refused(f"the importer, not PT2E: opset {opset}: {first_line(error)}") from error
-    for index, node in enumerate(converted.graph.node):
-        node.name = node.name or f"of_opset_{index}"
-    return converted
+        raise RuntimeError(with_names_of_inputs(model, error)) from error
 
 
 if __name__ == "__main__":

@@ -102,12 +102,24 @@ class Exported:
     """The exported graph module, and of each of its values what it is in the model."""
 
     program: torch.fx.GraphModule
+    twin: torch.fx.GraphModule  # the module that it was exported from, with a module n0, n1 … for each ONNX node
     traced_with: tuple = ()  # its inputs
     dynamic_shapes: object = None
     owner: dict = field(default_factory=dict)  # aten node -> index of the ONNX node that it computes
     tensors: dict = field(default_factory=dict)  # aten node -> names that its value has in the model
     arguments: dict = field(default_factory=dict)  # aten node -> its arguments, flat
     outputs: list = field(default_factory=list)  # aten nodes
+
+
+def plain_module(graph_module):
+    """A module of the same children and the same forward as a graph module, and that isn't one: as a network is written.
+    They share parameters."""
+    made = type("Network", (torch.nn.Module,), {"forward": type(graph_module).forward})()
+    for name, tensor in graph_module._buffers.items():
+        made.register_buffer(name, tensor)
+    for name, child in graph_module.named_children():
+        made.add_module(name, child)
+    return made.eval()
 
 
 def flat(arguments):
@@ -245,7 +257,7 @@ def export(twin, model, inputs):
     fed, free = _with_free_extents(model, inputs)
     shapes = free if any(free) else None
     program = torch.export.export(twin, fed, dynamic_shapes=shapes).module()
-    exported = Exported(program, fed, shapes)
+    exported = Exported(program, twin, fed, shapes)
     _follow(exported, twin, model, names)
     return exported
 

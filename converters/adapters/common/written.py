@@ -8,7 +8,7 @@ of it above all, is written as the aten operators that it is made of; what can't
 import numpy
 import onnx
 import torch
-import torchao.quantization.pt2e.quantize_pt2e  # noqa: F401: it registers quantized_decomposed's operators
+import torch.ao.quantization.fx._decomposed  # noqa: F401: it registers quantized_decomposed's operators
 from exported import NotFollowed, constant_of, flat
 from onnx import helper, numpy_helper
 
@@ -34,6 +34,30 @@ VANISHING = {"BatchNormalization", "Dropout"}  # what PT2E takes into what is be
 
 def is_pair(node):
     return isinstance(node, torch.fx.Node) and node.op == "call_function" and node.target in PAIR
+
+
+def with_codes(program):
+    """An exported program whose quantized constants are codes already, as convert_pt2e leaves them."""
+    for count, node in enumerate([each for each in program.graph.nodes if each.op == "call_function" and
+                                  each.target in QUANTIZE and each.args[0].op == "get_attr"]):
+        numbers = [attribute(program, each) if isinstance(each, torch.fx.Node) else each for each in node.args]
+        program.register_buffer(f"codes_{count}", node.target(*numbers))
+        with program.graph.inserting_before(node):
+            codes = program.graph.get_attr(f"codes_{count}")
+        codes.meta = dict(node.meta)
+        node.replace_all_uses_with(codes)
+        program.graph.erase_node(node)
+    program.graph.eliminate_dead_code()
+    program.recompile()
+    return program
+
+
+def attribute(program, node):
+    """The tensor that a get_attr node of a program gives."""
+    value = program
+    for part in node.target.split("."):
+        value = getattr(value, part)
+    return value.detach()
 
 
 def is_real(node):
@@ -203,10 +227,7 @@ class Writer:
         return name
 
     def _attribute(self, node):
-        value = self.converted
-        for part in node.target.split("."):
-            value = getattr(value, part)
-        return value.detach().numpy()
+        return attribute(self.converted, node).numpy()
 
     def _constant(self, node, name, arrange=lambda array: array):
         """A float constant under its name in the model where it is the same, or a new one."""
@@ -345,10 +366,7 @@ class Writer:
                 raise NotFollowed(f"{each.name}: {node.op_type} reads \"{key[1]}\" in two ways")
 
     def _attribute_before(self, node):
-        value = self.exported.program
-        for part in node.target.split("."):
-            value = getattr(value, part)
-        return value.detach().numpy()
+        return attribute(self.exported.program, node).numpy()
 
     def _one_by_one(self, index, node, group, reason):
         """An operator as the aten operators that the program has in its place."""
