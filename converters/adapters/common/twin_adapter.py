@@ -30,6 +30,7 @@ class TwinAdapter:
     operators = frozenset()  # those with an INT8 form
     outputs_in_float = False  # it puts pairs only where the next operator reads them
     fuses = FUSED_ACTIVATIONS  # into the operator before: no pair stands between
+    moves_codes = False  # it puts no pair behind what only moves codes
     _kept = (None, None)
 
     @property
@@ -71,7 +72,7 @@ class TwinAdapter:
             "artifact": artifact,
             "tensors": tensor_scales(written, original_name),
             "precision": node_precision(original, written, original_name, self.operators, excluded, self.outputs_in_float,
-                                        self.fuses),
+                                        self.fuses, self.moves_codes),
         }
 
     def execute(self, artifact, inputs, output, trace=None):

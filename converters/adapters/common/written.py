@@ -17,7 +17,7 @@ QUANTIZE = {DECOMPOSED.quantize_per_tensor.default, DECOMPOSED.quantize_per_chan
 DEQUANTIZE = {DECOMPOSED.dequantize_per_tensor.default, DECOMPOSED.dequantize_per_channel.default}
 PER_CHANNEL = {DECOMPOSED.quantize_per_channel.default, DECOMPOSED.dequantize_per_channel.default}
 PAIR = QUANTIZE | DEQUANTIZE
-LIMITS = {torch.int8: (-128, 127), torch.uint8: (0, 255)}
+LIMITS = {torch.int8: (-128, 127), torch.uint8: (0, 255), torch.int32: (-2**31, 2**31 - 1)}
 ATEN = torch.ops.aten
 ONE_BY_ONE = {  # aten operators that are an ONNX operator of the same inputs
     ATEN.add.Tensor: "Add", ATEN.sub.Tensor: "Sub", ATEN.mul.Tensor: "Mul", ATEN.div.Tensor: "Div",
@@ -34,6 +34,38 @@ VANISHING = {"BatchNormalization", "Dropout"}  # what PT2E takes into what is be
 
 def is_pair(node):
     return isinstance(node, torch.fx.Node) and node.op == "call_function" and node.target in PAIR
+
+
+class Quantizer:
+    """One quantizer's numbers, and its two steps as a program has them. Several scales lie along an axis."""
+
+    def __init__(self, scale, zero_point, kind, axis=None, limits=None):
+        scale, zero_point = scale.detach().float().reshape(-1), zero_point.detach().to(torch.int32).reshape(-1)
+        self.kind, self.limits, self.axis = kind, limits or LIMITS[kind], axis if scale.numel() > 1 else None
+        if self.axis is None:
+            self.numbers = (scale.item(), zero_point.expand_as(scale)[0].item(), *self.limits, kind)
+        else:
+            self.numbers = (scale, zero_point.expand_as(scale), axis, *self.limits, kind)
+
+    def codes(self, data):
+        quantize = DECOMPOSED.quantize_per_tensor if self.axis is None else DECOMPOSED.quantize_per_channel
+        return quantize(data, *self.numbers)
+
+    def values(self, codes):
+        dequantize = DECOMPOSED.dequantize_per_tensor if self.axis is None else DECOMPOSED.dequantize_per_channel
+        return dequantize(codes, *self.numbers)
+
+
+class Pair(torch.nn.Module):
+    """Quantizes and dequantizes, behind an activation where one is given."""
+
+    def __init__(self, quantizer, activation=None):
+        super().__init__()
+        self.quantizer, self.activation = quantizer, activation
+
+    def forward(self, data):
+        data = data if self.activation is None else self.activation(data)
+        return self.quantizer.values(self.quantizer.codes(data))
 
 
 def with_codes(program):
