@@ -142,7 +142,7 @@ class ArtifactReader {
           find_constant(view_.constants_, node.input(0)) == nullptr) {
         params->type = type_of_codes(node.input(0));
       }
-      if (!node.outputs.empty()) dequantized_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
+      if (!node.outputs.empty()) on_codes_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
       return core::success();
     }
     if (const auto form = qoperator_form(node)) return read_qoperator(index, *form);
@@ -175,7 +175,7 @@ class ArtifactReader {
     if (!alike || !common || common->scale.size() != 1) return;
     const Node& node = graph_.nodes[entry.index];
     for (std::size_t i = 0; i < passes_codes_to(node, view_.constants_); ++i)
-      dequantized_[node.outputs[i]] = {"", *common};
+      on_codes_[node.outputs[i]] = {"", *common};
   }
 
   /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.
@@ -207,6 +207,7 @@ class ArtifactReader {
       if (*before != quantizer.params) requantized_.emplace(quantizer.codes, node.input(0));
     }
     types_of_codes_.emplace(quantizer.codes, quantizer.params.type);
+    on_codes_[quantizer.codes] = {quantizer.codes, quantizer.params};
     view_.quantizers_.push_back(std::move(quantizer));
     return core::success();
   }
@@ -218,9 +219,9 @@ class ArtifactReader {
     while (const auto index = wiring_.producer(current)) {
       const Node& node = graph_.nodes[*index];
       if (is_dequantize(node)) {
-        const auto found = dequantized_.find(current);
+        const auto found = on_codes_.find(current);
         const bool constant = find_constant(view_.constants_, node.input(0)) != nullptr;
-        return constant || found == dequantized_.end() ? nullptr : &found->second.second;
+        return constant || found == on_codes_.end() ? nullptr : &found->second.second;
       }
       if (node.op_type != "Identity") return nullptr;
       current = node.input(0);
@@ -254,6 +255,7 @@ class ArtifactReader {
     if (!output) return output.error();
     const std::string made = node.outputs.empty() ? "" : node.outputs.front();
     types_of_codes_.emplace(made, output->type);
+    on_codes_[made] = {made, *output};
     view_.quantizers_.push_back({index, made, made, *output, "", false, false});
     entry.outputs = {std::move(*output)};
     view_.by_index_[index] = view_.nodes_.size();
@@ -287,8 +289,8 @@ class ArtifactReader {
       if (node.op_type != "Identity") break;
       current = node.input(0);
     }
-    const auto found = dequantized_.find(current);
-    if (found == dequantized_.end()) return result;
+    const auto found = on_codes_.find(current);
+    if (found == on_codes_.end()) return result;
     result.codes = found->second.first;
     result.params = found->second.second;
     result.constant_codes = find_constant(view_.constants_, result.codes);
@@ -325,7 +327,7 @@ class ArtifactReader {
         const std::string& output = node.outputs[i];
         if (output.empty()) continue;
         entry.outputs[i] = reader_params(output, traits_of(entry.op).clamp == Clamp::none);
-        if (const auto passed = dequantized_.find(output); !entry.outputs[i] && passed != dequantized_.end()) {
+        if (const auto passed = on_codes_.find(output); !entry.outputs[i] && passed != on_codes_.end()) {
           entry.outputs[i] = passed->second.second;
         }
         const bool used = !wiring_.consumers(output).empty() || wiring_.is_output(output);
@@ -517,7 +519,9 @@ class ArtifactReader {
   const Graph& original_;
   model::Wiring wiring_, original_wiring_;
   std::set<std::string> unfolded_;  ///< outputs of sums whose BatchNormalization the original doesn't have
-  std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> dequantized_;
+  /// What holds codes, or values on them: the codes' own tensor, "" where they moved since they were made, and their
+  /// parameters.
+  std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> on_codes_;
 };
 
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
