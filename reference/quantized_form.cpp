@@ -10,29 +10,6 @@
 namespace assay::reference {
 namespace {
 
-/// The operator on values: node, version and the inputs in front of the codes.
-struct ValueOperator {
-  Node node;
-  std::int64_t opset = 0;
-  const OpDef* def = nullptr;
-};
-
-Result<ValueOperator> operator_on_values(const Node& node, const QuantizedForm& form) {
-  if (node.int_or("channels_last", 0) != 0) {
-    return op_unsupported("attribute channels_last is 1, and only the layout [N,C,...] is computed");
-  }
-  ValueOperator result{.node = node, .opset = node.int_or("opset", form.opset), .def = find_operator("", form.op)};
-  result.node.op_type = form.op;
-  result.node.domain.clear();
-  result.node.attributes.erase("channels_last");
-  result.node.attributes.erase("opset");
-  result.node.inputs.assign(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(form.plain));
-  for (std::size_t i = 0; i < form.count(node.inputs.size()); ++i) {
-    result.node.inputs.emplace_back(node.input(form.operand(i)));
-  }
-  return result;
-}
-
 /// Operands are codes, and a zero point has the type of its codes.
 template <typename Call>
 core::Status check_operands(const Call& call, const QuantizedForm& form) {
@@ -57,7 +34,26 @@ DType result_type(const Call& call, const QuantizedForm& form) {
   return input_type(call, call.has_input(form.output + 1) ? form.output + 1 : form.operand(0));
 }
 
+core::Status check_layout(const Node& node) {
+  if (node.int_or("channels_last", 0) == 0) return core::success();
+  return op_unsupported("attribute channels_last is 1, and only the layout [N,C,...] is computed");
+}
+
 }  // namespace
+
+Node on_values(const Node& node, const QuantizedForm& form) {
+  Node result = node;
+  result.op_type = form.op;
+  result.domain.clear();
+  result.attributes.erase("channels_last");
+  result.attributes.erase("opset");
+  if (form.bias && node.has("alpha")) result.attributes["beta"] = node.float_or("alpha", 1);
+  result.inputs.assign(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(form.plain));
+  for (std::size_t i = 0; i < form.count(node.inputs.size()); ++i) {
+    result.inputs.emplace_back(node.input(form.operand(i)));
+  }
+  return result;
+}
 
 const QuantizedForm* quantized_form(const Node& node) {
   const OpDef* def = find_operator(node.domain, node.op_type);
@@ -65,9 +61,9 @@ const QuantizedForm* quantized_form(const Node& node) {
 }
 
 Result<std::vector<Tensor>> run_quantized(const OpCall& call, const QuantizedForm& form) {
-  const auto values_of = operator_on_values(call.node, form);
-  if (!values_of) return values_of.error();
-  if (const core::Status status = check_operands(call, form); !status) return status.error();
+  core::Status status = check_layout(call.node);
+  status = status ? check_operands(call, form) : status;
+  if (!status) return status.error();
   const std::size_t count = form.count(call.inputs.size());
   std::vector<Tensor> values;
   values.reserve(count);
@@ -85,7 +81,9 @@ Result<std::vector<Tensor>> run_quantized(const OpCall& call, const QuantizedFor
   }
   const Result<QuantInputs> quant = read_quant_inputs(call, form.output, form.output + 1, 1);
   if (!quant) return quant.error();
-  const auto real = values_of->def->run({values_of->node, values_of->opset, inputs, call.run_subgraph});
+  const Node node = on_values(call.node, form);
+  const auto real =
+      find_operator("", form.op)->run({node, call.node.int_or("opset", form.opset), inputs, call.run_subgraph});
   if (!real) return real.error();
   const Tensor& result = real->front();
   std::vector<std::int64_t> codes(at(result.size()));
@@ -95,9 +93,9 @@ Result<std::vector<Tensor>> run_quantized(const OpCall& call, const QuantizedFor
 }
 
 Result<std::vector<TensorFacts>> infer_quantized(const ShapeCall& call, const QuantizedForm& form) {
-  const auto values_of = operator_on_values(call.node, form);
-  if (!values_of) return values_of.error();
-  if (const core::Status status = check_operands(call, form); !status) return status.error();
+  core::Status status = check_layout(call.node);
+  status = status ? check_operands(call, form) : status;
+  if (!status) return status.error();
   const std::size_t count = form.count(call.inputs.size());
   std::vector<TensorFacts> values;
   values.reserve(count);
@@ -107,14 +105,16 @@ Result<std::vector<TensorFacts>> infer_quantized(const ShapeCall& call, const Qu
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t operand = form.operand(i);
     for (const std::size_t single : {operand + 1, operand + 2}) {
-      if (const core::Status status = require_single(call, single); !status) return status.error();
+      if (status = require_single(call, single); !status) return status.error();
     }
     inputs.push_back(&values.emplace_back(typed(DType::float32, call.in(operand).shape)));
   }
   for (const std::size_t single : {form.output, form.output + 1}) {
-    if (const core::Status status = require_single(call, single); !status) return status.error();
+    if (status = require_single(call, single); !status) return status.error();
   }
-  auto real = values_of->def->infer({values_of->node, values_of->opset, inputs, call.infer_subgraph});
+  const Node node = on_values(call.node, form);
+  auto real =
+      find_operator("", form.op)->infer({node, call.node.int_or("opset", form.opset), inputs, call.infer_subgraph});
   if (!real) return real.error();
   return one(result_type(call, form), std::move(real->front().shape));
 }

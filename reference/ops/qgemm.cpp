@@ -13,7 +13,7 @@ namespace assay::reference {
 namespace {
 
 constexpr std::array kBiasTypes{DType::int32};
-constexpr QuantizedForm kQGemm{.op = "Gemm", .opset = 13, .operands = 2, .output = 7, .bias = 6};
+constexpr QuantizedForm kQGemm{.op = "Gemm", .opset = 13, .operands = 2, .output = 7, .bias = 6, .axis = 1};
 enum Input : std::size_t { kA, kAScale, kAZero, kB, kBScale, kBZero, kC, kYScale, kYZero };
 
 /// For the kernel and for the shape rule.

@@ -8,7 +8,7 @@ constexpr QuantizedForm kQLinearAdd{.op = "Add", .opset = 7, .operands = 2, .out
 }  // namespace
 
 const OpDef& op_qlinear_add() {
-  static const OpDef def = quantized_operator<kQLinearAdd>("QLinearAdd", 7, 8);
+  static const OpDef def = quantized_operator<kQLinearAdd>("QLinearAdd", 2, 8);
   return def;
 }
 

@@ -8,7 +8,7 @@ constexpr QuantizedForm kQLinearAveragePool{.op = "AveragePool", .opset = 11};
 }  // namespace
 
 const OpDef& op_qlinear_average_pool() {
-  static const OpDef def = quantized_operator<kQLinearAveragePool>("QLinearAveragePool", 4, 5);
+  static const OpDef def = quantized_operator<kQLinearAveragePool>("QLinearAveragePool", 2, 5);
   return def;
 }
 

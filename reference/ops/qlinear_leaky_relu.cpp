@@ -8,7 +8,7 @@ constexpr QuantizedForm kQLinearLeakyRelu{.op = "LeakyRelu", .opset = 6};
 }  // namespace
 
 const OpDef& op_qlinear_leaky_relu() {
-  static const OpDef def = quantized_operator<kQLinearLeakyRelu>("QLinearLeakyRelu", 4, 5);
+  static const OpDef def = quantized_operator<kQLinearLeakyRelu>("QLinearLeakyRelu", 2, 5);
   return def;
 }
 

@@ -11,7 +11,7 @@ namespace assay::reference {
 namespace {
 
 enum Input : std::size_t { kA, kAScale, kAZero, kB, kBScale, kBZero, kYScale, kYZero };
-constexpr QuantizedForm kQLinearMatMul{.op = "MatMul", .opset = 13, .operands = 2, .output = kYScale};
+constexpr QuantizedForm kQLinearMatMul{.op = "MatMul", .opset = 13, .operands = 2, .output = kYScale, .axis = -1};
 
 /// For the kernel and for the shape rule.
 template <typename Call>

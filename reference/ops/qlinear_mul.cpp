@@ -8,7 +8,7 @@ constexpr QuantizedForm kQLinearMul{.op = "Mul", .opset = 7, .operands = 2, .out
 }  // namespace
 
 const OpDef& op_qlinear_mul() {
-  static const OpDef def = quantized_operator<kQLinearMul>("QLinearMul", 7, 8);
+  static const OpDef def = quantized_operator<kQLinearMul>("QLinearMul", 2, 8);
   return def;
 }
 

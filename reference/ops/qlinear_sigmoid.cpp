@@ -8,7 +8,7 @@ constexpr QuantizedForm kQLinearSigmoid{.op = "Sigmoid", .opset = 6};
 }  // namespace
 
 const OpDef& op_qlinear_sigmoid() {
-  static const OpDef def = quantized_operator<kQLinearSigmoid>("QLinearSigmoid", 4, 5);
+  static const OpDef def = quantized_operator<kQLinearSigmoid>("QLinearSigmoid", 2, 5);
   return def;
 }
 

@@ -8,7 +8,7 @@ constexpr QuantizedForm kQLinearSoftmax{.op = "Softmax", .opset = 13};
 }  // namespace
 
 const OpDef& op_qlinear_softmax() {
-  static const OpDef def = quantized_operator<kQLinearSoftmax>("QLinearSoftmax", 5, 5);
+  static const OpDef def = quantized_operator<kQLinearSoftmax>("QLinearSoftmax", 2, 5);
   return def;
 }
 

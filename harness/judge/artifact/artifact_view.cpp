@@ -13,6 +13,7 @@
 
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/node_matching.hpp"
+#include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -28,39 +29,6 @@ using model::Node;
 
 bool is_quantize(const Node& node) { return node.op_type == "QuantizeLinear"; }
 bool is_dequantize(const Node& node) { return node.op_type == "DequantizeLinear"; }
-
-/// Where a QOperator keeps its operands: the float operator's inputs in order, each (value, scale, zero_point).
-struct QOperatorForm {
-  std::string_view name, op;
-  std::vector<std::array<std::size_t, 3>> operands;
-  std::array<std::size_t, 2> output;  ///< scale, zero_point
-  std::optional<std::size_t> bias;
-  std::int64_t weight_axis = 0;  ///< of operand 1; -1 is the last
-};
-
-std::optional<QOperatorForm> qoperator_form(const Node& node) {
-  const OperatorTraits* traits = find_qoperator(node);
-  if (traits == nullptr) return std::nullopt;
-  const bool two = traits->product != Product::none || traits->formula != Formula::none;
-  QOperatorForm form{node.op_type, traits->op, {{0, 1, 2}}, {3, 4}, {}, 0};
-  if (two) {
-    form.operands.push_back({3, 4, 5});
-    form.output = {6, 7};
-  }
-  if (is_convolution(traits->product)) form.bias = 8;
-  if (traits->product == Product::matmul) form.weight_axis = -1;
-  if (traits->product == Product::gemm) {
-    form.output = {7, 8};
-    form.bias = 6;
-    form.weight_axis = reads_transposed(node, 1) ? 0 : 1;
-  }
-  if (traits->movement == Movement::joins) {
-    form.operands.clear();
-    form.output = {0, 1};
-    for (std::size_t i = 2; i + 2 < node.inputs.size(); i += 3) form.operands.push_back({i, i + 1, i + 2});
-  }
-  return form;
-}
 
 /// How many of its results hold values of its operands, so that codes under common parameters stay codes under these.
 std::size_t passes_codes_to(const Node& node, const Constants& constants) {
@@ -145,7 +113,6 @@ class ArtifactReader {
       if (!node.outputs.empty()) on_codes_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
       return core::success();
     }
-    if (const auto form = qoperator_form(node)) return read_qoperator(index, *form);
     ArtifactNode entry;
     entry.index = index;
     entry.op = model::operator_name(node);
@@ -229,56 +196,6 @@ class ArtifactReader {
     return nullptr;
   }
 
-  core::Status read_qoperator(std::size_t index, const QOperatorForm& form) {
-    const Node& node = graph_.nodes[index];
-    ArtifactNode entry;
-    entry.index = index;
-    entry.op = form.op;
-    entry.qoperator = entry.quantized_inputs = entry.quantized_outputs = true;
-    for (std::size_t i = 0; i < form.operands.size(); ++i) {
-      const auto& [value, scale, zero_point] = form.operands[i];
-      Operand input;
-      input.name = input.codes = node.input(value);
-      input.constant_codes = find_constant(view_.constants_, input.codes);
-      std::int64_t axis = form.weight_axis;
-      if (axis < 0 && input.constant_codes != nullptr) axis += input.constant_codes->rank();
-      auto params =
-          make_params(node, view_.constants_, node.input(scale), node.input(zero_point), core::DType::uint8, axis);
-      if (!params) return params.error();
-      input.params = std::move(*params);
-      entry.inputs.push_back(std::move(input));
-    }
-    if (form.bias && !node.input(*form.bias).empty())
-      entry.inputs.push_back(bias_operand(entry, node.input(*form.bias)));
-    auto output = make_params(node, view_.constants_, node.input(form.output[0]), node.input(form.output[1]),
-                              core::DType::uint8, 0);
-    if (!output) return output.error();
-    const std::string made = node.outputs.empty() ? "" : node.outputs.front();
-    types_of_codes_.emplace(made, output->type);
-    on_codes_[made] = {made, *output};
-    view_.quantizers_.push_back({index, made, made, *output, "", false, false});
-    entry.outputs = {std::move(*output)};
-    view_.by_index_[index] = view_.nodes_.size();
-    view_.nodes_.push_back(std::move(entry));
-    return core::success();
-  }
-
-  /// A QOperator's bias: int32 codes whose scale is by definition s_x·s_w.
-  Operand bias_operand(const ArtifactNode& entry, std::string_view name) const {
-    Operand bias;
-    bias.name = bias.codes = name;
-    bias.constant_codes = find_constant(view_.constants_, name);
-    QuantParams params;
-    params.type = core::DType::int32;
-    for (const double scale : entry.inputs[1].params->scale) {
-      params.scale.push_back(scale * entry.inputs[0].params->scale.front());
-    }
-    params.zero_point.assign(params.scale.size(), 0);
-    if (params.scale.size() > 1) params.axis = 0;
-    bias.params = std::move(params);
-    return bias;
-  }
-
   Operand operand(std::string_view name) const {
     Operand result;
     result.name = name;
@@ -320,7 +237,6 @@ class ArtifactReader {
 
   void link_outputs() {
     for (ArtifactNode& entry : view_.nodes_) {
-      if (entry.qoperator) continue;
       const Node& node = graph_.nodes[entry.index];
       bool all = !node.outputs.empty();
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -525,7 +441,7 @@ class ArtifactReader {
 };
 
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
-  return ArtifactReader(std::move(artifact), original).read();
+  return ArtifactReader(written_out(std::move(artifact)), original).read();
 }
 
 const ArtifactNode* ArtifactView::find_original(std::size_t index) const {

@@ -30,6 +30,38 @@ TEST(QLinearAdd, TakesZeroPointsThatAreLeftOutAsZero) {
   EXPECT_THAT(y->front().integers(), ElementsAre(6));
 }
 
+TEST(QLinearMul, MultipliesValues) {
+  // 4 · 0.5 times (3 − 1) · 2 = 8, in steps of 0.25 below the zero point −1.
+  const std::vector<Tensor> inputs{coded({1}, {4}), scalar(0.5), zero_at(0),   coded({1}, {3}),
+                                   scalar(2),       zero_at(1),  scalar(0.25), zero_at(-1)};
+  EXPECT_THAT(first_output("com.microsoft.QLinearMul", inputs, {}, 1).integers(), ElementsAre(31));
+}
+
+TEST(QLinearLeakyRelu, ScalesWhatIsBelowZero) {
+  const std::vector<Tensor> inputs{coded({2}, {-8, 8}), scalar(1), zero_at(0), scalar(0.5), zero_at(0)};
+  EXPECT_THAT(first_output("com.microsoft.QLinearLeakyRelu", inputs, {{"alpha", 0.25}}, 1).integers(),
+              ElementsAre(-4, 16));
+}
+
+TEST(QLinearSigmoid, IsAHalfAtZero) {
+  const std::vector<Tensor> inputs{coded({2}, {3, 127}), scalar(1), zero_at(3), scalar(0.00390625), zero_at(-128)};
+  EXPECT_THAT(first_output("com.microsoft.QLinearSigmoid", inputs, {}, 1).integers(), ElementsAre(0, 127));
+}
+
+TEST(QLinearAveragePool, CountsPadsWhereItIsAskedTo) {
+  const std::vector<Tensor> inputs{coded({1, 1, 2}, {4, 8}), scalar(1), zero_at(0), scalar(1), zero_at(0)};
+  Attributes attributes{{"kernel_shape", Ints{2}}, {"pads", Ints{1, 0}}};
+  EXPECT_THAT(first_output("com.microsoft.QLinearAveragePool", inputs, attributes, 1).integers(), ElementsAre(4, 6));
+  attributes["count_include_pad"] = std::int64_t{1};
+  EXPECT_THAT(first_output("com.microsoft.QLinearAveragePool", inputs, attributes, 1).integers(), ElementsAre(2, 6));
+}
+
+TEST(QLinearReduceMean, TakesItsAxesFromAnAttribute) {
+  const std::vector<Tensor> inputs{coded({2, 2}, {1, 3, 5, 9}), scalar(1), zero_at(0), scalar(1), zero_at(0)};
+  const Attributes attributes{{"axes", Ints{0}}, {"keepdims", std::int64_t{0}}};
+  EXPECT_THAT(first_output("com.microsoft.QLinearReduceMean", inputs, attributes, 1).integers(), ElementsAre(3, 6));
+}
+
 TEST(QLinearConcat, BringsEveryOperandToTheScaleOfTheResult) {
   // 4 steps of 0.5 are 2; 4 steps of 1 above the zero point 1 are 3: 8 and 12 steps of 0.25.
   const std::vector<Tensor> inputs{scalar(0.25), zero_at(-2),     coded({1}, {4}), scalar(0.5),
