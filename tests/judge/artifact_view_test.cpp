@@ -269,6 +269,19 @@ TEST(ArtifactView, ExchangedOperandsOfAddKeepTheirNames) {
   EXPECT_EQ(read->original_tensor("qd"), "q");
 }
 
+TEST(ArtifactView, ANodeWithoutItsNameIsFoundByWhatItsReaderReads) {
+  const model::Model original =
+      parse("g (float[2] x) => (float[2] y) { p = Sigmoid(x) q = Sigmoid(p) r = Sigmoid(x) y = Sub(q, r) }", {});
+  auto read = view(
+      "a (float[2] x) => (float[2] y) { t1 = Sigmoid(x) t2 = Sigmoid(x)"
+      " uq = QuantizeLinear(t1, s1, z) ud = DequantizeLinear(uq, s1, z) t3 = Sigmoid(t2) y = Sub(t3, ud) }",
+      {{"s1", scalar(0.5)}, {"z", zero()}}, original);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->original_tensor("t1"), "r");
+  EXPECT_EQ(read->original_tensor("t2"), "p");
+  EXPECT_EQ(read->original_tensor("t3"), "q");
+}
+
 TEST(ArtifactView, QOperatorsAreIntegerByDefinition) {
   const model::Model original =
       parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w) }", {{"w", reals({2, 1, 1, 1}, {3, 8})}});

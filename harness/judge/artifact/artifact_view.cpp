@@ -263,7 +263,8 @@ class ArtifactReader {
     std::vector<NodeToMatch> ours;
     for (const ArtifactNode& entry : view_.nodes_) {
       const Node& node = graph_.nodes[entry.index];
-      NodeToMatch item{node.name, entry.op, node.outputs};
+      NodeToMatch item{node.name, entry.op, node.outputs, {}};
+      for (const Operand& input : entry.inputs) item.inputs.push_back(root(input.name));
       // What a QuantizeLinear passes on may carry the name instead (y → Q → DQ → "y" at the graph's output).
       for (const std::string& output : node.outputs) {
         for (const std::string& carried : carried_names(output)) item.outputs.push_back(carried);
