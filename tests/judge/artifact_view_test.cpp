@@ -282,6 +282,19 @@ TEST(ArtifactView, ANodeWithoutItsNameIsFoundByWhatItsReaderReads) {
   EXPECT_EQ(read->original_tensor("t3"), "q");
 }
 
+TEST(ArtifactView, ConstantCodesHaveTheParametersOfWhoeverDequantizesThem) {
+  const model::Model original =
+      parse("g (int64[2] i) => (float[2,2] y) { y = Gather(t, i) }", {{"t", reals({3, 2}, {1, 2, 3, 4, 5, 6})}});
+  auto read =
+      view("a (int64[2] i) => (float[2,2] y) { g = Gather(tq, i) y = DequantizeLinear(g, s1, z) }",
+           {{"s1", scalar(0.5)}, {"z", zero()}, {"tq", codes(DType::int8, {3, 2}, {2, 4, 6, 8, 10, 12})}}, original);
+  ASSERT_TRUE(read);
+  const Operand& table = read->find_original(0)->inputs[0];
+  EXPECT_TRUE(table.quantized());
+  EXPECT_EQ(table.params->scale.front(), 0.5);
+  ASSERT_NE(table.constant_codes, nullptr);
+}
+
 TEST(ArtifactView, QOperatorsAreIntegerByDefinition) {
   const model::Model original =
       parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w) }", {{"w", reals({2, 1, 1, 1}, {3, 8})}});

@@ -48,6 +48,7 @@ class ArtifactReader {
   }
 
   Result<ArtifactView> read() {
+    for (const Node& node : graph_.nodes) note_constant_codes(node);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (auto status = read_node(i); !status) return status.error();
       note_source(graph_.nodes[i]);
@@ -132,6 +133,20 @@ class ArtifactReader {
     view_.by_index_[index] = view_.nodes_.size();
     view_.nodes_.push_back(std::move(entry));
     return core::success();
+  }
+
+  /// Constant codes that are moved before they are dequantized (Gather of a table) have the parameters from there.
+  void note_constant_codes(const Node& dequantize) {
+    if (!is_dequantize(dequantize)) return;
+    std::string codes(dequantize.input(0));
+    while (const auto producer = wiring_.producer(codes)) {
+      const Node& node = graph_.nodes[*producer];
+      if (!only_moves(node, view_.constants_) || node.inputs.empty()) return;
+      codes = node.input(0);
+    }
+    if (codes == dequantize.input(0) || find_constant(view_.constants_, codes) == nullptr) return;
+    const auto params = read_quant_params(dequantize, view_.constants_);
+    if (params && params->scale.size() == 1) on_codes_[codes] = {codes, *params};
   }
 
   /// Where all data operands have one scale and zero_point in common, so have the results.
