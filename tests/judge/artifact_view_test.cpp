@@ -295,6 +295,20 @@ TEST(ArtifactView, ConstantCodesHaveTheParametersOfWhoeverDequantizesThem) {
   ASSERT_NE(table.constant_codes, nullptr);
 }
 
+TEST(ArtifactView, APadOfCodesHasItsValueAsACode) {
+  const model::Model original = parse("g (float[2] x) => (float[4] y) { y = Pad(x, p, v) }",
+                                      {{"p", codes(DType::int64, {2}, {1, 1})}, {"v", scalar(3)}});
+  auto read = view(
+      "a (float[2] x) => (float[4] y) { xq = QuantizeLinear(x, s1, z) g = Pad(xq, p, v)"
+      " y = DequantizeLinear(g, s1, z) }",
+      {{"s1", scalar(0.5)}, {"z", zero()}, {"p", codes(DType::int64, {2}, {1, 1})}, {"v", zero(6)}}, original);
+  ASSERT_TRUE(read);
+  const ArtifactNode& pad = *read->find_original(0);
+  EXPECT_FALSE(pad.inputs[1].quantized());
+  ASSERT_TRUE(pad.inputs[2].quantized());
+  EXPECT_EQ(pad.inputs[2].params->scale.front(), 0.5);
+}
+
 TEST(ArtifactView, QOperatorsAreIntegerByDefinition) {
   const model::Model original =
       parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w) }", {{"w", reals({2, 1, 1, 1}, {3, 8})}});

@@ -129,10 +129,26 @@ class ArtifactReader {
     }
     entry.quantized_inputs = all && quantized > 0;
     entry.outputs.resize(node.outputs.size());
-    if (entry.quantized_inputs) pass_on(entry, data);
+    if (entry.quantized_inputs) {
+      read_codes_beside(entry, data);
+      pass_on(entry, data);
+    }
     view_.by_index_[index] = view_.nodes_.size();
     view_.nodes_.push_back(std::move(entry));
     return core::success();
+  }
+
+  /// Behind the data a constant of the codes' own type (a Pad's value) is a code like theirs.
+  static void read_codes_beside(ArtifactNode& entry, std::size_t data) {
+    const Operand& first = entry.inputs.front();
+    if (!first.params || first.params->scale.size() != 1) return;
+    for (std::size_t i = data; i < entry.inputs.size(); ++i) {
+      Operand& operand = entry.inputs[i];
+      if (operand.constant_values == nullptr || operand.constant_values->type() != first.params->type) continue;
+      operand.codes = operand.name;
+      operand.params = first.params;
+      operand.constant_codes = std::exchange(operand.constant_values, nullptr);
+    }
   }
 
   /// Constant codes that are moved before they are dequantized (Gather of a table) have the parameters from there.
