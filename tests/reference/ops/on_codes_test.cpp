@@ -3,7 +3,7 @@
 
 #include "tests/reference/op_case.hpp"
 
-// Operators on codes; operators_on_codes.py holds all of them against ONNX Runtime's kernels.
+// Operators on codes; tests/conformance/second_opinion.py holds them against ONNX Runtime's kernels.
 
 namespace assay::reference {
 namespace {
