@@ -276,12 +276,12 @@ HELPERS = ("scales", "constants", "tensors")  # of checks/, where what is writte
 
 
 def chosen(text, values):
-    """The lines of a template that hold for `values`: "LINE  #? KEY=VALUE" holds only there."""
+    """The lines of a template that hold for `values`: "LINE  #? KEY=VALUE" holds only there, "KEY=VALUE|OTHER" for both."""
     lines = []
     for line in text.splitlines():
         line, _, condition = line.partition("  #? ")
         key, _, value = condition.partition("=")
-        if not condition or str(values[key]) == value:
+        if not condition or str(values[key]) in value.split("|"):
             lines.append(line)
     return "\n".join(lines)
 
@@ -297,7 +297,7 @@ class Maker:
     #: given FILE TOOL                 what is quantized in place of the ONNX model, beside the artifact; TOOL made it
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
     #: KEY {"VALUE": "WORD"} OPTION    $KEY is the word for that option's value; OPTION is KEY where it is left out
-    LINE  #? OPTION=VALUE              only where the option has this value; `given`: the model has pairs of its own; `check`: of the kit;
+    LINE  #? OPTION=VALUE|OTHER        only where the option has one of these values; `given`: the model has pairs of its own; `check`: of the kit;
                                        `variant`: of the converter, "" without one
     #: failed CLASS                    what `convert` raises where the adapter calls it "Failed"
     """
