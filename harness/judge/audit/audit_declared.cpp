@@ -55,6 +55,14 @@ std::optional<std::pair<Facet, std::string>> differs(const corpus::ExpectedScale
         std::ranges::all_of(params.scale, [&](double s) { return std::abs(s - *expected.scale) <= limit; });
     if (!close) return std::pair(Facet::scale, fmt::format("expected scale {}", core::exact_text64(*expected.scale)));
   }
+  if (expected.scale_at_least) {
+    const bool wide =
+        std::ranges::all_of(params.scale, [&](double s) { return s >= *expected.scale_at_least; });  // NaN isn't
+    if (!wide) {
+      return std::pair(Facet::scale,
+                       fmt::format("expected scale {} at least", core::exact_text64(*expected.scale_at_least)));
+    }
+  }
   if (expected.zero_point) {
     const bool equal =
         std::ranges::all_of(params.zero_point, [&](std::int64_t z) { return z == *expected.zero_point; });
