@@ -278,6 +278,9 @@ TEST(Audit, ACaseMayDemandALeastScale) {
   EXPECT_THAT(gemm.faults(), IsEmpty());
   gemm.test_case.expect.scales["y"] = {{}, {}, {}, {}, 8.7 / 255};
   EXPECT_THAT(gemm.faults(), ElementsAre("scale y"));
+  gemm.test_case.expect.scales.clear();
+  gemm.test_case.expect.scales["nowhere"] = {{}, {}, {}, {}, 8.7 / 255};
+  EXPECT_THAT(gemm.faults(), IsEmpty()) << "what has no scale is cut nowhere";
 }
 
 TEST(Audit, WhoTellsActivationsAloneIsAskedForNoScaleOfAWeight) {
