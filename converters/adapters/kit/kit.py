@@ -192,7 +192,8 @@ def kept_out(bundle):
 
 
 def bias_type(bundle):
-    return {} if bundle.artifact is not None else None
+    own = bundle.json["converter"]["description"]["policy"].get("bias") == "own_scale"  # of the weights' type, by design
+    return {} if bundle.artifact is not None and not own else None
 
 
 def numerics_set(bundle):

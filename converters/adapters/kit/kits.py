@@ -80,8 +80,12 @@ def verdicts_of(assay, name, version, suite, converters, patterns):
     options = {each["label"]: json.dumps(each["options"]) for each in said.get("option_sets", [])}
     by_defect = {}
     for result in json.loads(done.stdout)["results"]:
-        found = by_defect.setdefault(defect_of(result["case"], named), [])
-        if result["verdict"] not in GREEN:
+        defect = defect_of(result["case"], named)
+        if not defect:
+            continue  # a pattern of the call's that is no defect's
+        found = by_defect.setdefault(defect, [])
+        left_to_choose = result["verdict"] == "not-quantized" and result["gate"] != "red"  # in float, and allowed to
+        if result["verdict"] not in GREEN and not left_to_choose:
             converter = f"{result['converter']}@{version}"
             found.append((converter, result["case"], options.get(result["options"], result["options"])))
     return {defect: sorted(found, key=lambda form: variants.index(form[0])) for defect, found in by_defect.items()}
