@@ -19,7 +19,7 @@ MENDED, MENDED_SINCE = "conv_weight_input", "mended since 1.18.1"
 RIGHT, RIGHT_EVERYWHERE = "gemm_trans_a", "conv/form=bias,size=comparable,groups=1"
 LINES_ALLOWED = 60
 ASK_THE_PRODUCT = ("precision_by_product",)  # where its template does
-OF_THE_ARTIFACT = ("scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type")  # where it is an ONNX model
+OF_THE_ARTIFACT = ("scale", "least_scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type")  # where it is an ONNX model
 
 
 def call(*words):
@@ -115,7 +115,8 @@ def checks(root, bundle_folder, place):
     noise = 'tensor "y", data set "typical": SQNR 9.1 dB, where the roundings of this conversion leave 31.2 dB and not less than 27.8 dB'
     findings = {
         "crash": {}, "runs": {}, "noise": {"message": noise}, "numerics": {"facet": "numerics", "tensor": "y"},
-        "scale": {"facet": "scale", "tensor": "y"}, "finite": {"facet": "scale", "tensor": "y"},
+        "scale": {"facet": "scale", "tensor": "y"}, "least_scale": {"tensor": "y", "message": "expected scale 1e-06 at least, actual"},
+        "finite": {"facet": "scale", "tensor": "y"},
         "weight_scale": {"facet": "scale", "tensor": "w"}, "rounded": {"facet": "numerics", "tensor": "y"},
         "precision_by_product": {"node": "y", "message": "expected int8"}, "axis": {"facet": "axis", "tensor": "w"},
         "constant": {"facet": "bias", "tensor": "b", "message": "expected int32 codes, actual int8"},

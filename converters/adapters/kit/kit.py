@@ -112,6 +112,13 @@ def scale(bundle):
     return None
 
 
+def least_scale(bundle):
+    """The scale of a search for a range with the least one that the case allows."""
+    tensor = bundle.headline.get("tensor", "")
+    stated, name = re.search(r"expected scale (\S+) at least", bundle.headline.get("message", "")), bundle.scale_name(tensor)
+    return {"tensor": tensor, "scale": name, "limit": stated[1]} if stated and name else None
+
+
 WEIGHT_STEPS = (127, 127.5, 128)
 
 
@@ -268,7 +275,7 @@ def plainly_wrong(bundle, limits):
 
 STATUS = (accepted, crash, named, runs)
 NUMBERS = (numerics, noise, rounded)
-STRUCTURE = (scale, weight_scale, finite, axis, constant, *NUMBERS)
+STRUCTURE = (least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
 CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
