@@ -74,7 +74,7 @@ def index(assay, place):
     check("1 of 2 defects have a kit." in text and f"- {MENDED}: {MENDED_SINCE}" in text, text)
 
 
-def nothing_installed(assay):
+def nothing_installed(assay, root):
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         made = subprocess.run([assay, "kits", place / "kits", "tensorrt", "mnn@9.9"], capture_output=True, text=True, check=False,
@@ -85,6 +85,10 @@ def nothing_installed(assay):
         check({row["why"] for row in rows["mnn"]} == {"mnn@9.9 is not installed: assay converters install mnn"}, rows["mnn"])
         known = {row["defect"] for row in rows["mnn"]}
         check("max_pool_below_zero" in known and "deconv_group_bias" not in known, known)
+    sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
+    from kits import suites_of
+    suites = dict(suites_of("mnn"))
+    check("mnn" in suites["mnn"] and suites.get("methods") == ["mnn:admm", "mnn:ema"], "variants of another suite", suites)
     return 0
 
 
@@ -181,4 +185,4 @@ def main(assay, root, interpreter, name=CONVERTER):
 if __name__ == "__main__":
     if sys.argv[1] == "checks":
         sys.exit(checks(*sys.argv[2:]))
-    sys.exit(main(*sys.argv[1:]) if sys.argv[3:] else nothing_installed(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]) if sys.argv[3:] else nothing_installed(*sys.argv[1:]))
