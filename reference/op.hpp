@@ -51,6 +51,8 @@ enum class DataFlow {
   elementwise,  ///< each on the elements at its own place
 };
 
+struct QuantizedForm;
+
 /// One operator of the reference: defined in reference/ops/<snake_case name>.cpp as `const OpDef& op_<snake_case>()`,
 /// found by its file name.
 struct OpDef {
@@ -62,7 +64,8 @@ struct OpDef {
   Kernel run = nullptr;
   ShapeRule infer = nullptr;
   DataFlow data = DataFlow::opaque;
-  std::string_view domain = "";  ///< "" is ONNX's own
+  std::string_view domain = "";              ///< "" is ONNX's own
+  const QuantizedForm* quantized = nullptr;  ///< of an operator on codes
 };
 
 /// Every operator, sorted by domain and name.

@@ -71,9 +71,8 @@ namespace {
 
 template <typename Call>
 core::Status check_codes(const Call& call) {
-  static constexpr std::array kCodeTypes{DType::int8, DType::uint8};
-  core::Status status = require_type(call, 0, kCodeTypes);
-  status = status ? require_type(call, 1, kCodeTypes) : status;
+  core::Status status = require_type(call, 0, kByteTypes);
+  status = status ? require_type(call, 1, kByteTypes) : status;
   status = status ? require_same_type(call, 0, 2) : status;
   return status ? require_same_type(call, 1, 3) : status;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -7,6 +8,9 @@
 #include "reference/op_checks.hpp"
 
 namespace assay::reference {
+
+/// The types of 8-bit codes.
+inline constexpr std::array kByteTypes{DType::int8, DType::uint8};
 
 /// Scales and zero points that an operator takes as inputs: one of each (per tensor) or one for each index along an
 /// axis. A zero point that is left out is 0.

@@ -150,6 +150,9 @@ core::Result<std::vector<programs::ConverterSpec>> resolve_converters(const Conv
   if (!writes) return writes.error();
   for (programs::ConverterSpec& spec : specs) spec.rights.confined = !options.no_sandbox;
   say_rights(specs);
+  for (const programs::ConverterSpec& spec : specs) {
+    if (!spec.note.empty()) say_once(spec.note);
+  }
   for (programs::ConverterSpec& spec : specs) {
     spec.rights.reads.insert(spec.rights.reads.end(), reads->begin(), reads->end());
     spec.rights.writes = *writes;

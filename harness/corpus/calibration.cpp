@@ -17,13 +17,29 @@ struct Extremes {
   std::int64_t high_batch = 0;
 };
 
-Extremes choose_extremes(const FeedSpec& feed, const std::string& input) {
-  Rng rng(feed.seed, input + "/extremes");
-  const std::int64_t n = feed.batches;
+double width_of(const FeedSpec& feed, std::int64_t batch) {
+  const auto at = static_cast<std::size_t>(batch);
+  return at < feed.widths.size() ? feed.widths[at] : 1;
+}
+
+/// Of `n` batches.
+Extremes choose_extremes(std::int64_t n, Rng rng) {
   if (n == 1) return {0, 0};
   if (n == 2) return {0, 1};
   const std::int64_t low = rng.integer(0, n - 2);
   return {low, (low + rng.integer(1, n - 2)) % (n - 1)};
+}
+
+/// Among the batches that have their full width, all of them where none has.
+Extremes choose_extremes(const FeedSpec& feed, const std::string& input) {
+  std::vector<std::int64_t> full;
+  for (std::int64_t batch = 0; batch < feed.batches; ++batch) {
+    if (width_of(feed, batch) == 1) full.push_back(batch);
+  }
+  Rng rng(feed.seed, input + "/extremes");
+  if (full.empty()) return choose_extremes(feed.batches, rng);
+  const Extremes among = choose_extremes(static_cast<std::int64_t>(full.size()), rng);
+  return {full[static_cast<std::size_t>(among.low_batch)], full[static_cast<std::size_t>(among.high_batch)]};
 }
 
 /// Puts `value` at a drawn element whose channel has the full magnitude.
@@ -37,6 +53,7 @@ void place(const InputPlan& plan, double value, Rng& rng, std::vector<double>& v
 core::Tensor draw_batch(const InputPlan& plan, const FeedSpec& feed, std::int64_t batch) {
   Rng rng(feed.seed, plan.name + "/batch" + std::to_string(batch));
   std::vector<double> values = draw_usual(plan, rng.uniform(0.55, 0.95), rng);
+  for (double& x : values) x *= width_of(feed, batch);
   const bool drawn = plan.spec->kind == "normal" || plan.spec->kind == "uniform";
   const Extremes extremes = choose_extremes(feed, plan.name);
   if (drawn && !core::is_integer(plan.type)) {

@@ -72,7 +72,7 @@ void read_disguise(const Fields& fields, FeedSpec& feed) {
 
 FeedSpec read_feed(const Fields& fields, FeedSpec feed) {
   fields.allow({"batches", "seed", "drop", "batch", "last_batch", "stop_after", "order", "cache", "forget", "edit",
-                "poison", "types", "shapes", "extra"});
+                "poison", "types", "shapes", "extra", "widths"});
   feed.batches = static_cast<int>(fields.integer("batches", feed.batches));
   if (feed.batches < 0 || feed.batches > 1000) fields.complain("batches", "must be 0 to 1000");
   feed.seed = static_cast<std::uint64_t>(fields.integer("seed", static_cast<std::int64_t>(feed.seed)));
@@ -81,6 +81,13 @@ FeedSpec read_feed(const Fields& fields, FeedSpec feed) {
   if (fields.has("batch")) feed.batch = fields.integer("batch");
   if (fields.has("last_batch")) feed.last_batch = fields.integer("last_batch");
   if (fields.has("stop_after")) feed.stop_after = static_cast<int>(fields.integer("stop_after"));
+  if (fields.has("widths")) {
+    feed.widths = fields.reals("widths");
+    if (std::ranges::any_of(feed.widths, [](double width) { return !(width > 0 && width <= 1); }) ||
+        std::ranges::find(feed.widths, 1.0) == feed.widths.end()) {
+      fields.complain("widths", "must be above 0 and at most 1, and one of them 1");
+    }
+  }
   read_cache(fields, feed);
   read_disguise(fields, feed);
   if (fields.has("poison")) {
@@ -132,11 +139,12 @@ void read_steps(const Fields& fields, Case& out) {
 }
 
 ExpectedScale read_expected_scale(const Fields& fields) {
-  fields.allow({"axis", "count", "scale", "zero_point"});
+  fields.allow({"axis", "count", "scale", "scale_at_least", "zero_point"});
   ExpectedScale scale;
   if (fields.has("axis")) scale.axis = fields.integer("axis");
   if (fields.has("count")) scale.count = fields.integer("count");
   if (fields.has("scale")) scale.scale = fields.real("scale");
+  if (fields.has("scale_at_least")) scale.scale_at_least = fields.real("scale_at_least");
   if (fields.has("zero_point")) scale.zero_point = fields.integer("zero_point");
   return scale;
 }

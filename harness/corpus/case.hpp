@@ -49,6 +49,7 @@ struct FeedSpec {
   std::vector<std::string> forget;         ///< tensors whose entries that previous cache has lost
   std::string edit;                        ///< what the header of that previous cache says otherwise, of cache_edits()
   std::optional<std::int64_t> last_batch;  ///< the last batch's size (axis 0): a data set that does not divide
+  std::vector<double> widths;              ///< factor of each batch's values; 1 behind the end of the list
   std::map<std::string, double> poison;    ///< input → NaN or infinity put into its first batch
   std::map<std::string, std::string> types;                 ///< input → the element type that it is fed in
   std::map<std::string, std::vector<std::int64_t>> shapes;  ///< input → the shape that it is fed in
@@ -80,6 +81,7 @@ struct ExpectedScale {
   std::optional<std::int64_t> count;
   std::optional<double> scale;
   std::optional<std::int64_t> zero_point;
+  std::optional<double> scale_at_least = {};  ///< a smaller one cuts more than any search for a range may
 };
 
 /// What a case demands beyond the general rules.

@@ -38,6 +38,7 @@ ordered_json feed_json(const FeedSpec& feed) {
   ordered_json json{{"batches", feed.batches}, {"seed", feed.seed}};
   put(json, "batch", feed.batch);
   put(json, "last_batch", feed.last_batch);
+  put_list(json, "widths", feed.widths);
   put_list(json, "drop", feed.drop);
   put(json, "stop_after", feed.stop_after);
   put_list(json, "order", feed.order);
@@ -56,6 +57,7 @@ ordered_json scale_json(const ExpectedScale& scale) {
   put(json, "axis", scale.axis);
   put(json, "count", scale.count);
   put(json, "scale", scale.scale);
+  put(json, "scale_at_least", scale.scale_at_least);
   put(json, "zero_point", scale.zero_point);
   return json;
 }

@@ -19,6 +19,9 @@ std::string feed_key(const corpus::FeedSpec& spec) {
   for (const std::string& name : spec.order) {
     key += "/order " + name;
   }
+  for (const double width : spec.widths) {
+    key += fmt::format("/width {}", width);
+  }
   for (const auto& [name, value] : spec.poison) {
     key += fmt::format("/poison {} {}", name, value);
   }

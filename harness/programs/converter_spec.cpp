@@ -112,6 +112,32 @@ core::Result<Rights> declared_rights(const fs::path& folder) {
   return rights;
 }
 
+namespace {
+
+/// What the adapter's file of requirements pins its package to; "" where it pins nothing.
+std::string pinned_version(const fs::path& requirements, const std::string& package) {
+  const core::Result<std::string> text = core::read_file(requirements);
+  const std::string prefix = package + "==";
+  for (const std::string& line : split(text ? *text : std::string(), '\n')) {
+    if (line.starts_with(prefix)) return line.substr(prefix.size(), line.find_last_not_of(" \r") + 1 - prefix.size());
+  }
+  return "";
+}
+
+/// What is said where `release` of the adapter is taken, and no version was asked for.
+std::string note_on(const Adapter& adapter, const std::string& release) {
+  if (release.empty() || release == adapter.default_version || adapter.default_version.empty()) return "";
+  return fmt::format("{0} {1} is taken, the newest that is installed; the default is {2}: {3} converters install {0}",
+                     adapter.name, release, adapter.default_version, corpus::command_word());
+}
+
+}  // namespace
+
+std::string Adapter::release() const {
+  if (std::ranges::find(installed, default_version) != installed.end()) return default_version;
+  return installed.empty() ? "" : installed.back();
+}
+
 std::vector<Adapter> list_adapters() {
   std::vector<Adapter> adapters;
   const std::vector<Environment> environments = list_environments();
@@ -131,6 +157,8 @@ std::vector<Adapter> list_adapters() {
     adapter.command = json.value("command", std::vector<std::string>());
     adapter.variants = json.value("variants", adapter.variants);
     adapter.folder = entry.path();
+    adapter.default_version =
+        pinned_version(entry.path() / json.value("requirements", "requirements.txt"), json.value("package", ""));
     const nlohmann::json in_float = json.value("in_float", nlohmann::json::object());
     adapter.in_float.text = in_float.value("text", adapter.in_float.text);
     adapter.in_float.node = in_float.value("node", adapter.in_float.node);
@@ -207,13 +235,14 @@ core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text
   }
   std::vector<std::string> wanted = versions;
   if (wanted.empty()) {
-    wanted.push_back(adapter->installed.empty() ? "" : adapter->installed.back());
+    wanted.push_back(adapter->release());
   }
   std::vector<ConverterSpec> specs;
   for (const std::string& version : wanted) {
     ConverterSpec spec;
     spec.name = name;
     spec.version = version;
+    if (versions.empty()) spec.note = note_on(*adapter, version);
     const bool installed =
         std::find(adapter->installed.begin(), adapter->installed.end(), version) != adapter->installed.end();
     if (installed) {

@@ -28,10 +28,11 @@ struct Rights {
 /// A converter as the command line names it: a program that speaks protocol 1, or corpus::kReference.
 struct ConverterSpec {
   std::string name;     ///< "embedded", "reference", an adapter's name or NAME:VARIANT, or the command's first word
-  std::string version;  ///< asked for, "" for whichever is installed
+  std::string version;  ///< asked for, else Adapter::release(); "": none is installed
   std::vector<std::string> command;               ///< program and arguments
   std::shared_ptr<const ConverterSpec> executor;  ///< runs the artifacts instead of the converter; null: it does itself
   std::string unavailable;  ///< why it can't run here; its verdicts are `unsupported` with this reason
+  std::string note;         ///< says that no version was asked for and the default one isn't installed; "": it is taken
   bool by_command = false;  ///< the user gave the command; what the program is called says nothing
   Rights rights;
   [[nodiscard]] std::string base_name() const;  ///< of the adapter, without the variant
@@ -39,10 +40,10 @@ struct ConverterSpec {
   [[nodiscard]] bool is_reference() const;      ///< runs stored cases and no others
 };
 
-/// "NAME[@VERSION,VERSION…]" → one spec per version. `program` is Assay's own executable, which serves "embedded";
-/// "embedded:scales" and "embedded:opaque" are that converter with its artifact kept from the judge; "reference" has no
-/// program. "NAME:VARIANT" is an adapter's converter used in another way, one of Adapter::variants.
-/// Errors   usage, for an unknown name, listing what exists.
+/// "NAME[@VERSION,VERSION…]" → one spec per version; without one, Adapter::release(). `program` is Assay's own
+/// executable, which serves "embedded"; "embedded:scales" and "embedded:opaque" are that converter with its artifact
+/// kept from the judge; "reference" has no program. "NAME:VARIANT" is an adapter's converter used in another way, one
+/// of Adapter::variants. Errors   usage, for an unknown name, listing what exists.
 [[nodiscard]] core::Result<std::vector<ConverterSpec>> parse_converter(const std::string& text,
                                                                        const std::filesystem::path& program,
                                                                        const std::vector<std::string>& faults,
@@ -67,8 +68,12 @@ struct Adapter {
   std::filesystem::path folder;
   std::vector<std::string> command;             ///< "{python}" stands for the environment's Python
   std::vector<std::string> installed;           ///< versions, oldest first
+  std::string default_version;                  ///< that requirements.txt pins; "": none
   std::map<std::string, std::string> variants;  ///< other ways to use the converter, and what each is
   FloatForm in_float;
+  /// The version that NAME alone means: the default one where it is installed, else the newest installed; "": none is.
+  /// What is installed besides changes no run that way.
+  [[nodiscard]] std::string release() const;
 };
 [[nodiscard]] std::vector<Adapter> list_adapters();
 /// The adapter that NAME or NAME:VARIANT speaks of; nothing where there is none.

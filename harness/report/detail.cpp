@@ -218,6 +218,7 @@ std::string detail_json(const run::Trial& trial, const judge::Explained& explain
         const bool shown = made != nullptr && made->index < kMostNodes;
         json["made"].push_back(shown ? static_cast<std::int64_t>(made->index) : -1);
       }
+      json["artifact"] = graph_json(view->artifact().graph);  // with operators on codes written out
       json["weights"] = weights_json(*view, *evidence.model, explained.judgement);
     }
   }

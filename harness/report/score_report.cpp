@@ -42,7 +42,8 @@ void add_variants(ordered_json& json, const score::FalseAlarmReport& report) {
                                 {"same", each.same},
                                 {"refused", each.refused},
                                 {"alarms", each.alarms},
-                                {"skipped", each.skipped}});
+                                {"skipped", each.skipped},
+                                {"note", each.note}});
   }
   json["unused_expectations"] = report.unused_expectations;
   json["false_alarm_judgements"] = report.judgements();
@@ -140,6 +141,7 @@ std::string alarms_text(const score::FalseAlarmReport& report) {
     text +=
         fmt::format("{:<36} {:>10} {:>10} {:>8} {:>7} {:>7}{}\n", each.variant, each.judgements, each.same,
                     each.refused, each.known, each.alarms, each.skipped.empty() ? "" : "  skipped: " + each.skipped);
+    if (each.skipped.empty() && !each.note.empty()) text += fmt::format("  {}\n", each.note);
   }
   for (const score::FalseAlarm& alarm : report.alarms) {
     text += fmt::format("false alarm ({}): {}, options {}: {}\n", alarm.variant, alarm.case_name, alarm.options,

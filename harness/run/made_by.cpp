@@ -21,6 +21,7 @@
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/reference_cache.hpp"
 #include "harness/run/settled_maker.hpp"
+#include "reference/quantized_form.hpp"
 
 namespace assay::run {
 namespace {
@@ -78,7 +79,7 @@ int width(const Policy& policy, const Options& options) {
 
 bool has_qoperators(const model::Graph& artifact) {
   return std::ranges::any_of(artifact.nodes,
-                             [](const model::Node& node) { return judge::find_qoperator(node) != nullptr; });
+                             [](const model::Node& node) { return reference::quantized_form(node) != nullptr; });
 }
 
 /// All scales of all quantizers.

@@ -352,7 +352,7 @@ core::Result<FalseAlarmReport> find_false_alarms(const FalseAlarmConfig& config)
   });
   FalseAlarmReport report;
   for (const Variant& variant : *variants)
-    report.variants.push_back({.variant = variant.name, .skipped = variant.skipped});
+    report.variants.push_back({.variant = variant.name, .skipped = variant.skipped, .note = variant.executor.note});
   for (std::size_t index = 0; index < parts.size(); ++index) {
     core::Result<CaseAlarms>& part = *parts[index];
     if (!part) return part.error().within(config.items[index].test_case.name);

@@ -31,6 +31,7 @@ struct VariantScore {
   std::size_t alarms = 0;
   std::size_t refused = 0;  ///< trials whose artifact the other program does not run: it has nothing to say about them
   std::string skipped;      ///< why it did not run
+  std::string note = {};    ///< of the program that executes (ConverterSpec::note)
 };
 
 struct FalseAlarmReport {

@@ -4,21 +4,22 @@
 #include "reference/op_checks.hpp"
 #include "reference/quant.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/quantized_form.hpp"
 #include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
 
-constexpr std::array kCodeTypes{DType::int8, DType::uint8};
 constexpr std::array kBiasTypes{DType::int32};
 enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+constexpr QuantizedForm kQLinearConv{.op = "Conv", .opset = 11, .operands = 2, .output = kYScale, .bias = kBias};
 
 /// For the kernel and for the shape rule.
 template <typename Call>
 core::Status check_types(const Call& call) {
-  core::Status status = require_type(call, kX, kCodeTypes);
-  status = status ? require_type(call, kW, kCodeTypes) : status;
-  status = status ? require_type(call, kYZero, kCodeTypes) : status;
+  core::Status status = require_type(call, kX, kByteTypes);
+  status = status ? require_type(call, kW, kByteTypes) : status;
+  status = status ? require_type(call, kYZero, kByteTypes) : status;
   status = status ? require_same_type(call, kX, kXZero) : status;
   status = status ? require_same_type(call, kW, kWZero) : status;
   return status && call.has_input(kBias) ? require_type(call, kBias, kBiasTypes) : status;
@@ -94,7 +95,8 @@ const OpDef& op_qlinear_conv() {
                          .min_inputs = 8,
                          .max_inputs = 9,
                          .run = &run_qlinear_conv,
-                         .infer = &infer_qlinear_conv};
+                         .infer = &infer_qlinear_conv,
+                         .quantized = &kQLinearConv};
   return def;
 }
 

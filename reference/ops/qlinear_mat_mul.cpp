@@ -4,20 +4,21 @@
 #include "reference/matrix_product.hpp"
 #include "reference/quant.hpp"
 #include "reference/quant_inputs.hpp"
+#include "reference/quantized_form.hpp"
 #include "reference/shape_rules.hpp"
 
 namespace assay::reference {
 namespace {
 
-constexpr std::array kCodeTypes{DType::int8, DType::uint8};
 enum Input : std::size_t { kA, kAScale, kAZero, kB, kBScale, kBZero, kYScale, kYZero };
+constexpr QuantizedForm kQLinearMatMul{.op = "MatMul", .opset = 13, .operands = 2, .output = kYScale, .axis = -1};
 
 /// For the kernel and for the shape rule.
 template <typename Call>
 core::Status check_types(const Call& call) {
-  core::Status status = require_type(call, kA, kCodeTypes);
-  status = status ? require_type(call, kB, kCodeTypes) : status;
-  status = status ? require_type(call, kYZero, kCodeTypes) : status;
+  core::Status status = require_type(call, kA, kByteTypes);
+  status = status ? require_type(call, kB, kByteTypes) : status;
+  status = status ? require_type(call, kYZero, kByteTypes) : status;
   status = status ? require_same_type(call, kA, kAZero) : status;
   return status ? require_same_type(call, kB, kBZero) : status;
 }
@@ -70,7 +71,8 @@ const OpDef& op_qlinear_mat_mul() {
                          .min_inputs = 8,
                          .max_inputs = 8,
                          .run = &run_qlinear_mat_mul,
-                         .infer = &infer_qlinear_mat_mul};
+                         .infer = &infer_qlinear_mat_mul,
+                         .quantized = &kQLinearMatMul};
   return def;
 }
 

@@ -19,7 +19,7 @@ MENDED, MENDED_SINCE = "conv_weight_input", "mended since 1.18.1"
 RIGHT, RIGHT_EVERYWHERE = "gemm_trans_a", "conv/form=bias,size=comparable,groups=1"
 LINES_ALLOWED = 60
 ASK_THE_PRODUCT = ("precision_by_product",)  # where its template does
-OF_THE_ARTIFACT = ("scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type")  # where it is an ONNX model
+OF_THE_ARTIFACT = ("scale", "least_scale", "finite", "axis", "constant", "precision", "kept_out", "bias_type")  # where it is an ONNX model
 
 
 def call(*words):
@@ -74,7 +74,7 @@ def index(assay, place):
     check("1 of 2 defects have a kit." in text and f"- {MENDED}: {MENDED_SINCE}" in text, text)
 
 
-def nothing_installed(assay):
+def nothing_installed(assay, root):
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         made = subprocess.run([assay, "kits", place / "kits", "tensorrt", "mnn@9.9"], capture_output=True, text=True, check=False,
@@ -85,6 +85,10 @@ def nothing_installed(assay):
         check({row["why"] for row in rows["mnn"]} == {"mnn@9.9 is not installed: assay converters install mnn"}, rows["mnn"])
         known = {row["defect"] for row in rows["mnn"]}
         check("max_pool_below_zero" in known and "deconv_group_bias" not in known, known)
+    sys.path.insert(0, str(Path(root, "converters", "adapters", "kit")))
+    from kits import suites_of
+    suites = dict(suites_of("mnn"))
+    check("mnn" in suites["mnn"] and suites.get("methods") == ["mnn:admm", "mnn:ema"], "variants of another suite", suites)
     return 0
 
 
@@ -115,7 +119,8 @@ def checks(root, bundle_folder, place):
     noise = 'tensor "y", data set "typical": SQNR 9.1 dB, where the roundings of this conversion leave 31.2 dB and not less than 27.8 dB'
     findings = {
         "crash": {}, "runs": {}, "noise": {"message": noise}, "numerics": {"facet": "numerics", "tensor": "y"},
-        "scale": {"facet": "scale", "tensor": "y"}, "finite": {"facet": "scale", "tensor": "y"},
+        "scale": {"facet": "scale", "tensor": "y"}, "least_scale": {"tensor": "y", "message": "expected scale 1e-06 at least, actual"},
+        "finite": {"facet": "scale", "tensor": "y"},
         "weight_scale": {"facet": "scale", "tensor": "w"}, "rounded": {"facet": "numerics", "tensor": "y"},
         "precision_by_product": {"node": "y", "message": "expected int8"}, "axis": {"facet": "axis", "tensor": "w"},
         "constant": {"facet": "bias", "tensor": "b", "message": "expected int32 codes, actual int8"},
@@ -180,4 +185,4 @@ def main(assay, root, interpreter, name=CONVERTER):
 if __name__ == "__main__":
     if sys.argv[1] == "checks":
         sys.exit(checks(*sys.argv[2:]))
-    sys.exit(main(*sys.argv[1:]) if sys.argv[3:] else nothing_installed(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]) if sys.argv[3:] else nothing_installed(*sys.argv[1:]))

@@ -68,6 +68,18 @@ TEST(CalibrationBatches, ChangeTheBatchSizeOnRequestAndTheLastOneAlone) {
   EXPECT_EQ(batches[2].at("x").shape(), (core::Shape{1, 3, 5}));
 }
 
+TEST(CalibrationBatches, AreNarrowerOnRequestAndReachTheEndsInTheOthers) {
+  const auto cases = relu_family(R"(,"calibration":{"batches":4,"widths":[1,0.1,1,0.1]})", R"({"range":[-1.5,4]})");
+  const auto batches = batches_of(cases[0]);
+  for (const std::size_t narrow : {1U, 3U}) {
+    EXPECT_GE(extreme_of(batches[narrow].at("x")).low, -0.15);
+    EXPECT_LE(extreme_of(batches[narrow].at("x")).high, 0.4);
+  }
+  const Extreme first = extreme_of(batches[0].at("x")), third = extreme_of(batches[2].at("x"));
+  EXPECT_EQ(std::min(first.low, third.low), -1.5);
+  EXPECT_EQ(std::max(first.high, third.high), 4.0);
+}
+
 TEST(CalibrationBatches, PutPoisonIntoTheFirstBatchOnly) {
   const auto cases = relu_family(R"(,"calibration":{"batches":2,"poison":{"x":"NaN"}})", "{}");
   const auto batches = batches_of(cases[0]);

@@ -174,6 +174,8 @@ TEST(ParseFamily, NamesFileKeyAndNearestKnownKey) {
 TEST(ParseFamily, RefusesWhatWouldCheckNothing) {
   EXPECT_THAT(message(relu_json(R"(,"expect":{"precision":{"Conv":"int8"}})")), HasSubstr("unknown node or operator"));
   EXPECT_THAT(message(relu_json(R"(,"expect":{"scales":{"w":{"axis":1}}})")), HasSubstr("unknown tensor"));
+  EXPECT_THAT(message(relu_json(R"(,"calibration":{"widths":[0.1,0.5]})")), HasSubstr("one of them 1"));
+  EXPECT_THAT(message(relu_json(R"(,"calibration":{"widths":[1,0]})")), HasSubstr("above 0"));
   EXPECT_THAT(message(relu_json(R"(,"initializers":{"w":{"shape":[2]}})")), HasSubstr("no node reads it"));
   EXPECT_THAT(message(relu_json(R"(,"initializers":{"w":{"shape":[3]}})", "y = Add (x, ww)")),
               HasSubstr("(Add) reads \"ww\", which nothing makes; no node reads it"));

@@ -269,6 +269,46 @@ TEST(ArtifactView, ExchangedOperandsOfAddKeepTheirNames) {
   EXPECT_EQ(read->original_tensor("qd"), "q");
 }
 
+TEST(ArtifactView, ANodeWithoutItsNameIsFoundByWhatItsReaderReads) {
+  const model::Model original =
+      parse("g (float[2] x) => (float[2] y) { p = Sigmoid(x) q = Sigmoid(p) r = Sigmoid(x) y = Sub(q, r) }", {});
+  auto read = view(
+      "a (float[2] x) => (float[2] y) { t1 = Sigmoid(x) t2 = Sigmoid(x)"
+      " uq = QuantizeLinear(t1, s1, z) ud = DequantizeLinear(uq, s1, z) t3 = Sigmoid(t2) y = Sub(t3, ud) }",
+      {{"s1", scalar(0.5)}, {"z", zero()}}, original);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->original_tensor("t1"), "r");
+  EXPECT_EQ(read->original_tensor("t2"), "p");
+  EXPECT_EQ(read->original_tensor("t3"), "q");
+}
+
+TEST(ArtifactView, ConstantCodesHaveTheParametersOfWhoeverDequantizesThem) {
+  const model::Model original =
+      parse("g (int64[2] i) => (float[2,2] y) { y = Gather(t, i) }", {{"t", reals({3, 2}, {1, 2, 3, 4, 5, 6})}});
+  auto read =
+      view("a (int64[2] i) => (float[2,2] y) { g = Gather(tq, i) y = DequantizeLinear(g, s1, z) }",
+           {{"s1", scalar(0.5)}, {"z", zero()}, {"tq", codes(DType::int8, {3, 2}, {2, 4, 6, 8, 10, 12})}}, original);
+  ASSERT_TRUE(read);
+  const Operand& table = read->find_original(0)->inputs[0];
+  EXPECT_TRUE(table.quantized());
+  EXPECT_EQ(table.params->scale.front(), 0.5);
+  ASSERT_NE(table.constant_codes, nullptr);
+}
+
+TEST(ArtifactView, APadOfCodesHasItsValueAsACode) {
+  const model::Model original = parse("g (float[2] x) => (float[4] y) { y = Pad(x, p, v) }",
+                                      {{"p", codes(DType::int64, {2}, {1, 1})}, {"v", scalar(3)}});
+  auto read = view(
+      "a (float[2] x) => (float[4] y) { xq = QuantizeLinear(x, s1, z) g = Pad(xq, p, v)"
+      " y = DequantizeLinear(g, s1, z) }",
+      {{"s1", scalar(0.5)}, {"z", zero()}, {"p", codes(DType::int64, {2}, {1, 1})}, {"v", zero(6)}}, original);
+  ASSERT_TRUE(read);
+  const ArtifactNode& pad = *read->find_original(0);
+  EXPECT_FALSE(pad.inputs[1].quantized());
+  ASSERT_TRUE(pad.inputs[2].quantized());
+  EXPECT_EQ(pad.inputs[2].params->scale.front(), 0.5);
+}
+
 TEST(ArtifactView, QOperatorsAreIntegerByDefinition) {
   const model::Model original =
       parse("g (float[1,1,2,2] x) => (float[1,2,2,2] y) { y = Conv(x, w) }", {{"w", reals({2, 1, 1, 1}, {3, 8})}});

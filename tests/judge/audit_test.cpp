@@ -272,6 +272,17 @@ TEST(Audit, ACaseMayDemandScalesByTensor) {
   EXPECT_THAT(gemm.faults(), ElementsAre("scale nowhere"));
 }
 
+TEST(Audit, ACaseMayDemandALeastScale) {
+  GemmCase gemm;
+  gemm.test_case.expect.scales["y"] = {{}, {}, {}, {}, 8.6 / 255};  // its own is 8.625 / 255
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.test_case.expect.scales["y"] = {{}, {}, {}, {}, 8.7 / 255};
+  EXPECT_THAT(gemm.faults(), ElementsAre("scale y"));
+  gemm.test_case.expect.scales.clear();
+  gemm.test_case.expect.scales["nowhere"] = {{}, {}, {}, {}, 8.7 / 255};
+  EXPECT_THAT(gemm.faults(), IsEmpty()) << "what has no scale is cut nowhere";
+}
+
 TEST(Audit, WhoTellsActivationsAloneIsAskedForNoScaleOfAWeight) {
   GemmCase gemm;
   gemm.weights["u"] = reals({1}, {1});  // no quantizer stands behind it

@@ -107,9 +107,6 @@ TEST(Operators, AlphaIsGemmsAlone) {
   EXPECT_EQ(alpha_of(node), 0.5);
   node.op_type = "LeakyRelu";
   EXPECT_EQ(alpha_of(node), 1);
-  node.op_type = "QGemm";
-  node.domain = "com.microsoft";
-  EXPECT_EQ(alpha_of(node), 0.5);
 }
 
 TEST(Operators, OutputChannelsLieWhereOnnxPutsThem) {
@@ -169,16 +166,6 @@ TEST(Operators, SlopesBoundWhatTheReferenceComputes) {
 TEST(Operators, OperandsThatMayChangePlaces) {
   for (const char* op : {"Add", "Mul", "Min", "Max", "Sum", "Mean"}) EXPECT_TRUE(commutes(op)) << op;
   for (const char* op : {"Sub", "Div", "MatMul", "Relu"}) EXPECT_FALSE(commutes(op)) << op;
-}
-
-TEST(Operators, FormsOnQuantizedValuesAreFoundByTheirOwnName) {
-  const OperatorTraits* found = find_qoperator(node_of("QLinearConv"));
-  ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->op, "Conv");
-  EXPECT_EQ(find_qoperator(node_of("com.microsoft.QLinearAdd")), &traits_of("Add"));
-  EXPECT_EQ(find_qoperator(node_of("QLinearAdd")), nullptr) << "ONNX has none";
-  EXPECT_EQ(find_qoperator(node_of("")), nullptr);
-  EXPECT_EQ(find_qoperator(node_of("Conv")), nullptr);
 }
 
 }  // namespace

@@ -43,25 +43,49 @@ def judged_converters():
                   if (HOME / "suites" / f"{file.parent.name}.json").is_file())
 
 
+def suites_of(name):
+    """The converter's own suite, and those that run variants of it which that one leaves out, by name: (suite, converters)."""
+    said = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted((HOME / "suites").glob("*.json"))}
+    own = said.pop(name)
+    others = [(suite, [each for each in held.get("converters", []) if each.partition(":")[0] == name and each not in own["converters"]])
+              for suite, held in said.items()]
+    return [(name, own["converters"])] + [(suite, variants) for suite, variants in others if variants]
+
+
 def verdicts(assay, name, version, patterns):
     """defect → [(converter, case, options)] that are red, the suite's first variant of the converter first, then in the order
     of the run; those that are green alone have none."""
     if not patterns:
         return {}
-    named, suite = defects(name), json.loads((HOME / "suites" / f"{name}.json").read_text(encoding="utf-8"))
-    variants = [f"{each}@{version}" for each in suite["converters"]]
+    by_defect = {}
+    for suite, converters in suites_of(name):
+        for defect, red in verdicts_of(assay, name, version, suite, converters, patterns).items():
+            by_defect.setdefault(defect, []).extend(red)
+    return by_defect
+
+
+def verdicts_of(assay, name, version, suite, converters, patterns):
+    """The same of one suite and these variants; nothing where it has no such cases."""
+    named, said = defects(name), json.loads((HOME / "suites" / f"{suite}.json").read_text(encoding="utf-8"))
+    variants = [f"{each}@{version}" for each in converters]
     asked = [word for converter in variants for word in ("--converter", converter)]
     asked += [word for pattern in patterns for word in ("--only", pattern)]
     with tempfile.TemporaryDirectory() as folder:
-        done = call(assay, "run", name, *asked, "--json", "--db", f"{folder}/kits.db", "--jobs", "1",
+        done = call(assay, "run", suite, *asked, "--json", "--db", f"{folder}/kits.db", "--jobs", "1",
                     "--timeout", str(SECONDS_ALLOWED))
     if not done.stdout:
+        if suite != name:
+            return {}
         sys.exit(done.stderr)
-    options = {each["label"]: json.dumps(each["options"]) for each in suite.get("option_sets", [])}
+    options = {each["label"]: json.dumps(each["options"]) for each in said.get("option_sets", [])}
     by_defect = {}
     for result in json.loads(done.stdout)["results"]:
-        found = by_defect.setdefault(defect_of(result["case"], named), [])
-        if result["verdict"] not in GREEN:
+        defect = defect_of(result["case"], named)
+        if not defect:
+            continue  # a pattern of the call's that is no defect's
+        found = by_defect.setdefault(defect, [])
+        left_to_choose = result["verdict"] == "not-quantized" and result["gate"] != "red"  # in float, and allowed to
+        if result["verdict"] not in GREEN and not left_to_choose:
             converter = f"{result['converter']}@{version}"
             found.append((converter, result["case"], options.get(result["options"], result["options"])))
     return {defect: sorted(found, key=lambda form: variants.index(form[0])) for defect, found in by_defect.items()}

@@ -36,14 +36,21 @@ def shortened(text):
 def title(bundle, maker):
     """The defect in one line: what the case says of this product, else what the product's page does, else what it is about."""
     said = [origin["defect"] for origin in bundle.case["file"].get("origin", []) if origin.get("defect")]
-    own = [origin["defect"] for origin in origins_of(bundle.case["file"], maker.product)]
+    own = [origin["defect"] for origin in origins_of(bundle.case["file"], maker.product) if fits(bundle, origin["defect"])]
     group, _, why = page_row(bundle.converter, bundle.case["name"])
+    why = why if fits(bundle, why) else ""
     if not own and SHARED.match(why):
         own = said
     if not own and why:
         own = [f"{group}: {first_sentence(why)}" if group else first_sentence(why)]
     about = re.split(r":\s|;\s", bundle.case["file"]["title"])[0]
     return f"{maker.product}: {own[0] if own else f'{headline(bundle)}; {about}'}"
+
+
+def fits(bundle, words):
+    """Whether these words may be about this verdict: one of its variants may end by a signal where the product doesn't."""
+    ended = bundle.verdict["verdict"] == "crash" or re.search(r"ended with status -\d", bundle.reply.get("reason", ""))
+    return bool(ended) or not re.search(r"\bsignal \d", words)
 
 
 def first_sentence(text):

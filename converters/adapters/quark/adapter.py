@@ -51,6 +51,7 @@ ROUTES = {
     "cle": Route(policy="CLE", algorithms=(CLEConfig,)),
     "adaround": Route(policy="AdaRound", algorithms=(short_adaround,)),
     "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse"]}),
+    "xint8_minmax": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["minmax"]}),
 }
 
 

@@ -123,7 +123,7 @@ core::Result<nlohmann::ordered_json> make_plan(const PackArguments& arguments) {
   const core::Result<std::vector<programs::ConverterSpec>> executing = resolve_converters(executors, {});
   if (!executing) return executing.error();
 
-  // The run there names every version: another one may be found newest elsewhere.
+  // The run there names every version: without one, another may be taken elsewhere.
   std::vector<std::string> words = arguments.suites.empty() ? std::vector<std::string>{"default"} : arguments.suites;
   for (const programs::ConverterSpec& spec : *specs) words.insert(words.end(), {"--converter", full_name(spec)});
   for (const programs::ConverterSpec& spec : *executing) words.insert(words.end(), {"--execute-with", full_name(spec)});

@@ -26,7 +26,6 @@ std::vector<std::string> own_tensors(const ArtifactView& view, const model::Grap
   };
   // The usual artifact has none: nothing is wired then.
   if (std::ranges::none_of(view.quantizers(), is_own)) return {};
-  if (std::ranges::any_of(view.nodes(), &ArtifactNode::qoperator)) return {};
   const model::Graph& graph = view.artifact().graph;
   const model::Wiring known(original), wiring(graph);
   const auto may_take_another = [&](const Quantizer& quantizer) {

@@ -13,6 +13,7 @@
 
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/node_matching.hpp"
+#include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -28,39 +29,6 @@ using model::Node;
 
 bool is_quantize(const Node& node) { return node.op_type == "QuantizeLinear"; }
 bool is_dequantize(const Node& node) { return node.op_type == "DequantizeLinear"; }
-
-/// Where a QOperator keeps its operands: the float operator's inputs in order, each (value, scale, zero_point).
-struct QOperatorForm {
-  std::string_view name, op;
-  std::vector<std::array<std::size_t, 3>> operands;
-  std::array<std::size_t, 2> output;  ///< scale, zero_point
-  std::optional<std::size_t> bias;
-  std::int64_t weight_axis = 0;  ///< of operand 1; -1 is the last
-};
-
-std::optional<QOperatorForm> qoperator_form(const Node& node) {
-  const OperatorTraits* traits = find_qoperator(node);
-  if (traits == nullptr) return std::nullopt;
-  const bool two = traits->product != Product::none || traits->formula != Formula::none;
-  QOperatorForm form{node.op_type, traits->op, {{0, 1, 2}}, {3, 4}, {}, 0};
-  if (two) {
-    form.operands.push_back({3, 4, 5});
-    form.output = {6, 7};
-  }
-  if (is_convolution(traits->product)) form.bias = 8;
-  if (traits->product == Product::matmul) form.weight_axis = -1;
-  if (traits->product == Product::gemm) {
-    form.output = {7, 8};
-    form.bias = 6;
-    form.weight_axis = reads_transposed(node, 1) ? 0 : 1;
-  }
-  if (traits->movement == Movement::joins) {
-    form.operands.clear();
-    form.output = {0, 1};
-    for (std::size_t i = 2; i + 2 < node.inputs.size(); i += 3) form.operands.push_back({i, i + 1, i + 2});
-  }
-  return form;
-}
 
 /// How many of its results hold values of its operands, so that codes under common parameters stay codes under these.
 std::size_t passes_codes_to(const Node& node, const Constants& constants) {
@@ -80,6 +48,7 @@ class ArtifactReader {
   }
 
   Result<ArtifactView> read() {
+    for (const Node& node : graph_.nodes) note_constant_codes(node);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (auto status = read_node(i); !status) return status.error();
       note_source(graph_.nodes[i]);
@@ -142,10 +111,9 @@ class ArtifactReader {
           find_constant(view_.constants_, node.input(0)) == nullptr) {
         params->type = type_of_codes(node.input(0));
       }
-      if (!node.outputs.empty()) dequantized_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
+      if (!node.outputs.empty()) on_codes_[node.outputs.front()] = {std::string(node.input(0)), std::move(*params)};
       return core::success();
     }
-    if (const auto form = qoperator_form(node)) return read_qoperator(index, *form);
     ArtifactNode entry;
     entry.index = index;
     entry.op = model::operator_name(node);
@@ -161,10 +129,40 @@ class ArtifactReader {
     }
     entry.quantized_inputs = all && quantized > 0;
     entry.outputs.resize(node.outputs.size());
-    if (entry.quantized_inputs) pass_on(entry, data);
+    if (entry.quantized_inputs) {
+      read_codes_beside(entry, data);
+      pass_on(entry, data);
+    }
     view_.by_index_[index] = view_.nodes_.size();
     view_.nodes_.push_back(std::move(entry));
     return core::success();
+  }
+
+  /// Behind the data a constant of the codes' own type (a Pad's value) is a code like theirs.
+  static void read_codes_beside(ArtifactNode& entry, std::size_t data) {
+    const Operand& first = entry.inputs.front();
+    if (!first.params || first.params->scale.size() != 1) return;
+    for (std::size_t i = data; i < entry.inputs.size(); ++i) {
+      Operand& operand = entry.inputs[i];
+      if (operand.constant_values == nullptr || operand.constant_values->type() != first.params->type) continue;
+      operand.codes = operand.name;
+      operand.params = first.params;
+      operand.constant_codes = std::exchange(operand.constant_values, nullptr);
+    }
+  }
+
+  /// Constant codes that are moved before they are dequantized (Gather of a table) have the parameters from there.
+  void note_constant_codes(const Node& dequantize) {
+    if (!is_dequantize(dequantize)) return;
+    std::string codes(dequantize.input(0));
+    while (const auto producer = wiring_.producer(codes)) {
+      const Node& node = graph_.nodes[*producer];
+      if (!only_moves(node, view_.constants_) || node.inputs.empty()) return;
+      codes = node.input(0);
+    }
+    if (codes == dequantize.input(0) || find_constant(view_.constants_, codes) == nullptr) return;
+    const auto params = read_quant_params(dequantize, view_.constants_);
+    if (params && params->scale.size() == 1) on_codes_[codes] = {codes, *params};
   }
 
   /// Where all data operands have one scale and zero_point in common, so have the results.
@@ -175,7 +173,7 @@ class ArtifactReader {
     if (!alike || !common || common->scale.size() != 1) return;
     const Node& node = graph_.nodes[entry.index];
     for (std::size_t i = 0; i < passes_codes_to(node, view_.constants_); ++i)
-      dequantized_[node.outputs[i]] = {"", *common};
+      on_codes_[node.outputs[i]] = {"", *common};
   }
 
   /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.
@@ -207,6 +205,7 @@ class ArtifactReader {
       if (*before != quantizer.params) requantized_.emplace(quantizer.codes, node.input(0));
     }
     types_of_codes_.emplace(quantizer.codes, quantizer.params.type);
+    on_codes_[quantizer.codes] = {quantizer.codes, quantizer.params};
     view_.quantizers_.push_back(std::move(quantizer));
     return core::success();
   }
@@ -218,63 +217,14 @@ class ArtifactReader {
     while (const auto index = wiring_.producer(current)) {
       const Node& node = graph_.nodes[*index];
       if (is_dequantize(node)) {
-        const auto found = dequantized_.find(current);
+        const auto found = on_codes_.find(current);
         const bool constant = find_constant(view_.constants_, node.input(0)) != nullptr;
-        return constant || found == dequantized_.end() ? nullptr : &found->second.second;
+        return constant || found == on_codes_.end() ? nullptr : &found->second.second;
       }
       if (node.op_type != "Identity") return nullptr;
       current = node.input(0);
     }
     return nullptr;
-  }
-
-  core::Status read_qoperator(std::size_t index, const QOperatorForm& form) {
-    const Node& node = graph_.nodes[index];
-    ArtifactNode entry;
-    entry.index = index;
-    entry.op = form.op;
-    entry.qoperator = entry.quantized_inputs = entry.quantized_outputs = true;
-    for (std::size_t i = 0; i < form.operands.size(); ++i) {
-      const auto& [value, scale, zero_point] = form.operands[i];
-      Operand input;
-      input.name = input.codes = node.input(value);
-      input.constant_codes = find_constant(view_.constants_, input.codes);
-      std::int64_t axis = form.weight_axis;
-      if (axis < 0 && input.constant_codes != nullptr) axis += input.constant_codes->rank();
-      auto params =
-          make_params(node, view_.constants_, node.input(scale), node.input(zero_point), core::DType::uint8, axis);
-      if (!params) return params.error();
-      input.params = std::move(*params);
-      entry.inputs.push_back(std::move(input));
-    }
-    if (form.bias && !node.input(*form.bias).empty())
-      entry.inputs.push_back(bias_operand(entry, node.input(*form.bias)));
-    auto output = make_params(node, view_.constants_, node.input(form.output[0]), node.input(form.output[1]),
-                              core::DType::uint8, 0);
-    if (!output) return output.error();
-    const std::string made = node.outputs.empty() ? "" : node.outputs.front();
-    types_of_codes_.emplace(made, output->type);
-    view_.quantizers_.push_back({index, made, made, *output, "", false, false});
-    entry.outputs = {std::move(*output)};
-    view_.by_index_[index] = view_.nodes_.size();
-    view_.nodes_.push_back(std::move(entry));
-    return core::success();
-  }
-
-  /// A QOperator's bias: int32 codes whose scale is by definition s_x·s_w.
-  Operand bias_operand(const ArtifactNode& entry, std::string_view name) const {
-    Operand bias;
-    bias.name = bias.codes = name;
-    bias.constant_codes = find_constant(view_.constants_, name);
-    QuantParams params;
-    params.type = core::DType::int32;
-    for (const double scale : entry.inputs[1].params->scale) {
-      params.scale.push_back(scale * entry.inputs[0].params->scale.front());
-    }
-    params.zero_point.assign(params.scale.size(), 0);
-    if (params.scale.size() > 1) params.axis = 0;
-    bias.params = std::move(params);
-    return bias;
   }
 
   Operand operand(std::string_view name) const {
@@ -287,8 +237,8 @@ class ArtifactReader {
       if (node.op_type != "Identity") break;
       current = node.input(0);
     }
-    const auto found = dequantized_.find(current);
-    if (found == dequantized_.end()) return result;
+    const auto found = on_codes_.find(current);
+    if (found == on_codes_.end()) return result;
     result.codes = found->second.first;
     result.params = found->second.second;
     result.constant_codes = find_constant(view_.constants_, result.codes);
@@ -318,14 +268,13 @@ class ArtifactReader {
 
   void link_outputs() {
     for (ArtifactNode& entry : view_.nodes_) {
-      if (entry.qoperator) continue;
       const Node& node = graph_.nodes[entry.index];
       bool all = !node.outputs.empty();
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         const std::string& output = node.outputs[i];
         if (output.empty()) continue;
         entry.outputs[i] = reader_params(output, traits_of(entry.op).clamp == Clamp::none);
-        if (const auto passed = dequantized_.find(output); !entry.outputs[i] && passed != dequantized_.end()) {
+        if (const auto passed = on_codes_.find(output); !entry.outputs[i] && passed != on_codes_.end()) {
           entry.outputs[i] = passed->second.second;
         }
         const bool used = !wiring_.consumers(output).empty() || wiring_.is_output(output);
@@ -345,7 +294,8 @@ class ArtifactReader {
     std::vector<NodeToMatch> ours;
     for (const ArtifactNode& entry : view_.nodes_) {
       const Node& node = graph_.nodes[entry.index];
-      NodeToMatch item{node.name, entry.op, node.outputs};
+      NodeToMatch item{node.name, entry.op, node.outputs, {}};
+      for (const Operand& input : entry.inputs) item.inputs.push_back(root(input.name));
       // What a QuantizeLinear passes on may carry the name instead (y → Q → DQ → "y" at the graph's output).
       for (const std::string& output : node.outputs) {
         for (const std::string& carried : carried_names(output)) item.outputs.push_back(carried);
@@ -517,11 +467,13 @@ class ArtifactReader {
   const Graph& original_;
   model::Wiring wiring_, original_wiring_;
   std::set<std::string> unfolded_;  ///< outputs of sums whose BatchNormalization the original doesn't have
-  std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> dequantized_;
+  /// What holds codes, or values on them: the codes' own tensor, "" where they moved since they were made, and their
+  /// parameters.
+  std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> on_codes_;
 };
 
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
-  return ArtifactReader(std::move(artifact), original).read();
+  return ArtifactReader(written_out(std::move(artifact)), original).read();
 }
 
 const ArtifactNode* ArtifactView::find_original(std::size_t index) const {

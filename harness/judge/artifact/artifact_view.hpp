@@ -23,7 +23,7 @@ struct Operand {
   std::string original;  ///< tensor of the original model that it stands for, "" where unknown
   /// Tensor that holds its codes; "" where it is not quantized, or moved since it was (artifact_view.cpp).
   std::string codes;
-  std::optional<core::QuantParams> params;  ///< of its DequantizeLinear (or of the QOperator's own operands)
+  std::optional<core::QuantParams> params;  ///< of its DequantizeLinear
   core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
   core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
   [[nodiscard]] bool quantized() const { return params.has_value(); }
@@ -39,18 +39,17 @@ struct ArtifactNode {
   /// else those of the operands, where their codes are only moved.
   std::vector<std::optional<core::QuantParams>> outputs;
   bool fused = false;  ///< a Relu or Clip that stands between an operator with quantized inputs and a QuantizeLinear
-  bool qoperator = false;          ///< QLinearConv and the like: integer by its definition
   bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized
   bool quantized_outputs = false;  ///< every used output goes into a QuantizeLinear
 
-  /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear, or a QOperator.
-  [[nodiscard]] bool integer() const { return qoperator || fused || (quantized_inputs && quantized_outputs); }
+  /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear.
+  [[nodiscard]] bool integer() const { return fused || (quantized_inputs && quantized_outputs); }
 };
 
-/// One quantization of an activation: a QuantizeLinear, or the output of a QOperator.
+/// One quantization of an activation: a QuantizeLinear.
 struct Quantizer {
   std::size_t index = 0;   ///< artifact node
-  std::string float_name;  ///< its input; for a QOperator its output
+  std::string float_name;  ///< its input
   std::string codes;       ///< its output
   core::QuantParams params;
   std::string original;   ///< tensor of the original model, "" where unknown
@@ -77,7 +76,7 @@ class ArtifactView {
   [[nodiscard]] const ArtifactNode* find(std::size_t index) const;
   /// Parameters with which the original's tensor is quantized, in graph order; empty where it never is.
   [[nodiscard]] std::vector<const Quantizer*> quantizers_of(std::string_view original_tensor) const;
-  /// Those that read the artifact's tensor of this name; QOperator nodes give it.
+  /// Those that read the artifact's tensor of this name.
   [[nodiscard]] std::vector<const Quantizer*> quantizers_from(std::string_view float_name) const;
   /// The one that makes these codes; null where an operator does.
   [[nodiscard]] const Quantizer* quantizer_of_codes(std::string_view codes) const;

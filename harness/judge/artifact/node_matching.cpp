@@ -28,6 +28,7 @@ class Matcher {
     by_name();
     for (std::size_t i = 0; i < nodes_.size(); ++i) by_output(i);
     for (std::size_t i = 0; i < nodes_.size(); ++i) by_fused_output(i);
+    by_reader();
     by_position();
     return matches_;
   }
@@ -70,6 +71,25 @@ class Matcher {
         j = first_producer(original_.nodes[*j]);
       }
       if (j) take(i, *j);
+    }
+  }
+
+  /// From the end, so that what is found goes on to what it reads.
+  void by_reader() {
+    std::unordered_map<std::string_view, std::size_t> makers;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      for (const std::string& output : nodes_[i].outputs) makers.emplace(output, i);
+    }
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+      if (!matches_[i]) continue;
+      const Node& theirs = original_.nodes[*matches_[i]];
+      for (std::size_t k = 0; k < std::min(nodes_[i].inputs.size(), theirs.inputs.size()); ++k) {
+        const auto ours = makers.find(nodes_[i].inputs[k]);
+        if (ours == makers.end() || matches_[ours->second]) continue;
+        auto j = wiring_.producer(theirs.inputs[k]);
+        while (j && !free(ours->second, *j) && passes(original_.nodes[*j])) j = first_producer(original_.nodes[*j]);
+        if (j) take(ours->second, *j);
+      }
     }
   }
 

@@ -17,11 +17,13 @@ struct NodeToMatch {
   std::string name;
   std::string op;                    ///< as a float operator
   std::vector<std::string> outputs;  ///< its outputs, and names that carry the same value further down
+  std::vector<std::string> inputs;   ///< where the values that it reads are made
 };
 
 /// For each of `nodes` the node of `original` that it was made from. In this order: same name and operator; an output
 /// of the same name; an output named like the end of the chain (BatchNormalization, activation) that was fused into
-/// it; position, where both sides have equally many unmatched nodes of the operator. No node is given twice.
+/// it; what a matched node reads, operand by operand; position, where both sides have equally many unmatched nodes of the
+/// operator. No node is given twice.
 [[nodiscard]] std::vector<std::optional<std::size_t>> match_nodes(std::span<const NodeToMatch> nodes,
                                                                   const model::Graph& original);
 

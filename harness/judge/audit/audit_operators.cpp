@@ -52,7 +52,7 @@ class OperatorAudit {
   std::vector<Finding> run() {
     if (context_.reference.empty() || context_.reference.front() == nullptr) return {};
     for (const Alignment::Operation& operation : alignment_.operations) {
-      if (operation.made != nullptr && !operation.made->qoperator) check(operation);
+      if (operation.made != nullptr) check(operation);
     }
     return std::move(findings_);
   }

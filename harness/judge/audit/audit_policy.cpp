@@ -147,7 +147,7 @@ class PolicyAudit {
   }
 
   void check_whole_tensors(const ArtifactNode& node) {
-    if (!policy_.whole_tensors.value_or(false) || node.qoperator || asked_in_float(node)) return;
+    if (!policy_.whole_tensors.value_or(false) || asked_in_float(node)) return;
     for (const Operand& input : data_inputs(node)) {
       const auto quantizes = [&](const Quantizer* quantizer) {
         return !quantizer->constant && quantizer->index != node.index;

@@ -25,7 +25,7 @@ struct Watched {
 std::vector<Watched> products_of(const ArtifactView& view) {
   std::vector<Watched> products;
   for (const ArtifactNode& node : view.nodes()) {
-    if (!takes_bias(traits_of(node.op).product) || node.qoperator) continue;
+    if (!takes_bias(traits_of(node.op).product)) continue;
     const std::string& made = view.artifact().graph.nodes[node.index].outputs.front();
     const std::string original = view.original_tensor(made);
     if (!original.empty()) products.push_back({made, original});

@@ -78,7 +78,7 @@ void PreparedArtifact::mark_precision(const Evidence& evidence) {
       WalkStep& step = steps_[node.index];
       if (!ran_in_int8(precision)) {
         step.integer = false;
-      } else if (sums_products(node.op) && node.quantized_inputs && !node.qoperator && !requantized(node)) {
+      } else if (sums_products(node.op) && node.quantized_inputs && !requantized(node)) {
         step.integer = step.left_in_float = true;
       }
     }
@@ -127,11 +127,6 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
       return params.error();
     }
     step.params = std::move(*params);
-  } else if (entry != nullptr && entry->qoperator) {
-    step.action = Action::qoperator;
-    step.qop = entry;
-    step.float_node = node;
-    model::set_operator(step.float_node, entry->op);
   }
   return step;
 }
@@ -148,7 +143,7 @@ void PreparedArtifact::fold(const Node& node, WalkStep& step) {
     }
     inputs.push_back(name.empty() ? nullptr : &found->second);
   }
-  if (node.outputs.empty() || step.action == Action::qoperator || !model::captured_names(node).empty()) {
+  if (node.outputs.empty() || !model::captured_names(node).empty()) {
     return;
   }
   if (step.action == Action::plain) {
@@ -195,7 +190,7 @@ void ArtifactWalk::run(const OnTrace& on_trace) {
     }
     step(node, current);
     free_read(i);
-    if (current.action != Action::quantize && current.action != Action::qoperator) {
+    if (current.action != Action::quantize) {
       continue;
     }
     const std::string& name = node.outputs.front();
@@ -260,9 +255,6 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
   std::vector<Enclosure> storage;
   std::vector<const Enclosure*> inputs;
   storage.reserve(node.inputs.size());
-  if (step.action == Action::qoperator) {
-    return evaluate_qoperator(step);
-  }
   for (const std::string& name : node.inputs) {
     const Enclosure* value = name.empty() ? nullptr : find(name);
     if (!name.empty() && value == nullptr) {
@@ -306,38 +298,6 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
     outputs->front().accumulator = false;  // stored as float32: whoever quantizes it later divides that
   }
   return outputs;
-}
-
-Result<std::vector<Enclosure>> ArtifactWalk::evaluate_qoperator(const WalkStep& step) const {
-  std::vector<Enclosure> values;
-  values.reserve(step.qop->inputs.size());
-  std::vector<const Enclosure*> inputs;
-  for (const Operand& operand : step.qop->inputs) {
-    if (operand.codes.empty() || !operand.params) {
-      inputs.push_back(nullptr);
-      continue;
-    }
-    const Enclosure* codes = find(operand.codes);
-    if (codes == nullptr) {
-      return core::Error{};
-    }
-    Result<Enclosure> value = dequantize_enclosure(*codes, *operand.params, style_);
-    if (!value) {
-      return value.error();
-    }
-    values.push_back(std::move(*value));
-    inputs.push_back(&values.back());
-  }
-  const Result<std::vector<Enclosure>> real =
-      enclose_node(step.float_node, artifact_.opset(""), inputs, style_.arithmetic);
-  if (!real) {
-    return real.error();
-  }
-  Result<Enclosure> quantized = quantize_enclosure(real->front(), *step.qop->outputs.front(), style_, false);
-  if (!quantized) {
-    return quantized.error();
-  }
-  return std::vector<Enclosure>{std::move(*quantized)};
 }
 
 std::vector<std::vector<std::string>> last_readers(const std::vector<const Node*>& nodes,

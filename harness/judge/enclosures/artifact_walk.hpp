@@ -19,11 +19,9 @@ namespace assay::judge {
 
 /// One node of an artifact, ready to be walked many times.
 struct WalkStep {
-  enum class Action { constant, quantize, dequantize, qoperator, plain };
+  enum class Action { constant, quantize, dequantize, plain };
   Action action = Action::plain;
-  core::QuantParams params;           ///< of quantize and dequantize
-  const ArtifactNode* qop = nullptr;  ///< of qoperator
-  model::Node float_node;             ///< of qoperator: the operator it stands for
+  core::QuantParams params;  ///< of quantize and dequantize
   /// Stands between codes on both sides, so an integer engine runs it on them; otherwise it runs in float32.
   bool integer = false;
   /// An integer sum of products that nothing quantizes: dequantized from its accumulator to float32.
@@ -90,7 +88,6 @@ class ArtifactWalk {
  private:
   void step(const model::Node& node, const WalkStep& step);
   [[nodiscard]] core::Result<std::vector<Enclosure>> evaluate(const model::Node& node, const WalkStep& step) const;
-  [[nodiscard]] core::Result<std::vector<Enclosure>> evaluate_qoperator(const WalkStep& step) const;
 
   const PreparedArtifact& artifact_;
   const Execution& execution_;

@@ -77,10 +77,20 @@ Outputs exact_outputs(std::vector<Tensor> values) {
 void widen(Enclosure& output, std::span<const double> radius) {
   Tensor low = output.low_or_centre();
   Tensor high = output.high_or_centre();
-  const std::span<double> lows = low.reals(), highs = high.reals();
-  for (std::size_t i = 0; i < radius.size(); ++i) {
-    lows[i] -= radius[i];
-    highs[i] += radius[i];
+  if (low.is_real()) {
+    const std::span<double> lows = low.reals(), highs = high.reals();
+    for (std::size_t i = 0; i < radius.size(); ++i) {
+      lows[i] -= radius[i];
+      highs[i] += radius[i];
+    }
+  } else {
+    const std::span<std::int64_t> lows = low.integers(), highs = high.integers();
+    const core::IntegerLimits limits = core::integer_limits(low.type());
+    for (std::size_t i = 0; i < radius.size(); ++i) {
+      const auto whole = static_cast<std::int64_t>(std::ceil(radius[i]));
+      lows[i] = std::max(lows[i] - whole, limits.low);
+      highs[i] = std::min(highs[i] + whole, limits.high);
+    }
   }
   output.low = std::make_shared<const Tensor>(std::move(low));
   output.high = std::make_shared<const Tensor>(std::move(high));

@@ -145,9 +145,13 @@ Result<Outputs> enclose_resize(const Call& call) {
   const std::vector<const Enclosure*> inputs = explicit_inputs(call, storage);
   const Call plain{call.node, call.opset, inputs, call.arithmetic};
   Result<Outputs> outputs = at_ends(plain);
-  if (!outputs || call.arithmetic.float_unit == 0) {
+  if (!outputs) return outputs;
+  if (!outputs->front().centre->is_real()) {
+    // Of codes: each engine has its own rounding, and ONNX's text names none.
+    widen(outputs->front(), std::vector<double>(static_cast<std::size_t>(outputs->front().centre->size()), 1));
     return outputs;
   }
+  if (call.arithmetic.float_unit == 0) return outputs;
   double largest = 0;
   for (const double value : magnitude_of(*inputs[0])->to_reals()) {
     largest = std::max(largest, std::fabs(value));

@@ -24,15 +24,11 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .enclosing = Enclosing::addition,
      .formula = Formula::sum,
      .vanishes = true,
-     .unchanged_since_7 = true,
-     .qoperator = "com.microsoft.QLinearAdd"},
+     .unchanged_since_7 = true},
     {.op = "ArgMax", .ranking = 0},
     {.op = "ArgMin", .ranking = 0},
     {.op = "Atan", .enclosing = Enclosing::bounded_function, .slope = 1},
-    {.op = "AveragePool",
-     .enclosing = Enclosing::average_pool,
-     .averages = true,
-     .qoperator = "com.microsoft.QLinearAveragePool"},
+    {.op = "AveragePool", .enclosing = Enclosing::average_pool, .averages = true},
     {.op = "BatchNormalization",
      .data_inputs = 1,
      .enclosing = Enclosing::batch_normalization,
@@ -55,16 +51,14 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .enclosing = Enclosing::selection,
      .movement = Movement::joins,
      .exact = true,
-     .unchanged_since_7 = true,
-     .qoperator = "com.microsoft.QLinearConcat"},
+     .unchanged_since_7 = true},
     {.op = "Constant", .constant = true},
     {.op = "ConstantOfShape", .constant = true},
     {.op = "Conv",
      .data_inputs = 2,
      .enclosing = Enclosing::bilinear,
      .product = Product::convolution,
-     .weighted = true,
-     .qoperator = "QLinearConv"},
+     .weighted = true},
     {.op = "ConvTranspose",
      .data_inputs = 2,
      .enclosing = Enclosing::bilinear,
@@ -107,16 +101,8 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .movement = Movement::selects,
      .exact = true},
     {.op = "Gelu", .enclosing = Enclosing::soft_turning, .slope = 1.13},
-    {.op = "Gemm",
-     .data_inputs = 2,
-     .enclosing = Enclosing::bilinear,
-     .product = Product::gemm,
-     .weighted = true,
-     .qoperator = "com.microsoft.QGemm"},
-    {.op = "GlobalAveragePool",
-     .enclosing = Enclosing::average_pool,
-     .averages = true,
-     .qoperator = "com.microsoft.QLinearGlobalAveragePool"},
+    {.op = "Gemm", .data_inputs = 2, .enclosing = Enclosing::bilinear, .product = Product::gemm, .weighted = true},
+    {.op = "GlobalAveragePool", .enclosing = Enclosing::average_pool, .averages = true},
     {.op = "GlobalMaxPool", .enclosing = Enclosing::selection, .movement = Movement::picks, .exact = true},
     {.op = "GroupNormalization",
      .data_inputs = 1,
@@ -150,28 +136,18 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .enclosing = Enclosing::piecewise_linear,
      .slope_of = &leaky_slope,
      .bends = true,
-     .vanishes = true,
-     .qoperator = "com.microsoft.QLinearLeakyRelu"},
+     .vanishes = true},
     {.op = "Log", .enclosing = Enclosing::log},
     {.op = "LogSoftmax", .enclosing = Enclosing::softmax, .slope = 2},
     {.op = "LpNormalization", .enclosing = Enclosing::norm},
-    {.op = "MatMul",
-     .data_inputs = 2,
-     .enclosing = Enclosing::bilinear,
-     .product = Product::matmul,
-     .weighted = true,
-     .qoperator = "QLinearMatMul"},
+    {.op = "MatMul", .data_inputs = 2, .enclosing = Enclosing::bilinear, .product = Product::matmul, .weighted = true},
     {.op = "Max", .enclosing = Enclosing::selection, .formula = Formula::maximum, .exact = true},
     {.op = "MaxPool", .enclosing = Enclosing::max_pool, .movement = Movement::picks, .exact = true},
     {.op = "Mean", .enclosing = Enclosing::addition, .formula = Formula::mean},
     {.op = "Min", .enclosing = Enclosing::selection, .formula = Formula::minimum, .exact = true},
     {.op = "Mish", .enclosing = Enclosing::soft_turning, .slope = 1.1},
     {.op = "Mod", .leap = Leap::decides},
-    {.op = "Mul",
-     .enclosing = Enclosing::product,
-     .formula = Formula::product,
-     .unchanged_since_7 = true,
-     .qoperator = "com.microsoft.QLinearMul"},
+    {.op = "Mul", .enclosing = Enclosing::product, .formula = Formula::product, .unchanged_since_7 = true},
     {.op = "Multinomial", .random = true},
     {.op = "Neg",
      .enclosing = Enclosing::negation,
@@ -199,11 +175,7 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
      .enclosing = Enclosing::selection,
      .movement = Movement::picks,
      .exact = true},
-    {.op = "ReduceMean",
-     .data_inputs = 1,
-     .enclosing = Enclosing::reduction,
-     .averages = true,
-     .qoperator = "com.microsoft.QLinearReduceMean"},
+    {.op = "ReduceMean", .data_inputs = 1, .enclosing = Enclosing::reduction, .averages = true},
     {.op = "ReduceMin",
      .data_inputs = 1,
      .enclosing = Enclosing::selection,
@@ -229,23 +201,12 @@ constexpr auto kTable = std::to_array<OperatorTraits>({
     {.op = "Selu", .enclosing = Enclosing::bounded_function, .slope_of = &selu_slope},
     {.op = "Shape", .enclosing = Enclosing::shape, .shape_only = true},
     {.op = "Shrink", .leap = Leap::jumps},
-    {.op = "Sigmoid",
-     .enclosing = Enclosing::bounded_function,
-     .slope = 0.25,
-     .least = 0,
-     .most = 1,
-     .vanishes = true,
-     .qoperator = "com.microsoft.QLinearSigmoid"},
+    {.op = "Sigmoid", .enclosing = Enclosing::bounded_function, .slope = 0.25, .least = 0, .most = 1, .vanishes = true},
     {.op = "Sign", .enclosing = Enclosing::step, .leap = Leap::decides, .least = -1, .most = 1},
     {.op = "Sin", .enclosing = Enclosing::soft_turning, .slope = 1, .least = -1, .most = 1},
     {.op = "Size", .enclosing = Enclosing::shape, .shape_only = true},
     {.op = "Slice", .data_inputs = 1, .enclosing = Enclosing::selection, .movement = Movement::selects, .exact = true},
-    {.op = "Softmax",
-     .enclosing = Enclosing::softmax,
-     .slope = 1,
-     .least = 0,
-     .most = 1,
-     .qoperator = "com.microsoft.QLinearSoftmax"},
+    {.op = "Softmax", .enclosing = Enclosing::softmax, .slope = 1, .least = 0, .most = 1},
     {.op = "Softplus", .enclosing = Enclosing::bounded_function, .slope = 1, .least = 0},
     {.op = "Softsign", .enclosing = Enclosing::bounded_function, .slope = 1, .least = -1, .most = 1},
     {.op = "SpaceToDepth", .enclosing = Enclosing::selection, .movement = Movement::permutes, .exact = true},
@@ -304,12 +265,6 @@ const OperatorTraits& traits_of(std::string_view op) {
 const OperatorTraits& traits_of(const Node& node) {
   return node.domain.empty() ? traits_of(std::string_view(node.op_type))  // nothing is allocated for ONNX's own
                              : traits_of(std::string_view(model::operator_name(node)));
-}
-
-const OperatorTraits* find_qoperator(const Node& node) {
-  const std::string name = model::operator_name(node);
-  const auto* found = name.empty() ? kTable.end() : std::ranges::find(kTable, name, &OperatorTraits::qoperator);
-  return found == kTable.end() ? nullptr : found;
 }
 
 std::size_t data_input_count(std::string_view op, std::size_t input_count) {
@@ -378,24 +333,14 @@ bool is_convolution(Product product) {
 }
 bool takes_bias(Product product) { return is_convolution(product) || product == Product::gemm; }
 
-namespace {
-
-/// The product that the node sums, on quantized values or not.
-Product product_of(const Node& node) {
-  const OperatorTraits* coded = find_qoperator(node);
-  return (coded == nullptr ? traits_of(node) : *coded).product;
-}
-
-}  // namespace
-
-double alpha_of(const Node& node) { return product_of(node) == Product::gemm ? node.float_or("alpha", 1) : 1; }
-double beta_of(const Node& node) { return product_of(node) == Product::gemm ? node.float_or("beta", 1) : 1; }
+double alpha_of(const Node& node) { return traits_of(node).product == Product::gemm ? node.float_or("alpha", 1) : 1; }
+double beta_of(const Node& node) { return traits_of(node).product == Product::gemm ? node.float_or("beta", 1) : 1; }
 bool reads_transposed(const Node& node, std::size_t operand) {
-  return product_of(node) == Product::gemm && node.int_or(operand == 0 ? "transA" : "transB", 0) != 0;
+  return traits_of(node).product == Product::gemm && node.int_or(operand == 0 ? "transA" : "transB", 0) != 0;
 }
 
 WeightLayout weight_layout(const Node& node, std::int64_t rank, std::size_t operand) {
-  switch (product_of(node)) {
+  switch (traits_of(node).product) {
     case Product::convolution:
       return {.axis = 0};
     case Product::transposed_convolution:

@@ -124,7 +124,6 @@ struct OperatorTraits {
   std::optional<std::size_t> ranking = std::nullopt;
   /// ONNX says the same of it in every version from 7 on.
   bool unchanged_since_7 = false;
-  std::string_view qoperator = "";  ///< the operator_name of what stands for it and its quantizers, on quantized values
 };
 
 /// The table, sorted by name.
@@ -133,8 +132,6 @@ struct OperatorTraits {
 /// The row of the operator that has this model::operator_name; a row without any property for one that the table lacks.
 [[nodiscard]] const OperatorTraits& traits_of(std::string_view op);
 [[nodiscard]] const OperatorTraits& traits_of(const model::Node& node);
-/// The row of the operator that a node such as QLinearConv stands for on quantized values; null where it is none.
-[[nodiscard]] const OperatorTraits* find_qoperator(const model::Node& node);
 
 /// Which inputs of an operator carry data (not a shape, axes, indices or a bias), counted from the first; every one
 /// where the operator has no other kind. `input_count` is what the node has.

@@ -24,7 +24,7 @@ bool has_matrix_bias(const Node& node, const std::map<std::string, core::TensorP
 /// slope.
 bool reads_codes(const ArtifactNode& node) {
   const bool table = node.op == "PRelu" && node.inputs.size() == 2 && node.inputs[1].constant_values != nullptr;
-  return node.qoperator || node.quantized_inputs || node.fused || (table && node.inputs[0].quantized());
+  return node.quantized_inputs || node.fused || (table && node.inputs[0].quantized());
 }
 
 std::string missing_scales(const ArtifactNode& node) {

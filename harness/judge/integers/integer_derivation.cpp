@@ -18,7 +18,7 @@ using Action = WalkStep::Action;
 
 /// Codes that an executor is seen to have had: of its trace, or read back from an output that holds them dequantized.
 struct SeenCodes {
-  std::size_t maker = 0;  ///< the QuantizeLinear or QOperator
+  std::size_t maker = 0;  ///< the QuantizeLinear
   std::string name;
   TensorPtr actual;
 };
@@ -37,7 +37,7 @@ TensorPtr codes_behind(const Tensor& values, const core::QuantParams& params) {
   return std::make_shared<const Tensor>(params.type, values.shape(), std::move(codes));
 }
 
-bool is_coder(const WalkStep& step) { return step.action == Action::quantize || step.action == Action::qoperator; }
+bool is_coder(const WalkStep& step) { return step.action == Action::quantize; }
 
 std::vector<SeenCodes> seen_codes(const PreparedArtifact& artifact, const Execution& execution) {
   std::vector<SeenCodes> seen;
@@ -92,7 +92,7 @@ class Derivation {
   [[nodiscard]] const std::vector<SeenCodes>& seen() const { return seen_; }
   [[nodiscard]] const PreparedArtifact& artifact() const { return artifact_; }
 
-  /// What is rounded to the codes that `maker` makes, in steps, before zero_point is added; empty for a QOperator.
+  /// What is rounded to the codes that `maker` makes, in steps, before zero_point is added.
   [[nodiscard]] std::vector<double> quotients(std::size_t maker) const {
     const WalkStep& step = artifact_.steps()[maker];
     const Enclosure* value = walk_.find(artifact_.graph().nodes[maker].inputs.front());

@@ -1,0 +1,148 @@
+#include "harness/judge/artifact/written_out.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/evidence/operators.hpp"
+#include "reference/quantized_form.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::Tensor;
+using core::TensorPtr;
+using model::Node;
+using reference::QuantizedForm;
+
+class Writer {
+ public:
+  explicit Writer(const model::Model& artifact) : result_(artifact), constants_(constants_of(artifact.graph)) {
+    for (const Node& node : artifact.graph.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
+    for (const model::ValueInfo& input : artifact.graph.inputs) taken_.insert(input.name);
+    for (const auto& [name, tensor] : artifact.graph.initializers) taken_.insert(name);
+    if (artifact.opset() < kPerAxisOpset && std::ranges::all_of(artifact.graph.nodes, reads_the_same_there)) {
+      result_.opsets[""] = kPerAxisOpset;
+    }
+  }
+
+  model::Model write() {
+    std::vector<Node> nodes = std::exchange(result_.graph.nodes, {});
+    for (Node& node : nodes) {
+      const QuantizedForm* form = reference::quantized_form(node);
+      if (form == nullptr || !can_write(node, *form)) {
+        result_.graph.nodes.push_back(std::move(node));
+      } else {
+        write(node, *form);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::int64_t kPerAxisOpset = 13;  // before it a DequantizeLinear has one scale
+
+  static bool reads_the_same_there(const Node& node) {
+    const QuantizedForm* form = reference::quantized_form(node);
+    if (form != nullptr) return form->fits(node, kPerAxisOpset);
+    return model::is_quantizer(node) || traits_of(node).unchanged_since_7;
+  }
+
+  [[nodiscard]] TensorPtr constant(std::string_view name) const {
+    const auto found = constants_.find(name);
+    return found == constants_.end() ? nullptr : found->second;
+  }
+
+  /// The operator's version is the one that the model's opset gives a node, and all parameters are constants.
+  bool can_write(const Node& node, const QuantizedForm& form) const {
+    if (node.int_or("channels_last", 0) != 0 || node.outputs.empty()) return false;
+    if (!form.fits(node, result_.opset())) return false;
+    const auto known = [&](std::size_t index) {
+      return node.input(index).empty() || constant(node.input(index)) != nullptr;
+    };
+    const auto given = [&](std::size_t index) { return !node.input(index).empty() && known(index); };
+    for (std::size_t i = 0; i < form.count(node.inputs.size()); ++i) {
+      const std::size_t operand = form.operand(i);
+      if (node.input(operand).empty() || !given(operand + 1) || !known(operand + 2)) return false;
+      if (i != 1 && constant(node.input(operand + 1))->size() != 1)
+        return false;  // one for each row of a QLinearMatMul
+    }
+    return known(form.output) && known(form.output + 1);
+  }
+
+  void write(const Node& node, const QuantizedForm& form) {
+    const std::string made = node.outputs.front();
+    Node values = reference::on_values(node, form);
+    for (std::size_t i = 0; i < form.count(node.inputs.size()); ++i) {
+      const std::size_t operand = form.operand(i);
+      // Scales along an axis are those of the second operand, the weight.
+      values.inputs[form.plain + i] =
+          dequantized(node, std::string(node.input(operand)), std::string(node.input(operand + 1)),
+                      std::string(node.input(operand + 2)), form.weight_axis(node));
+    }
+    if (form.bias && !node.input(*form.bias).empty()) {
+      values.inputs.push_back(dequantized(node, std::string(node.input(*form.bias)), bias_scale(node, form), "", 0));
+    }
+    const bool quantized = !node.input(form.output).empty();
+    if (quantized) values.outputs = {fresh(made + "_value")};
+    result_.graph.nodes.push_back(values);
+    if (!quantized) return;
+    Node quantize;
+    quantize.name = node.name + "_QuantizeLinear";
+    quantize.op_type = "QuantizeLinear";
+    quantize.inputs = {values.outputs.front(), std::string(node.input(form.output))};
+    if (!node.input(form.output + 1).empty()) quantize.inputs.emplace_back(node.input(form.output + 1));
+    quantize.outputs = {made};
+    result_.graph.nodes.push_back(std::move(quantize));
+  }
+
+  std::string dequantized(const Node& node, const std::string& codes, const std::string& scale,
+                          const std::string& zero_point, std::int64_t axis) {
+    Node dequantize;
+    dequantize.op_type = "DequantizeLinear";
+    dequantize.inputs = {codes, scale};
+    if (!zero_point.empty()) dequantize.inputs.push_back(zero_point);
+    dequantize.outputs = {fresh(codes + "_of_" + node.name)};
+    dequantize.name = dequantize.outputs.front();
+    if (const TensorPtr scales = constant(scale); scales != nullptr && scales->size() > 1)
+      dequantize.attributes["axis"] = axis;
+    result_.graph.nodes.push_back(dequantize);
+    return dequantize.outputs.front();
+  }
+
+  /// Of a bias: the product of the operands' scales.
+  std::string bias_scale(const Node& node, const QuantizedForm& form) {
+    const double x = constant(node.input(form.operand(0) + 1))->as_real(0);
+    const TensorPtr weight = constant(node.input(form.operand(1) + 1));
+    std::vector<double> scales = weight->to_reals();
+    for (double& scale : scales) scale *= x;
+    const std::string name = fresh(std::string(node.input(*form.bias)) + "_scale");
+    auto tensor = std::make_shared<const Tensor>(weight->type(), weight->shape(), std::move(scales));
+    constants_.insert_or_assign(name, tensor);
+    result_.graph.initializers[name] = std::move(tensor);
+    return name;
+  }
+
+  std::string fresh(std::string name) {
+    while (!taken_.insert(name).second) name += "_";
+    return name;
+  }
+
+  model::Model result_;
+  Constants constants_;
+  std::set<std::string, std::less<>> taken_;
+};
+
+}  // namespace
+
+std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact) {
+  const auto is_on_codes = [](const Node& node) { return reference::quantized_form(node) != nullptr; };
+  if (std::ranges::none_of(artifact->graph.nodes, is_on_codes)) return artifact;
+  return std::make_shared<const model::Model>(Writer(*artifact).write());
+}
+
+}  // namespace assay::judge

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "harness/model/graph.hpp"
+
+namespace assay::judge {
+
+/// The artifact with every operator on codes (QLinearConv) as what it stands for: DequantizeLinear of its operands, the
+/// operator on values, QuantizeLinear of the result. The same object where there is none. Codes keep their names, the
+/// operator its node's; an int32 bias has the scale s_x·s_w by definition. One whose scales aren't constant, or whose
+/// version the model's opset doesn't have, stays.
+[[nodiscard]] std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact);
+
+}  // namespace assay::judge

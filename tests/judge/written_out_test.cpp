@@ -1,0 +1,108 @@
+#include "harness/judge/artifact/written_out.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reference/executor.hpp"
+#include "reference/quantized_form.hpp"
+#include "tests/judge/numeric_fixture.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::DType;
+using testing::codes;
+using testing::parse;
+using testing::reals;
+using testing::Tensor;
+
+const std::map<std::string, Tensor> kParameters{{"s", Tensor::scalar(DType::float32, 0.5)},
+                                                {"z", codes(DType::int8, {}, {3})},
+                                                {"s2", Tensor::scalar(DType::float32, 0.8)},
+                                                {"z2", codes(DType::int8, {}, {-5})},
+                                                {"w", codes(DType::int8, {2, 1, 1, 1}, {30, -70})},
+                                                {"m", codes(DType::int8, {2, 3}, {30, -70, 1, 17, 5, -90})},
+                                                {"ws", reals({2}, {0.25, 0.125})},
+                                                {"ws3", reals({3}, {0.25, 0.125, 0.5})},
+                                                {"wz", codes(DType::int8, {2}, {0, 0})},
+                                                {"wz3", codes(DType::int8, {3}, {0, 0, 0})},
+                                                {"b", codes(DType::int32, {2}, {400, -900})},
+                                                {"one", Tensor::scalar(DType::float32, 1)},
+                                                {"choice", codes(DType::boolean, {2}, {1, 0})}};
+
+/// ONNX Runtime's own operators get its domain, which the text leaves out.
+std::shared_ptr<const model::Model> on_codes(const std::string& text, std::int64_t opset = 17) {
+  model::Model model = parse(text, kParameters);
+  for (model::Node& node : model.graph.nodes) {
+    if (node.op_type != "QLinearConv" && node.op_type != "QLinearMatMul" && !model::is_quantizer(node)) {
+      node.domain = "com.microsoft";
+    }
+  }
+  model.opsets = {{"", opset}, {"com.microsoft", 1}};
+  return std::make_shared<const model::Model>(std::move(model));
+}
+
+bool is_written_out(const model::Model& model) {
+  return std::ranges::none_of(model.graph.nodes,
+                              [](const auto& node) { return reference::quantized_form(node) != nullptr; });
+}
+
+TEST(WrittenOut, GivesTheSameCodes) {
+  const std::vector<std::string> texts{
+      "g (int8[1,1,2,2] x) => (int8[1,2,2,2] y) { y = QLinearConv <kernel_shape=[1,1]> (x, s, z, w, ws, wz, s2, z2, b) "
+      "}",
+      "g (int8[2,2] x) => (int8[2,3] y) { y = QLinearMatMul (x, s, z, m, ws3, wz3, s2, z2) }",
+      "g (int8[2,3] x) => (int8[2,2] y) { y = QGemm <transB=1, alpha=0.75> (x, s, z, m, ws, wz, b, s2, z2) }",
+      "g (int8[2,3] x) => (float[2,2] y) { y = QGemm <transB=1, alpha=2.0> (x, s, z, m, ws, wz, b) }",
+      "g (int8[2,3] x) => (int8[2,3] y) { y = QLinearAdd (x, s, z, m, s2, z2, one, z) }",
+      "g (int8[2,3] x) => (int8[4,3] y) { y = QLinearConcat <axis=0> (s2, z2, x, s, z, m, one, z) }",
+      "g (int8[2] x) => (int8[2] y) { y = QLinearWhere (choice, x, s, z, x, s2, z2, one, z) }",
+      "g (int8[2,3] x) => (int8[2,3] y) { y = QLinearSoftmax <axis=1, opset=13> (x, s, z, s2, z2) }",
+      "g (int8[1,1,2,2] x) => (int8[1,1,1,1] y) { y = QLinearGlobalAveragePool (x, s, z, s2, z2) }",
+      "g (int8[2,3] x) => (int8[2] y) { y = QLinearReduceMean <axes=[1], keepdims=0> (x, s, z, s2, z2) }"};
+  for (const std::string& text : texts) {
+    const auto artifact = on_codes(text);
+    const auto written = written_out(artifact);
+    EXPECT_TRUE(is_written_out(*written)) << text;
+    std::vector<std::int64_t> values;
+    core::Shape shape;
+    for (const model::Dimension& extent : *artifact->graph.inputs.front().shape) shape.push_back(*extent.value);
+    for (std::int64_t i = 0; i < core::element_count(shape); ++i) values.push_back(37 * i % 256 - 128);
+    const core::TensorMap inputs{{"x", codes(DType::int8, shape, values)}};
+    const auto expected = reference::execute(*artifact, inputs), actual = reference::execute(*written, inputs);
+    ASSERT_TRUE(expected) << expected.error().message;
+    ASSERT_TRUE(actual) << actual.error().message;
+    EXPECT_EQ(expected->at("y"), actual->at("y")) << text;
+  }
+}
+
+TEST(WrittenOut, LeavesWhatTheModelsOpsetCannotSay) {
+  const auto stays = [](const std::string& text, std::int64_t opset) {
+    const auto artifact = on_codes(text, opset);
+    return !is_written_out(*written_out(artifact));
+  };
+  const std::string softmax = "g (int8[2,3] x) => (int8[2,3] y) { y = QLinearSoftmax <opset=11> (x, s, z, s2, z2) }";
+  EXPECT_FALSE(stays(softmax, 11));
+  EXPECT_TRUE(stays(softmax, 13));
+  const std::string mean =
+      "g (int8[2,3] x) => (int8[2] y) { y = QLinearReduceMean <axes=[1], keepdims=0> (x, s, z, s2, z2) }";
+  EXPECT_FALSE(stays(mean, 17));
+  EXPECT_TRUE(stays(mean, 18));
+}
+
+TEST(WrittenOut, AWeightWithManyScalesRaisesAnOldOpset) {
+  const auto written =
+      written_out(on_codes("g (int8[1,1,2,2] x) => (int8[1,2,2,2] y) { y = QLinearConv <kernel_shape=[1,1]> (x, s, z, "
+                           "w, ws, wz, s2, z2, b) }",
+                           10));
+  EXPECT_TRUE(is_written_out(*written));
+  EXPECT_EQ(written->opset(), 13);
+}
+
+TEST(WrittenOut, IsTheSameObjectWhereThereIsNothingToDo) {
+  const auto artifact = on_codes("g (float[2] x) => (int8[2] y) { y = QuantizeLinear (x, s, z) }");
+  EXPECT_EQ(written_out(artifact), artifact);
+}
+
+}  // namespace
+}  // namespace assay::judge
