@@ -1,6 +1,7 @@
 """What adapters have in common whose converters quantize PyTorch networks: the network is the PyTorch twin of the case's
 model, the artifact (written.py) is the quantized program as a Q/DQ model, and PyTorch executes the program beside it."""
 
+import json
 import logging
 import re
 import warnings
@@ -19,7 +20,7 @@ torch.set_num_threads(1)
 warnings.filterwarnings("ignore")
 logging.getLogger("torch").setLevel(logging.ERROR)
 
-PROGRAM, NAMES = "program.pt2", "names.pt"
+PROGRAM, NAMES = "program.pt2", "names.json"
 FIRST_OPSET = 13  # of QuantizeLinear with one scale per channel
 
 
@@ -62,8 +63,9 @@ class TwinAdapter:
         onnx.save(written, artifact)
         torch.export.save(torch.export.export(converted, exported.traced_with, dynamic_shapes=exported.dynamic_shapes),
                           Path(output, PROGRAM))
-        torch.save({"inputs": [tensor.name for tensor in graph_inputs(network)], "outputs": output_types(network),
-                    "traced": writer.traced}, Path(output, NAMES))
+        names = {"inputs": [tensor.name for tensor in graph_inputs(network)],
+                 "outputs": {name: kind.name for name, kind in output_types(network).items()}, "traced": writer.traced}
+        Path(output, NAMES).write_text(json.dumps(names), encoding="utf-8")
 
         def original_name(name):
             return writer.origins.get(name, name)
@@ -114,7 +116,7 @@ class TwinAdapter:
     def _load(self, folder):
         if self._kept[0] != folder:
             self._kept = (folder, (torch.export.load(folder / PROGRAM).module(),
-                                   torch.load(folder / NAMES, weights_only=False)))
+                                   json.loads((folder / NAMES).read_text(encoding="utf-8"))))
         return self._kept[1]
 
 
