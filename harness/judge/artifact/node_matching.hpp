@@ -22,8 +22,8 @@ struct NodeToMatch {
 
 /// For each of `nodes` the node of `original` that it was made from. In this order: same name and operator; an output
 /// of the same name; an output named like the end of the chain (BatchNormalization, activation) that was fused into
-/// it; what a matched node reads, operand by operand; position, where both sides have equally many unmatched nodes of the
-/// operator. No node is given twice.
+/// it; what a matched node reads, operand by operand; position, where both sides have equally many unmatched nodes of
+/// the operator. No node is given twice.
 [[nodiscard]] std::vector<std::optional<std::size_t>> match_nodes(std::span<const NodeToMatch> nodes,
                                                                   const model::Graph& original);
 

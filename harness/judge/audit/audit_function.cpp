@@ -181,8 +181,7 @@ class FunctionAudit {
     const auto constant = [](const Operand& input) {
       return input.constant_codes != nullptr || input.constant_values != nullptr;
     };
-    return made == nullptr || traits.random ||
-           traits.normalization == Normalization::given_moments ||
+    return made == nullptr || traits.random || traits.normalization == Normalization::given_moments ||
            (traits.product != Product::none && std::ranges::any_of(made->inputs, constant));
   }
 
