@@ -67,9 +67,8 @@ Result<std::vector<Tensor>> run_quantized(const OpCall& call, const QuantizedFor
   const std::size_t count = form.count(call.inputs.size());
   std::vector<Tensor> values;
   values.reserve(count);
-  std::vector<const Tensor*> inputs;
-  if (form.output > form.first)
-    inputs.assign(call.inputs.begin(), call.inputs.begin() + static_cast<std::ptrdiff_t>(form.plain));
+  const auto plain = call.inputs.first(form.plain);
+  std::vector<const Tensor*> inputs(plain.begin(), plain.end());
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t operand = form.operand(i);
     const Result<QuantInputs> quant = read_quant_inputs(call, operand + 1, operand + 2, 1);
@@ -99,9 +98,8 @@ Result<std::vector<TensorFacts>> infer_quantized(const ShapeCall& call, const Qu
   const std::size_t count = form.count(call.inputs.size());
   std::vector<TensorFacts> values;
   values.reserve(count);
-  std::vector<const TensorFacts*> inputs;
-  if (form.output > form.first)
-    inputs.assign(call.inputs.begin(), call.inputs.begin() + static_cast<std::ptrdiff_t>(form.plain));
+  const auto plain = call.inputs.first(form.plain);
+  std::vector<const TensorFacts*> inputs(plain.begin(), plain.end());
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t operand = form.operand(i);
     for (const std::size_t single : {operand + 1, operand + 2}) {

@@ -99,6 +99,15 @@ TEST(WrittenOut, AWeightWithManyScalesRaisesAnOldOpset) {
   EXPECT_EQ(written->opset(), 13);
 }
 
+TEST(WrittenOut, AWeightWithManyScalesStaysWhereTheOpsetCannotBeRaised) {
+  const auto artifact = std::make_shared<model::Model>(*on_codes(
+      "g (int8[1,1,2,2] x) => (int8[1,2,2,2] y) { t = QLinearConv <kernel_shape=[1,1]> (x, s, z, w, ws, wz, s2, "
+      "z2, b) y = QLinearConv <kernel_shape=[1,1]> (x, s, z, w, ws, wz, s2, z2, b) }",
+      10));
+  artifact->graph.nodes.front().op_type = "Upsample";
+  EXPECT_FALSE(is_written_out(*written_out(artifact)));
+}
+
 TEST(WrittenOut, IsTheSameObjectWhereThereIsNothingToDo) {
   const auto artifact = on_codes("g (float[2] x) => (int8[2] y) { y = QuantizeLinear (x, s, z) }");
   EXPECT_EQ(written_out(artifact), artifact);

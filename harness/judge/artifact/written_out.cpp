@@ -68,8 +68,9 @@ class Writer {
     for (std::size_t i = 0; i < form.count(node.inputs.size()); ++i) {
       const std::size_t operand = form.operand(i);
       if (node.input(operand).empty() || !given(operand + 1) || !known(operand + 2)) return false;
-      if (i != 1 && constant(node.input(operand + 1))->size() != 1)
-        return false;  // one for each row of a QLinearMatMul
+      const bool per_tensor = constant(node.input(operand + 1))->size() == 1;
+      // A QLinearMatMul may have one scale for each row.
+      if (!per_tensor && (i != 1 || result_.opset() < kPerAxisOpset)) return false;
     }
     return known(form.output) && known(form.output + 1);
   }
