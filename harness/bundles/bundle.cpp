@@ -36,7 +36,7 @@ std::string inside(const fs::path& file, const fs::path& folder) {
 
 /// Protocol 1 has words for what a converter answers; what befell it is a word of its own.
 ordered_json reply_json(const std::string& line, Outcome outcome) {
-  ordered_json json = core::json_or_discarded<ordered_json>(line);
+  auto json = core::json_or_discarded<ordered_json>(line);
   json.erase("id");
   json["status"] = converters::outcome_name(outcome);
   return json;
@@ -271,7 +271,7 @@ core::Status write_index(const Bundle& bundle) {
   json["options"] = {{"label", bundle.options.label},
                      {"set", core::json_or_discarded<ordered_json>(bundle.options.options_json)},
                      {"stated", bundle.options_stated}};
-  ordered_json description = core::json_or_discarded<ordered_json>(protocol::write_description(1, bundle.description));
+  auto description = core::json_or_discarded<ordered_json>(protocol::write_description(1, bundle.description));
   description.erase("id");
   json["converter"] = {{"name", bundle.description.name},
                        {"version", bundle.description.version},

@@ -28,9 +28,10 @@ std::string text_without_folders(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i + 1;
     if (text[i] == '/' && (i == 0 || kBefore.find(text[i - 1]) != std::string_view::npos)) {
-      for (std::size_t next = end;; end = next + 1) {
+      std::size_t next = text.find_first_of(kNoFolder, end);
+      while (next != std::string_view::npos && next != end && text[next] == '/') {
+        end = next + 1;
         next = text.find_first_of(kNoFolder, end);
-        if (next == std::string_view::npos || next == end || text[next] != '/') break;
       }
     }
     if (end == i + 1) left += text[i];

@@ -174,7 +174,7 @@ std::string converter_words(const ConverterOptions& converters) {
 
 core::Status check_named_nodes(const ConverterOptions& converters, const converters::Options& options,
                                const model::Graph& graph, bool converts) {
-  const core::Status named = run::check_precision_names(options, graph);
+  core::Status named = run::check_precision_names(options, graph);
   if (!named) {
     return named;
   }

@@ -24,6 +24,7 @@ bool is_kind(const std::string& values) {
 
 std::string words_of(const std::vector<CommandText>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CommandText& command : commands) names.push_back(command.name);
   return core::join(names, " ");
 }

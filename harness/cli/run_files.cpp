@@ -130,7 +130,7 @@ core::Status write_run_files(const RunFiles& files) {
                                corpus::CasePlaces::read(std::filesystem::current_path(code), own));
   }
   for (const auto& [file, text] : {std::pair(files.junit, junit), {files.sarif, sarif}, {files.markdown, changes}}) {
-    if (const core::Status written = write_named(file, text); !written) {
+    if (core::Status written = write_named(file, text); !written) {
       return written;
     }
   }

@@ -96,7 +96,7 @@ Forked::Forked(Forked&& other) noexcept
       orders_(std::move(other.orders_)),
       news_(std::move(other.news_)),
       bytes_(std::move(other.bytes_)),
-      exit_(std::move(other.exit_)) {}
+      exit_(other.exit_) {}
 
 Forked& Forked::operator=(Forked&& other) noexcept {
   std::swap(pid_, other.pid_);

@@ -55,9 +55,9 @@ std::string& own_mark() {
 /// Whether the process whose folder of /proc is called `name` was started with `text` in its environment.
 bool is_marked(int processes, const char* name, std::string_view text) {
   std::array<char, 64> path{};
-  if (std::strlen(name) > path.size() / 2) return false;
-  std::strcpy(path.data(), name);
-  std::strcat(path.data(), "/environ");
+  const std::string_view folder(name), file_name("/environ");
+  if (folder.size() + file_name.size() >= path.size()) return false;
+  std::ranges::copy(file_name, std::ranges::copy(folder, path.begin()).out);
   const Descriptor file(::openat(processes, path.data(), O_RDONLY | O_CLOEXEC));
   static std::array<char, std::size_t{1} << 20U> bytes;
   std::size_t size = 0;

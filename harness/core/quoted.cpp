@@ -69,7 +69,7 @@ bool is_plain(std::string_view text, std::string_view also) {
 std::string visible_name(std::string_view name) {
   if (is_plain(name, "")) return std::string(name);
   // A backslash alone ends nothing, and paths with it stay as they are.
-  const std::string line = visible_line(name);
+  std::string line = visible_line(name);
   if (line == name && name.find('"') == std::string_view::npos) return line;
   return shown(name, [](std::uint32_t code) { return code == '"' ? "\\\"" : code == '\\' ? "\\\\" : escaped(code); });
 }

@@ -125,7 +125,7 @@ ordered_json case_json(const Case& test_case) {
   const Step& first = test_case.steps.front();
   if (test_case.steps.size() > 1 || first.options_json != "{}" || feed_json(first.feed) != feed) {
     for (const Step& step : test_case.steps) {
-      ordered_json options = core::json_or_discarded<ordered_json>(step.options_json);
+      auto options = core::json_or_discarded<ordered_json>(step.options_json);
       json["steps"].push_back(
           {{"do", step.action}, {"options", std::move(options)}, {"calibration", feed_json(step.feed)}});
     }

@@ -147,7 +147,7 @@ std::vector<Adapter> list_adapters() {
     if (!text) {
       continue;
     }
-    const nlohmann::json json = core::json_or_discarded<nlohmann::json>(*text);
+    const auto json = core::json_or_discarded<nlohmann::json>(*text);
     if (!json.is_object()) {
       continue;
     }

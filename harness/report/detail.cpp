@@ -144,7 +144,7 @@ ordered_json weights_json(const judge::ArtifactView& view, const model::Model& o
   for (const judge::ArtifactNode& node : view.nodes()) {
     if (node.original) nodes.push_back(&node);
   }
-  std::ranges::stable_partition(nodes, [&](const judge::ArtifactNode* node) {
+  std::stable_partition(nodes.begin(), nodes.end(), [&](const judge::ArtifactNode* node) {
     return is_at_fault(original.graph.nodes[*node->original], original.graph, judgement);
   });
   for (const judge::ArtifactNode* made : nodes) {

@@ -42,6 +42,7 @@ def commands(root, build):
     if not database.exists():
         subprocess.run(["cmake", "-S", root, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DASSAY_BATCHES=OFF",
                         "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--build", build, "--target", "assay_commit"], check=True, stdout=subprocess.DEVNULL)
     return {str(Path(entry["file"]).relative_to(root)) for entry in json.loads(database.read_text(encoding="utf-8"))
             if Path(entry["file"]).is_relative_to(root)}
 

@@ -35,7 +35,7 @@ struct AuditArguments {
 
 /// --options with the single words laid over it.
 core::Result<std::string> option_words(const AuditArguments& arguments) {
-  nlohmann::json json = core::json_or_discarded<nlohmann::json>(arguments.options);
+  auto json = core::json_or_discarded<nlohmann::json>(arguments.options);
   if (!json.is_object()) {
     return core::usage_error("--options is not a JSON object");
   }

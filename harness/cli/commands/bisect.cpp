@@ -69,6 +69,7 @@ std::string conclusion_of(const std::vector<localize::NodeRow>& rows) {
 std::string conclusion_of(const std::vector<localize::WrongPart>& parts) {
   if (parts.empty()) return "no part is wrong when it is converted by itself: it takes the whole model";
   std::vector<std::string> all;
+  all.reserve(parts.size());
   for (const localize::WrongPart& part : parts) all.push_back(listed(part.nodes));
   return fmt::format("wrong when converted by itself: {}", core::join(all, "; "));
 }
@@ -170,6 +171,7 @@ std::string conclusion_of(const std::vector<programs::ConverterSpec>& specs, con
     return fmt::format("{} and {} say the same: {}", specs.front().version, specs.back().version, first);
   }
   std::vector<std::string> versions;
+  versions.reserve(changes.size());
   for (const std::size_t i : changes) versions.push_back(specs[i].version);
   return fmt::format("the verdict changed in {}", core::join(versions, ", "));
 }

@@ -108,7 +108,7 @@ std::string as_left_in_float(const CheckArguments& arguments, const results::Res
     if (in_float && !finding.node.empty()) nodes.insert(finding.node);
   }
   if (!arguments.artifact.given() || nodes.empty() || nodes.size() > kMost) return "";
-  nlohmann::ordered_json options = core::json_or_discarded<nlohmann::ordered_json>(arguments.options.value_or("{}"));
+  auto options = core::json_or_discarded<nlohmann::ordered_json>(arguments.options.value_or("{}"));
   if (!options.is_object()) return "";
   for (const std::string& node : nodes) options["precision"][node] = "fp32";
   CheckArguments stated = arguments;

@@ -242,7 +242,7 @@ core::Status check_accused(const NewArguments& arguments, const new_cases::CaseD
   plain.words["options"] = ordered_json::parse(beyond_shown);
   new_cases::Accusation nothing_stated = accusation;
   nothing_stated.options = {"", beyond_shown};
-  if (const core::Status shown = require_shown_options(plain, nothing_stated); !shown) return shown;
+  if (core::Status shown = require_shown_options(plain, nothing_stated); !shown) return shown;
   const core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(plain);
   if (!staged) return staged.error();
   const core::Result<new_cases::Proof> without_them = new_cases::prove(staged->test_case(), nothing_stated);
@@ -280,7 +280,7 @@ int new_command(const NewArguments& given) {
   if (!accusation) return report_error(accusation.error());
   core::Result<new_cases::CaseDraft> draft = draft_of(arguments);
   if (!draft) return report_error(draft.error());
-  if (const core::Status shown = require_shown_options(*draft, *accusation); !shown) return report_error(shown.error());
+  if (core::Status shown = require_shown_options(*draft, *accusation); !shown) return report_error(shown.error());
   core::Result<new_cases::StagedCase> staged = new_cases::StagedCase::create(*draft);
   if (!staged) return report_error(staged.error());
   core::Result<new_cases::Proof> proof = new_cases::prove(staged->test_case(), *accusation);

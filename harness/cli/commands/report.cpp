@@ -120,14 +120,14 @@ core::Status report_run(const ReportArguments& arguments) {
 
 core::Status report(const ReportArguments& arguments) {
   if (!arguments.html.empty()) {
-    const core::Status written = write_html(arguments);
+    core::Status written = write_html(arguments);
     const bool more = of_a_run(arguments) || !arguments.markdown.empty();
     if (!written || !more) {
       return written;
     }
   }
   if (of_a_run(arguments)) {
-    const core::Status written = report_run(arguments);
+    core::Status written = report_run(arguments);
     const bool page_too = arguments.against.empty() && !arguments.markdown.empty();
     if (!written || !page_too) {
       return written;

@@ -300,9 +300,8 @@ class PolicyAudit {
       if (reader.op_type == "QuantizeLinear" || traits.shape_only || !captured_names(reader).empty() ||
           (node != nullptr && asked_in_float(*node)))
         continue;
-      const std::string behind = traits.clamp == Clamp::none
-                                     ? fmt::format("node \"{}\" ({})", reader.name, reader.op_type)
-                                     : reader_of_reals(reader.outputs.front(), outputs);
+      std::string behind = traits.clamp == Clamp::none ? fmt::format("node \"{}\" ({})", reader.name, reader.op_type)
+                                                       : reader_of_reals(reader.outputs.front(), outputs);
       if (!behind.empty()) return behind;
     }
     return "";

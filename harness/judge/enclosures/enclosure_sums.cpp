@@ -109,11 +109,10 @@ Result<Outputs> enclose_average_pool(const Call& call) {
   Result<Outputs> outputs = enclose_sum(call, count + 1);
   if (outputs) {
     // A mean is a sum of codes with a step that much smaller; at the edges fewer count.
-    constexpr double kMostCounts = 64;
+    constexpr double kMostLess = 64;
+    const auto most_less = static_cast<int>(std::min(kMostLess, count - 1));
     for (const double step : all_steps(call)) {
-      for (double part = count; part >= std::max(1.0, count - kMostCounts); --part) {
-        (*outputs)[0].steps.push_back(step / part);
-      }
+      for (int less = 0; less <= most_less; ++less) (*outputs)[0].steps.push_back(step / (count - less));
     }
   }
   return outputs;
