@@ -78,6 +78,15 @@ Status assign(Result<T> read, T& out) {
   return core::success();
 }
 
+Status read_format(const json& value, Format& format) {
+  const auto text = read_string("format", value);
+  if (!text) return text.error();
+  const std::optional<Format> known = core::find_word<Format>(*text);
+  if (!known) return bad_choice("format", *text, core::all_words<Format>());
+  format = *known;
+  return core::success();
+}
+
 Status read_key(const std::string& key, const json& value, Options& options) {
   if (key == "activation") return assign(read_code_type(key, value), options.activation);
   if (key == "weight") return assign(read_code_type(key, value), options.weight);
@@ -85,6 +94,7 @@ Status read_key(const std::string& key, const json& value, Options& options) {
   if (key == "per_axis") return assign(read_bool(key, value), options.per_axis);
   if (key == "precision") return assign(read_precision(value), options.precision);
   if (key == "cache") return assign(read_string(key, value), options.cache);
+  if (key == "format") return read_format(value, options.format);
   if (key == "percentile") {
     if (!value.is_number() || !(value.get<double>() > 50) || !(value.get<double>() <= 100)) {
       return bad(fmt::format("\"percentile\" must be above 50 and at most 100, not {}", value.dump()));
@@ -104,14 +114,20 @@ Status read_key(const std::string& key, const json& value, Options& options) {
     static const std::vector<std::string> choices{"minmax", "entropy", "percentile", "mse"};
     return bad_choice(key, *text, choices);
   }
-  static const std::vector<std::string> keys{"activation", "weight",     "symmetric", "per_axis",
-                                             "method",     "percentile", "precision", "cache"};
-  return bad(fmt::format("there is no \"{}\"; the keys are {}", key, core::join(core::nearest(key, keys, 8), ", ")));
+  const std::vector<std::string>& keys = option_keys();
+  return bad(
+      fmt::format("there is no \"{}\"; the keys are {}", key, core::join(core::nearest(key, keys, keys.size()), ", ")));
 }
 
 std::string_view code_type_name(DType type) { return core::dtype_name(type); }
 
 }  // namespace
+
+const std::vector<std::string>& option_keys() {
+  static const std::vector<std::string> keys{"activation", "weight",    "symmetric", "per_axis", "method",
+                                             "percentile", "precision", "cache",     "format"};
+  return keys;
+}
 
 std::string_view method_name(Method method) {
   for (const auto& [value, name] : kMethods) {
@@ -148,6 +164,7 @@ std::string options_to_json(const Options& options) {
   if (options.method == Method::percentile) out["percentile"] = options.percentile;
   if (!options.precision.empty()) out["precision"] = options.precision;
   if (!options.cache.empty()) out["cache"] = options.cache;
+  if (options.format != Format::qdq) out["format"] = core::word_of(options.format);
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -162,6 +179,7 @@ std::string options_label(const Options& options) {
   if (options.method == Method::percentile && options.percentile != usual.percentile) {
     parts.back() += fmt::format("={}", core::exact_text64(options.percentile));
   }
+  if (options.format != usual.format) parts.emplace_back(core::word_of(options.format));
   for (const auto& [name, wanted] : options.precision) parts.push_back(name + "=" + wanted);
   if (!options.cache.empty()) parts.emplace_back("cached");
   return parts.empty() ? "default" : core::join(parts, ",");

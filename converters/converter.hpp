@@ -24,6 +24,14 @@ enum class Method {
 };
 [[nodiscard]] std::string_view method_name(Method method);
 
+/// How an artifact of ONNX's is written: operators on values between QuantizeLinear and DequantizeLinear, or operators
+/// on codes where there are such (QLinearConv).
+enum class Format { qdq, qoperator };
+constexpr auto words(Format /*of*/) {
+  using enum Format;
+  return core::word_table<Format>({{qdq, "qdq"}, {qoperator, "qoperator"}});
+}
+
 /// The options vocabulary (docs/protocol.md), one for every converter.
 struct Options {
   core::DType activation = core::DType::int8;
@@ -36,6 +44,7 @@ struct Options {
   std::map<std::string, std::string> precision;
   /// A calibration cache to reuse, or empty.
   std::string cache;
+  Format format = Format::qdq;
 
   friend bool operator==(const Options&, const Options&) = default;
 };
@@ -43,6 +52,8 @@ struct Options {
 /// Keys as in docs/protocol.md; only what differs from the default is needed. Unknown keys and values are errors
 /// that list the choices. `base` supplies what the JSON leaves out.
 [[nodiscard]] core::Result<Options> options_from_json(const std::string& json, const Options& base = {});
+/// The keys that it knows.
+[[nodiscard]] const std::vector<std::string>& option_keys();
 [[nodiscard]] std::string options_to_json(const Options& options);
 /// A short stable name of what differs from the defaults: "uint8,symmetric,per_tensor,entropy"; "default" for none.
 [[nodiscard]] std::string options_label(const Options& options);
@@ -60,6 +71,7 @@ struct Supports {
   std::optional<std::vector<bool>> symmetric;
   std::optional<std::vector<bool>> per_axis;
   std::optional<std::vector<std::string>> method;
+  std::vector<std::string> format = {"qdq"};
   std::optional<std::vector<std::string>> models;  ///< "float", "qdq": such as have QuantizeLinear or DequantizeLinear
   std::optional<std::vector<std::string>> operators;
   std::optional<std::vector<std::string>> int8_operators;  ///< those with an INT8 form; the others stay in float

@@ -26,9 +26,10 @@ void read_word(const std::string& word, json& out) {
   } else if (!value.empty()) {
     out["precision"][name] = value;
   } else {
-    // A type's name or a method's.
-    const bool type = options_from_json(json{{"activation", word}}.dump()).ok();
-    out[type ? "activation" : "method"] = word;
+    // A type's name, a format's or a method's.
+    for (const char* key : {"activation", "format", "method"}) {
+      if (options_from_json(json{{key, word}}.dump()).ok()) out[key] = word;
+    }
   }
 }
 

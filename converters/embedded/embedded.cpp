@@ -46,8 +46,9 @@ class LastProgram {
     const auto size = code ? 0 : std::filesystem::file_size(path, code);
     if (program_ && !code && path == path_ && written == written_ && size == size_) return &*program_;
     program_.reset();
-    auto artifact =
-        written_here_ && path == written_path_ ? *std::exchange(written_here_, std::nullopt) : model::load_model(path);
+    const auto twin = path.parent_path() / kEngineFile;
+    auto artifact = written_here_ && path == written_path_ ? *std::exchange(written_here_, std::nullopt)
+                                                           : model::load_model(exists(twin, code) ? twin : path);
     if (!artifact) return artifact.error();
     for (const auto misread : machine.misreadings) misread(*artifact);
     auto program = engine::Program::compile(*artifact, machine.policy);
@@ -110,6 +111,7 @@ Result<Description> Embedded::describe() {
   supports.symmetric = {false, true};
   supports.per_axis = {true, false};
   supports.method = {"minmax", "entropy", "percentile", "mse"};
+  supports.format = {"qdq", "qoperator"};
   supports.operators = engine::float_operators();
   supports.reports = {"tensors", "precision", "cache"};
   supports.trace = true;

@@ -60,7 +60,8 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "activation", supports.activation),
       read_choice_list(object, "symmetric", supports.symmetric),
       read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
-      read_choice_list(object, "models", supports.models), read_choice_list(object, "operators", supports.operators),
+      read(object, "format", supports.format), read_choice_list(object, "models", supports.models),
+      read_choice_list(object, "operators", supports.operators),
       read_choice_list(object, "int8_operators", supports.int8_operators), read(object, "execute", supports.execute),
       read(object, "artifact", supports.artifact), read(object, "reports", supports.reports),
       read(object, "trace", supports.trace), read(object, "optimizers", supports.optimizers));
@@ -277,8 +278,7 @@ Result<Request> read_request(std::string_view line) {
   if (const json* options = find(*object, "options"); request.verb == Verb::convert && options != nullptr) {
     // Unknown keys are ignored in the protocol; the reader of options itself refuses them.
     json known = json::object();
-    for (const char* key :
-         {"activation", "weight", "symmetric", "per_axis", "method", "percentile", "precision", "cache"}) {
+    for (const std::string& key : converters::option_keys()) {
       if (const json* value = find(*options, key); value != nullptr) known[key] = *value;
     }
     auto read_options = converters::options_from_json(text_of(known));

@@ -27,6 +27,8 @@ struct Operand {
   core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
   core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
   [[nodiscard]] bool quantized() const { return params.has_value(); }
+  /// The operator reads the codes themselves, without a DequantizeLinear.
+  [[nodiscard]] bool is_codes() const { return !codes.empty() && codes == name; }
 };
 
 /// An operator of the artifact that computes: everything but QuantizeLinear, DequantizeLinear, Constant and Identity.
@@ -42,6 +44,8 @@ struct ArtifactNode {
   bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized
   bool quantized_outputs = false;  ///< every used output goes into a QuantizeLinear
 
+  /// Moves codes as they are, so that its results are codes too.
+  [[nodiscard]] bool on_codes() const { return !inputs.empty() && inputs.front().is_codes(); }
   /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear.
   [[nodiscard]] bool integer() const { return fused || (quantized_inputs && quantized_outputs); }
 };

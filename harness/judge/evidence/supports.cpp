@@ -94,6 +94,9 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
     return "method given, which is of ready artifacts (check --artifact)";
   const std::string method(converters::method_name(options.method));
   if (auto trouble = option_trouble(test_case, "method", supports.method, method)) return trouble;
+  const std::optional<std::vector<std::string>> formats = supports.format;
+  const std::string format(core::word_of(options.format));
+  if (auto trouble = option_trouble(test_case, "format", formats, format)) return trouble;
   // Who reports no cache calibrates anew where one is to be reused, and can't be given a spoilt one.
   const auto spoilt = [](const corpus::Step& step) {
     const corpus::FeedSpec& feed = step.feed;
