@@ -435,6 +435,56 @@ TEST(ArtifactView, ReadsScalesOfBlocks) {
   EXPECT_EQ(*codes_again, *weight.constant_codes);
 }
 
+TEST(ArtifactView, AWeightOfMatMulNBitsIsUnpacked) {
+  const model::Model original = parse("g (float[2,18] x) => (float[2,1] y) { m = MatMul(x, w) y = Add(m, b) }",
+                                      {{"w", reals({18, 1}, std::vector<double>(18, 0.5))}, {"b", reals({1}, {1})}});
+  std::vector<std::int64_t> bytes(16, 0x88);
+  bytes[0] = 0x7F, bytes[8] = 0x19;
+  model::Model artifact = parse(
+      "a (float[2,18] x) => (float[2,1] y) { y = MatMulNBits<K=18, N=1, bits=4, block_size=16>(x, w_Q4, ws, wz, , b) "
+      "}",
+      {{"w_Q4", codes(DType::uint8, {1, 2, 8}, bytes)},
+       {"ws", reals({1, 2}, {0.5, 2})},
+       {"wz", codes(DType::uint8, {1, 1}, {0x68})},
+       {"b", reals({1}, {1})}});
+  artifact.graph.nodes.front().domain = "com.microsoft";
+  artifact.opsets["com.microsoft"] = 1;
+  const auto read = ArtifactView::build(std::make_shared<const model::Model>(std::move(artifact)), original);
+  ASSERT_TRUE(read) << read.error().message;
+  const ArtifactNode* product = read->find_original(0);
+  ASSERT_NE(product, nullptr);
+  EXPECT_EQ(product->op, "MatMul");
+  const Operand& weight = product->inputs[1];
+  EXPECT_EQ(weight.original, "w");
+  ASSERT_TRUE(weight.quantized());
+  EXPECT_EQ(*weight.params, (core::QuantParams{{0.5, 2}, {8, 6}, DType::uint4, 0, 16}));
+  ASSERT_NE(weight.constant_codes, nullptr);
+  EXPECT_EQ(weight.constant_codes->shape(), (core::Shape{18, 1}));
+  EXPECT_THAT(weight.constant_codes->to_integers(), ElementsAre(15, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 9, 1));
+  EXPECT_EQ(constant_value(weight)->reals()[17], -10);
+  ASSERT_NE(read->find_original(1), nullptr);
+  EXPECT_EQ(read->find_original(1)->op, "Add");
+  EXPECT_FALSE(product->inputs[0].quantized());
+}
+
+TEST(ArtifactView, ATableOfGatherBlockQuantizedIsUnpacked) {
+  const model::Model original = parse("g (int64[2] x) => (float[2,16] y) { y = Gather(w, x) }",
+                                      {{"w", reals({2, 16}, std::vector<double>(32, 0.5))}});
+  model::Model artifact = parse(
+      "a (int64[2] x) => (float[2,16] y) { y = GatherBlockQuantized<bits=8, block_size=16>(w_Q8, x, ws) }",
+      {{"w_Q8", codes(DType::uint8, {2, 16}, std::vector<std::int64_t>(32, 129))}, {"ws", reals({2, 1}, {0.5, 2})}});
+  artifact.graph.nodes.front().domain = "com.microsoft";
+  artifact.opsets["com.microsoft"] = 1;
+  const auto read = ArtifactView::build(std::make_shared<const model::Model>(std::move(artifact)), original);
+  ASSERT_TRUE(read) << read.error().message;
+  const ArtifactNode* gather = read->find_original(0);
+  ASSERT_NE(gather, nullptr);
+  EXPECT_EQ(gather->op, "Gather");
+  EXPECT_EQ(gather->inputs[0].original, "w");
+  EXPECT_EQ(gather->inputs[0].codes, "w_Q8");
+  EXPECT_EQ(*gather->inputs[0].params, (core::QuantParams{{0.5, 2}, {128, 128}, DType::uint8, 1, 16}));
+}
+
 TEST(ArtifactView, AFloatConstantIsQuantizedInBlocks) {
   const auto read = matmul_in_blocks(kBlocks,
                                      "q = QuantizeLinear<axis=-2, block_size=2>(w, ws, wz)"
