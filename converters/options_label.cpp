@@ -20,6 +20,8 @@ void read_word(const std::string& word, json& out) {
     out["per_axis"] = false;
   } else if (name == "weight") {
     out["weight"] = value;
+  } else if (name == "block") {
+    out["block"] = core::json_or_discarded<json>(value);
   } else if (name == "percentile") {
     out["method"] = "percentile";
     if (!value.empty()) out["percentile"] = core::json_or_discarded<json>(value);

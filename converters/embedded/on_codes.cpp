@@ -46,9 +46,9 @@ constexpr auto kRows = std::to_array<Row>({
 constexpr auto kMoves = std::to_array<std::string_view>(
     {"Flatten", "Gather", "MaxPool", "Reshape", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze"});
 
-class Packer {
+class CodesWriter {
  public:
-  explicit Packer(const model::Model& artifact) : graph_(artifact.graph), wiring_(artifact.graph), result_(artifact) {}
+  explicit CodesWriter(const model::Model& artifact) : graph_(artifact.graph), wiring_(artifact.graph), result_(artifact) {}
 
   model::Model run() {
     std::vector<bool> gone(graph_.nodes.size(), false);
@@ -176,6 +176,6 @@ class Packer {
 
 }  // namespace
 
-model::Model on_codes(const model::Model& artifact) { return Packer(artifact).run(); }
+model::Model on_codes(const model::Model& artifact) { return CodesWriter(artifact).run(); }
 
 }  // namespace assay::embedded

@@ -6,6 +6,7 @@
 
 #include "converters/embedded/cache.hpp"
 #include "converters/embedded/on_codes.hpp"
+#include "converters/embedded/packed_weights.hpp"
 #include "converters/embedded/pipeline.hpp"
 #include "harness/core/files.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -36,13 +37,25 @@ json precision_json(const State& state) {
   return out;
 }
 
+model::Model written(const model::Model& artifact, converters::Format format) {
+  switch (format) {
+    case converters::Format::qoperator:
+      return on_codes(artifact);
+    case converters::Format::nbits:
+      return packed_weights(artifact);
+    case converters::Format::qdq:
+      break;
+  }
+  return artifact;
+}
+
 }  // namespace
 
 Status write_files(State& state) {
   if (state.output.empty()) return core::success();
-  const bool packed = state.options.format == converters::Format::qoperator;
+  const bool packed = state.options.format != converters::Format::qdq;
   std::vector<std::pair<std::string_view, std::string>> files{
-      {kArtifactFile, model::serialize_model(packed ? on_codes(state.artifact) : state.artifact)}};
+      {kArtifactFile, model::serialize_model(written(state.artifact, state.options.format))}};
   files.insert(files.end(), {{"scales.json", text_of(scales_json(state))},
                              {"precision.json", text_of(precision_json(state))},
                              {kCacheFile, state.cache_json}});

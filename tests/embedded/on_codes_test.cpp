@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "converters/embedded/packed_weights.hpp"
+#include "converters/embedded/scales.hpp"
 #include "reference/executor.hpp"
 #include "tests/embedded/small_models.hpp"
 
@@ -32,7 +34,7 @@ model::Model packed(const model::Model& model, const std::vector<core::TensorMap
   if (!expected || !actual) return on;
   for (const auto& [name, tensor] : *expected) {
     const double step = params_of(conversion, name)->scale.front();
-    for (std::size_t i = 0; i < tensor.size(); ++i) {
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
       EXPECT_NEAR(actual->at(name).as_real(i), tensor.as_real(i), 1.01 * step) << name << i;
     }
   }
@@ -70,6 +72,40 @@ TEST(OnCodes, WhatHasNoFormStaysBetweenItsQuantizers) {
                                 {{"w", drawn({2, 3, 1, 1}, 1)}});
   const auto conversion = converted(model, make_feed(model));
   EXPECT_EQ(on_codes(conversion.artifact), conversion.artifact);
+}
+
+TEST(PackedWeights, MatMulNBitsComputesWhatTheQuantizersDo) {
+  const auto model = make_model("agraph (float[3,50] x) => (float[3,5] y) {\n y = MatMul (x, w)\n}",
+                                {{"w", drawn_spread({50, 5}, 1, 1)}}, 21);
+  const auto feed = make_feed(model);
+  for (const auto type : {DType::uint4, DType::uint8}) {
+    converters::Options options;
+    options.activation = DType::undefined;
+    options.weight = type;
+    options.block = 16;
+    const auto conversion = converted(model, feed, options);
+    const auto packed = packed_weights(conversion.artifact);
+    EXPECT_THAT(operators_of(packed), ElementsAre("com.microsoft.MatMulNBits"));
+    const auto expected = reference::execute(conversion.artifact, feed[0]);
+    const auto actual = reference::execute(packed, feed[0]);
+    ASSERT_TRUE(expected && actual) << (actual ? "" : actual.error().message);
+    for (std::int64_t i = 0; i < 15; ++i) {
+      EXPECT_NEAR(actual->at("y").as_real(i), expected->at("y").as_real(i), 1e-5) << core::dtype_name(type) << i;
+    }
+    EXPECT_GT(sqnr_of(model, with_plain_weights(conversion.artifact), feed[0]), 15);
+  }
+}
+
+TEST(PackedWeights, BlocksThatTheOperatorLacksStayBetweenTheirQuantizers) {
+  const auto model =
+      make_model("agraph (float[3,50] x) => (float[3,5] y) {\n y = MatMul (x, w)\n}", {{"w", drawn({50, 5}, 1)}}, 21);
+  converters::Options options;
+  options.activation = DType::undefined;
+  for (const std::int64_t block : {0, 8, 24}) {
+    options.block = block;
+    const auto conversion = converted(model, make_feed(model), options);
+    EXPECT_EQ(packed_weights(conversion.artifact), conversion.artifact) << block;
+  }
 }
 
 }  // namespace

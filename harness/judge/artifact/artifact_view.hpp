@@ -123,6 +123,8 @@ class ChannelIndex {
   /// Errors   invalid_model where the axis is outside the shape or the count isn't that of the axis's indices or
   /// blocks.
   [[nodiscard]] static core::Result<ChannelIndex> make(const core::Shape& shape, const core::QuantParams& params);
+  /// The same by axis and block of the parameters alone, which must fit the shape; their scales aren't asked.
+  [[nodiscard]] static ChannelIndex of_layout(const core::Shape& shape, const core::QuantParams& params);
   /// Channel of element `flat` in row-major order.
   [[nodiscard]] std::size_t channel(std::size_t flat) const {
     return extent_ == 1 ? 0 : static_cast<std::size_t>(layout_.scale_of(static_cast<std::int64_t>(flat)));
