@@ -201,8 +201,9 @@ Status upgrade_opset(Model& model, std::int64_t target) {
   std::vector<Node> nodes;
   for (auto& node : model.graph.nodes) {
     Rewrite rewrite{model, names, node, {}, {}};
+    const std::string op = node.domain.empty() ? node.op_type : "";  // an Upsample becomes a Resize
     for (const auto& adapter : kAdapters) {
-      if (!is_op(node, adapter.op) || from >= adapter.since || adapter.since > target) continue;
+      if (op != adapter.op || from >= adapter.since || adapter.since > target) continue;
       if (auto done = adapter.apply(rewrite, from); !done) return done;
     }
     for (auto& added : rewrite.before) nodes.push_back(std::move(added));

@@ -28,6 +28,9 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const model::
       if (const auto precision = precision_of(found->second)) return taken(evidence, {*precision, true});
     }
   }
+  const auto& forms = evidence.converter.supports.int8_operators;
+  const bool listed = !forms || std::ranges::find(*forms, model::operator_name(node)) != forms->end();
+  if (evidence.options.weights_only() && !listed) return std::nullopt;
   if (sums_products(node)) return taken(evidence, {Precision::int8, false});
   return std::nullopt;
 }
