@@ -248,4 +248,12 @@ Result<ChannelIndex> ChannelIndex::make(const core::Shape& shape, const QuantPar
   return index;
 }
 
+ChannelIndex ChannelIndex::of_layout(const core::Shape& shape, const QuantParams& params) {
+  ChannelIndex index;
+  if (!params.axis) return index;
+  index.layout_ = {.split = reference::split_at_axis(shape, *params.axis), .block_size = params.block};
+  index.extent_ = static_cast<std::size_t>(index.layout_.count());
+  return index;
+}
+
 }  // namespace assay::judge

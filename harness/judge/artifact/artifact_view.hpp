@@ -28,6 +28,8 @@ struct Operand {
   core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
   core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
   [[nodiscard]] bool quantized() const { return params.has_value(); }
+  /// The operator reads the codes themselves, without a DequantizeLinear.
+  [[nodiscard]] bool is_codes() const { return !codes.empty() && codes == name; }
 };
 
 /// An operator of the artifact that computes: everything but QuantizeLinear, DequantizeLinear, Constant and Identity.
@@ -43,6 +45,8 @@ struct ArtifactNode {
   bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized
   bool quantized_outputs = false;  ///< every used output goes into a QuantizeLinear
 
+  /// Moves codes as they are, so that its results are codes too.
+  [[nodiscard]] bool on_codes() const { return !inputs.empty() && inputs.front().is_codes(); }
   /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear.
   [[nodiscard]] bool integer() const { return fused || (quantized_inputs && quantized_outputs); }
 };
@@ -119,6 +123,8 @@ class ChannelIndex {
   /// Errors   invalid_model where the axis is outside the shape or the count isn't that of the axis's indices or
   /// blocks.
   [[nodiscard]] static core::Result<ChannelIndex> make(const core::Shape& shape, const core::QuantParams& params);
+  /// The same by axis and block of the parameters alone, which must fit the shape; their scales aren't asked.
+  [[nodiscard]] static ChannelIndex of_layout(const core::Shape& shape, const core::QuantParams& params);
   /// Channel of element `flat` in row-major order.
   [[nodiscard]] std::size_t channel(std::size_t flat) const {
     return extent_ == 1 ? 0 : static_cast<std::size_t>(layout_.scale_of(static_cast<std::int64_t>(flat)));

@@ -66,6 +66,14 @@ bool runs_in_float(const Evidence& evidence, const model::Node& node) {
                                                             : asked_in_float(evidence, node);
 }
 
+bool keeps_weight(const Evidence& evidence, const model::Node& node) {
+  return evidence.options.weights_only() ? asked_in_float(evidence, node) : runs_in_float(evidence, node);
+}
+
+std::int64_t block_asked(const converters::Options& options, std::string_view op, std::int64_t rank) {
+  return rank == 2 && is_matrix_product(traits_of(op).product) ? options.block : 0;
+}
+
 bool lists_scales(const Evidence& evidence) {
   return !evidence.conversion.tensors.empty() && !evidence.converter.supports.says("inputs");
 }
