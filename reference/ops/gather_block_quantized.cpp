@@ -53,7 +53,7 @@ Result<Facts> infer_table(const ShapeCall& call) {
   Dims values = *table.shape;
   Dimension& extent = values[at(layout->axis)];
   if (extent.value)
-    extent = known(*extent.value * in_byte);
+    extent = known(core::element_count(std::array{*extent.value, in_byte}));
   else if (in_byte != 1)
     extent = {};
   Dims scales = values;

@@ -183,8 +183,8 @@ TEST_F(ResultsFile, OfAnOlderSchemaIsReadFromACopy) {
       "owner; ALTER TABLE run DROP COLUMN beats; ALTER TABLE result DROP COLUMN judged_outputs; ALTER TABLE result "
       "DROP COLUMN judged_as; DROP TABLE coverage; DROP TABLE unjudged; DROP TABLE detail; DROP TABLE score; ALTER "
       "TABLE "
-      "finding DROP COLUMN amber; ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; PRAGMA "
-      "user_version = 3; PRAGMA journal_mode = DELETE");
+      "finding DROP COLUMN amber; ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; ALTER TABLE "
+      "parameter DROP COLUMN block; PRAGMA user_version = 3; PRAGMA journal_mode = DELETE");
   const std::string before = core::read_file(path("there.db")).value();
   const auto runs = read_results_file(path("there.db"));
   ASSERT_TRUE(runs.ok()) << runs.error().message;

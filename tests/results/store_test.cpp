@@ -493,7 +493,8 @@ TEST_F(StoreOpen, LossesThatWereMeasuredByNameAreNoLongerCalledAsTheNewOnesAre) 
   }
   sql("ALTER TABLE result DROP COLUMN judged_as; DROP TABLE detail; DROP TABLE score; ALTER TABLE finding DROP COLUMN "
       "amber; "
-      "ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; PRAGMA user_version = 7");
+      "ALTER TABLE result ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1; ALTER TABLE parameter DROP COLUMN block; "
+      "PRAGMA user_version = 7");
   { const Store store = open(); }
   EXPECT_EQ(answer("SELECT value FROM metric WHERE name = 'sqnr_loss_db_by_name'"), "49.3");
   EXPECT_EQ(answer("SELECT count(*) FROM metric WHERE name = 'sqnr_loss_db'"), "0");
@@ -517,7 +518,7 @@ TEST_F(StoreOpen, AMarginOfTheOutputsBecomesThatOfTheVerdict) {
       ASSERT_TRUE(store.record(run, row).ok());
     }
   }
-  sql("PRAGMA user_version = 11");
+  sql("ALTER TABLE parameter DROP COLUMN block; PRAGMA user_version = 11");
   { const Store store = open(); }
   const auto margin_of = [&](const std::string& name) {
     return answer("SELECT margin FROM result JOIN case_version ON case_version.id = case_version_id WHERE name = '" +

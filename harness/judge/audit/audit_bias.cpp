@@ -58,14 +58,14 @@ class BiasAudit {
     findings_.push_back(std::move(finding));
   }
 
-  /// s_x·s_w of output channel `c`; nothing where the input isn't quantized per tensor, or the weight along another
-  /// axis than its output channels': no sum has one scale then.
+  /// s_x·s_w of output channel `c`; nothing where the input isn't quantized per tensor, or the weight in blocks or
+  /// along another axis than its output channels': no sum has one scale then.
   std::optional<double> product_scale(std::size_t c) const {
     const Operand& x = node_.inputs[1 - linear_.operand];
     if (!node_.inputs[linear_.operand].quantized()) return std::nullopt;
     const core::QuantParams& w = *node_.inputs[linear_.operand].params;
     if (!x.quantized() || x.params->scale.size() != 1) return std::nullopt;
-    if (w.scale.size() > 1 && w.axis && *w.axis >= 0 && *w.axis != linear_.axis) return std::nullopt;
+    if (w.block != 0 || (w.scale.size() > 1 && w.axis && *w.axis >= 0 && *w.axis != linear_.axis)) return std::nullopt;
     const std::size_t index = w.scale.size() == 1 ? 0 : linear_.scale_of(c);
     if (index >= w.scale.size()) return std::nullopt;
     return x.params->scale.front() * w.scale[index];

@@ -441,7 +441,8 @@ std::vector<double> QuantizationPlan::real_bias_steps(std::size_t entry) const {
   const Operand& weight = made->inputs[1];
   const std::optional<QuantParams>& data = made->inputs[0].params;
   const auto slots = weight_slots(node, {{node.inputs[1], weight.constant_codes}});
-  if (!slots || !data || data->scale.size() != 1 || !weight.params || weight.constant_codes == nullptr) {
+  if (!slots || !data || data->scale.size() != 1 || !weight.params || weight.params->block != 0 ||
+      weight.constant_codes == nullptr) {
     return {};
   }
   std::vector<double> steps = weight.params->scale;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/model/onnx_io.hpp"
 #include "reference/infer.hpp"
 #include "tests/reference/op_case.hpp"
 
@@ -179,6 +180,38 @@ TEST(GatherBlockQuantized, RefusesWhatDoesNotFit) {
               HasSubstr("must be the first axis"));
   EXPECT_THAT(message(bytes, {{"bits", std::int64_t{8}}}), HasSubstr("[2,1]"));
   EXPECT_THAT(message(codes(DType::int8, {2, 9}, Ints(18, 0)), {}), HasSubstr("int8"));
+}
+
+/// What the rule knows of y, where `node` of ONNX Runtime's domain reads `inputs`; else its error.
+std::string known_of_y(const std::string& inputs, const std::string& node) {
+  auto model = model::parse_graph_text("g (" + inputs + ") => (float[] y) { y = " + node + " }",
+                                       {{"", 17}, {"com.microsoft", 1}});
+  if (!model) return model.error().message;
+  model->graph.nodes.front().domain = "com.microsoft";
+  model->graph.outputs.front() = {.name = "y", .type = DType::undefined, .shape = {}};
+  const auto infos = infer_shapes(*model);
+  return infos ? facts_text(facts_of(infos->at("y"))) : infos.error().message;
+}
+
+TEST(MatMulNBits, ShapesAreKnownFromTheAttributes) {
+  const std::string node = "MatMulNBits<K=40, N=5, bits=4, block_size=16>";
+  EXPECT_EQ(known_of_y("float[B,7,40] x, uint8[5,3,8] b, float[15] s", node + "(x, b, s)"), "float[B,7,5]");
+  EXPECT_EQ(known_of_y("float[B,7,40] x, uint8[] b, float[] s", node + "(x, b, s)"), "float[B,7,5]");
+  EXPECT_THAT(known_of_y("float[7,39] x, uint8[] b, float[] s", node + "(x, b, s)"), HasSubstr("39"));
+  EXPECT_THAT(known_of_y("float[7,40] x, uint8[5,3,8] b, float[5,3] s, uint8[5,3] z", node + "(x, b, s, z)"),
+              HasSubstr("[5,2]"));
+  EXPECT_THAT(known_of_y("float[7,40] x, uint8[5,3,8] b, float16[5,3] s", node + "(x, b, s)"), HasSubstr("float16"));
+  EXPECT_THAT(known_of_y("float[7,40] x, uint8[] b, float[] s, float[7,5] c", node + "(x, b, s, , , c)"),
+              HasSubstr("[5]"));
+}
+
+TEST(GatherBlockQuantized, ShapesFollowTheTable) {
+  const std::string node = "GatherBlockQuantized<block_size=16>";
+  EXPECT_EQ(known_of_y("uint8[M,20] t, int64[N] i, float[M,3] s", node + "(t, i, s)"), "float[N,40]");
+  EXPECT_EQ(known_of_y("uint8[M,C] t, int64[2,N] i, float[] s", node + "(t, i, s)"), "float[2,N,?]");
+  EXPECT_EQ(known_of_y("uint8[M,C] t, int64[2] i, float16[] s", "GatherBlockQuantized<block_size=16, bits=8>(t, i, s)"),
+            "float16[2,C]");
+  EXPECT_THAT(known_of_y("uint8[M,20] t, int64[N] i, float[M,2] s", node + "(t, i, s)"), HasSubstr("[M,3]"));
 }
 
 TEST(DequantizeLinear, TakesScalesOfBlocksOfAnySign) {
