@@ -235,7 +235,7 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double scale = scales[i / inner % scales.size()];
     // A divisor above 127 lets the largest weights lie beyond the last code, and so may a learned scale.
-    const converters::Policy& policy = context_.evidence.converter.policy;
+    const converters::Policy& policy = weight_policy_.of(original);
     const bool may_clip =
         policy.divisor > 127 || policy.power_of_two || context_.evidence.options.method == converters::Method::given;
     const double clip = may_clip ? std::fabs(values[i]) - 127 * scale : 0;
