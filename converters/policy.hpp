@@ -38,8 +38,9 @@ enum class Averaging {
   none,
   per_sample,
   ema,
-  batch_mean,       ///< the mean of the batches' extremes, and no other
-  batch_quantiles,  ///< method percentile: the mean of the batches' own quantiles, and no other
+  batch_mean,          ///< the mean of the batches' extremes, and no other
+  widened_batch_mean,  ///< the mean of the batches' ranges, each of which is widened to zero first, and no other
+  batch_quantiles,     ///< method percentile: the mean of the batches' own quantiles, and no other
 };
 constexpr auto words(Averaging /*of*/) {
   using enum Averaging;
@@ -47,6 +48,7 @@ constexpr auto words(Averaging /*of*/) {
                                       {per_sample, "per_sample"},
                                       {ema, "ema"},
                                       {batch_mean, "batch_mean"},
+                                      {widened_batch_mean, "widened_batch_mean"},
                                       {batch_quantiles, "batch_quantiles"}});
 }
 
@@ -141,7 +143,8 @@ struct Policy {
   bool full_range = false;          ///< a symmetric range's negative end has the least code: max(hi/127, -lo/128)
   bool symmetric_products = false;  ///< what a product of two activations reads has codes around zero
   bool depthwise_channels = false;  ///< what a depthwise Conv reads has one scale for each channel
-  double first_divisor = 0;         ///< of the weights of the first Convs; 0: as `divisor`
+  double weight_divisor = 0;        ///< of weights; 0: as `divisor`
+  double first_divisor = 0;         ///< of the weights of the first Convs; 0: as of other weights
   double channel_floor = 0;         ///< a channel's range is at least this share of the widest channel's
   double search_beyond = 0;         ///< a search (mse) may end this share of the largest magnitude outside the data
   bool one_threshold = false;       ///< entropy ends at one magnitude on both sides, cut where the data end before it

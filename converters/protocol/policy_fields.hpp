@@ -25,6 +25,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("full_range", policy.full_range);
   visit("symmetric_products", policy.symmetric_products);
   visit("depthwise_channels", policy.depthwise_channels);
+  visit("weight_divisor", policy.weight_divisor);
   visit("first_divisor", policy.first_divisor);
   visit("channel_floor", policy.channel_floor);
   visit("search_beyond", policy.search_beyond);

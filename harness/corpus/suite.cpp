@@ -57,7 +57,8 @@ ExpectedFailure read_expected_failure(const Fields& fields, const std::string& a
                           fields.string("converter"), fields.string("versions"),
                           fields.string("stage"),     fields.string("facet"),
                           fields.string("reason"),    fields.string("url"),
-                          fields.string("until"),     {}};
+                          fields.string("until"),     {},
+                          {}};
   if (fields.has("margin")) failure.margin = fields.real("margin");
   if (const std::string fault = core::version_ranges_fault(failure.versions); !fault.empty()) {
     fields.complain("versions", fault);
@@ -69,10 +70,17 @@ ExpectedFailure read_expected_failure(const Fields& fields, const std::string& a
   return failure;
 }
 
-/// Whether an entry speaks of one of `converters`, in any version or variant.
+/// "quark:xint8@0.13" is "quark", and so is "quark*".
+std::string without_variant(const std::string& converter) {
+  return converter.substr(0, converter.find_first_of("*@:"));
+}
+
+/// Whether an entry speaks of one of `converters`, in any version or variant: a run may ask for others than the suite
+/// names.
 bool speaks_of_any(const ExpectedFailure& entry, const std::vector<std::string>& converters) {
-  const std::string name = entry.converter.substr(0, entry.converter.find_first_of("*@:"));
-  return std::ranges::find(converters, name) != converters.end();
+  return std::ranges::any_of(converters, [name = without_variant(entry.converter)](const std::string& converter) {
+    return without_variant(converter) == name;
+  });
 }
 
 /// Adds what the files of cases that `patterns` mean state of the suite's converters.
@@ -88,9 +96,11 @@ core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Sui
     if (!json.is_object() || !json.contains("expected_failures")) continue;
     std::optional<Error> problem;
     const Fields fields(json, "", problem);
-    const std::string all = fields.string("family") + (fields.has("matrix") || fields.has("forms") ? "/*" : "");
+    const std::string family = fields.string("family");
+    const std::string all = family + (fields.has("matrix") || fields.has("forms") ? "/*" : "");
     for (const Fields& entry : fields.objects("expected_failures")) {
       ExpectedFailure failure = read_expected_failure(entry, all);
+      failure.family = family;
       if (speaks_of_any(failure, suite.converters)) suite.expected_failures.push_back(std::move(failure));
     }
     if (problem) return problem->within(file.string());

@@ -19,6 +19,7 @@ struct OptionSet {
 struct ExpectedFailure {
   std::string case_pattern, options, converter, versions, stage, facet, reason, url, until;
   std::optional<double> margin;
+  std::string family;  ///< of the file of cases that states it; "": a suite does
 };
 
 struct Suite {

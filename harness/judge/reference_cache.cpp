@@ -124,6 +124,8 @@ void extend(TensorRange& range, const Tensor& tensor) {
   range.batch_low += least;
   range.batch_high += most;
   range.batch_extent += std::max(-least, most);
+  range.widened_low += std::min(least, 0.0);
+  range.widened_high += std::max(most, 0.0);
   ++range.batches;
 }
 

@@ -49,6 +49,7 @@ int width(const Policy& policy, const Options& options) {
   add(policy.averaging == converters::Averaging::per_sample || policy.averaging == converters::Averaging::ema,
       kInterval);
   add(policy.averaging == converters::Averaging::batch_mean ||
+          policy.averaging == converters::Averaging::widened_batch_mean ||
           policy.averaging == converters::Averaging::batch_quantiles,
       1);
   add(policy.unsigned_codes != converters::UnsignedCodes::asked, 1);
@@ -285,7 +286,8 @@ bool gives_one_value(const Candidate& candidate) {
                      (candidate.options.method == Method::entropy && knows_search(candidate.policy));
   return known && candidate.policy.bias != converters::BiasRounding::corrected &&
          (candidate.policy.averaging == converters::Averaging::none ||
-          candidate.policy.averaging == converters::Averaging::batch_mean);
+          candidate.policy.averaging == converters::Averaging::batch_mean ||
+          candidate.policy.averaging == converters::Averaging::widened_batch_mean);
 }
 
 /// Does what `nearest` faults lose so much that no search for a better range ends there?

@@ -49,6 +49,11 @@ bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter
 
 namespace {
 
+/// What a file of cases states holds in every suite that reads it, and is asked for in those that hold one of its cases.
+bool is_asked_for(const corpus::ExpectedFailure& entry, const results::JobKey& key) {
+  return entry.family.empty() || key.case_name == entry.family || key.case_name.starts_with(entry.family + "/");
+}
+
 bool speaks_of(const corpus::ExpectedFailure& entry, const results::JobKey& key) {
   return matches_pattern(entry.case_pattern, key.case_name) && matches_pattern(entry.options, key.options) &&
          concerns(entry, key.converter, key.version);
@@ -62,7 +67,7 @@ std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailur
                                               std::span<const results::JobKey> planned, bool whole) {
   std::erase_if(entries, [&](const corpus::ExpectedFailure& entry) {
     return std::ranges::none_of(planned, [&](const results::JobKey& key) {
-      return whole ? concerns(entry, key.converter, key.version) : speaks_of(entry, key);
+      return whole ? is_asked_for(entry, key) && concerns(entry, key.converter, key.version) : speaks_of(entry, key);
     });
   });
   return entries;

@@ -17,8 +17,9 @@ namespace assay::suites {
                             const std::string& version);
 /// Its last day is over (UTC).
 [[nodiscard]] bool has_expired(const corpus::ExpectedFailure& entry);
-/// Those of `entries` that a run can be held to: they speak of one of its converters at its version and, where the run
-/// is not `whole` (a shard, one option set, a pattern), of one of the planned verdicts.
+/// Those of `entries` that a run can be held to: they speak of one of its converters at its version, where cases state
+/// them of one of the planned cases of their family and, where the run is not `whole` (a shard, one option set, a
+/// pattern), of one of the planned verdicts.
 [[nodiscard]] std::vector<corpus::ExpectedFailure> of_a_run(std::vector<corpus::ExpectedFailure> entries,
                                                             std::span<const results::JobKey> planned, bool whole);
 

@@ -57,6 +57,13 @@ class NodePrecision(unittest.TestCase):
         self.assertEqual(self.got(open_end, moves_codes=True), ["int8", "fp32"])
         self.assertEqual(self.got(open_end, outputs_in_float=True), ["int8", "int8"])
 
+    def test_what_was_to_be_left_alone(self):
+        """Pairs around it are its neighbours'; where its weight is codes, too, it wasn't left alone."""
+        both = artifact(pair("m"), pair("y"))
+        self.assertEqual(self.got(both, in_float=("pool",)), ["fp32", "int8"])
+        self.assertEqual(self.got(both, in_float=("conv",)), ["int8", "int8"])
+        self.assertEqual(self.got(both.replace("Conv (m, wd)", "Conv (m, w)"), in_float=("conv",)), ["int8", "fp32"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -152,7 +152,11 @@ TEST_F(Home, TakesExpectedFailuresThatCasesState) {
   ASSERT_EQ(suite->expected_failures.size(), 2U);
   EXPECT_EQ(suite->expected_failures[0].case_pattern, "f/*");
   EXPECT_EQ(suite->expected_failures[1].case_pattern, "f/form=two");
+  EXPECT_EQ(suite->expected_failures[0].family, "f") << "the file that states it";
   EXPECT_TRUE(load_suite("does_not")->expected_failures.empty());
+  write("suites/variant.json",
+        R"({"select":["*"],"converters":["mine:fast"],"expected_failures_from":["cases/found/*"]})");
+  EXPECT_EQ(load_suite("variant")->expected_failures.size(), 2U) << "a suite may name variants alone";
   const auto cases = load_corpus();
   ASSERT_TRUE(cases) << cases.error().message;
   EXPECT_EQ(cases->size(), 2U);

@@ -484,6 +484,17 @@ TEST(AuditWeights, AFirstDivisorIsThatOfTheFirstConvAlone) {
   EXPECT_THAT(TwoConvs(63, 63).faults_with(63), ElementsAre("scale v")) << "which isn't the first";
 }
 
+TEST(AuditWeights, AWeightDivisorIsThatOfEveryWeight) {
+  const auto faults = [](double first, double second, double weight_divisor, double first_divisor) {
+    TwoConvs convs(first, second);
+    convs.evidence.converter.policy.weight_divisor = weight_divisor;
+    return convs.faults_with(first_divisor);
+  };
+  EXPECT_THAT(faults(63, 63, 63, 0), IsEmpty()) << "activations have 127 all the same";
+  EXPECT_THAT(faults(127, 63, 63, 0), ElementsAre("scale w"));
+  EXPECT_THAT(faults(63, 100, 100, 63), IsEmpty()) << "the first Conv's is its own";
+}
+
 // b = {0.5, -1}: as a weight of one scale, 1/127.
 TEST(AuditBias, AScaleOfItsOwnIsThatOfAWeight) {
   GemmCase gemm;

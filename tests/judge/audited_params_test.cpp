@@ -51,6 +51,30 @@ TEST(AllowedRange, TheMeanOfTheBatchesExtremesIsOneValue) {
   EXPECT_EQ(fault(params(6.0 / 127, 0), symmetric, true), "scale");
 }
 
+TEST(AllowedRange, TheMeanOfRangesThatAreWidenedToZeroFirst) {
+  TensorRange range;
+  range.low = -4;
+  range.high = 6;
+  range.samples = 3;
+  range.is_input = true;
+  range.batches = 3;  // [-4, -1], [2, 6] and [-2, 4]: with zero in each [-4, 0], [0, 6] and [-2, 4]
+  range.batch_low = -4;
+  range.batch_high = 9;
+  range.batch_extent = 14;
+  range.widened_low = -6;
+  range.widened_high = 10;
+  Policy policy;
+  policy.averaging = converters::Averaging::widened_batch_mean;
+  Options options;
+  const AllowedRange asymmetric = allowed_range("t", range, nullptr, options, policy);
+  EXPECT_EQ(asymmetric.low.low, -2);
+  EXPECT_EQ(asymmetric.low.high, -2);
+  EXPECT_EQ(asymmetric.high.low, 10.0 / 3);
+  EXPECT_EQ(asymmetric.high.high, 10.0 / 3);
+  options.symmetric = true;
+  EXPECT_EQ(allowed_range("t", range, nullptr, options, policy).high.high, 14.0 / 3) << "the largest magnitudes' mean";
+}
+
 TEST(DeriveParams, FollowsTheFormulasOfMinMax) {
   EXPECT_EQ(derive_params(-1, 3, DType::int8, false, {}), params(4.0 / 255, -64));
   EXPECT_EQ(derive_params(-1, 3, DType::uint8, false, {}), params(4.0 / 255, 64, DType::uint8));

@@ -153,6 +153,19 @@ TEST(ExpectedFailures, AreAskedOfTheConvertersThatRun) {
   EXPECT_EQ(of_a_run({expectation(), old, dead}, planned, false).size(), 1U);
 }
 
+TEST(ExpectedFailures, ThatACaseStatesAreAskedForWhereItsFamilyIsPlanned) {
+  corpus::ExpectedFailure own = expectation(), dead = expectation(), elsewhere = expectation(), alike = expectation();
+  own.family = dead.family = "gemm";
+  dead.case_pattern = "gemm/beta=3";
+  elsewhere.family = "conv";
+  alike.family = "gem";
+  const std::array planned{kKey};
+  const auto asked = of_a_run({own, dead, elsewhere, alike}, planned, true);
+  ASSERT_EQ(asked.size(), 2U) << "a dead pattern of a family that is there is found, too";
+  EXPECT_EQ(asked[0].family, "gemm");
+  EXPECT_EQ(asked[1].case_pattern, "gemm/beta=3");
+}
+
 TEST(ExpectedFailures, AreMetByVerdictsRecordedBefore) {
   ExpectedFailures expected({expectation()});
   expected.recall(kKey, "fail");

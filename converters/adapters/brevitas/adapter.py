@@ -2,11 +2,14 @@
 
 After calibration each quantizer's numbers are taken from the network, as its own export handlers take them, and the layer
 is a plain one of PyTorch between quantize and dequantize nodes of these numbers: torch.export knows of no QuantTensor.
+
+usage: adapter.py [--variant NAME]: quantizes in the way of that name in ROUTES
 """
 
 import copy
 import os
 import sys
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,7 +21,7 @@ import torch
 from exported import plain_module
 from model_request import refuse_float
 from qdq_report import FUSED_ACTIVATIONS
-from stated_policy import stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 from twin_adapter import TwinAdapter, fed_tensors
 from written import Pair, Quantizer, with_codes
 
@@ -27,26 +30,50 @@ from brevitas.fx import brevitas_tracer
 from brevitas.graph import quantize as recipe
 from brevitas.graph.calibrate import calibration_mode
 from brevitas.nn.quant_layer import QuantNonLinearActLayer, QuantWeightBiasInputOutputLayer
-from brevitas.quant import Int8WeightPerChannelFloat, Int8WeightPerTensorFloat, ShiftedUint8ActPerTensorFloat
+from brevitas.quant import (
+    Int8ActPerTensorFloat,
+    Int8WeightPerChannelFloat,
+    Int8WeightPerTensorFloat,
+    ShiftedUint8ActPerTensorFloat,
+    Uint8ActPerTensorFloat,
+)
 
 # What a layer of these is behind one quantizer in front and one behind.
 OPERATORS = frozenset({"Add", "AveragePool", "Concat", "Conv", "ConvTranspose", "Flatten", "Gemm", "GlobalAveragePool", "MatMul",
                        "MaxPool", "Relu", "Reshape", "Sigmoid", "Transpose"})
-ACTIVATION = ShiftedUint8ActPerTensorFloat  # calibration_mode takes the mean of the batches' ranges
 
 
-def quantized_network(network, per_axis):
-    """The recipe with asymmetric activations, as brevitas_examples' PTQ has it: the maps that brevitas.graph.quantize brings,
-    with other quantizers."""
+@dataclass(frozen=True)
+class Route:
+    """Quantizers of activations; calibration_mode takes the mean of the batches' ranges."""
+
+    policy: str  # the variant in policies.json
+    activation: str  # the type that is asked for
+    symmetric: bool
+    signed: type
+    unsigned: type  # behind what can't be negative: ReLU, Sigmoid, and what only moves their outputs
+
+
+# The names and what they mean stand in adapter.json, too.
+ROUTES = {
+    "": Route("asymmetric", "uint8", False, ShiftedUint8ActPerTensorFloat, ShiftedUint8ActPerTensorFloat),
+    "symmetric": Route("symmetric", "int8", True, Int8ActPerTensorFloat, Uint8ActPerTensorFloat),
+}
+
+
+def quantized_network(network, route, per_axis):
+    """The maps that brevitas.graph.quantize brings, with the route's quantizers: those of the asymmetric one are
+    brevitas_examples', those of the symmetric one the maps' own."""
     weight = Int8WeightPerChannelFloat if per_axis else Int8WeightPerTensorFloat
     layers = {kind: made and (made[0], made[1] | {"weight_quant": weight, "return_quant_tensor": False})
               for kind, made in recipe.COMPUTE_LAYER_MAP.items() if kind in KINDS}
-    activations = {kind: (made, {"act_quant": ACTIVATION, "return_quant_tensor": True})
+    activations = {kind: (made, {"act_quant": route.unsigned, "return_quant_tensor": True})
                    for kind, made in ((torch.nn.ReLU, qnn.QuantReLU), (torch.nn.Sigmoid, qnn.QuantSigmoid))}
-    identity = (qnn.QuantIdentity, {"act_quant": ACTIVATION, "return_quant_tensor": True})
+    identities = {name: (qnn.QuantIdentity, {"act_quant": quantizer, "return_quant_tensor": True})
+                  for name, quantizer in (("signed", route.signed), ("unsigned", route.unsigned))}
     graph = recipe.preprocess_for_quantize(traced(network), trace_model=False, relu6_to_relu=False)
     return recipe.quantize(graph, compute_layer_map=layers, quant_act_map=activations,
-                           quant_identity_map={"signed": identity, "unsigned": identity})
+                           quant_identity_map=identities)
 
 
 class Tracer(brevitas_tracer.Tracer):
@@ -136,18 +163,21 @@ class Brevitas(TwinAdapter):
     converter, operators, fuses = "Brevitas", OPERATORS, (*FUSED_ACTIVATIONS, "Sigmoid")
     moves_codes = True
 
+    def __init__(self, variant):
+        self.variant, self.route = variant, ROUTES[variant]
+
     def describe(self):
         return {
-            "name": "brevitas",
+            "name": variant_name("brevitas", self.variant),
             "version": version("brevitas"),
-            "supports": self.supports(activation=["uint8"], weight=["int8"], symmetric=[False], per_axis=True,
-                                      method=["minmax"]),
-            "policy": stated_policy("brevitas"),
+            "supports": self.supports(activation=[self.route.activation], weight=["int8"], symmetric=[self.route.symmetric],
+                                      per_axis=True, method=["minmax"]),
+            "policy": stated_policy("brevitas", self.route.policy),
         }
 
     def quantized(self, exported, network, batches, options, in_float):
         refuse_float(network, options, "brevitas.graph.quantize has no list of layers to leave alone")
-        quantized = quantized_network(plain_module(copy.deepcopy(exported.twin)), options.get("per_axis", True))
+        quantized = quantized_network(plain_module(copy.deepcopy(exported.twin)), self.route, options.get("per_axis", True))
         with torch.no_grad():
             with calibration_mode(quantized):
                 for batch in batches:
@@ -160,4 +190,4 @@ class Brevitas(TwinAdapter):
 
 
 if __name__ == "__main__":
-    serve(Brevitas())
+    serve(Brevitas(asked_variant(ROUTES)))

@@ -76,7 +76,10 @@ class _Artifact:
         for info in (*inferred.value_info, *inferred.input, *inferred.output):
             self.types[info.name] = info.type.tensor_type.elem_type
         self.dequantized = {}
+        self.weights_in_codes = set()  # constants behind a DequantizeLinear, with a QuantizeLinear in front of it or without
         for node in graph.node:
+            if node.op_type in PAIR and node.input[0] in self.fixed | self.weights_in_codes:
+                self.weights_in_codes.add(node.output[0])
             if node.op_type == "DequantizeLinear":
                 given = [constants[name] for name in node.input[1:] if name in constants]
                 self.dequantized[node.output[0]] = tuple(numpy_helper.to_array(tensor).tobytes() for tensor in given)
@@ -105,6 +108,10 @@ class _Artifact:
         found = {self.parameters(given) for given in reals}
         return found.pop() if len(found) == 1 else None
 
+    def multiplies_codes(self, node):
+        """Whether its weight is codes: a pair in front of it and one behind are its own then, not its neighbours'."""
+        return any(name in self.weights_in_codes for name in node.input)
+
     def reaches_quantize(self, name):
         return any(
             reader.op_type == "QuantizeLinear"
@@ -129,7 +136,8 @@ def node_precision(original, artifact_model, original_name, operators, in_float=
     """Where each node of the float model runs. A node that was fused or folded away has its host's precision.
 
     `operators` are those that the quantizer has an INT8 form for, `in_float` names the nodes that it was told to leave
-    alone: of the others, pairs of their neighbours may stand around them, but they compute in float. A quantizer that
+    alone: of these and of other operators, pairs of their neighbours may stand around them, but they compute in float; one of
+    `in_float` whose weight is codes as well wasn't left alone. A quantizer that
     puts pairs only where the next operator reads them has `outputs_in_float`: reading codes is enough then. `fuses` are
     the operators that it takes into the one before; one that puts no pair behind what only moves codes has `moves_codes`.
     """
@@ -145,7 +153,8 @@ def node_precision(original, artifact_model, original_name, operators, in_float=
             continue
         host = artifact.by_name.get(node.name) or artifact.by_output.get(node.output[0])
         precision = artifact.precision(host) if host is not None else None
-        if precision == "int8" and (host.name in in_float or host.op_type not in operators):
+        left_alone = host is not None and host.name in in_float and not artifact.multiplies_codes(host)
+        if precision == "int8" and (left_alone or host.op_type not in operators):
             precision = "fp32"
         if host is None:
             readers = [reader for reader in original.graph.node if node.output[0] in reader.input]

@@ -122,12 +122,13 @@ def defect_of(case, named):
 def stated_failures(suite):
     """The expected failures of suites/SUITE.json, those that cases state for its converters last."""
     said = json.loads((HOME / "suites" / f"{suite}.json").read_text(encoding="utf-8"))
+    judged = {each.partition(":")[0] for each in said["converters"]}
     entries = list(said.get("expected_failures", []))
     for pattern in said.get("expected_failures_from", []):
         for file in sorted(HOME.glob(pattern)):
             case = json.loads(file.read_text(encoding="utf-8"))
             entries += [{"case": case["family"], **entry} for entry in case.get("expected_failures", [])
-                        if re.split(r"[*@:]", entry["converter"])[0] in said["converters"]]
+                        if re.split(r"[*@:]", entry["converter"])[0] in judged]
     return entries
 
 

@@ -39,6 +39,8 @@ class Route:
     device: str = "cpu"
     takes: dict = field(default_factory=dict)  # what of the options it takes, where it isn't everything
     operators: frozenset = EVERY
+    activation_key: str = "activation_type"  # of the pass; `olive quantize --act_precision` writes another one
+    in_float: str = "nodes_to_exclude"  # the setting that keeps nodes in float
 
 
 # The names and what they mean stand in adapter.json, too.
@@ -49,6 +51,9 @@ ROUTES = {
     "qoperator": Route(policy="QOperator", settings={"quant_format": "QOperator"}, operators=frozenset(QLinearOpsRegistry)),
     "reduce_range": Route(policy="reduce_range", settings={"reduce_range": True}, takes={"symmetric": [False]}),
     "qnn": Route(policy="quant_pre_process", provider="QNNExecutionProvider", device="npu", takes={"method": ["minmax"]}),
+    "act_precision": Route(activation_key="act_precision"),
+    "nodes_to_quantize": Route(in_float="nodes_to_quantize"),
+    "op_types_to_exclude": Route(in_float="op_types_to_exclude"),
 }
 
 
@@ -72,6 +77,24 @@ class LoggedErrors(logging.Handler):
             error = error.__cause__
 
 
+def kept_in_float(job, setting):
+    """The setting of that name, so that `job.in_float` stays in float and all else is quantized."""
+    if setting == "nodes_to_quantize":
+        return {setting: [node.name for node in job.model.graph.node if node.name not in job.in_float]}
+    if setting == "op_types_to_exclude":
+        return {setting: sorted({node.op_type for node in job.model.graph.node if node.name in job.in_float})}
+    return {setting: job.in_float}
+
+
+def without_given_names(model):
+    """`model` whose nodes have no name but their own: one that is its output's was given by the adapter."""
+    unnamed = onnx.ModelProto.FromString(model.SerializeToString())
+    for node in unnamed.graph.node:
+        if node.name in node.output:
+            node.name = ""
+    return unnamed
+
+
 def workflow(job, route):
     """The workflow of one pass, as olive.run takes it."""
     options = job.options
@@ -79,11 +102,11 @@ def workflow(job, route):
         "type": "OnnxStaticQuantization",
         "data_config": "calibration",
         "precision": options.get("weight", "int8"),
-        "activation_type": options.get("activation", "int8"),
+        route.activation_key: options.get("activation", "int8"),
         "activation_symmetric": options.get("symmetric", False),
         "per_channel": options.get("per_axis", True),
         "calibrate_method": METHODS[options.get("method", "minmax")],
-        "nodes_to_exclude": job.in_float,
+        **kept_in_float(job, route.in_float),
         "extra_options": histogram_options(options),
         **route.settings,
     }
@@ -124,6 +147,8 @@ class Olive(QdqAdapter):
         return renaming(model, (), ("ConvBnFusion_W_",))
 
     def quantize(self, job):
+        if self.route.in_float == "op_types_to_exclude":  # it needs no names, so that the model has its own alone
+            onnx.save(without_given_names(job.model), job.file)
         logged, log = LoggedErrors(), logging.getLogger("olive")
         log.addHandler(logged)
         try:

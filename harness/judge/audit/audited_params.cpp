@@ -62,11 +62,13 @@ double batch_rounding(double batches, double low, double high) {
   return (batches + 1) * kRounding * std::max(-low, high);
 }
 
-/// The mean of the batches' extremes; of their largest magnitudes where codes lie around zero.
-void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmetric) {
+/// The mean of the batches' extremes, `widened`: of their ranges with zero in them; of their largest magnitudes where
+/// codes lie around zero.
+void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmetric, bool widened) {
   const auto batches = static_cast<double>(std::max<std::size_t>(range.batches, 1));
-  const double low = std::min(range.batch_low / batches, 0.0);
-  const double high = std::max((symmetric ? range.batch_extent : range.batch_high) / batches, 0.0);
+  const double highest = widened ? range.widened_high : range.batch_high;
+  const double low = std::min((widened ? range.widened_low : range.batch_low) / batches, 0.0);
+  const double high = std::max((symmetric ? range.batch_extent : highest) / batches, 0.0);
   allowed.low = {low, low};
   allowed.high = {high, high};
   allowed.slack += batch_rounding(batches, low, high);
@@ -346,11 +348,12 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     allowed.low = {low - beyond, 0};
     allowed.high = {0, high + beyond};
   }
-  if (policy.averaging == converters::Averaging::batch_mean) {
-    set_batch_mean(allowed, range, options.symmetric);
-  } else if (policy.averaging == converters::Averaging::batch_quantiles) {
+  using converters::Averaging;
+  if (policy.averaging == Averaging::batch_mean || policy.averaging == Averaging::widened_batch_mean) {
+    set_batch_mean(allowed, range, options.symmetric, policy.averaging == Averaging::widened_batch_mean);
+  } else if (policy.averaging == Averaging::batch_quantiles) {
     if (options.method == Method::percentile) set_batch_quantiles(allowed, range);
-  } else if (policy.averaging != converters::Averaging::none) {
+  } else if (policy.averaging != Averaging::none) {
     allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));
     allowed.high.low = std::min(allowed.high.low, std::max(range.inner_high, 0.0));
   }

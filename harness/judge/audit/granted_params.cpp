@@ -253,7 +253,7 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
   const QuantParams params = weight_params(original, weight, axis, declared, bias, input_scale);
   const ChannelIndex index = ChannelIndex::of_layout(weight.shape(), params);
   // A divisor above 127 lets the largest weights lie beyond the last code, and so may a learned scale.
-  const converters::Policy& policy = context_.evidence.converter.policy;
+  const converters::Policy& policy = weight_policy_.of(original);
   const bool may_clip =
       policy.divisor > 127 || policy.power_of_two || context_.evidence.options.method == converters::Method::given;
   const auto last = static_cast<double>(core::integer_limits(params.type).high - centre_of(params.type));

@@ -20,6 +20,8 @@ struct TensorRange {
   double batch_low = 0;      ///< sum over the batches of their minima
   double batch_high = 0;     ///< and of their maxima
   double batch_extent = 0;   ///< and of their largest magnitudes
+  double widened_low = 0;    ///< sum over the batches of their minima, or of 0 where that is less
+  double widened_high = 0;   ///< and of their maxima, or of 0 where that is more
   double quantile_low = 0;   ///< sum over the batches of their own lower quantiles; only where these were asked for
   double quantile_high = 0;  ///< and of their upper ones
   std::size_t batches = 0;   ///< that had values
