@@ -144,15 +144,16 @@ struct Policy {
   bool symmetric_products = false;  ///< what a product of two activations reads has codes around zero
   bool depthwise_channels = false;  ///< what a depthwise Conv reads has one scale for each channel
   double weight_divisor = 0;        ///< of weights; 0: as `divisor`
-  double first_divisor = 0;         ///< of the weights of the first Convs; 0: as of other weights
-  double channel_floor = 0;         ///< a channel's range is at least this share of the widest channel's
-  double search_beyond = 0;         ///< a search (mse) may end this share of the largest magnitude outside the data
-  bool one_threshold = false;       ///< entropy ends at one magnitude on both sides, cut where the data end before it
-  bool whole_products = false;      ///< a product with a quantized weight reads quantized data
-  bool gates_in_float = false;      ///< products between an average of a tensor and the Mul with it stay in float
-  bool chooses_int8 = false;        ///< it decides itself what runs in INT8: nobody can demand it of a node
-  bool equalizes = false;           ///< layers are multiplied by channel, and the next ones divided by the same
-  bool folds_scales = false;        ///< a Conv's weights take in the unlike scales of what a Concat before it joins
+  bool signed_scales = false;   ///< of weights: negative where the largest magnitude is positive: it has the least code
+  double first_divisor = 0;     ///< of the weights of the first Convs; 0: as of other weights
+  double channel_floor = 0;     ///< a channel's range is at least this share of the widest channel's
+  double search_beyond = 0;     ///< a search (mse) may end this share of the largest magnitude outside the data
+  bool one_threshold = false;   ///< entropy ends at one magnitude on both sides, cut where the data end before it
+  bool whole_products = false;  ///< a product with a quantized weight reads quantized data
+  bool gates_in_float = false;  ///< products between an average of a tensor and the Mul with it stay in float
+  bool chooses_int8 = false;    ///< it decides itself what runs in INT8: nobody can demand it of a node
+  bool equalizes = false;       ///< layers are multiplied by channel, and the next ones divided by the same
+  bool folds_scales = false;    ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::vector<std::string> reads_quantized;  ///< operators that always read quantized values where these are real
   std::vector<std::string> reads_float;      ///< operators that never read quantized values

@@ -26,6 +26,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("symmetric_products", policy.symmetric_products);
   visit("depthwise_channels", policy.depthwise_channels);
   visit("weight_divisor", policy.weight_divisor);
+  visit("signed_scales", policy.signed_scales);
   visit("first_divisor", policy.first_divisor);
   visit("channel_floor", policy.channel_floor);
   visit("search_beyond", policy.search_beyond);

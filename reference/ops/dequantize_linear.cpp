@@ -28,8 +28,8 @@ Result<std::vector<Tensor>> run_dequantize_linear(const OpCall& call) {
   if (!layout) {
     return layout.error();
   }
-  const ScaleSign sign = layout->block_size == 0 ? ScaleSign::positive : ScaleSign::any;
-  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, layout->count(), sign);
+  // Symmetric quantizers of weights alone make negative scales.
+  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, layout->count(), ScaleSign::any);
   if (!quant) {
     return quant.error();
   }

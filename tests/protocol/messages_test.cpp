@@ -119,6 +119,7 @@ TEST(Description, ReadsBackAsWritten) {
   d.policy.histogram = converters::HistogramBins::first_batch;
   d.policy.averaging = converters::Averaging::batch_mean;
   d.policy.full_range = true;
+  d.policy.signed_scales = true;
   d.policy.symmetric_products = true;
   d.policy.depthwise_channels = true;
   d.policy.first_divisor = 63;

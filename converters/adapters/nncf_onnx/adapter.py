@@ -15,6 +15,7 @@ from nncf.onnx.graph.metatypes.groups import INPUTS_QUANTIZABLE_OPERATIONS, QUAN
 from nncf_parameters import ROUTES, keep_pattern_graphs, parameters
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
+from weights import NncfWeights
 
 # Operators whose inputs are quantized; those that only pass codes on count with the operators around them.
 OPERATORS = {name for metatype in (*INPUTS_QUANTIZABLE_OPERATIONS, *QUANTIZE_AGNOSTIC_OPERATIONS)
@@ -68,4 +69,5 @@ class NncfOnnx(QdqAdapter):
 
 if __name__ == "__main__":
     keep_pattern_graphs()
-    serve(NncfOnnx(asked_variant(ROUTES)))
+    variant = asked_variant([*ROUTES, "weights"])
+    serve(NncfWeights() if variant == "weights" else NncfOnnx(variant))

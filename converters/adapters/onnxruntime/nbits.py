@@ -2,13 +2,14 @@
 
 import onnx
 import onnxruntime
+from assay_protocol import Refused
 from onnxruntime.quantization import QuantFormat
 from onnxruntime_executor import Session
 from qdq_adapter import QdqAdapter
 from stated_policy import stated_policy, variant_name
 
 FORMATS = {"qdq": QuantFormat.QDQ, "nbits": QuantFormat.QOperator}
-BITS = {"uint4": 4, "uint8": 8}
+BITS = {"uint4": 4, "int4": 4, "uint8": 8}
 
 
 def missing():
@@ -31,7 +32,7 @@ class NBits(QdqAdapter):
             **({} if missing() is None else {"unavailable": missing()}),
             "name": variant_name("onnxruntime", "nbits"),
             "version": onnxruntime.__version__,
-            "supports": self.supports(activation=["none"], weight=list(BITS), symmetric=[False], per_axis=[True],
+            "supports": self.supports(activation=["none"], weight=list(BITS), symmetric=True, per_axis=[True],
                                       block=[16, 32, 64, 128, 256, 512], format=list(FORMATS), method=["minmax"]),
             "policy": stated_policy("onnxruntime", "MatMulNBitsQuantizer", onnxruntime.__version__),
         }
@@ -43,9 +44,13 @@ class NBits(QdqAdapter):
         from onnxruntime.quantization import matmul_nbits_quantizer as nbits
 
         options = job.options
+        symmetric = options.get("symmetric", False)
+        signed = symmetric and options.get("format", "qdq") == "qdq"
+        if options["weight"] in ("int4", "uint4") and (options["weight"] == "int4") != signed:
+            raise Refused("4-bit codes are int4 where they are symmetric and between quantizers, and else uint4")
         quant_format, bits = FORMATS[options.get("format", "qdq")], BITS[options["weight"]]
         config = nbits.DefaultWeightOnlyQuantConfig(
-            block_size=options["block"], is_symmetric=False, quant_format=quant_format,
+            block_size=options["block"], is_symmetric=symmetric, quant_format=quant_format,
             op_types_to_quantize=("MatMul",), bits=bits)
         quantizer = nbits.MatMulNBitsQuantizer(onnx.load(job.file), nodes_to_exclude=job.in_float, algo_config=config)
         quantizer.process()

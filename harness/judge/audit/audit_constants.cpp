@@ -36,8 +36,9 @@ double representable(double value, const core::QuantParams& params, std::size_t 
   const auto limits = core::integer_limits(params.type);
   const double scale = params.scale[channel];
   const auto zero = static_cast<double>(params.zero_point[channel]);
-  return std::clamp(value, (static_cast<double>(limits.low) - zero) * scale,
-                    (static_cast<double>(limits.high) - zero) * scale);
+  const auto [low, high] =
+      std::minmax((static_cast<double>(limits.low) - zero) * scale, (static_cast<double>(limits.high) - zero) * scale);
+  return std::clamp(value, low, high);
 }
 
 /// The elements of `actual` that are further from `expected` than half their step and float32's error.
@@ -63,7 +64,7 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
     double low = want, high = want;
     if (channels) {
       const std::size_t c = channels->channel(i);
-      step = operand.params->scale[c];
+      step = std::fabs(operand.params->scale[c]);
       // Beyond the last quantized value there is none that is nearer; but a constant's range is known, and no more than
       // one code of it is given up where codes lie around zero.
       const double clamped = representable(want, *operand.params, c);

@@ -262,7 +262,8 @@ class PolicyAudit {
     });
   }
 
-  /// A Concat of extents writes none, nor does what moves codes. What the original doesn't have is real where something real goes in.
+  /// A Concat of extents writes none, nor does what moves codes. What the original doesn't have is real where something
+  /// real goes in.
   [[nodiscard]] bool writes_reals(const ArtifactNode& node) const {
     if (node.on_codes()) return false;
     const auto has_own_range = [&](const std::string& output) { return has_range(view_.original_tensor(output)); };

@@ -18,13 +18,14 @@ std::string name_of(const ArtifactView& view, std::string_view artifact_tensor) 
 }
 
 /// Scales that aren't positive and finite, zero points that aren't codes.
-void check_sane(const ArtifactView& view, const QuantParams& params, const model::Node& node,
+void check_sane(const ArtifactView& view, const QuantParams& params, const model::Node& node, bool may_be_negative,
                 std::vector<Finding>& findings) {
   const auto limits = core::integer_limits(params.type);
   for (std::size_t i = 0; i < params.scale.size(); ++i) {
     Facet facet = Facet::scale;
     std::string message;
-    if (!std::isfinite(params.scale[i]) || !(params.scale[i] > 0)) {
+    const double scale = may_be_negative ? std::abs(params.scale[i]) : params.scale[i];
+    if (!std::isfinite(scale) || !(scale > 0)) {
       message =
           fmt::format("scale {} is {}, expected a positive finite number", i, core::exact_text64(params.scale[i]));
     } else if (params.zero_point[i] < limits.low || params.zero_point[i] > limits.high) {
@@ -141,7 +142,10 @@ std::vector<Finding> audit_structure(const LayerContext& context, Judgement& out
   const auto constants = constants_of(graph);
   for (const model::Node& node : graph.nodes) {
     if (node.op_type != "QuantizeLinear" && node.op_type != "DequantizeLinear") continue;
-    if (const auto params = read_quant_params(node, constants)) check_sane(view, *params, node, findings);
+    if (const auto params = read_quant_params(node, constants)) {
+      const bool constant = node.op_type == "DequantizeLinear" && constants.contains(node.input(0));
+      check_sane(view, *params, node, constant && context.evidence.converter.policy.signed_scales, findings);
+    }
   }
   check_pairs(view, findings);
   check_doubled(view, *context.alignment, findings);

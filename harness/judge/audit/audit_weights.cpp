@@ -102,7 +102,9 @@ class WeightAudit {
   void check(const ArtifactNode& node, const EffectiveLinear& linear) {
     const Operand& operand = node.inputs[linear.operand];
     const QuantParams& params = *operand.params;
-    const bool sane = std::ranges::all_of(params.scale, [](double s) { return std::isfinite(s) && s > 0; });
+    const bool negative = context_.evidence.converter.policy.signed_scales;
+    const bool sane =
+        std::ranges::all_of(params.scale, [&](double s) { return std::isfinite(s) && (s > 0 || (s < 0 && negative)); });
     if (!sane) return;  // the structure audit says it
     const auto& options = context_.evidence.options;
     const bool either = traits_of(node.op).product == Product::gemm &&
@@ -232,8 +234,14 @@ class WeightAudit {
     one.type = params.type;
     one.scale = {params.scale[channel]};
     one.zero_point = {params.zero_point[channel]};
-    const auto limits = core::integer_limits(params.type);
     const converters::Options& options = context_.evidence.options;
+    const bool mirrored = high > -low;
+    if (policy.signed_scales && options.symmetric && high != -low && mirrored != (one.scale.front() < 0)) {
+      return ParamFault{Facet::scale, mirrored ? "a negative scale" : "a positive scale",
+                        core::exact_text64(one.scale.front()), 0};
+    }
+    one.scale.front() = std::abs(one.scale.front());
+    const auto limits = core::integer_limits(params.type);
     const bool symmetric =
         options.weights_only() ? options.symmetric : one.zero_point.front() == centre_of(params.type);
     ScaleMargin margin;
@@ -310,7 +318,7 @@ class WeightAudit {
       const double code = static_cast<double>(actual[i]) - z;
       const double end = static_cast<double>(limits.low) + even - z;
       const double distance = exact < end && code == end ? 0 : std::abs(code - clamped);
-      const double limit = 0.5 + quotient_error * (std::abs(exact) + kZero) + computed / params.scale[c];
+      const double limit = 0.5 + quotient_error * (std::abs(exact) + kZero) + computed / std::abs(params.scale[c]);
       if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
         const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());
         context_.explanation->note({"weight code", weight_name(node, linear) + at,

@@ -239,7 +239,8 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
     const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
     const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
     const bool given = options.method == converters::Method::given;
-    params.scale[c] = !matches ? raised : given ? own : std::min(raised, own);
+    params.scale[c] = !matches ? raised : given ? own : std::copysign(std::min(raised, std::fabs(own)), own);
+    if (!matches && policy.signed_scales && options.symmetric && high[c] > -low[c]) params.scale[c] = -raised;
     if (is_asymmetric && declared == nullptr)
       params.zero_point[c] = derive_params(low[c], high[c], params.type, false, policy).zero_point.front();
   }
@@ -260,7 +261,7 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
   const std::span<const double> values = weight.reals();
   std::vector<double> radius(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double scale = params.scale[index.channel(i)];
+    const double scale = std::fabs(params.scale[index.channel(i)]);
     const double clip = may_clip ? std::fabs(values[i]) - last * scale : 0;
     radius[i] = values[i] == 0 ? 0 : std::max(scale / 2 + 0x1p-22 * std::fabs(values[i]), clip);
   }

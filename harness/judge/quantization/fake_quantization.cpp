@@ -29,7 +29,7 @@ TensorPtr nearest(const TensorPtr& values, const QuantParams& params) {
   std::vector<std::int64_t> codes(out.size());
   channels->for_each_run(out.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
     const double scale = params.scale[channel];
-    if (!(scale > 0)) return;
+    if (std::isnan(scale) || scale == 0) return;
     const std::int64_t zero_point = params.zero_point.empty() ? 0 : params.zero_point[channel];
     const std::span<std::int64_t> run = std::span(codes).subspan(first, length);
     reference::quantize(out.subspan(first, length), scale, zero_point, params.type, run);

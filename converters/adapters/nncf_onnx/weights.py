@@ -1,0 +1,42 @@
+"""NNCF's weight compression of ONNX models (`nncf.compress_weights`), without data: rounded to nearest."""
+
+import nncf
+import onnx
+from assay_protocol import Refused
+from qdq_adapter import QdqAdapter
+from stated_policy import stated_policy, variant_name
+
+Mode = nncf.CompressWeightsMode
+# The type of the codes and whether they are symmetric.
+MODES = {("int4", True): Mode.INT4_SYM, ("uint4", False): Mode.INT4_ASYM,
+         ("int8", True): Mode.INT8_SYM, ("uint8", False): Mode.INT8_ASYM}
+
+
+class NncfWeights(QdqAdapter):
+    converter = "nncf.compress_weights"
+    operators = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+    qoperators = True  # nothing but weights has codes, and the judge reads those
+
+    def describe(self):
+        return {
+            "name": variant_name("nncf_onnx", "weights"),
+            "version": nncf.__version__,
+            "supports": self.supports(activation=["none"], weight=["int4", "uint4", "int8", "uint8"], symmetric=True,
+                                      per_axis=[True], method=["minmax"]),
+            "policy": stated_policy("nncf_onnx", "compress_weights"),
+        }
+
+    def renaming(self, model, artifact):
+        return lambda name: name
+
+    def quantize(self, job):
+        options = job.options
+        mode = MODES.get((options["weight"], options.get("symmetric", False)))
+        if mode is None:
+            raise Refused("codes with a sign are symmetric, and those without one aren't")
+        groups = {"group_size": options.get("block") or -1, "all_layers": True} if "4" in options["weight"] else {}
+        if options.get("block") and not groups:
+            raise Refused("codes of 8 bits have a scale for each channel")
+        onnx.save(nncf.compress_weights(
+            onnx.ModelProto.FromString(job.model.SerializeToString()), mode=mode,
+            ignored_scope=nncf.IgnoredScope(names=job.in_float) if job.in_float else None, **groups), job.written)
