@@ -543,7 +543,7 @@ TEST(GrantedWeights, HaveTheDivisorAndTheFloorThatThePolicyStates) {
     convs.evidence.options.per_axis = true;
     const LayerContext layers = convs.context();
     const Tensor weight = reals({2, 1, 1, 1}, {1, 0.25});
-    return GrantedParams(layers).weight_scales(node, weight, 0, nullptr, nullptr, 0);
+    return GrantedParams(layers).weight_params(node, weight, 0, nullptr, nullptr, 0).scale;
   };
   EXPECT_NEAR(granted(0, 0, 0).front(), 1.0 / 127, 1e-8);
   EXPECT_NEAR(granted(0, 63, 0).front(), 1.0 / 63, 1e-8);
