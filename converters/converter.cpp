@@ -33,6 +33,9 @@ constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{{Outcom
                                                                          {Outcome::timeout, "timeout"},
                                                                          {Outcome::oom, "oom"}}};
 
+constexpr std::string_view kNone = "none";
+constexpr std::int64_t kMostInABlock = 1 << 20;
+
 Error bad(std::string message) { return Error{ErrorKind::usage, "options: " + std::move(message), "", "", ""}; }
 
 Error bad_choice(std::string_view key, std::string_view value, std::span<const std::string> choices) {
@@ -40,13 +43,22 @@ Error bad_choice(std::string_view key, std::string_view value, std::span<const s
                          core::join(core::nearest(value, choices, choices.size()), ", ")));
 }
 
-/// 16-bit types can be asked for (a converter refuses them by name); anything else is a mistake.
-Result<DType> read_code_type(std::string_view key, const json& value) {
-  static const std::vector<std::string> choices{"int8", "uint8", "int16", "uint16"};
+/// Whatever can be asked for (a converter refuses by name what it lacks); anything else is a mistake.
+Result<DType> read_code_type(std::string_view key, const json& value, const std::vector<std::string>& choices) {
   if (!value.is_string()) return bad(fmt::format("\"{}\" must be a string, one of int8, uint8", key));
   const auto text = value.get<std::string>();
   if (std::ranges::find(choices, text) == choices.end()) return bad_choice(key, text, choices);
-  return *core::parse_dtype(text);
+  return text == kNone ? DType::undefined : *core::parse_dtype(text);
+}
+
+const std::vector<std::string> kActivationTypes{"int8", "uint8", "int16", "uint16", std::string(kNone)};
+const std::vector<std::string> kWeightTypes{"int8", "uint8", "int16", "uint16", "int4", "uint4"};
+
+Result<std::int64_t> read_block(const json& value) {
+  if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > kMostInABlock) {
+    return bad(fmt::format("\"block\" must be an integer from 0 to {}, not {}", kMostInABlock, value.dump()));
+  }
+  return value.get<std::int64_t>();
 }
 
 Result<bool> read_bool(std::string_view key, const json& value) {
@@ -78,13 +90,24 @@ Status assign(Result<T> read, T& out) {
   return core::success();
 }
 
+Status read_format(const json& value, Format& format) {
+  const auto text = read_string("format", value);
+  if (!text) return text.error();
+  const std::optional<Format> known = core::find_word<Format>(*text);
+  if (!known) return bad_choice("format", *text, core::all_words<Format>());
+  format = *known;
+  return core::success();
+}
+
 Status read_key(const std::string& key, const json& value, Options& options) {
-  if (key == "activation") return assign(read_code_type(key, value), options.activation);
-  if (key == "weight") return assign(read_code_type(key, value), options.weight);
+  if (key == "activation") return assign(read_code_type(key, value, kActivationTypes), options.activation);
+  if (key == "weight") return assign(read_code_type(key, value, kWeightTypes), options.weight);
+  if (key == "block") return assign(read_block(value), options.block);
   if (key == "symmetric") return assign(read_bool(key, value), options.symmetric);
   if (key == "per_axis") return assign(read_bool(key, value), options.per_axis);
   if (key == "precision") return assign(read_precision(value), options.precision);
   if (key == "cache") return assign(read_string(key, value), options.cache);
+  if (key == "format") return read_format(value, options.format);
   if (key == "percentile") {
     if (!value.is_number() || !(value.get<double>() > 50) || !(value.get<double>() <= 100)) {
       return bad(fmt::format("\"percentile\" must be above 50 and at most 100, not {}", value.dump()));
@@ -104,14 +127,20 @@ Status read_key(const std::string& key, const json& value, Options& options) {
     static const std::vector<std::string> choices{"minmax", "entropy", "percentile", "mse"};
     return bad_choice(key, *text, choices);
   }
-  static const std::vector<std::string> keys{"activation", "weight",     "symmetric", "per_axis",
-                                             "method",     "percentile", "precision", "cache"};
-  return bad(fmt::format("there is no \"{}\"; the keys are {}", key, core::join(core::nearest(key, keys, 8), ", ")));
+  const std::vector<std::string>& keys = option_keys();
+  return bad(
+      fmt::format("there is no \"{}\"; the keys are {}", key, core::join(core::nearest(key, keys, keys.size()), ", ")));
 }
 
-std::string_view code_type_name(DType type) { return core::dtype_name(type); }
-
 }  // namespace
+
+std::string_view code_type_name(DType type) { return type == DType::undefined ? kNone : core::dtype_name(type); }
+
+const std::vector<std::string>& option_keys() {
+  static const std::vector<std::string> keys{"activation", "weight",    "symmetric", "per_axis", "method",
+                                             "percentile", "precision", "cache",     "format",   "block"};
+  return keys;
+}
 
 std::string_view method_name(Method method) {
   for (const auto& [value, name] : kMethods) {
@@ -136,6 +165,9 @@ Result<Options> options_from_json(const std::string& text, const Options& base) 
   for (const auto& [key, value] : parsed.items()) {
     if (auto known = read_key(key, value, options); !known) return known.error();
   }
+  if (!options.weights_only() && options.needs_blocks()) {
+    return bad(R"("block" and weights of 4 bits go with "activation": "none")");
+  }
   return options;
 }
 
@@ -148,6 +180,8 @@ std::string options_to_json(const Options& options) {
   if (options.method == Method::percentile) out["percentile"] = options.percentile;
   if (!options.precision.empty()) out["precision"] = options.precision;
   if (!options.cache.empty()) out["cache"] = options.cache;
+  if (options.format != Format::qdq) out["format"] = core::word_of(options.format);
+  if (options.block != 0) out["block"] = options.block;
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -156,12 +190,14 @@ std::string options_label(const Options& options) {
   std::vector<std::string> parts;
   if (options.activation != usual.activation) parts.emplace_back(code_type_name(options.activation));
   if (options.weight != usual.weight) parts.push_back(fmt::format("weight={}", code_type_name(options.weight)));
+  if (options.block != 0) parts.push_back(fmt::format("block={}", options.block));
   if (options.symmetric) parts.emplace_back("symmetric");
   if (!options.per_axis) parts.emplace_back("per_tensor");
   if (options.method != usual.method) parts.emplace_back(method_name(options.method));
   if (options.method == Method::percentile && options.percentile != usual.percentile) {
     parts.back() += fmt::format("={}", core::exact_text64(options.percentile));
   }
+  if (options.format != usual.format) parts.emplace_back(core::word_of(options.format));
   for (const auto& [name, wanted] : options.precision) parts.push_back(name + "=" + wanted);
   if (!options.cache.empty()) parts.emplace_back("cached");
   return parts.empty() ? "default" : core::join(parts, ",");

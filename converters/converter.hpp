@@ -24,9 +24,17 @@ enum class Method {
 };
 [[nodiscard]] std::string_view method_name(Method method);
 
+/// How an artifact of ONNX's is written: operators on values between QuantizeLinear and DequantizeLinear, operators on
+/// codes where there are such (QLinearConv), or weights of blocks that are packed into their operator (MatMulNBits).
+enum class Format { qdq, qoperator, nbits };
+constexpr auto words(Format /*of*/) {
+  using enum Format;
+  return core::word_table<Format>({{qdq, "qdq"}, {qoperator, "qoperator"}, {nbits, "nbits"}});
+}
+
 /// The options vocabulary (docs/protocol.md), one for every converter.
 struct Options {
-  core::DType activation = core::DType::int8;
+  core::DType activation = core::DType::int8;  ///< undefined ("none"): weights alone are quantized
   core::DType weight = core::DType::int8;
   bool symmetric = false;
   bool per_axis = true;
@@ -36,6 +44,15 @@ struct Options {
   std::map<std::string, std::string> precision;
   /// A calibration cache to reuse, or empty.
   std::string cache;
+  Format format = Format::qdq;
+  /// Of weights alone: this many neighbours along the summed axis of a matrix share a scale; 0: a whole channel does.
+  std::int64_t block = 0;
+
+  /// Scales of blocks or codes of 4 bits, which DequantizeLinear has from opset 21 on.
+  [[nodiscard]] bool needs_blocks() const {
+    return block != 0 || weight == core::DType::int4 || weight == core::DType::uint4;
+  }
+  [[nodiscard]] bool weights_only() const { return activation == core::DType::undefined; }
 
   friend bool operator==(const Options&, const Options&) = default;
 };
@@ -43,6 +60,10 @@ struct Options {
 /// Keys as in docs/protocol.md; only what differs from the default is needed. Unknown keys and values are errors
 /// that list the choices. `base` supplies what the JSON leaves out.
 [[nodiscard]] core::Result<Options> options_from_json(const std::string& json, const Options& base = {});
+/// "int8"; "none" where nothing is quantized.
+[[nodiscard]] std::string_view code_type_name(core::DType type);
+/// The keys that it knows.
+[[nodiscard]] const std::vector<std::string>& option_keys();
 [[nodiscard]] std::string options_to_json(const Options& options);
 /// A short stable name of what differs from the defaults: "uint8,symmetric,per_tensor,entropy"; "default" for none.
 [[nodiscard]] std::string options_label(const Options& options);
@@ -60,6 +81,9 @@ struct Supports {
   std::optional<std::vector<bool>> symmetric;
   std::optional<std::vector<bool>> per_axis;
   std::optional<std::vector<std::string>> method;
+  std::optional<std::vector<std::string>> weight;
+  std::optional<std::vector<std::int64_t>> block;
+  std::vector<std::string> format = {"qdq"};
   std::optional<std::vector<std::string>> models;  ///< "float", "qdq": such as have QuantizeLinear or DequantizeLinear
   std::optional<std::vector<std::string>> operators;
   std::optional<std::vector<std::string>> int8_operators;  ///< those with an INT8 form; the others stay in float

@@ -20,15 +20,18 @@ void read_word(const std::string& word, json& out) {
     out["per_axis"] = false;
   } else if (name == "weight") {
     out["weight"] = value;
+  } else if (name == "block") {
+    out["block"] = core::json_or_discarded<json>(value);
   } else if (name == "percentile") {
     out["method"] = "percentile";
     if (!value.empty()) out["percentile"] = core::json_or_discarded<json>(value);
   } else if (!value.empty()) {
     out["precision"][name] = value;
   } else {
-    // A type's name or a method's.
-    const bool type = options_from_json(json{{"activation", word}}.dump()).ok();
-    out[type ? "activation" : "method"] = word;
+    // A type's name, a format's or a method's.
+    for (const char* key : {"activation", "format", "method"}) {
+      if (options_from_json(json{{key, word}}.dump()).ok()) out[key] = word;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "harness/core/text.hpp"
 #include "reference/op_checks.hpp"
@@ -42,23 +43,30 @@ Result<std::vector<std::int64_t>> read_zero_points(const OpCall& call, std::size
   return call.in(zero_point).to_integers();
 }
 
+Result<Tensor> stored_scales(const OpCall& call, std::size_t scale, ScaleSign sign) {
+  if (const core::Status status = require_real(call, scale); !status) return status.error();
+  Tensor result = core::rounded_to_type(call.in(scale));
+  const std::span<const double> values = std::as_const(result).reals();
+  const bool positive = sign == ScaleSign::positive;
+  const auto bad =
+      std::ranges::find_if(values, [&](double value) { return !std::isfinite(value) || (positive && !(value > 0.0)); });
+  if (bad == values.end()) return result;
+  return op_error(fmt::format("{} holds the scale {} at index {}, expected finite {}scales", input_text(call, scale),
+                              core::exact_text64(*bad), bad - values.begin(), positive ? "positive " : ""));
+}
+
 Result<QuantInputs> read_quant_inputs(const OpCall& call, std::size_t scale, std::size_t zero_point,
-                                      std::int64_t extent) {
+                                      std::int64_t extent, ScaleSign sign) {
   core::Status status = require_real(call, scale);
   status = status ? check_length(call, scale, extent) : status;
   if (!status) {
     return status.error();
   }
-  QuantInputs result{.scale = call.in(scale).to_reals(), .zero_point = {}};
-  for (double& value : result.scale) {
-    value = core::round_to_type(value, call.in(scale).type());
+  const Result<Tensor> scales = stored_scales(call, scale, sign);
+  if (!scales) {
+    return scales.error();
   }
-  const auto bad = std::find_if(result.scale.begin(), result.scale.end(),
-                                [](double value) { return !(value > 0.0 && std::isfinite(value)); });
-  if (bad != result.scale.end()) {
-    return op_error(fmt::format("{} holds the scale {} at index {}, expected finite positive scales",
-                                input_text(call, scale), core::exact_text64(*bad), bad - result.scale.begin()));
-  }
+  QuantInputs result{.scale = scales->to_reals(), .zero_point = {}};
   Result<std::vector<std::int64_t>> zero_points = read_zero_points(call, zero_point, extent);
   if (!zero_points) {
     return zero_points.error();
@@ -82,23 +90,20 @@ core::Status check_codes(const Call& call) {
 core::Status check_code_inputs(const OpCall& call) { return check_codes(call); }
 core::Status check_code_inputs(const ShapeCall& call) { return check_codes(call); }
 
-std::int64_t QuantLayout::count() const {
-  return block_size == 0 ? split.extent : split.outer * blocks() * split.inner;
-}
-
 namespace {
 
 Result<QuantLayout> blocked_layout(const OpCall& call, const Shape& shape, std::size_t scale, std::int64_t axis,
                                    std::int64_t block_size) {
   if (block_size < 0) return op_error(fmt::format("block_size is {}, expected at least 1", block_size));
+  const QuantLayout layout{.split = split_at_axis(shape, axis), .block_size = block_size};
   Shape expected = shape;
-  expected[at(axis)] = expected[at(axis)] / block_size + (expected[at(axis)] % block_size != 0 ? 1 : 0);
+  expected[at(axis)] = layout.blocks();
   if (call.in(scale).shape() != expected) {
     return op_error(fmt::format("{} has shape {}, expected {} for blocks of {} along axis {} of {}",
                                 input_text(call, scale), core::shape_text(call.in(scale).shape()),
                                 core::shape_text(expected), block_size, axis, core::shape_text(shape)));
   }
-  return QuantLayout{.split = split_at_axis(shape, axis), .block_size = block_size};
+  return layout;
 }
 
 }  // namespace
@@ -118,7 +123,7 @@ Result<QuantLayout> quant_layout(const OpCall& call, const Shape& shape, std::si
   if (block_size == 0 && scales.size() == 1) {  // a list of one scale serves the whole tensor, whatever the axis
     return QuantLayout{.split = {.outer = 1, .extent = 1, .inner = core::element_count(shape)}};
   }
-  if (call.opset < 13) {
+  if (call.node.domain.empty() && call.opset < 13) {
     return op_error(fmt::format("{} has {} scales; before opset 13 there is one for the whole tensor",
                                 input_text(call, scale), scales.size()));
   }

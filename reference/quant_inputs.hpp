@@ -6,6 +6,7 @@
 
 #include "reference/op.hpp"
 #include "reference/op_checks.hpp"
+#include "reference/quant_layout.hpp"
 
 namespace assay::reference {
 
@@ -24,11 +25,18 @@ struct QuantInputs {
   }
 };
 
+/// Which scales there may be. One below zero is no step, but means something where codes are read: the symmetric
+/// quantizer of blocks in ONNX Runtime makes such, and 0 for a block of zeros.
+enum class ScaleSign { positive, any };
+
+/// Input `scale`. It is a parameter and counts as its type stores it: one that the graph computed is rounded here.
+/// Errors   a scale that is not finite, or not of `sign`.
+[[nodiscard]] Result<Tensor> stored_scales(const OpCall& call, std::size_t scale, ScaleSign sign);
+
 /// Reads input `scale` and, where it is there, input `zero_point`. Both have one element or `extent`.
-/// A scale is a parameter and counts as its type stores it: one that the graph computed is rounded to float32 here.
-/// Errors   another count; a scale that is not finite or not above zero.
+/// Errors   another count; those of stored_scales.
 [[nodiscard]] Result<QuantInputs> read_quant_inputs(const OpCall& call, std::size_t scale, std::size_t zero_point,
-                                                    std::int64_t extent);
+                                                    std::int64_t extent, ScaleSign sign = ScaleSign::positive);
 
 /// The values of input `zero_point` with one element or `extent`; a single 0 where it is left out.
 /// Errors   another count; unsupported for floating-point codes whose zero point is not 0.
@@ -38,21 +46,6 @@ struct QuantInputs {
 /// Inputs 0 and 1 are int8 or uint8 codes; their zero points (2 and 3, where they are there) have the same types.
 [[nodiscard]] core::Status check_code_inputs(const OpCall& call);
 [[nodiscard]] core::Status check_code_inputs(const ShapeCall& call);
-
-/// Which of the scales of QuantizeLinear and DequantizeLinear each element takes.
-struct QuantLayout {
-  AxisSplit split;              ///< around the axis along which scales run; per tensor it has extent 1
-  std::int64_t block_size = 0;  ///< elements along the axis that share a scale, or 0: each index has its own
-
-  /// Number of scales.
-  [[nodiscard]] std::int64_t count() const;
-  /// Visits the elements in order as runs that share a scale: `visit(first element, elements, index of the scale)`.
-  template <typename Visit>
-  void for_each_run(const Visit& visit) const;
-
- private:
-  [[nodiscard]] std::int64_t blocks() const { return (split.extent + block_size - 1) / block_size; }
-};
 
 /// The layout for data of `shape` and the scales in input `scale`: one scale; one for each index along attribute axis
 /// (1 by default, opset 13); or, with attribute block_size (opset 21), one for each block of that many elements along
@@ -70,18 +63,5 @@ struct QuantLayout {
 
 /// Fails where an accumulator leaves 32 bits: ONNX lets it overflow there, so that no result would be the right one.
 [[nodiscard]] core::Status check_accumulators(std::span<const std::int64_t> accumulators);
-
-template <typename Visit>
-void QuantLayout::for_each_run(const Visit& visit) const {
-  for (std::int64_t line = 0; line < split.outer * split.extent; ++line) {
-    const std::int64_t first = line * split.inner;
-    if (block_size == 0) {
-      visit(first, split.inner, line % split.extent);
-      continue;
-    }
-    const std::int64_t block = line / split.extent * blocks() + line % split.extent / block_size;
-    for (std::int64_t i = 0; i < split.inner; ++i) visit(first + i, 1, block * split.inner + i);
-  }
-}
 
 }  // namespace assay::reference

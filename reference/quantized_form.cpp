@@ -1,6 +1,7 @@
 #include "reference/quantized_form.hpp"
 
 #include <array>
+#include <utility>
 
 #include "reference/arguments.hpp"
 #include "reference/quant.hpp"
@@ -39,12 +40,51 @@ core::Status check_layout(const Node& node) {
   return op_unsupported("attribute channels_last is 1, and only the layout [N,C,...] is computed");
 }
 
+/// The inputs of the operator on values, as tensors or as facts, where its operand is in blocks.
+template <typename Input>
+std::vector<const Input*> around_blocks(std::span<const Input* const> inputs, const QuantizedForm& form,
+                                        const Input* values) {
+  std::vector<const Input*> result(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(form.plain));
+  result.push_back(values);
+  if (form.behind) result.push_back(inputs[*form.behind]);
+  return result;
+}
+
+constexpr std::int64_t kAddOpset = 14;
+
+Result<std::vector<Tensor>> run_on_blocks(const OpCall& call, const QuantizedForm& form) {
+  const Result<BlockCodes> blocks = form.unpack(call);
+  if (!blocks) return blocks.error();
+  const Tensor values = dequantized(*blocks);
+  const auto inputs = around_blocks(call.inputs, form, &values);
+  const Node node = on_values(call.node, form);
+  auto result = find_operator("", form.op)->run({node, form.opset, inputs, call.run_subgraph});
+  if (!result || !form.addend || !call.has_input(*form.addend)) return result;
+  const std::array terms{&std::as_const(result->front()), call.optional_in(*form.addend)};
+  return find_operator("", "Add")->run({node, kAddOpset, terms, call.run_subgraph});
+}
+
+Result<std::vector<TensorFacts>> infer_on_blocks(const ShapeCall& call, const QuantizedForm& form) {
+  const auto values = form.values(call);
+  if (!values) return values.error();
+  const auto inputs = around_blocks(call.inputs, form, &values->front());
+  const Node node = on_values(call.node, form);
+  auto result = find_operator("", form.op)->infer({node, form.opset, inputs, call.infer_subgraph});
+  if (!result || !form.addend || !call.has_input(*form.addend)) return result;
+  const std::array terms{&std::as_const(result->front()), call.optional_in(*form.addend)};
+  return find_operator("", "Add")->infer({node, kAddOpset, terms, call.infer_subgraph});
+}
+
 }  // namespace
 
 Node on_values(const Node& node, const QuantizedForm& form) {
   Node result = node;
   result.op_type = form.op;
   result.domain.clear();
+  if (form.unpack != nullptr) {
+    result.attributes.clear();
+    if (node.has(form.axis_attribute)) result.attributes["axis"] = node.int_or(form.axis_attribute, 0);
+  }
   result.attributes.erase("channels_last");
   result.attributes.erase("opset");
   if (form.bias && node.has("alpha")) result.attributes["beta"] = node.float_or("alpha", 1);
@@ -52,6 +92,7 @@ Node on_values(const Node& node, const QuantizedForm& form) {
   for (std::size_t i = 0; i < form.count(node.inputs.size()); ++i) {
     result.inputs.emplace_back(node.input(form.operand(i)));
   }
+  if (form.behind) result.inputs.emplace_back(node.input(*form.behind));
   return result;
 }
 
@@ -61,6 +102,7 @@ const QuantizedForm* quantized_form(const Node& node) {
 }
 
 Result<std::vector<Tensor>> run_quantized(const OpCall& call, const QuantizedForm& form) {
+  if (form.unpack != nullptr) return run_on_blocks(call, form);
   core::Status status = check_layout(call.node);
   status = status ? check_operands(call, form) : status;
   if (!status) return status.error();
@@ -92,6 +134,7 @@ Result<std::vector<Tensor>> run_quantized(const OpCall& call, const QuantizedFor
 }
 
 Result<std::vector<TensorFacts>> infer_quantized(const ShapeCall& call, const QuantizedForm& form) {
+  if (form.unpack != nullptr) return infer_on_blocks(call, form);
   core::Status status = check_layout(call.node);
   status = status ? check_operands(call, form) : status;
   if (!status) return status.error();

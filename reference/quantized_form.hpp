@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/block_codes.hpp"
 #include "reference/op.hpp"
 
 namespace assay::reference {
@@ -23,6 +24,14 @@ struct QuantizedForm {
   std::optional<std::size_t> bias{};  ///< input of int32 codes whose scale is the product of the operands' scales
   std::int64_t axis = 0;  ///< along which the second operand may have a scale for each output channel or column
 
+  /// Of an operator with one operand of codes, in blocks, and a real result: what the operand is. It reads the node and
+  /// the inputs that hold the operand alone; Errors   those that don't fit.
+  Result<BlockCodes> (*unpack)(const OpCall& call) = nullptr;
+  ShapeRule values = nullptr;            ///< ... and the facts of the operand's values
+  std::optional<std::size_t> behind{};   ///< ... an input that goes to `op` as it is, behind the operand
+  std::optional<std::size_t> addend{};   ///< ... an input that is added to the result of `op`
+  std::string_view axis_attribute = "";  ///< ... the attribute that is `op`'s attribute axis
+
   /// Whether a node of ONNX's own in a model of this opset computes what `node` does.
   [[nodiscard]] bool fits(const Node& node, std::int64_t model_opset) const {
     return (node.int_or("opset", opset) >= opset) == (model_opset >= opset) && model_opset <= last_opset;
@@ -38,13 +47,13 @@ struct QuantizedForm {
 };
 
 /// The node on values that a node on codes stands for: its operator, attributes and operands; alpha scales the bias
-/// too. The bias is not among its inputs.
+/// too. The bias, or addend, is not among its inputs.
 [[nodiscard]] Node on_values(const Node& node, const QuantizedForm& form);
 /// The form of an operator on codes, or null.
 [[nodiscard]] const QuantizedForm* quantized_form(const Node& node);
 
-/// Computes an operator on codes by its form. All operands have one scale and zero point each; a zero point that is
-/// left out is 0. Errors   codes other than int8 and uint8; unsupported for attribute channels_last.
+/// Computes an operator on codes by its form. But for blocks, all operands have one scale and zero point each; a zero
+/// point that is left out is 0. Errors   codes other than int8 and uint8; unsupported for attribute channels_last.
 [[nodiscard]] Result<std::vector<Tensor>> run_quantized(const OpCall& call, const QuantizedForm& form);
 /// Its shape rule.
 [[nodiscard]] Result<std::vector<TensorFacts>> infer_quantized(const ShapeCall& call, const QuantizedForm& form);

@@ -36,7 +36,7 @@ double lower_median(std::vector<double> values) {
 bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 bool same(const core::QuantParams& a, const core::QuantParams& b) {
-  return a.type == b.type && a.axis == b.axis && a.zero_point == b.zero_point &&
+  return a.type == b.type && a.axis == b.axis && a.block == b.block && a.zero_point == b.zero_point &&
          std::equal(a.scale.begin(), a.scale.end(), b.scale.begin(), b.scale.end(), same_number);
 }
 
@@ -54,6 +54,7 @@ std::string difference(const core::QuantParams& before, const core::QuantParams&
     const auto name = [](const auto& axis) { return axis ? fmt::format("axis {}", *axis) : "per-tensor"; };
     return fmt::format("{} → {}", name(before.axis), name(now.axis));
   }
+  if (before.block != now.block) return fmt::format("blocks of {} → {}", before.block, now.block);
   if (before.scale.size() != now.scale.size()) {
     return fmt::format("{} scales → {}", before.scale.size(), now.scale.size());
   }

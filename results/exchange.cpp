@@ -67,6 +67,7 @@ class Writer {
                    {"zero_point", params.zero_point},
                    {"type", core::dtype_name(params.type)},
                    {"axis", params.axis ? json(*params.axis) : json()}};
+    if (params.block != 0) object[key]["block"] = params.block;
   }
   template <typename T>
   void operator()(const char* key, const std::vector<T>& values);
@@ -98,6 +99,7 @@ class Reader {
     for (const json& zero : source.at("zero_point")) params.zero_point.push_back(whole<std::int64_t>(zero));
     params.type = core::parse_dtype(source.at("type").get<std::string>()).value_or(core::DType::undefined);
     if (!source.at("axis").is_null()) params.axis = whole<std::int64_t>(source.at("axis"));
+    if (source.contains("block")) params.block = whole<std::int64_t>(source.at("block"));
   }
   template <typename T>
   void operator()(const char* key, std::vector<T>& values) const;

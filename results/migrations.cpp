@@ -197,6 +197,10 @@ ALTER TABLE expectation_13 RENAME TO expectation;
 CREATE UNIQUE INDEX expectation_by_all ON expectation (case_pattern, options, converter, versions, stage, facet, reason,
   url, until, ifnull(margin, 'none'));
 )sql",
+    // 14: scales of blocks.
+    R"sql(
+ALTER TABLE parameter ADD COLUMN block INTEGER NOT NULL DEFAULT 0;
+)sql",
 };
 
 core::Result<std::int64_t> pragma(Database& database, const char* sql) {

@@ -127,9 +127,9 @@ Status insert_all_children(Database& database, std::int64_t id, const ResultRow&
   });
   if (!status) return status;
   status = insert_children(row.parameters, [&](std::size_t position, const ParameterRow& p) {
-    return database.run("INSERT INTO parameter VALUES (?,?,?,?,?,?,?)", id, position, p.tensor,
+    return database.run("INSERT INTO parameter VALUES (?,?,?,?,?,?,?,?)", id, position, p.tensor,
                         list_text(p.params.scale), list_text(p.params.zero_point), core::dtype_name(p.params.type),
-                        p.params.axis);
+                        p.params.axis, p.params.block);
   });
   if (!status) return status;
   status = insert_children(row.precision, [&](std::size_t position, const PrecisionRow& p) {
@@ -207,11 +207,12 @@ Found read_result(const Row& row) {
 
 Status read_parameters(Database& database, std::int64_t id, ResultRow& out) {
   return database.query(
-      "SELECT tensor, scale, zero_point, type, axis FROM parameter WHERE result_id = ?",
+      "SELECT tensor, scale, zero_point, type, axis, block FROM parameter WHERE result_id = ?",
       [&](const Row& row) {
         ParameterRow p{row.text(0), {read_reals(row.text(1)), read_integers(row.text(2)), {}, {}}};
         p.params.type = core::parse_dtype(row.text(3)).value_or(core::DType::undefined);
         if (!row.null(4)) p.params.axis = row.integer(4);
+        p.params.block = row.integer(5);
         out.parameters.push_back(std::move(p));
       },
       id);

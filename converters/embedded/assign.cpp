@@ -221,9 +221,15 @@ Status assign(State& state) {
       if (auto done = assign_authored(state, wiring, i); !done) return done;
     }
     if (!plan.weight) continue;
+    const auto* weight = state.model.graph.initializer(node.input(*plan.weight));
+    if (plan.form == Form::weights) {
+      const auto& options = state.options;
+      state.codes[i].weight =
+          Coded{stored_weight_params(*weight, plan.axis, plan.block, options.weight, options.symmetric), {}};
+      continue;
+    }
     const auto params = multiplied_params(state, wiring, i);
     if (!params) return failure_at(node, ErrorKind::internal, "the operand of its weight has no scale");
-    const auto* weight = state.model.graph.initializer(node.input(*plan.weight));
     state.codes[i].weight = Coded{weight_params(state, node, plan, *weight, *params), {}};
   }
   assign_bias_scales(state);

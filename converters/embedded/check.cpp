@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "converters/embedded/engine/engine.hpp"
 #include "converters/embedded/pipeline.hpp"
@@ -21,7 +22,17 @@ Error failure_at(const model::Node& node, ErrorKind kind, std::string reason) {
 
 namespace {
 
+Status check_weight_options(const converters::Options& options) {
+  const std::array kTypes{DType::int8, DType::uint8, DType::int4, DType::uint4};
+  if (std::ranges::find(kTypes, options.weight) != kTypes.end()) return core::success();
+  return Error{ErrorKind::unsupported,
+               fmt::format("weights in {} are not supported; choose int8, uint8, int4 or uint4",
+                           core::dtype_name(options.weight)),
+               "", "", ""};
+}
+
 Status check_options(const converters::Options& options) {
+  if (options.weights_only()) return check_weight_options(options);
   if (options.activation != DType::int8 && options.activation != DType::uint8) {
     return Error{
         ErrorKind::unsupported,
@@ -75,7 +86,7 @@ Status check_and_upgrade(State& state) {
   if (auto checked = check_nodes(state.original.graph); !checked) return checked;
   if (auto checked = check_inputs(state.original.graph); !checked) return checked;
   state.model = state.original;
-  return upgrade_opset(state.model);
+  return upgrade_opset(state.model, state.options.needs_blocks() ? kBlockOpset : kPerAxisOpset);
 }
 
 }  // namespace assay::embedded

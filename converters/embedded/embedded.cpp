@@ -10,6 +10,7 @@
 #include "converters/embedded/engine/engine.hpp"
 #include "converters/embedded/machine.hpp"
 #include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/scales.hpp"
 #include "converters/embedded/shared_work.hpp"
 #include "converters/embedded/support.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -46,11 +47,12 @@ class LastProgram {
     const auto size = code ? 0 : std::filesystem::file_size(path, code);
     if (program_ && !code && path == path_ && written == written_ && size == size_) return &*program_;
     program_.reset();
-    auto artifact =
-        written_here_ && path == written_path_ ? *std::exchange(written_here_, std::nullopt) : model::load_model(path);
+    const auto twin = path.parent_path() / kEngineFile;
+    auto artifact = written_here_ && path == written_path_ ? *std::exchange(written_here_, std::nullopt)
+                                                           : model::load_model(exists(twin, code) ? twin : path);
     if (!artifact) return artifact.error();
     for (const auto misread : machine.misreadings) misread(*artifact);
-    auto program = engine::Program::compile(*artifact, machine.policy);
+    auto program = engine::Program::compile(with_plain_weights(*std::move(artifact)), machine.policy);
     if (!program) return program.error();
     program_.emplace(std::move(*program));
     path_ = path;
@@ -106,10 +108,12 @@ Result<Description> Embedded::describe() {
   description.name = "embedded";
   description.version = kVersion;
   auto& supports = description.supports;
-  supports.activation = {"int8", "uint8"};
+  supports.activation = {"int8", "uint8", "none"};
+  supports.weight = {"int8", "uint8", "int4", "uint4"};
   supports.symmetric = {false, true};
   supports.per_axis = {true, false};
   supports.method = {"minmax", "entropy", "percentile", "mse"};
+  supports.format = core::all_words<converters::Format>();
   supports.operators = engine::float_operators();
   supports.reports = {"tensors", "precision", "cache"};
   supports.trace = true;

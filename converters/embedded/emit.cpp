@@ -63,9 +63,12 @@ class Emitter {
   struct ParamNames {
     std::string scale, zero_point;
   };
-  ParamNames put_params(const std::string& tensor, const QuantParams& params) {
+  /// Parameters of a tensor of `of` where they are those of blocks.
+  ParamNames put_params(const std::string& tensor, const QuantParams& params, const core::Shape& of = {}) {
     const auto count = static_cast<std::int64_t>(params.scale.size());
-    const core::Shape shape = params.axis ? core::Shape{count} : core::Shape{};
+    const core::Shape shape = params.block != 0 ? ScaleIndex(of, params.axis, params.block).shape()
+                              : params.axis     ? core::Shape{count}
+                                                : core::Shape{};
     return {initializer(tensor + "_scale", Tensor(DType::float32, shape, params.scale)),
             initializer(tensor + "_zero_point", Tensor(params.type, shape, params.zero_point))};
   }
@@ -74,6 +77,7 @@ class Emitter {
                  const std::string& output, const QuantParams& params) {
     Node node{names_.fresh(tensor + "_" + op), op, "", std::move(inputs), {output}, {}};
     if (params.axis) node.attributes["axis"] = *params.axis;
+    if (params.block != 0) node.attributes["block_size"] = params.block;
     return node;
   }
 
@@ -92,7 +96,7 @@ class Emitter {
   }
 
   std::string put_constant(const std::string& tensor, const Coded& coded) {
-    const auto names = put_params(tensor, coded.params);
+    const auto names = put_params(tensor, coded.params, coded.codes.shape());
     const auto codes = initializer(tensor + "_quantized", coded.codes);
     auto target = dequantized_name(tensor);
     state_.artifact.graph.nodes.push_back(

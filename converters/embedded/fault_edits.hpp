@@ -31,6 +31,18 @@ Status first_batch_only(const Pass& pass, State& state);
 Status first_sample_only(const Pass& pass, State& state);
 Status average_batches(const Pass& pass, State& state);
 
+// Weights in blocks.
+Status centre_block_zero_points(State& state);
+Status transpose_block_scales(State& state);
+Status take_garbage_into_last_block(State& state);
+Status hardcode_block(State& state);
+Status negate_block_codes(State& state);
+void interleave_blocks(model::Model& artifact);
+void swap_half_bytes(model::Model& artifact);
+void borrow_from_half_bytes(model::Model& artifact);
+void lose_sign_of_half_bytes(model::Model& artifact);
+void zero_long_blocks(model::Model& artifact);
+
 // The feed and the cache.
 Status bind_inputs_by_position(State& state);
 Status fill_missing_inputs(State& state);

@@ -65,6 +65,8 @@ void assign_bias_scales(State& state);
 
 inline constexpr std::string_view kArtifactFile = "model.onnx";
 inline constexpr std::string_view kCacheFile = "calibration.cache";
+/// The Q/DQ model that the engine runs, beside an artifact of another format.
+inline constexpr std::string_view kEngineFile = "engine.onnx";
 /// model.onnx, scales.json, precision.json and the cache (symmetric: in TensorRT's form too), into State::output unless
 /// that is empty. The last pass: a conversion that ends early leaves nothing behind.
 [[nodiscard]] Status write_files(State& state);

@@ -22,6 +22,25 @@ bool computes_real_data(const State& state, const Node& node) {
   });
 }
 
+/// Only the weight is quantized, and a matrix in blocks along what is summed, where they are asked for.
+Result<NodePlan> plan_weight(const State& state, const Node& node, NodePlan plan) {
+  NodePlan fitted = plan;
+  fitted.reason = fit_node(state, node, fitted);
+  if (!fitted.reason.empty() || !fitted.weight) {
+    plan.reason = "it has no constant weight";
+    return plan;
+  }
+  plan.form = Form::weights;
+  plan.weight = fitted.weight;
+  plan.axis = fitted.axis;
+  const auto& shape = state.model.graph.initializer(node.input(*plan.weight))->shape();
+  const bool matrix = shape.size() == 2 && (node.op_type == "MatMul" || node.op_type == "Gemm");
+  if (state.options.block == 0 || !matrix || !plan.axis) return plan;
+  plan.axis = 1 - *plan.axis;
+  plan.block = state.options.block;
+  return plan;
+}
+
 Result<NodePlan> plan_node(const State& state, const Node& node, bool in_layer_normalization) {
   NodePlan plan;
   if (!computes_real_data(state, node)) return plan;
@@ -41,6 +60,7 @@ Result<NodePlan> plan_node(const State& state, const Node& node, bool in_layer_n
     plan.reason = "the steps of a layer normalization need more than 8 bits";
     return plan;
   }
+  if (state.options.weights_only()) return plan_weight(state, node, plan);
   NodePlan fitted = plan;
   fitted.form = Form::int8;
   fitted.reason = fit_node(state, node, fitted);

@@ -6,11 +6,12 @@
 #include "converters/embedded/cache.hpp"
 #include "converters/embedded/engine/engine.hpp"
 #include "converters/embedded/pipeline.hpp"
+#include "converters/embedded/scales.hpp"
 
 namespace assay::embedded {
 
 Status report(State& state) {
-  const auto integer = engine::integer_nodes(state.artifact);
+  const auto integer = engine::integer_nodes(with_plain_weights(state.artifact));
   if (!integer) return integer.error();
   const std::set<std::string> on_codes(integer->begin(), integer->end());
   std::map<std::string, Form> forms;

@@ -7,9 +7,6 @@
 namespace assay::embedded {
 namespace {
 
-constexpr double kSymmetricDivisor = 127;
-constexpr std::int64_t kUint8Middle = 128;
-
 /// Elements after `axis`, so that index / inner % extent is the position along it.
 std::size_t inner_extent(const core::Shape& shape, std::int64_t axis) {
   std::size_t inner = 1;
@@ -23,16 +20,17 @@ QuantParams activation_params(const Range& range, DType type, bool symmetric) {
   const double low = std::min(range.low, 0.0);
   const double high = std::max(range.high, 0.0);
   const auto limits = core::integer_limits(type);
+  const std::int64_t half = (limits.high - limits.low + 1) / 2;
   QuantParams params;
   params.type = type;
-  const double wanted = symmetric ? std::max(-low, high) / kSymmetricDivisor
+  const double wanted = symmetric ? std::max(-low, high) / static_cast<double>(half - 1)
                                   : (high - low) / static_cast<double>(limits.high - limits.low);
   auto scale = static_cast<double>(static_cast<float>(wanted));
   if (!(wanted >= static_cast<double>(std::numeric_limits<float>::min()))) scale = 1;
   if (!std::isfinite(scale)) scale = static_cast<double>(std::numeric_limits<float>::max());
   params.scale = {scale};
   if (symmetric) {
-    params.zero_point = {type == DType::uint8 ? kUint8Middle : 0};
+    params.zero_point = {limits.low == 0 ? half : 0};
   } else {
     const double zero = std::nearbyint(static_cast<double>(limits.low) - low / scale);
     params.zero_point = {
@@ -47,16 +45,54 @@ double largest_code_distance(const QuantParams& params) {
   return static_cast<double>(std::max(limits.high - zero, zero - limits.low));
 }
 
+ScaleIndex::ScaleIndex(const core::Shape& shape, std::optional<std::int64_t> axis, std::int64_t block) {
+  if (!axis) return;
+  per_axis_ = true;
+  in_blocks_ = block > 0;
+  const auto along = static_cast<std::size_t>(*axis);
+  inner_ = inner_extent(shape, *axis);
+  extent_ = static_cast<std::size_t>(shape[along]);
+  shape_ = {shape[along]};
+  if (in_blocks_) {
+    block_ = static_cast<std::size_t>(block);
+    blocks_ = (extent_ + block_ - 1) / block_;
+    inner_of_scales_ = inner_;
+    shape_ = shape;
+    shape_[along] = static_cast<std::int64_t>(blocks_);
+  }
+  count_ = static_cast<std::size_t>(core::element_count(shape_));
+}
+
 std::vector<double> magnitudes_along(const Tensor& tensor, std::optional<std::int64_t> axis) {
-  const std::size_t inner = axis ? inner_extent(tensor.shape(), *axis) : 1;
-  const std::size_t extent = axis ? static_cast<std::size_t>(tensor.shape()[static_cast<std::size_t>(*axis)]) : 1;
-  std::vector<double> largest(extent, 0.0);
+  const ScaleIndex scales(tensor.shape(), axis, 0);
+  std::vector<double> largest(scales.count(), 0.0);
   const auto values = tensor.reals();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    auto& entry = largest[i / inner % extent];
+    auto& entry = largest[scales.of(i)];
     entry = std::max(entry, std::fabs(values[i]));
   }
   return largest;
+}
+
+QuantParams stored_weight_params(const Tensor& weight, std::optional<std::int64_t> axis, std::int64_t block, DType type,
+                                 bool symmetric) {
+  const ScaleIndex scales(weight.shape(), axis, block);
+  std::vector<Range> ranges(scales.count());
+  const auto values = weight.reals();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Range& range = ranges[scales.of(i)];
+    range = {std::min(range.low, values[i]), std::max(range.high, values[i])};
+  }
+  QuantParams params;
+  params.type = type;
+  params.axis = axis;
+  params.block = axis ? block : 0;
+  for (const Range& range : ranges) {
+    const QuantParams one = activation_params(range, type, symmetric);
+    params.scale.push_back(one.scale.front());
+    params.zero_point.push_back(one.zero_point.front());
+  }
+  return params;
 }
 
 std::int64_t code_of(double value, double scale, std::int64_t zero_point, DType type) {
@@ -77,19 +113,42 @@ std::optional<QuantParams> declared_params(const model::Graph& graph, const mode
   params.type = zero != nullptr ? zero->type() : (typed_codes ? codes->type() : DType::uint8);
   if (scale->rank() > 0 && params.scale.size() > 1) params.axis = node.int_or("axis", 1);
   if (params.axis && *params.axis < 0 && codes != nullptr) *params.axis += codes->rank();
+  if (params.axis) params.block = node.int_or("block_size", 0);
   return params;
 }
 
 Tensor codes_of(const Tensor& values, const QuantParams& params) {
-  const std::size_t inner = params.axis ? inner_extent(values.shape(), *params.axis) : 1;
-  const std::size_t extent = params.scale.size();
+  const ScaleIndex scales(values.shape(), params.axis, params.block);
   const auto reals = values.reals();
   std::vector<std::int64_t> codes(reals.size());
   for (std::size_t i = 0; i < reals.size(); ++i) {
-    const std::size_t channel = i / inner % extent;
-    codes[i] = code_of(reals[i], params.scale[channel], params.zero_point[channel], params.type);
+    const std::size_t own = scales.of(i);
+    codes[i] = code_of(reals[i], params.scale[own], params.zero_point[own], params.type);
   }
   return Tensor(params.type, values.shape(), std::move(codes));
+}
+
+Tensor values_of(const Tensor& codes, const QuantParams& params) {
+  const ScaleIndex scales(codes.shape(), params.axis, params.block);
+  const auto integers = codes.integers();
+  std::vector<double> values(integers.size());
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const std::size_t own = scales.of(i);
+    values[i] = to_float32(static_cast<double>(integers[i] - params.zero_point[own]) * params.scale[own]);
+  }
+  return Tensor(DType::float32, codes.shape(), std::move(values));
+}
+
+model::Model with_plain_weights(model::Model artifact) {
+  auto& graph = artifact.graph;
+  std::erase_if(graph.nodes, [&](const model::Node& node) {
+    const auto* codes = node.op_type == "DequantizeLinear" ? graph.initializer(node.input(0)) : nullptr;
+    const auto params = codes == nullptr ? std::nullopt : declared_params(graph, node);
+    if (!params || (params->block == 0 && params->type != DType::int4 && params->type != DType::uint4)) return false;
+    graph.initializers[node.outputs[0]] = std::make_shared<const Tensor>(values_of(*codes, *params));
+    return true;
+  });
+  return artifact;
 }
 
 }  // namespace assay::embedded

@@ -69,6 +69,7 @@ struct LastObserved {
 enum class Form {
   int8,     ///< on codes
   fp32,     ///< in float
+  weights,  ///< in float, with a weight that is stored as codes
   no_data,  ///< computes no real tensor (shapes, indices, masks): never quantized
 };
 
@@ -81,6 +82,7 @@ struct NodePlan {
   std::optional<std::size_t> weight;  ///< input that is a constant weight
   std::optional<std::size_t> bias;    ///< input that becomes an int32 bias
   std::optional<std::int64_t> axis;   ///< of the weight's scales; none is per-tensor
+  std::int64_t block = 0;             ///< of the weight's scales; 0: none
   bool feeds_activation = false;      ///< its output goes straight into a Relu or Clip and is not quantized itself
   bool authored = false;              ///< its weight is codes of the model's own, which stay as they are
   friend bool operator==(const NodePlan&, const NodePlan&) = default;

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <limits>
-#include <map>
+#include <string_view>
 
 #include "converters/embedded/edit.hpp"
 #include "converters/embedded/state.hpp"
@@ -140,49 +140,80 @@ Status upgrade_topk(Rewrite& rewrite, std::int64_t from) {
 }
 
 Status refuse_old(Rewrite& rewrite, std::int64_t from) {
-  return refusal(rewrite.node, fmt::format("its opset {} form has no equal in opset {}; export the model with opset {}",
-                                           from, kPerAxisOpset, kPerAxisOpset));
+  return refusal(rewrite.node,
+                 fmt::format("its opset {} form has no equal in newer opsets; export the model anew", from));
 }
 
-using Adapter = Status (*)(Rewrite&, std::int64_t from);
-
-/// Operators whose form changed between opset 7 and 13.
-const std::map<std::string, Adapter>& adapters() {
-  static const std::map<std::string, Adapter> table{
-      {"Squeeze", &upgrade_axes},    {"Unsqueeze", &upgrade_axes},
-      {"ReduceSum", &upgrade_axes},  {"Split", &upgrade_split},
-      {"Slice", &upgrade_slice},     {"Clip", &upgrade_clip},
-      {"Pad", &upgrade_pad},         {"Dropout", &upgrade_dropout},
-      {"Softmax", &upgrade_softmax}, {"LogSoftmax", &upgrade_softmax},
-      {"Hardmax", &upgrade_softmax}, {"Upsample", &upgrade_resize},
-      {"Resize", &upgrade_resize},   {"BatchNormalization", &upgrade_batch_normalization},
-      {"TopK", &upgrade_topk},       {"Scatter", &refuse_old},
-      {"Loop", &refuse_old},         {"Scan", &refuse_old},
-      {"If", &refuse_old},
-  };
-  return table;
+/// A Split into equal parts says how many from opset 18 on.
+Status upgrade_equal_split(Rewrite& rewrite, std::int64_t) {
+  auto& node = rewrite.node;
+  if (node.input(1).empty()) node.attributes["num_outputs"] = static_cast<std::int64_t>(node.outputs.size());
+  return core::success();
 }
+
+/// Operators whose form changed after opset 7, with the opset that changed it; in the order of these.
+struct Adapter {
+  std::string_view op;
+  std::int64_t since;
+  Status (*apply)(Rewrite&, std::int64_t from);
+};
+constexpr auto kAdapters = std::to_array<Adapter>({
+    {"Squeeze", 13, &upgrade_axes},
+    {"Unsqueeze", 13, &upgrade_axes},
+    {"ReduceSum", 13, &upgrade_axes},
+    {"Split", 13, &upgrade_split},
+    {"Slice", 13, &upgrade_slice},
+    {"Clip", 13, &upgrade_clip},
+    {"Pad", 13, &upgrade_pad},
+    {"Dropout", 13, &upgrade_dropout},
+    {"Softmax", 13, &upgrade_softmax},
+    {"LogSoftmax", 13, &upgrade_softmax},
+    {"Hardmax", 13, &upgrade_softmax},
+    {"Upsample", 13, &upgrade_resize},
+    {"Resize", 13, &upgrade_resize},
+    {"BatchNormalization", 13, &upgrade_batch_normalization},
+    {"TopK", 13, &upgrade_topk},
+    {"Scatter", 13, &refuse_old},
+    {"Loop", 13, &refuse_old},
+    {"Scan", 13, &refuse_old},
+    {"If", 13, &refuse_old},
+    {"ReduceL1", 18, &upgrade_axes},
+    {"ReduceL2", 18, &upgrade_axes},
+    {"ReduceLogSum", 18, &upgrade_axes},
+    {"ReduceLogSumExp", 18, &upgrade_axes},
+    {"ReduceMax", 18, &upgrade_axes},
+    {"ReduceMean", 18, &upgrade_axes},
+    {"ReduceMin", 18, &upgrade_axes},
+    {"ReduceProd", 18, &upgrade_axes},
+    {"ReduceSumSquare", 18, &upgrade_axes},
+    {"Split", 18, &upgrade_equal_split},
+    {"Loop", 21, &refuse_old},
+    {"Scan", 21, &refuse_old},
+    {"If", 21, &refuse_old},
+});
 
 }  // namespace
 
-Status upgrade_opset(Model& model) {
+Status upgrade_opset(Model& model, std::int64_t target) {
   const auto from = model.opset();
-  if (from >= kPerAxisOpset) return core::success();
+  if (from >= target) return core::success();
   Names names(model.graph);
   std::vector<Node> nodes;
   for (auto& node : model.graph.nodes) {
     Rewrite rewrite{model, names, node, {}, {}};
-    const auto adapter = node.domain.empty() ? adapters().find(node.op_type) : adapters().end();
-    if (adapter != adapters().end()) {
-      if (auto done = adapter->second(rewrite, from); !done) return done;
+    const std::string op = node.domain.empty() ? node.op_type : "";  // an Upsample becomes a Resize
+    for (const auto& adapter : kAdapters) {
+      if (op != adapter.op || from >= adapter.since || adapter.since > target) continue;
+      if (auto done = adapter.apply(rewrite, from); !done) return done;
     }
     for (auto& added : rewrite.before) nodes.push_back(std::move(added));
     nodes.push_back(std::move(node));
     for (auto& added : rewrite.after) nodes.push_back(std::move(added));
   }
   model.graph.nodes = std::move(nodes);
-  model.opsets[""] = kPerAxisOpset;
-  model.ir_version = std::max<std::int64_t>(model.ir_version, 7);  // the first that knows opset 13
+  model.opsets[""] = target;
+  // The first IR versions that know opset 13 and opset 21.
+  model.ir_version = std::max<std::int64_t>(model.ir_version, target < kBlockOpset ? 7 : 10);
   return core::success();
 }
 

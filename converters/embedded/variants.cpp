@@ -32,6 +32,9 @@ const std::vector<Variant>& variants() {
       {{"percentile", "percentile calibration", R"({"method": "percentile"})"}, &as_asked},
       {{"entropy", "entropy calibration", R"({"method": "entropy"})"}, &as_asked},
       {{"mse", "calibration by least squared error", R"({"method": "mse"})"}, &as_asked},
+      {{"qoperator", "the artifact in QOperator format", R"({"format": "qoperator"})"}, &as_asked},
+      {{"qoperator_uint8", "the same with unsigned activations", R"({"format": "qoperator", "activation": "uint8"})"},
+       &as_asked},
       {{"gemm_in_float", "Gemm stays in float, as asked and declared", R"({"precision": {"Gemm": "fp32"}})"},
        &as_asked},
   };

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "converters/embedded/cache.hpp"
+#include "converters/embedded/on_codes.hpp"
+#include "converters/embedded/packed_weights.hpp"
 #include "converters/embedded/pipeline.hpp"
 #include "harness/core/files.hpp"
 #include "harness/model/onnx_io.hpp"
@@ -35,14 +37,29 @@ json precision_json(const State& state) {
   return out;
 }
 
+model::Model written(const model::Model& artifact, converters::Format format) {
+  switch (format) {
+    case converters::Format::qoperator:
+      return on_codes(artifact);
+    case converters::Format::nbits:
+      return packed_weights(artifact);
+    case converters::Format::qdq:
+      break;
+  }
+  return artifact;
+}
+
 }  // namespace
 
 Status write_files(State& state) {
   if (state.output.empty()) return core::success();
-  std::vector<std::pair<std::string_view, std::string>> files{{kArtifactFile, model::serialize_model(state.artifact)},
-                                                              {"scales.json", text_of(scales_json(state))},
-                                                              {"precision.json", text_of(precision_json(state))},
-                                                              {kCacheFile, state.cache_json}};
+  const bool packed = state.options.format != converters::Format::qdq;
+  std::vector<std::pair<std::string_view, std::string>> files{
+      {kArtifactFile, model::serialize_model(written(state.artifact, state.options.format))}};
+  files.insert(files.end(), {{"scales.json", text_of(scales_json(state))},
+                             {"precision.json", text_of(precision_json(state))},
+                             {kCacheFile, state.cache_json}});
+  if (packed) files.emplace_back(kEngineFile, model::serialize_model(state.artifact));
   if (state.options.symmetric) {  // TensorRT's scales are symmetric
     files.emplace_back("calibration.trt.cache", cache_to_tensorrt({std::nullopt, state.ranges}));
   }

@@ -145,6 +145,19 @@ Status read(const json& object, std::string_view key, std::vector<std::string>& 
   return core::success();
 }
 
+Status read(const json& object, std::string_view key, std::vector<std::int64_t>& out) {
+  const json* value = find(object, key);
+  if (value == nullptr) return core::success();
+  std::vector<std::int64_t> numbers;
+  for (const json& each : *value) {
+    const auto number = as_integer(each);
+    if (!value->is_array() || !number) return wrong_kind(key, "a list of integers", *value);
+    numbers.push_back(*number);
+  }
+  out = std::move(numbers);
+  return core::success();
+}
+
 Error unknown_word(std::string_view key, std::string_view word, const std::vector<std::string>& choices) {
   return broken(fmt::format("\"{}\" is \"{}\"; choose one of {}", key, word,
                             core::join(core::nearest(word, choices, choices.size()), ", ")));

@@ -42,6 +42,7 @@ using nlohmann::json;
 [[nodiscard]] Status read(const json& object, std::string_view key, bool& out);
 [[nodiscard]] Status read(const json& object, std::string_view key, double& out);
 [[nodiscard]] Status read(const json& object, std::string_view key, std::vector<std::string>& out);
+[[nodiscard]] Status read(const json& object, std::string_view key, std::vector<std::int64_t>& out);
 template <typename T>
 [[nodiscard]] Status read(const json& object, std::string_view key, std::optional<T>& out) {
   if (find(object, key) == nullptr) return core::success();

@@ -28,7 +28,8 @@ using converters::TensorScale;
 using core::ErrorKind;
 
 /// A list in `supports`: left out or a bare true means that everything may be tried, a bare false that nothing works.
-Status read_choice_list(const json& object, std::string_view key, std::optional<std::vector<std::string>>& out) {
+template <typename T>
+Status read_choice_list(const json& object, std::string_view key, std::optional<std::vector<T>>& out) {
   const json* value = find(object, key);
   if (value == nullptr || *value == true) return core::success();
   if (*value == false) {
@@ -60,7 +61,9 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "activation", supports.activation),
       read_choice_list(object, "symmetric", supports.symmetric),
       read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
-      read_choice_list(object, "models", supports.models), read_choice_list(object, "operators", supports.operators),
+      read(object, "format", supports.format), read_choice_list(object, "weight", supports.weight),
+      read_choice_list(object, "block", supports.block), read_choice_list(object, "models", supports.models),
+      read_choice_list(object, "operators", supports.operators),
       read_choice_list(object, "int8_operators", supports.int8_operators), read(object, "execute", supports.execute),
       read(object, "artifact", supports.artifact), read(object, "reports", supports.reports),
       read(object, "trace", supports.trace), read(object, "optimizers", supports.optimizers));
@@ -277,8 +280,7 @@ Result<Request> read_request(std::string_view line) {
   if (const json* options = find(*object, "options"); request.verb == Verb::convert && options != nullptr) {
     // Unknown keys are ignored in the protocol; the reader of options itself refuses them.
     json known = json::object();
-    for (const char* key :
-         {"activation", "weight", "symmetric", "per_axis", "method", "percentile", "precision", "cache"}) {
+    for (const std::string& key : converters::option_keys()) {
       if (const json* value = find(*options, key); value != nullptr) known[key] = *value;
     }
     auto read_options = converters::options_from_json(text_of(known));

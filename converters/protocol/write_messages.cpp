@@ -122,6 +122,9 @@ std::string write_description(std::int64_t id, const Description& description) {
   put(supports, "symmetric", can.symmetric);
   put(supports, "per_axis", can.per_axis);
   put(supports, "method", can.method);
+  put(supports, "weight", can.weight);
+  put(supports, "block", can.block);
+  if (can.format != Supports().format) supports["format"] = can.format;
   put(supports, "models", can.models);
   put(supports, "operators", can.operators);
   put(supports, "int8_operators", can.int8_operators);

@@ -256,10 +256,12 @@ fs::path trace_folder(const fs::path& bundle, const std::string& set) { return b
 ordered_json params_json(const core::QuantParams& params) {
   ordered_json scales = ordered_json::array();
   for (const double scale : params.scale) scales.push_back(number(scale));
-  return {{"scale", std::move(scales)},
-          {"zero_point", params.zero_point},
-          {"type", core::dtype_name(params.type)},
-          {"axis", params.axis ? ordered_json(*params.axis) : ordered_json(nullptr)}};
+  ordered_json json{{"scale", std::move(scales)},
+                    {"zero_point", params.zero_point},
+                    {"type", core::dtype_name(params.type)},
+                    {"axis", params.axis ? ordered_json(*params.axis) : ordered_json(nullptr)}};
+  if (params.block != 0) json["block"] = params.block;
+  return json;
 }
 
 core::Status write_index(const Bundle& bundle) {

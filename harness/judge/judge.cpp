@@ -331,6 +331,7 @@ class Judge {
     policy.scale_floor = 0;
     const model::Wiring wiring(evidence_.model->graph);
     for (const auto& [name, range] : calibration_->ranges) {
+      if (evidence_.options.weights_only()) break;
       if (!range.finite || range.samples == 0) continue;
       double low = range.low, high = range.high;
       if (const auto producer = wiring.producer(name)) {
@@ -560,8 +561,9 @@ std::map<std::string, core::QuantParams> audited_input_params(const Evidence& ev
       }
     }
     if (!seen || !finite) continue;
-    params.emplace(input.name, derive_params(low, high, evidence.options.activation, evidence.options.symmetric,
-                                             evidence.converter.policy));
+    // Data sets have steps even where activations have none.
+    const core::DType type = evidence.options.weights_only() ? core::DType::int8 : evidence.options.activation;
+    params.emplace(input.name, derive_params(low, high, type, evidence.options.symmetric, evidence.converter.policy));
   }
   return params;
 }

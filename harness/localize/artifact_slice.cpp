@@ -23,15 +23,15 @@ void rename(std::vector<std::string>& names, const std::map<std::string, std::st
   }
 }
 
-/// Adds QuantizeLinear(input) → codes with constant parameters of its own.
+/// Adds QuantizeLinear(input) → codes with constant parameters of its own, of `shape`.
 void add_quantizer(model::Graph& graph, const std::string& input, const std::string& codes,
-                   const core::QuantParams& params) {
-  const core::Shape shape = params.axis ? core::Shape{static_cast<std::int64_t>(params.scale.size())} : core::Shape{};
+                   const core::QuantParams& params, const core::Shape& shape) {
   const std::string scale = codes + "_scale_of_input", zero_point = codes + "_zero_point_of_input";
   graph.initializers[scale] = std::make_shared<const Tensor>(core::DType::float32, shape, params.scale);
   graph.initializers[zero_point] = std::make_shared<const Tensor>(params.type, shape, params.zero_point);
   Node node{codes + "_of_input", "QuantizeLinear", "", {input, scale, zero_point}, {codes}, {}};
   if (params.axis) node.attributes["axis"] = *params.axis;
+  if (params.block != 0) node.attributes["block_size"] = params.block;
   graph.nodes.push_back(std::move(node));
 }
 
@@ -119,7 +119,9 @@ std::optional<model::Model> ArtifactSlicer::slice(const model::Graph& part) cons
       fed.insert(input->second);
       const auto codes = std::ranges::find(view_.quantizers(), tensor, &judge::Quantizer::codes);
       if (codes != view_.quantizers().end()) {
-        add_quantizer(made.graph, input->second, tensor, codes->params);
+        const core::TensorPtr scale = view_.constant(view_.artifact().graph.nodes[codes->index].input(1));
+        add_quantizer(made.graph, input->second, tensor, codes->params,
+                      codes->params.axis ? scale->shape() : core::Shape{});
       } else if (!renamed.emplace(tensor, input->second).second) {
         return std::nullopt;  // an input that is an output as well
       }

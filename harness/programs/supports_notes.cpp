@@ -13,6 +13,7 @@ using Words = std::vector<std::string>;
 
 const Words kActivations{"int8", "uint8", "int16", "uint16", "float8e4m3fn", "float8e5m2", "none"};
 const Words kMethods{"minmax", "entropy", "percentile", "mse"};
+const Words kFormats = core::all_words<converters::Format>();
 const Words kModels{"float", "qdq"};
 const Words kReports{"tensors", "activations", "inputs", "precision", "cache"};
 
@@ -33,6 +34,7 @@ std::vector<std::string> supports_notes(const converters::Description& descripti
   Words notes;
   note_strangers("activation", supports.activation.value_or(Words()), kActivations, notes);
   note_strangers("method", supports.method.value_or(Words()), kMethods, notes);
+  note_strangers("format", supports.format, kFormats, notes);
   note_strangers("models", supports.models.value_or(Words()), kModels, notes);
   note_strangers("reports", supports.reports, kReports, notes);
   return notes;

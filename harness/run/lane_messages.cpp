@@ -14,7 +14,7 @@ void fields(Bytes& bytes, results::JobKey& key) {
 }
 template <typename Bytes>
 void fields(Bytes& bytes, core::QuantParams& params) {
-  bytes(params.scale, params.zero_point, params.type, params.axis);
+  bytes(params.scale, params.zero_point, params.type, params.axis, params.block);
 }
 template <typename Bytes>
 void fields(Bytes& bytes, results::MetricRow& row) {

@@ -79,8 +79,10 @@ int width(const Policy& policy, const Options& options) {
 }
 
 bool has_qoperators(const model::Graph& artifact) {
-  return std::ranges::any_of(artifact.nodes,
-                             [](const model::Node& node) { return reference::quantized_form(node) != nullptr; });
+  return std::ranges::any_of(artifact.nodes, [](const model::Node& node) {
+    const auto* form = reference::quantized_form(node);
+    return form != nullptr && form->unpack == nullptr;
+  });
 }
 
 /// All scales of all quantizers.

@@ -28,7 +28,8 @@ Result<std::vector<Tensor>> run_dequantize_linear(const OpCall& call) {
   if (!layout) {
     return layout.error();
   }
-  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, layout->count());
+  const ScaleSign sign = layout->block_size == 0 ? ScaleSign::positive : ScaleSign::any;
+  const Result<QuantInputs> quant = read_quant_inputs(call, 1, 2, layout->count(), sign);
   if (!quant) {
     return quant.error();
   }

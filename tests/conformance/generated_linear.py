@@ -1,4 +1,5 @@
 """Generators of sums of products, pools, normalizations and resizing, in float and in integers."""
+import ml_dtypes
 import numpy as np
 
 from generated_models import F32, Node, operator
@@ -193,8 +194,32 @@ def zero_point(draw, dtype, shape=()):
     return draw.codes(dtype, shape)
 
 
-@operator("QuantizeLinear", count=60)
+def in_blocks(draw, op):
+    """Either quantizer with block_size along any axis. Codes of 4 bits, which Python doesn't feed or fetch, are constants or
+    go through a Cast. Of an empty tensor ONNX Runtime 1.23's QuantizeLinear ends the process."""
+    shape = draw.shape(1, 4, longest=9, empty=0)
+    axis, block = draw.axis(len(shape)), draw.integer(1, 6)
+    wanted = list(shape)
+    wanted[axis] = -(-shape[axis] // block)
+    kind = np.dtype(draw.pick("int8", "uint8", "int16", "uint16", "int4", "uint4"))
+    limits = ml_dtypes.iinfo(kind)
+
+    def drawn(of):
+        return draw.rng.integers(limits.min, limits.max, of, endpoint=True).astype(kind)
+    point = drawn(wanted) if kind.name != "uint8" or draw.maybe() else None
+    if op == "DequantizeLinear":
+        scale = draw.reals(wanted, -2, 2)  # of any sign
+        return Node(op, [drawn(shape), scale, point], 21, constants=[0, 2], axis=axis, block_size=block)
+    x = draw.codes("int32", shape, -2000, 2000).astype(F32) * F32.type(2.0**-9)
+    node = Node(op, [x, draw.scale(wanted), point], 21, constants=[2], axis=axis, block_size=block)
+    node.cast = "int8" if limits.bits == 4 else None
+    return node
+
+
+@operator("QuantizeLinear", count=100)
 def quantize_linear(draw, op):
+    if draw.maybe(0.4):
+        return in_blocks(draw, op)
     shape = draw.shape(1, 4, empty=0.05)
     axis = draw.axis(len(shape))
     per_axis = draw.maybe()
@@ -209,8 +234,10 @@ def quantize_linear(draw, op):
                 draw.pick(13, 19, 21), axis=axis if per_axis else None)
 
 
-@operator("DequantizeLinear", count=60)
+@operator("DequantizeLinear", count=100)
 def dequantize_linear(draw, op):
+    if draw.maybe(0.4):
+        return in_blocks(draw, op)
     shape = draw.shape(1, 4, empty=0.05)
     axis = draw.axis(len(shape))
     per_axis = draw.maybe()

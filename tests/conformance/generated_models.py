@@ -25,6 +25,7 @@ class Node:
     def __init__(self, op, inputs, opset=13, outputs=1, constants=(), **attributes):
         self.domain, _, self.op = op.rpartition(".")
         self.inputs, self.opset, self.outputs, self.constants = inputs, opset, outputs, set(constants)
+        self.cast = None  # the type to which a Cast brings the output: of 4 bits it can't be fetched
         self.attributes = {key: value for key, value in attributes.items() if value is not None}
 
     def model(self):
@@ -45,11 +46,15 @@ class Node:
                 feeds[name] = value
                 infos.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype),
                                                            value.shape))
-        graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=name) for name in outputs], constants)
+        nodes = [node]
+        if self.cast is not None:
+            node.output[0] = "codes"
+            nodes.append(helper.make_node("Cast", ["codes"], outputs[:1], to=helper.np_dtype_to_tensor_dtype(np.dtype(self.cast))))
+        graph = helper.make_graph(nodes, "g", infos, [onnx.ValueInfoProto(name=name) for name in outputs], constants)
         opsets = [helper.make_opsetid("", self.opset)]
         if self.domain:
             opsets.append(helper.make_opsetid(self.domain, 1))
-        return helper.make_model(graph, opset_imports=opsets, ir_version=8), feeds
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8 if self.opset < 21 else 10), feeds
 
 
 class GraphNode(Node):

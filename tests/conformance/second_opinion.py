@@ -30,6 +30,7 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime as ort  # noqa: E402
 
+import generated_blocks  # noqa: E402, F401
 import generated_elementwise  # noqa: E402, F401
 import generated_layout  # noqa: E402, F401
 import generated_linear  # noqa: E402, F401

@@ -57,6 +57,20 @@ TEST(OptionsFromJson, SixteenBitTypesAreLeftForTheConverterToRefuse) {
   EXPECT_TRUE(options_from_json(R"({"activation":"int16"})"));
 }
 
+TEST(OptionsFromJson, BlocksAndFourBitsGoWithWeightsAlone) {
+  const auto options = options_from_json(R"({"activation":"none","weight":"uint4","block":32})");
+  ASSERT_TRUE(options);
+  EXPECT_TRUE(options->weights_only());
+  EXPECT_EQ(options->block, 32);
+  for (const char* json :
+       {R"({"block":32})", R"({"weight":"int4"})", R"({"activation":"none","block":-1})",
+        R"({"activation":"none","block":2.5})", R"({"activation":"int4"})", R"({"format":"onnx"})"}) {
+    const auto refused = options_from_json(json);
+    ASSERT_FALSE(refused) << json;
+    EXPECT_EQ(refused.error().kind, core::ErrorKind::usage) << json;
+  }
+}
+
 TEST(OptionsFromJson, RefusesWhatIsNotAnObjectOfRightKinds) {
   for (const auto* text : {"", "[]", "{", R"({"symmetric":1})", R"({"cache":3})", R"({"percentile":101})",
                            R"({"precision":"int8"})", R"({"percentile":"NaN"})"}) {

@@ -36,6 +36,34 @@ TEST(ActivationParams, SymmetricDividesBy127) {
   EXPECT_EQ(activation_params({-2.54, 1}, DType::uint8, true).zero_point[0], 128);
 }
 
+TEST(ScaleIndex, BlocksCountAlongTheirAxisAndTheLastIsShort) {
+  const ScaleIndex rows({5, 3}, 0, 2);
+  EXPECT_EQ(rows.shape(), (core::Shape{3, 3}));
+  for (std::size_t i = 0; i < 15; ++i) EXPECT_EQ(rows.of(i), i / 3 / 2 * 3 + i % 3) << i;
+  const ScaleIndex columns({2, 5}, 1, 2);
+  EXPECT_EQ(columns.shape(), (core::Shape{2, 3}));
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(columns.of(i), i / 5 * 3 + i % 5 / 2) << i;
+}
+
+TEST(ScaleIndex, AnAxisWithoutBlocksHasAScaleForEachIndex) {
+  const ScaleIndex middle({2, 3, 2}, 1, 0);
+  EXPECT_EQ(middle.shape(), (core::Shape{3}));
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(middle.of(i), i / 2 % 3) << i;
+  EXPECT_EQ(ScaleIndex({4}, std::nullopt, 0).of(3), 0U);
+}
+
+TEST(StoredWeightParams, FourBitsHaveSevenStepsOnEachSideOrFifteenInAll) {
+  const Tensor weight = floats({4, 1}, {-0.7, 0.35, 0.8, -0.1});
+  const auto even = stored_weight_params(weight, 0, 2, DType::uint4, true);
+  EXPECT_EQ(even.scale, (std::vector<double>{rounded32(0.7 / 7), rounded32(0.8 / 7)}));
+  EXPECT_EQ(even.zero_point, (std::vector<std::int64_t>{8, 8}));
+  const auto whole = stored_weight_params(weight, 0, 2, DType::int4, false);
+  EXPECT_EQ(whole.scale, (std::vector<double>{rounded32(1.05 / 15), rounded32(0.9 / 15)}));
+  EXPECT_EQ(whole.zero_point, (std::vector<std::int64_t>{2, -6}));
+  const Tensor back = values_of(codes_of(weight, whole), whole);
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_NEAR(back.as_real(i), weight.as_real(i), whole.scale[0] / 2 + 1e-6);
+}
+
 TEST(ActivationParams, ARangeWithoutExtentGetsAUsableScale) {
   for (const double tiny : {0.0, 1e-40, -1e-42}) {
     const auto params = activation_params({std::min(tiny, 0.0), std::max(tiny, 0.0)}, DType::int8, false);

@@ -378,5 +378,137 @@ TEST(ChannelIndex, RefusesAWrongCountAndAWrongRank) {
   EXPECT_TRUE(ChannelIndex::make({0, 3}, {{1, 2, 3}, {0, 0, 0}, DType::int8, -1}));
 }
 
+TEST(ChannelIndex, FindsTheBlockAndTheRuns) {
+  const auto channels_of = [](const core::Shape& shape, const core::QuantParams& params) {
+    const auto index = ChannelIndex::make(shape, params);
+    EXPECT_TRUE(index);
+    const auto count = static_cast<std::size_t>(core::element_count(shape));
+    std::vector<std::size_t> channels, visited(count, 99);
+    for (std::size_t i = 0; i < count; ++i) channels.push_back(index->channel(i));
+    index->for_each_run(count, [&](std::size_t first, std::size_t length, std::size_t channel) {
+      std::fill_n(visited.begin() + static_cast<std::ptrdiff_t>(first), length, channel);
+    });
+    EXPECT_EQ(visited, channels);
+    EXPECT_EQ(index->extent(), params.scale.size());
+    return channels;
+  };
+  const core::QuantParams four{{1, 2, 3, 4}, {0, 0, 0, 0}, DType::int8, 0, 2};
+  EXPECT_THAT(channels_of({3, 2}, four), ElementsAre(0, 1, 0, 1, 2, 3));  // the last block is short
+  core::QuantParams last = four;
+  last.axis = -1;
+  EXPECT_THAT(channels_of({2, 3}, last), ElementsAre(0, 0, 1, 2, 2, 3));
+  last.axis = 1;
+  EXPECT_THAT(channels_of({1, 4, 2}, last), ElementsAre(0, 1, 0, 1, 2, 3, 2, 3));
+}
+
+TEST(ChannelIndex, RefusesAWrongCountOfBlocks) {
+  const core::QuantParams four{{1, 2, 3, 4}, {0, 0, 0, 0}, DType::int8, 0, 2};
+  const auto wrong = ChannelIndex::make({5, 2}, four);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "4 scales for blocks of 2 along axis 0 of shape [5,2], expected 6");
+  EXPECT_FALSE(ChannelIndex::make({2, 2}, four));
+  EXPECT_TRUE(ChannelIndex::make({4, 2}, four));
+}
+
+/// A MatMul of x [2,3] with a weight [3,2] in two blocks of 2 rows.
+core::Result<ArtifactView> matmul_in_blocks(std::map<std::string, Tensor> constants, const std::string& text) {
+  const model::Model original =
+      parse("g (float[2,3] x) => (float[2,2] y) { y = MatMul(x, w) }", {{"w", reals({3, 2}, {1, 2, 3, 4, 5, 6})}});
+  return view("a (float[2,3] x) => (float[2,2] y) { " + text + " y = MatMul(x, wd) }", constants, original);
+}
+const std::map<std::string, Tensor> kBlocks{{"wq", codes(DType::int4, {3, 2}, {1, 2, 3, -4, 5, -6})},
+                                            {"ws", reals({2, 2}, {0.5, 1, 2, 4})},
+                                            {"wz", codes(DType::int4, {2, 2}, {0, 1, 2, 3})},
+                                            {"w", reals({3, 2}, {0.5, 1, 1.5, -5, 6, -36})}};
+
+TEST(ArtifactView, ReadsScalesOfBlocks) {
+  const auto read = matmul_in_blocks(kBlocks, "wd = DequantizeLinear<axis=0, block_size=2>(wq, ws, wz)");
+  ASSERT_TRUE(read) << read.error().message;
+  const Operand& weight = read->find_original(0)->inputs[1];
+  ASSERT_TRUE(weight.quantized());
+  EXPECT_EQ(*weight.params, (core::QuantParams{{0.5, 1, 2, 4}, {0, 1, 2, 3}, DType::int4, 0, 2}));
+  const auto values = dequantize_tensor(*weight.constant_codes, *weight.params);
+  ASSERT_TRUE(values);
+  EXPECT_THAT(values->to_reals(), ElementsAre(0.5, 1, 1.5, -5, 6, -36));
+  const auto codes_again = quantize_tensor(*values, *weight.params);
+  ASSERT_TRUE(codes_again);
+  EXPECT_EQ(*codes_again, *weight.constant_codes);
+}
+
+TEST(ArtifactView, AWeightOfMatMulNBitsIsUnpacked) {
+  const model::Model original = parse("g (float[2,18] x) => (float[2,1] y) { m = MatMul(x, w) y = Add(m, b) }",
+                                      {{"w", reals({18, 1}, std::vector<double>(18, 0.5))}, {"b", reals({1}, {1})}});
+  std::vector<std::int64_t> bytes(16, 0x88);
+  bytes[0] = 0x7F, bytes[8] = 0x19;
+  model::Model artifact = parse(
+      "a (float[2,18] x) => (float[2,1] y) { y = MatMulNBits<K=18, N=1, bits=4, block_size=16>(x, w_Q4, ws, wz, , b) "
+      "}",
+      {{"w_Q4", codes(DType::uint8, {1, 2, 8}, bytes)},
+       {"ws", reals({1, 2}, {0.5, 2})},
+       {"wz", codes(DType::uint8, {1, 1}, {0x68})},
+       {"b", reals({1}, {1})}});
+  artifact.graph.nodes.front().domain = "com.microsoft";
+  artifact.opsets["com.microsoft"] = 1;
+  const auto read = ArtifactView::build(std::make_shared<const model::Model>(std::move(artifact)), original);
+  ASSERT_TRUE(read) << read.error().message;
+  const ArtifactNode* product = read->find_original(0);
+  ASSERT_NE(product, nullptr);
+  EXPECT_EQ(product->op, "MatMul");
+  const Operand& weight = product->inputs[1];
+  EXPECT_EQ(weight.original, "w");
+  ASSERT_TRUE(weight.quantized());
+  EXPECT_EQ(*weight.params, (core::QuantParams{{0.5, 2}, {8, 6}, DType::uint4, 0, 16}));
+  ASSERT_NE(weight.constant_codes, nullptr);
+  EXPECT_EQ(weight.constant_codes->shape(), (core::Shape{18, 1}));
+  EXPECT_THAT(weight.constant_codes->to_integers(), ElementsAre(15, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 9, 1));
+  EXPECT_EQ(constant_value(weight)->reals()[17], -10);
+  ASSERT_NE(read->find_original(1), nullptr);
+  EXPECT_EQ(read->find_original(1)->op, "Add");
+  EXPECT_FALSE(product->inputs[0].quantized());
+}
+
+TEST(ArtifactView, ATableOfGatherBlockQuantizedIsUnpacked) {
+  const model::Model original = parse("g (int64[2] x) => (float[2,16] y) { y = Gather(w, x) }",
+                                      {{"w", reals({2, 16}, std::vector<double>(32, 0.5))}});
+  model::Model artifact = parse(
+      "a (int64[2] x) => (float[2,16] y) { y = GatherBlockQuantized<bits=8, block_size=16>(w_Q8, x, ws) }",
+      {{"w_Q8", codes(DType::uint8, {2, 16}, std::vector<std::int64_t>(32, 129))}, {"ws", reals({2, 1}, {0.5, 2})}});
+  artifact.graph.nodes.front().domain = "com.microsoft";
+  artifact.opsets["com.microsoft"] = 1;
+  const auto read = ArtifactView::build(std::make_shared<const model::Model>(std::move(artifact)), original);
+  ASSERT_TRUE(read) << read.error().message;
+  const ArtifactNode* gather = read->find_original(0);
+  ASSERT_NE(gather, nullptr);
+  EXPECT_EQ(gather->op, "Gather");
+  EXPECT_EQ(gather->inputs[0].original, "w");
+  EXPECT_EQ(gather->inputs[0].codes, "w_Q8");
+  EXPECT_EQ(*gather->inputs[0].params, (core::QuantParams{{0.5, 2}, {128, 128}, DType::uint8, 1, 16}));
+}
+
+TEST(ArtifactView, AFloatConstantIsQuantizedInBlocks) {
+  const auto read = matmul_in_blocks(kBlocks,
+                                     "q = QuantizeLinear<axis=-2, block_size=2>(w, ws, wz)"
+                                     " wd = DequantizeLinear<axis=-2, block_size=2>(q, ws, wz)");
+  ASSERT_TRUE(read) << read.error().message;
+  const Operand& weight = read->find_original(0)->inputs[1];
+  EXPECT_EQ(weight.params->axis, 0);
+  EXPECT_THAT(weight.constant_codes->to_integers(), ElementsAre(1, 2, 3, -4, 5, -6));
+}
+
+TEST(ArtifactView, RefusesScalesOfAnotherShapeThanTheBlocks) {
+  const auto message = [](std::map<std::string, Tensor> constants, const std::string& attributes) {
+    const auto read = matmul_in_blocks(std::move(constants), "wd = DequantizeLinear<" + attributes + ">(wq, ws, wz)");
+    return read ? "" : read.error().message;
+  };
+  EXPECT_EQ(message(kBlocks, "axis=1, block_size=2"),
+            "scale \"ws\" has shape [2,2], expected [3,1] for blocks of 2 along axis 1");
+  EXPECT_THAT(message(kBlocks, "axis=2, block_size=2"), HasSubstr("axis 2 is outside [3,2]"));
+  EXPECT_THAT(message(kBlocks, "axis=0, block_size=-1"), HasSubstr("block_size is -1"));
+  EXPECT_THAT(message(kBlocks, "axis=0"), HasSubstr("has shape [2,2], expected a scalar or one scale"));
+  std::map<std::string, Tensor> fewer = kBlocks;
+  fewer["wz"] = codes(DType::int4, {2}, {0, 1});
+  EXPECT_THAT(message(fewer, "axis=0, block_size=2"), HasSubstr("4 scales \"ws\" but 2 zero points"));
+}
+
 }  // namespace
 }  // namespace assay::judge

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/judge/evidence/derived_params.hpp"
+
 namespace assay::judge {
 namespace {
 
@@ -53,6 +55,18 @@ TEST(CodeSpan, ANarrowRangeLeavesTheLeastCodeUnused) {
   EXPECT_EQ(span.bottom.low, -63.5);
   EXPECT_EQ(span.top.high, 63.5);
   EXPECT_EQ(CodeSpan::of({{0.5}, {0}, core::DType::uint8, std::nullopt}, narrow).bottom.low, 0);
+}
+
+TEST(SymmetricSteps, OtherTypesHaveAsManyMoreOrLessThanHalf) {
+  using core::DType;
+  converters::Policy policy;
+  EXPECT_EQ(symmetric_steps(DType::int8, policy), 127);
+  EXPECT_EQ(symmetric_steps(DType::uint4, policy), 7);
+  EXPECT_EQ(symmetric_steps(DType::int16, policy), 32767);
+  policy.divisor = 128;
+  EXPECT_EQ(symmetric_steps(DType::int4, policy), 8);
+  policy.divisor = 127.5;
+  EXPECT_EQ(symmetric_steps(DType::int4, policy), 7.5);
 }
 
 }  // namespace

@@ -108,6 +108,93 @@ TEST(WrittenOut, AWeightWithManyScalesStaysWhereTheOpsetCannotBeRaised) {
   EXPECT_FALSE(is_written_out(*written_out(artifact)));
 }
 
+/// Operands in blocks. K = 18 in blocks of 16 and 2, N = 2; a table of 3 rows of 18.
+const std::map<std::string, Tensor> kBlocks = [] {
+  const auto bytes = [](const core::Shape& shape) {
+    std::vector<std::int64_t> values(static_cast<std::size_t>(core::element_count(shape)));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(83 * i + 7) % 256;
+    return codes(DType::uint8, shape, std::move(values));
+  };
+  const std::vector<std::int64_t> quarters{-8, 7, 1, 0, -3, 5};
+  std::vector<std::int64_t> fours, groups;
+  for (std::size_t i = 0; i < 54; ++i) fours.push_back(quarters[i % quarters.size()]);
+  for (std::int64_t i = 0; i < 18; ++i) groups.push_back(i % 3 / 2);
+  return std::map<std::string, Tensor>{{"b2", bytes({2, 2, 4})},
+                                       {"b4", bytes({2, 2, 8})},
+                                       {"b8", bytes({2, 2, 16})},
+                                       {"z2", codes(DType::uint8, {2, 1}, {0b0110, 0b0011})},
+                                       {"z4", codes(DType::uint8, {2}, {0x8F, 0x17})},
+                                       {"z8", codes(DType::uint8, {2, 2}, {128, 0, 255, 9})},
+                                       {"zr", reals({2, 2}, {8, 0, 15, 3})},
+                                       {"zh", reals({2, 2}, {8, 0.5, 15, 3})},
+                                       {"g", codes(DType::int32, {18}, groups)},
+                                       {"s", reals({2, 2}, {0.5, -0.25, 2, 0})},
+                                       {"sl", reals({4}, {0.5, -0.25, 2, 0})},
+                                       {"bias", reals({2}, {3, -4})},
+                                       {"t4", bytes({3, 9})},
+                                       {"t8", bytes({3, 18})},
+                                       {"ti", codes(DType::int4, {3, 18}, fours)},
+                                       {"tu", codes(DType::int4, {18, 3}, fours)},
+                                       {"ts", reals({3, 2}, {1, 0.5, -2, 0.25, 4, 8})},
+                                       {"tz", codes(DType::uint8, {3, 1}, {0x21, 0x43, 0xF0})},
+                                       {"iz", codes(DType::int4, {3, 2}, {-1, 2, 0, 7, -8, 3})},
+                                       {"us", reals({2, 3}, {1, 0.5, -2, 0.25, 4, 8})}};
+}();
+
+std::shared_ptr<const model::Model> in_blocks(const std::string& node, const std::string& input = "float[1,18] x") {
+  model::Model model = parse("m (" + input + ") => (float[a,b] y) { y = " + node + " }", kBlocks);
+  for (model::Node& each : model.graph.nodes) {
+    each.domain = "com.microsoft";
+    each.name = "n";
+  }
+  model.opsets = {{"", 13}, {"com.microsoft", 1}};
+  return std::make_shared<const model::Model>(std::move(model));
+}
+
+TEST(WrittenOut, GivesTheSameValuesOfBlocks) {
+  const std::string k = "MatMulNBits<K=18, N=2, block_size=16, bits=", t = "GatherBlockQuantized<block_size=16, ";
+  const std::vector<std::string> products{k + "4>(x, b4, s)",
+                                          k + "4>(x, b4, sl, z4)",
+                                          k + "2>(x, b2, s, z2)",
+                                          k + "2>(x, b2, s)",
+                                          k + "8, accuracy_level=4>(x, b8, s, z8)",
+                                          k + "8>(x, b8, s, , , bias)",
+                                          k + "4>(x, b4, s, zr)",
+                                          k + "4>(x, b4, s, z4, g, bias)",
+                                          k + "4>(x, b4, s, , g)"};
+  const std::vector<std::string> gathers{t + "bits=4>(t4, x, ts)", t + "bits=4>(t4, x, ts, tz)",
+                                         t + "bits=8>(t8, x, ts)", t + "quantize_axis=-1>(ti, x, ts, iz)",
+                                         t + "quantize_axis=0, gather_axis=1>(tu, x, us)"};
+  const auto check = [](const std::shared_ptr<const model::Model>& artifact, const Tensor& x) {
+    const auto written = written_out(artifact);
+    const std::string node = artifact->graph.nodes.front().op_type;
+    ASSERT_TRUE(is_written_out(*written)) << node;
+    EXPECT_EQ(written->opset(), 13);
+    const auto expected = reference::execute(*artifact, {{"x", x}}), actual = reference::execute(*written, {{"x", x}});
+    ASSERT_TRUE(expected) << expected.error().message;
+    ASSERT_TRUE(actual) << actual.error().message;
+    EXPECT_EQ(expected->at("y"), actual->at("y")) << node;
+  };
+  std::vector<double> row;
+  for (int i = 0; i < 18; ++i) row.push_back(i % 5 - 1.5);
+  for (const std::string& text : products) {
+    SCOPED_TRACE(text);
+    check(in_blocks(text), reals({1, 18}, row));
+  }
+  for (const std::string& text : gathers) {
+    SCOPED_TRACE(text);
+    check(in_blocks(text, "int64[2] x"), codes(DType::int64, {2}, {2, 0}));
+  }
+}
+
+TEST(WrittenOut, BlocksStayWhereTheirParametersAreNoCodesOrNoConstants) {
+  const std::string k = "MatMulNBits<K=18, N=2, block_size=16, bits=4>";
+  EXPECT_FALSE(is_written_out(*written_out(in_blocks(k + "(x, b4, s, zh)"))));
+  EXPECT_FALSE(is_written_out(*written_out(in_blocks(k + "(x, b4, q)", "float[1,18] x, float[2,2] q"))));
+  EXPECT_FALSE(is_written_out(*written_out(in_blocks(k + "(x, b8, s)"))));
+  EXPECT_TRUE(is_written_out(*written_out(in_blocks(k + "(x, b4, s, , , q)", "float[1,18] x, float[2] q"))));
+}
+
 TEST(WrittenOut, IsTheSameObjectWhereThereIsNothingToDo) {
   const auto artifact = on_codes("g (float[2] x) => (int8[2] y) { y = QuantizeLinear (x, s, z) }");
   EXPECT_EQ(written_out(artifact), artifact);

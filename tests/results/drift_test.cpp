@@ -82,6 +82,13 @@ TEST(DriftCase, ParametersMayNotChangeAtAll) {
   EXPECT_THAT(changes_since(anchor(verdict(40)), now)[0].detail, HasSubstr(", and 2 more tensors"));
 }
 
+TEST(DriftCase, OtherBlocksAreOtherParameters) {
+  ResultRow before = verdict(40), now = verdict(40);
+  before.parameters[1].params.block = 16;
+  now.parameters[1].params.block = 32;
+  EXPECT_EQ(changes_since(anchor(before), now)[0].detail, "\"w\": blocks of 16 → 32");
+}
+
 TEST(DriftCase, ParametersAreBoundByNameAndNaNIsItself) {
   ResultRow now = verdict(40);
   std::swap(now.parameters[0], now.parameters[1]);

@@ -22,7 +22,7 @@ ResultRow embedded_row(const std::string& name) {
   row.reason = "a \"quoted\"\nreason — with Ünicode";
   row.margin = std::nan("");
   row.metrics = {{"y", "typical", "sqnr_db", HUGE_VAL}, {"y", "ties", "max_error", 0.1}};
-  row.parameters = {{"w", {{static_cast<double>(0.1F), 0.25}, {-1, 3}, core::DType::uint8, 1}}};
+  row.parameters = {{"w", {{static_cast<double>(0.1F), 0.25}, {-1, 3}, core::DType::uint8, 1, 16}}};
   row.findings = {{"judge", "scale", "c1", "Conv", "w", "", "L0", "off", 2.5}};
   row.attempts = {{"convert", 1, "timeout", "slow", 1.5}};
   row.expectation = ExpectationRow{"conv/*", "", "embedded", "", "judge", "scale", "off", "https://a.b", "", {}};

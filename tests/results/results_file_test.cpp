@@ -173,7 +173,7 @@ TEST_F(ResultsFile, IsRefusedWhereItIsNone) {
 TEST_F(ResultsFile, OfANewerSchemaIsRefused) {
   { const Store store = there(); }
   sql("there.db", "PRAGMA user_version = 99");
-  EXPECT_THAT(refusal("there.db"), HasSubstr("has schema 99, this program knows up to 13: a newer Assay wrote it"));
+  EXPECT_THAT(refusal("there.db"), HasSubstr("has schema 99, this program knows up to 14: a newer Assay wrote it"));
 }
 
 TEST_F(ResultsFile, OfAnOlderSchemaIsReadFromACopy) {

@@ -102,7 +102,7 @@ ResultRow full_row(const JobKey& key) {
                   {"judge", "nan", "", "", "y", "ties", "", "", std::nan("")}};
   row.metrics = {{"y", "typical", "sqnr_db", 33.25}, {"y", "zeros", "sqnr_db", HUGE_VAL}};
   row.parameters = {{"x", {{static_cast<double>(0.0236F)}, {-3}, core::DType::int8, std::nullopt}},
-                    {"w", {{0.5, std::nan(""), 1e-45}, {0, 0, 0}, core::DType::uint8, 1}}};
+                    {"w", {{0.5, std::nan(""), 1e-45}, {0, 0, 0}, core::DType::uint8, 1, 2}}};
   row.precision = {{"c1", "Conv", "int8"}};
   row.attempts = {{"convert", 1, "timeout", "no answer", 20.5}, {"convert", 2, "ok", "", 0.5}};
   row.expectation =
@@ -132,6 +132,7 @@ void expect_same(const ResultRow& a, const ResultRow& b) {
   ASSERT_EQ(a.parameters.size(), b.parameters.size());
   EXPECT_EQ(a.parameters[0].params, b.parameters[0].params);
   EXPECT_EQ(a.parameters[1].params.axis, b.parameters[1].params.axis);
+  EXPECT_EQ(a.parameters[1].params.block, b.parameters[1].params.block);
   EXPECT_EQ(a.parameters[1].params.type, b.parameters[1].params.type);
   EXPECT_EQ(a.parameters[1].params.scale[2], b.parameters[1].params.scale[2]);
   EXPECT_TRUE(std::isnan(b.parameters[1].params.scale[1]));
@@ -457,7 +458,7 @@ TEST_F(StoreOpen, SchemaOneIsMigratedAndKeepsItsRows) {
     ASSERT_TRUE(store.claim_run("run-1").ok());
     EXPECT_TRUE(store.record("run-1", full_row(without_hash)).ok());
   }
-  EXPECT_EQ(answer("PRAGMA user_version"), "13");
+  EXPECT_EQ(answer("PRAGMA user_version"), "14");
   EXPECT_EQ(answer("SELECT count(*) FROM attempt"), "2");
   EXPECT_EQ(answer("PRAGMA foreign_key_check"), "");
 }
@@ -547,7 +548,7 @@ TEST_F(StoreOpen, AnExpectedFailureWithAnotherMarginIsAnother) {
 
 TEST_F(StoreOpen, ANewFileHasTheNewestSchemaInWalMode) {
   { const Store store = open(); }
-  EXPECT_EQ(answer("PRAGMA user_version"), "13");
+  EXPECT_EQ(answer("PRAGMA user_version"), "14");
   EXPECT_EQ(answer("PRAGMA journal_mode"), "wal");
   EXPECT_EQ(answer("PRAGMA application_id"), std::to_string(0x41736179));
   for (const char* table :
@@ -566,7 +567,7 @@ TEST_F(StoreOpen, ANewerSchemaIsRefusedUntouched) {
   const auto store = Store::open(file());
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
-  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 13"));
+  EXPECT_THAT(store.error().message, HasSubstr("schema 99, this program knows up to 14"));
   EXPECT_EQ(core::read_file(file()).value(), before);
 }
 

@@ -23,7 +23,7 @@ LaneNews full_news() {
   row.seconds = 0.25;
   row.findings = {{"artifact", "scale", "n", "op", "t", "d", "L0", "message", std::nan(""), true}};
   row.metrics = {{"t", "d", "name", -0.0}};
-  row.parameters = {{"t", {{0.5, 0.25}, {0, -3}, core::DType::uint8, 1}}};
+  row.parameters = {{"t", {{0.5, 0.25}, {0, -3}, core::DType::uint8, 1, 32}}};
   row.precision = {{"n", "op", "int8"}};
   row.attempts = {{"convert", 2, "timeout", "late", 1.5}};
   row.coverage = {{"Conv", 2, 1}};

@@ -304,10 +304,12 @@ const ArtifactNode* Alignment::made(std::size_t index) const {
 }
 
 bool Alignment::has_weight_in_codes(std::size_t index) const {
-  constexpr std::size_t kWeight = 1;
   const ArtifactNode* node = made(index);
-  return node != nullptr && node->inputs.size() > kWeight && node->inputs[kWeight].quantized() &&
-         node->inputs[kWeight].constant_codes != nullptr;
+  if (node == nullptr) return false;
+  const std::size_t operands = traits_of(node->op).product == Product::matmul ? 0 : 1;  // its weight may be on the left
+  return std::any_of(node->inputs.begin() + static_cast<std::ptrdiff_t>(std::min(operands, node->inputs.size())),
+                     node->inputs.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, node->inputs.size())),
+                     [](const Operand& operand) { return operand.quantized() && operand.constant_codes != nullptr; });
 }
 
 std::optional<std::size_t> Alignment::bias_behind_product(std::size_t index) const {

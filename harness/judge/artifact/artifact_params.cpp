@@ -59,6 +59,21 @@ TensorPtr cast_constant(const Node& node, const TensorPtr& value) {
   return std::make_shared<const Tensor>(core::rounded_to_type(std::move(copy).relabeled(type)));
 }
 
+/// The scales of blocks have the shape of what they scale, with the number of blocks along the axis.
+core::Status check_blocks(const Node& node, const Tensor& scale, core::Shape shape, std::int64_t axis,
+                          std::int64_t block) {
+  const auto name = [&] {
+    return fmt::format("scale \"{}\" has shape {}", node.input(1), core::shape_text(scale.shape()));
+  };
+  if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
+    return broken_node(node, fmt::format("{}, but axis {} is outside {}", name(), axis, core::shape_text(shape)));
+  std::int64_t& extent = shape[static_cast<std::size_t>(axis)];
+  extent = reference::QuantLayout{.split = {.extent = extent}, .block_size = block}.blocks();
+  if (scale.shape() == shape) return core::success();
+  return broken_node(node, fmt::format("{}, expected {} for blocks of {} along axis {}", name(),
+                                       core::shape_text(shape), block, axis));
+}
+
 }  // namespace
 
 Error broken_node(const Node& node, std::string message) {
@@ -77,14 +92,26 @@ bool only_moves(const Node& node, const Constants& constants) {
   return value->is_real() && value->size() == 1 && value->as_real(0) == 0;
 }
 
+QuantParams quantizer_steps(const Node& quantizer, const Tensor& scale, std::int64_t rank) {
+  QuantParams steps;
+  steps.scale = scale.to_reals();
+  if (steps.scale.size() == 1) return steps;
+  const std::int64_t axis = quantizer.int_or("axis", 1);
+  steps.axis = axis < 0 ? axis + rank : axis;
+  steps.block = quantizer.int_or("block_size", 0);
+  return steps;
+}
+
 Result<QuantParams> make_params(const Node& node, const Constants& constants, std::string_view scale_name,
-                                std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis) {
+                                std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis,
+                                std::int64_t block) {
   const TensorPtr scale = find_constant(constants, scale_name);
   if (scale == nullptr || !scale->is_real()) {
     return broken_node(node, fmt::format("scale \"{}\" isn't a float constant, so it can't be audited", scale_name));
   }
   if (scale->size() == 0) return broken_node(node, fmt::format("scale \"{}\" is empty", scale_name));
-  if (scale->rank() > 1 && scale->size() > 1) {
+  if (block < 0) return broken_node(node, fmt::format("block_size is {}, expected at least 1", block));
+  if (block == 0 && scale->rank() > 1 && scale->size() > 1) {
     return broken_node(
         node, fmt::format("scale \"{}\" has shape {}, expected a scalar or one scale per index of the axis", scale_name,
                           core::shape_text(scale->shape())));
@@ -106,7 +133,10 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
     params.zero_point = zero_point->to_integers();
     params.zero_point.resize(params.scale.size(), params.zero_point.empty() ? 0 : params.zero_point.front());
   }
-  if (params.scale.size() > 1) params.axis = axis;
+  if (params.scale.size() > 1) {
+    params.axis = axis;
+    params.block = block;
+  }
   return params;
 }
 
@@ -149,10 +179,13 @@ Result<QuantParams> read_quant_params(const Node& node, const Constants& constan
     if (const TensorPtr codes = find_constant(constants, node.input(0))) fallback = codes->type();
   }
   std::int64_t axis = node.int_or("axis", 1);
-  if (const TensorPtr values = find_constant(constants, node.input(0)); values != nullptr && axis < 0) {
-    axis += values->rank();
-  }
-  return make_params(node, constants, node.input(1), node.input(2), fallback, axis);
+  const TensorPtr values = find_constant(constants, node.input(0));
+  if (values != nullptr && axis < 0) axis += values->rank();
+  const std::int64_t block = node.int_or("block_size", 0);
+  if (const TensorPtr scale = find_constant(constants, node.input(1));
+      scale != nullptr && values != nullptr && block > 0)
+    if (auto status = check_blocks(node, *scale, values->shape(), axis, block); !status) return status.error();
+  return make_params(node, constants, node.input(1), node.input(2), fallback, axis, block);
 }
 
 Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {
@@ -195,30 +228,31 @@ core::TensorPtr constant_value(const Operand& operand) {
 Result<ChannelIndex> ChannelIndex::make(const core::Shape& shape, const QuantParams& params) {
   ChannelIndex index;
   if (params.scale.size() == 1 && !params.axis) return index;
+  const auto wrong = [](std::string message) {
+    return Error{core::ErrorKind::invalid_model, std::move(message), {}, {}, {}};
+  };
   const auto rank = static_cast<std::int64_t>(shape.size());
   std::int64_t axis = params.axis.value_or(0);
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) {
-    return Error{
-        core::ErrorKind::invalid_model,
-        fmt::format("axis {} is outside a tensor of shape {}", params.axis.value_or(0), core::shape_text(shape)),
-        {},
-        {},
-        {}};
+    return wrong(
+        fmt::format("axis {} is outside a tensor of shape {}", params.axis.value_or(0), core::shape_text(shape)));
   }
-  const auto extent = shape[static_cast<std::size_t>(axis)];
-  if (extent != static_cast<std::int64_t>(params.scale.size())) {
-    return Error{core::ErrorKind::invalid_model,
-                 fmt::format("{} scales for axis {} of shape {}, expected {}", params.scale.size(), axis,
-                             core::shape_text(shape), extent),
-                 {},
-                 {},
-                 {}};
-  }
+  index.layout_ = {.split = reference::split_at_axis(shape, axis), .block_size = params.block};
   index.extent_ = params.scale.size();
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) {
-    index.inner_ *= static_cast<std::size_t>(shape[i]);
+  if (index.layout_.count() != static_cast<std::int64_t>(index.extent_)) {
+    return wrong(fmt::format("{} scales for {}axis {} of shape {}, expected {}", index.extent_,
+                             params.block == 0 ? "" : fmt::format("blocks of {} along ", params.block), axis,
+                             core::shape_text(shape), index.layout_.count()));
   }
+  return index;
+}
+
+ChannelIndex ChannelIndex::of_layout(const core::Shape& shape, const QuantParams& params) {
+  ChannelIndex index;
+  if (!params.axis) return index;
+  index.layout_ = {.split = reference::split_at_axis(shape, *params.axis), .block_size = params.block};
+  index.extent_ = static_cast<std::size_t>(index.layout_.count());
   return index;
 }
 

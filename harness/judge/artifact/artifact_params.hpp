@@ -18,11 +18,16 @@ using Constants = std::map<std::string, core::TensorPtr, std::less<>>;
 /// too, since zero has a code under all parameters.
 [[nodiscard]] bool only_moves(const model::Node& node, const Constants& constants);
 
-/// A constant scale and an optional zero_point as parameters; `axis` applies where there are several scales,
-/// `fallback_type` where no zero_point states the type.
-/// Errors   invalid_model, naming `node`, where they aren't constant or their shapes break ONNX's rule.
+/// The scales of a QuantizeLinear of values of `rank`, with their axis and block and nothing else.
+[[nodiscard]] core::QuantParams quantizer_steps(const model::Node& quantizer, const core::Tensor& scale,
+                                                std::int64_t rank);
+
+/// A constant scale and an optional zero_point as parameters; `axis` and `block` (0: none) apply where there are
+/// several scales, `fallback_type` where no zero_point states the type. Errors   invalid_model, naming `node`, where
+/// they aren't constant or their shapes break ONNX's rule.
 [[nodiscard]] core::Result<core::QuantParams> make_params(const model::Node& node, const Constants& constants,
                                                           std::string_view scale_name, std::string_view zero_point_name,
-                                                          core::DType fallback_type, std::int64_t axis);
+                                                          core::DType fallback_type, std::int64_t axis,
+                                                          std::int64_t block);
 
 }  // namespace assay::judge

@@ -172,8 +172,9 @@ class ArtifactReader {
                                    [&](const Operand& input) { return input.params == common; });
     if (!alike || !common || common->scale.size() != 1) return;
     const Node& node = graph_.nodes[entry.index];
+    const bool on_codes = entry.on_codes();
     for (std::size_t i = 0; i < passes_codes_to(node, view_.constants_); ++i)
-      on_codes_[node.outputs[i]] = {"", *common};
+      on_codes_[node.outputs[i]] = {on_codes ? node.outputs[i] : "", *common};
   }
 
   /// The type of codes that no zero_point states: that of the QuantizeLinear that makes them.

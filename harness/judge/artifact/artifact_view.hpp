@@ -14,6 +14,7 @@
 #include "harness/core/result.hpp"
 #include "harness/core/tensor.hpp"
 #include "harness/model/graph.hpp"
+#include "reference/quant_layout.hpp"
 
 namespace assay::judge {
 
@@ -27,6 +28,8 @@ struct Operand {
   core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
   core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
   [[nodiscard]] bool quantized() const { return params.has_value(); }
+  /// The operator reads the codes themselves, without a DequantizeLinear.
+  [[nodiscard]] bool is_codes() const { return !codes.empty() && codes == name; }
 };
 
 /// An operator of the artifact that computes: everything but QuantizeLinear, DequantizeLinear, Constant and Identity.
@@ -42,6 +45,8 @@ struct ArtifactNode {
   bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized
   bool quantized_outputs = false;  ///< every used output goes into a QuantizeLinear
 
+  /// Moves codes as they are, so that its results are codes too.
+  [[nodiscard]] bool on_codes() const { return !inputs.empty() && inputs.front().is_codes(); }
   /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear.
   [[nodiscard]] bool integer() const { return fused || (quantized_inputs && quantized_outputs); }
 };
@@ -106,28 +111,41 @@ class ArtifactView {
 };
 
 /// Parameters of a QuantizeLinear or DequantizeLinear node. A one-element scale is per-tensor.
+/// Errors   invalid_model, naming `node`, where they aren't constant or their shapes break ONNX's rule; a shape of
+/// blocks is held against a constant's only.
 [[nodiscard]] core::Result<core::QuantParams> read_quant_params(
     const model::Node& node, const std::map<std::string, core::TensorPtr, std::less<>>& constants);
 
-/// Which of the parameters' channels an element belongs to: 0 throughout where they are per-tensor.
+/// Which of the parameters' channels, that is scales, an element belongs to: 0 throughout where they are per-tensor. In
+/// blocks each block is a channel.
 class ChannelIndex {
  public:
-  /// Errors   invalid_model where the axis is outside the shape or the count isn't its extent.
+  /// Errors   invalid_model where the axis is outside the shape or the count isn't that of the axis's indices or
+  /// blocks.
   [[nodiscard]] static core::Result<ChannelIndex> make(const core::Shape& shape, const core::QuantParams& params);
+  /// The same by axis and block of the parameters alone, which must fit the shape; their scales aren't asked.
+  [[nodiscard]] static ChannelIndex of_layout(const core::Shape& shape, const core::QuantParams& params);
   /// Channel of element `flat` in row-major order.
-  [[nodiscard]] std::size_t channel(std::size_t flat) const { return extent_ == 1 ? 0 : flat / inner_ % extent_; }
+  [[nodiscard]] std::size_t channel(std::size_t flat) const {
+    return extent_ == 1 ? 0 : static_cast<std::size_t>(layout_.scale_of(static_cast<std::int64_t>(flat)));
+  }
+  /// The number of scales.
   [[nodiscard]] std::size_t extent() const { return extent_; }
-  /// Calls `visit(first, length, channel)` for each run of neighbours of one channel among `count` elements.
+  /// Calls `visit(first, length, channel)` for each run of neighbours of one channel among the `count` elements.
   template <typename Visit>
   void for_each_run(std::size_t count, const Visit& visit) const {
-    const std::size_t length = extent_ == 1 ? count : inner_;
-    for (std::size_t first = 0, run = 0; first < count; first += length, ++run) {
-      visit(first, length, run % extent_);
+    if (extent_ == 1) {
+      if (count != 0) visit(std::size_t{0}, count, std::size_t{0});
+      return;
     }
+    layout_.for_each_run([&](std::int64_t first, std::int64_t length, std::int64_t channel) {
+      visit(static_cast<std::size_t>(first), static_cast<std::size_t>(length), static_cast<std::size_t>(channel));
+    });
   }
 
  private:
-  std::size_t inner_ = 1, extent_ = 1;
+  reference::QuantLayout layout_;
+  std::size_t extent_ = 1;
 };
 
 /// The codes of float values by ONNX's rule. Errors   invalid_model on NaN or an axis that doesn't fit.

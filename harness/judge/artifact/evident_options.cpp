@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
 
 namespace assay::judge {
 namespace {
 
 /// The code of real zero under a symmetric scheme; ONNX Runtime centres uint8 on 127, the others on 128.
 bool is_centre(std::int64_t zero_point, core::DType type) {
-  return type == core::DType::uint8 ? zero_point == 128 || zero_point == 127 : zero_point == 0;
+  return zero_point == centre_of(type) || (type == core::DType::uint8 && zero_point == 127);
 }
 
 }  // namespace
@@ -35,15 +36,27 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   if (any) options.symmetric = symmetric;
   bool weights = false;
   bool per_axis = false;
+  bool centred = true;
+  std::int64_t block = 0;
   for (const ArtifactNode& node : view->nodes()) {
     for (const Operand& input : node.inputs) {
       if (input.constant_codes == nullptr || !input.quantized() || input.constant_codes->rank() < 2) continue;
       weights = true;
       options.weight = input.params->type;
       per_axis = per_axis || input.params->axis.has_value();
+      block = std::max(block, input.params->block);
+      centred = centred && std::ranges::all_of(input.params->zero_point, [&](std::int64_t zero_point) {
+                  return is_centre(zero_point, input.params->type);
+                });
     }
   }
   if (weights) options.per_axis = per_axis;
+  // Weights of 8 bits with a scale for each channel are those of an integer network, too.
+  if (!any && (block != 0 || options.weight == core::DType::int4 || options.weight == core::DType::uint4)) {
+    options.activation = core::DType::undefined;
+    options.block = block;
+    options.symmetric = centred;
+  }
   return options;
 }
 

@@ -34,11 +34,16 @@ class Writer {
     std::vector<Node> nodes = std::exchange(result_.graph.nodes, {});
     for (Node& node : nodes) {
       const QuantizedForm* form = reference::quantized_form(node);
-      if (form == nullptr || !can_write(node, *form)) {
-        result_.graph.nodes.push_back(std::move(node));
-      } else {
+      if (form != nullptr && form->unpack != nullptr) {
+        if (auto blocks = constant_blocks(node, *form)) {
+          write_blocks(node, *form, *std::move(blocks));
+          continue;
+        }
+      } else if (form != nullptr && can_write(node, *form)) {
         write(node, *form);
+        continue;
       }
+      result_.graph.nodes.push_back(std::move(node));
     }
     return std::move(result_);
   }
@@ -73,6 +78,61 @@ class Writer {
       if (!per_tensor && (i != 1 || result_.opset() < kPerAxisOpset)) return false;
     }
     return known(form.output) && known(form.output + 1);
+  }
+
+  /// The operand in blocks, where all that it is made of is constant and its zero points are codes.
+  std::optional<reference::BlockCodes> constant_blocks(const Node& node, const QuantizedForm& form) const {
+    if (node.outputs.empty() || !form.fits(node, result_.opset())) return std::nullopt;
+    std::vector<TensorPtr> held;
+    std::vector<const Tensor*> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool other = i < form.plain || i == form.behind || i == form.addend;
+      held.push_back(other ? nullptr : constant(node.inputs[i]));
+      if (!other && held.back() == nullptr && !node.inputs[i].empty()) return std::nullopt;
+      inputs.push_back(held.back().get());
+    }
+    if (form.operand(0) >= inputs.size() || inputs[form.operand(0)] == nullptr) return std::nullopt;
+    auto blocks = form.unpack({.node = node, .opset = 1, .inputs = inputs});
+    if (!blocks || blocks->zero_point.is_real()) return std::nullopt;
+    return *std::move(blocks);
+  }
+
+  void write_blocks(const Node& node, const QuantizedForm& form, reference::BlockCodes blocks) {
+    const std::string packed(node.input(form.operand(0)));
+    Node dequantize;
+    dequantize.op_type = "DequantizeLinear";
+    dequantize.domain = node.domain;  // there the reference takes blocks whatever the opset
+    dequantize.attributes["axis"] = blocks.axis;
+    dequantize.attributes["block_size"] = blocks.block_size;
+    dequantize.inputs = {stored(packed, std::move(blocks.codes)), stored(packed + "_scale", std::move(blocks.scale)),
+                         stored(packed + "_zero_point", std::move(blocks.zero_point))};
+    dequantize.outputs = {fresh(packed + "_of_" + node.name)};
+    dequantize.name = dequantize.outputs.front();
+    Node values = reference::on_values(node, form);
+    values.inputs[form.plain] = dequantize.outputs.front();
+    result_.graph.nodes.push_back(std::move(dequantize));
+    const std::string addend(form.addend ? node.input(*form.addend) : "");
+    if (addend.empty()) {
+      result_.graph.nodes.push_back(std::move(values));
+      return;
+    }
+    Node add;
+    add.name = node.name + "_Add";
+    add.op_type = "Add";
+    add.outputs = std::exchange(values.outputs, {fresh(node.outputs.front() + "_product")});
+    add.inputs = {values.outputs.front(), addend};
+    result_.graph.nodes.push_back(std::move(values));
+    result_.graph.nodes.push_back(std::move(add));
+  }
+
+  /// The name of a constant: its own where it is one already.
+  std::string stored(std::string name, Tensor tensor) {
+    if (const TensorPtr own = constant(name); own != nullptr && *own == tensor) return name;
+    name = fresh(std::move(name));
+    auto made = std::make_shared<const Tensor>(std::move(tensor));
+    constants_.insert_or_assign(name, made);
+    result_.graph.initializers[name] = std::move(made);
+    return name;
   }
 
   void write(const Node& node, const QuantizedForm& form) {
@@ -121,11 +181,8 @@ class Writer {
     const TensorPtr weight = constant(node.input(form.operand(1) + 1));
     std::vector<double> scales = weight->to_reals();
     for (double& scale : scales) scale *= x;
-    const std::string name = fresh(std::string(node.input(*form.bias)) + "_scale");
-    auto tensor = std::make_shared<const Tensor>(weight->type(), weight->shape(), std::move(scales));
-    constants_.insert_or_assign(name, tensor);
-    result_.graph.initializers[name] = std::move(tensor);
-    return name;
+    return stored(std::string(node.input(*form.bias)) + "_scale",
+                  Tensor(weight->type(), weight->shape(), std::move(scales)));
   }
 
   std::string fresh(std::string name) {

@@ -7,9 +7,10 @@
 namespace assay::judge {
 
 /// The artifact with every operator on codes (QLinearConv) as what it stands for: DequantizeLinear of its operands, the
-/// operator on values, QuantizeLinear of the result. The same object where there is none. Codes keep their names, the
-/// operator its node's; an int32 bias has the scale s_x·s_w by definition. One whose scales aren't constant, or whose
-/// version the model's opset doesn't have, stays.
+/// operator on values, QuantizeLinear of the result; an operand in blocks (MatMulNBits) is unpacked, and the result
+/// stays real. The same object where there is none. Codes keep their names unless they were packed, the
+/// operator its node's; an int32 bias has the scale s_x·s_w by definition. One whose scales aren't constant, whose zero
+/// points are no codes, or whose version the model's opset doesn't have, stays.
 [[nodiscard]] std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact);
 
 }  // namespace assay::judge

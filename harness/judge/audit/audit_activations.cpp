@@ -156,6 +156,12 @@ class ActivationAudit {
       // What shares with a given tensor takes its parameters.
       if (std::ranges::any_of(given_, [&](const auto& entry) { return is_given(entry.first, params); })) return;
     }
+    if (evidence.options.weights_only() && !constant) {
+      add(Facet::precision, tensor, 0,
+          fmt::format("activation \"{}\" is quantized, though weights alone are to be: {}", tensor,
+                      params_text(params)));
+      return;
+    }
     if (params.scale.size() > 1 && context_.evidence.converter.policy.depthwise_channels && feeds_depthwise(tensor)) {
       check_channels(tensor, params);
       return;

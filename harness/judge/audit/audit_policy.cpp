@@ -262,8 +262,9 @@ class PolicyAudit {
     });
   }
 
-  /// A Concat of extents writes none. What the original doesn't have is real where something real goes in.
+  /// A Concat of extents writes none, nor does what moves codes. What the original doesn't have is real where something real goes in.
   [[nodiscard]] bool writes_reals(const ArtifactNode& node) const {
+    if (node.on_codes()) return false;
     const auto has_own_range = [&](const std::string& output) { return has_range(view_.original_tensor(output)); };
     const auto is_data = [&](const Operand& input) { return input.quantized() || is_real(input); };
     return std::ranges::any_of(artifact_.nodes[node.index].outputs, has_own_range) ||

@@ -39,7 +39,7 @@ class WeightAudit {
         check_float(node, *linear);
         continue;
       }
-      if (runs_in_float(node)) continue;
+      if (runs_in_float(node) && !context_.evidence.options.weights_only()) continue;
       check(node, *linear);
       std::ranges::move(audit_bias(context_, node, *linear, errors_), std::back_inserter(findings_));
       record_accumulator(node, *linear);
@@ -127,6 +127,8 @@ class WeightAudit {
   bool check_axis(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params) {
     const std::int64_t extent = linear.weight.shape()[static_cast<std::size_t>(linear.axis)];
     const auto count = static_cast<std::int64_t>(params.scale.size());
+    const std::int64_t block = block_asked(context_.evidence.options, node.op, linear.weight.rank());
+    if ((block != 0 || params.block != 0) && !linear.given) return check_blocks(node, linear, params, block);
     if (count == 1) {
       // Only a matrix of one kind of columns must be per-axis: two activations or a left operand have no such rule.
       const bool asked = context_.evidence.options.per_axis && !linear.given && extent > 1 && linear.operand == 1 &&
@@ -154,6 +156,24 @@ class WeightAudit {
       add(node, linear, Facet::count, fmt::format("expected one scale (per-tensor options), actual {}", count));
     }
     return true;
+  }
+
+  /// Blocks lie along what is summed, and each has the length that is asked for.
+  bool check_blocks(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,
+                    std::int64_t block) {
+    const std::int64_t summed = 1 - linear.axis;
+    const QuantParams asked{{}, {}, params.type, summed, block};
+    const bool one =
+        params.scale.size() == 1 && block != 0 && ChannelIndex::of_layout(linear.weight.shape(), asked).extent() == 1;
+    if (one || (params.block == block && params.axis == summed)) return true;
+    const std::string actual = params.block == 0
+                                   ? fmt::format("{} scales without blocks", params.scale.size())
+                                   : fmt::format("blocks of {} along axis {}", params.block, params.axis.value_or(0));
+    add(node, linear, params.block == block ? Facet::axis : Facet::count,
+        block == 0 ? fmt::format("expected no blocks, actual {}", actual)
+                   : fmt::format("expected blocks of {} along axis {} (shape {}), actual {}", block, summed,
+                                 core::shape_text(linear.weight.shape()), actual));
+    return false;
   }
 
   void check_scales(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,
@@ -213,13 +233,16 @@ class WeightAudit {
     one.scale = {params.scale[channel]};
     one.zero_point = {params.zero_point[channel]};
     const auto limits = core::integer_limits(params.type);
-    const bool symmetric = one.zero_point.front() == (limits.low == 0 ? (limits.high + 1) / 2 : 0);
+    const converters::Options& options = context_.evidence.options;
+    const bool symmetric =
+        options.weights_only() ? options.symmetric : one.zero_point.front() == centre_of(params.type);
     ScaleMargin margin;
     auto fault = check_params(one, allowed, symmetric, policy, context_.explanation == nullptr ? nullptr : &margin);
     // Asymmetric codes may have their zero in the middle by chance.
     const bool unsigned_codes = limits.low == 0;
     const bool asymmetric = unsigned_codes || std::ranges::any_of(params.zero_point, [](auto z) { return z != 0; });
-    if (fault && symmetric && asymmetric && !check_params(one, allowed, false, policy)) fault.reset();
+    if (fault && symmetric && asymmetric && !options.weights_only() && !check_params(one, allowed, false, policy))
+      fault.reset();
     const bool excused =
         fault && (is_given(linear, params, channel) || raised_for_bias(node, linear, channel, one.scale.front()));
     if (margin.only) expected.push_back(fault && !excused ? *margin.only : one.scale.front());

@@ -202,7 +202,7 @@ std::vector<double> divisors(DType type, const converters::Policy& policy) {
   const auto limits = core::integer_limits(type);
   if (limits.low == 0 && policy.divisor == 127 && type == DType::uint8) return {127, kHalfSteps};
   if (policy.divisor == kHalfSteps) return {kHalfSteps, kHalfSteps * kReadBack};
-  return {policy.divisor};
+  return {symmetric_steps(type, policy)};
 }
 
 /// None of the scales at which the search may have ended, each `ratio` times as large.
@@ -269,7 +269,7 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
   const std::int64_t actual = params.zero_point.front();
   const double scale = params.scale.front();
   if (symmetric) {
-    const std::int64_t expected = limits.low == 0 ? allowed.unsigned_center : 0;
+    const std::int64_t expected = params.type == DType::uint8 ? allowed.unsigned_center : centre_of(params.type);
     // Unsigned codes that use all their steps have zero halfway between two codes: either is the nearest.
     const bool halfway = limits.low == 0 && 2 * divisor == static_cast<double>(limits.high);
     if (actual == expected || (halfway && std::abs(static_cast<double>(actual) - divisor) == 0.5)) return std::nullopt;
@@ -421,7 +421,7 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
                            allowed.low.high >= -allowed.slack;
   symmetric = symmetric && !nonnegative;
   std::optional<ParamFault> fault;
-  double divisor = policy.divisor;
+  double divisor = symmetric_steps(params.type, policy);
   for (const double each : divisors(params.type, policy)) {
     divisor = each;
     fault = check_scale(scale, allowed, params.type, symmetric, divisor, policy, margin);
@@ -429,7 +429,7 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   }
   if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
-  const bool empty = may_be_empty(allowed, params.type, symmetric, policy.divisor, policy);
+  const bool empty = may_be_empty(allowed, params.type, symmetric, symmetric_steps(params.type, policy), policy);
   if (empty) return std::nullopt;
   fault = check_zero_point(params, allowed, symmetric, divisor, policy);
   return fault || symmetric || !allowed.threshold_bin ? fault : check_threshold(params, allowed);

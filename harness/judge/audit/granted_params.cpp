@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/evidence/demands.hpp"
+#include "harness/judge/evidence/derived_params.hpp"
+
 namespace assay::judge {
 namespace {
 
 using core::QuantParams;
 using core::Tensor;
+using model::Node;
 
 /// float32 roundings of a weight's scale and of w / s: 2⁻²² of the rule for weights (docs/oracle.md).
 constexpr double kScaleRounding = 1 + 0x1p-22;
@@ -17,8 +22,8 @@ constexpr double kBiasCodes = 0x1p31;
 /// Codes for a symmetric range: ±127 of them are used by all converters, ±128 by some; unsigned ones may be spread over
 /// 127.5 (docs/oracle.md, L0).
 CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
-  const double coarse = policy.divisor;
-  const double fine = type == core::DType::uint8 && policy.divisor == 127 ? 127.5 : policy.divisor;
+  const double coarse = symmetric_steps(type, policy);
+  const double fine = type == core::DType::uint8 && policy.divisor == 127 ? 127.5 : coarse;
   const double least =
       std::max(0.0, symmetric_scale(range.low.high, range.high.low, fine, policy) - range.slack / fine);
   const double most = symmetric_scale(range.low.low, range.high.high, coarse, policy) + range.slack / coarse;
@@ -166,41 +171,58 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
   return span;
 }
 
-std::vector<double> GrantedParams::weight_scales(std::size_t original, const Tensor& weight, std::int64_t axis,
-                                                 const QuantParams* declared, const Tensor* bias,
-                                                 double input_scale) const {
-  const bool along_axis = declared == nullptr ? context_.evidence.options.per_axis && axis >= 0
-                                              : declared->scale.size() > 1 && axis >= 0 && declared->axis == axis;
-  const std::size_t channels =
-      along_axis ? static_cast<std::size_t>(weight.shape()[static_cast<std::size_t>(axis)]) : 1;
-  std::size_t inner = 1;
-  for (std::size_t i = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0)) + 1; i < weight.shape().size(); ++i) {
-    inner *= static_cast<std::size_t>(weight.shape()[i]);
+QuantParams GrantedParams::asked_layout(std::size_t original, const Tensor& weight, std::int64_t axis) const {
+  const converters::Options& options = context_.evidence.options;
+  QuantParams layout;
+  if (options.weights_only()) layout.type = options.weight;
+  if (!options.per_axis || axis < 0) return layout;
+  layout.axis = axis;
+  const Node& node = context_.evidence.model->graph.nodes[original];
+  layout.block = block_asked(options, node.op_type, weight.rank());
+  if (layout.block != 0) layout.axis = 1 - axis;
+  return layout;
+}
+
+QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& weight, std::int64_t axis,
+                                         const QuantParams* declared, const Tensor* bias, double input_scale) const {
+  const converters::Options& options = context_.evidence.options;
+  const converters::Policy& policy = weight_policy_.of(original);
+  QuantParams params = asked_layout(original, weight, axis);
+  if (declared != nullptr) {
+    const bool along_axis = declared->scale.size() > 1 && axis >= 0 && declared->axis == axis;
+    params = {{}, {}, declared->type, {}, declared->block};
+    if (along_axis || declared->block != 0) params.axis = declared->axis;
   }
+  const ChannelIndex index = ChannelIndex::of_layout(weight.shape(), params);
+  const std::size_t channels = index.extent();
   const bool is_asymmetric =
-      declared != nullptr &&
-      std::any_of(declared->zero_point.begin(), declared->zero_point.end(), [](std::int64_t z) { return z != 0; });
+      declared != nullptr
+          ? std::ranges::any_of(declared->zero_point, [&](std::int64_t z) { return z != centre_of(declared->type); })
+          : options.weights_only() && !options.symmetric;
   const std::span<const double> values = weight.reals();
   std::vector<double> low(channels, 0.0), high(channels, 0.0), sum(channels, 0.0);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t channel = i / inner % channels;
+    const std::size_t channel = index.channel(i);
     sum[channel] += std::fabs(values[i]);
     low[channel] = std::min(low[channel], values[i]);
     high[channel] = std::max(high[channel], values[i]);
   }
   weight_policy_.widen(low, high);
-  const converters::Policy& policy = weight_policy_.of(original);
   // A declared scale may be what a search gave; without one the whole range's is the usual.
-  const bool searched = declared != nullptr && context_.evidence.options.method == converters::Method::mse;
+  const bool searched = declared != nullptr && options.method == converters::Method::mse;
   for (std::size_t c = 0; c < channels && searched && policy.search_beyond > 0; ++c) {
     const double beyond = beyond_of_search(low[c], high[c], policy);
     low[c] -= low[c] < 0 ? beyond : 0;
     high[c] += high[c] > 0 ? beyond : 0;
   }
-  std::vector<double> scales(channels);
+  const core::IntegerLimits limits = core::integer_limits(params.type);
+  const auto steps = static_cast<double>(limits.high - limits.low);
+  params.scale.resize(channels);
+  params.zero_point.assign(channels, centre_of(params.type));
   for (std::size_t c = 0; c < channels; ++c) {
-    const double audited =
-        is_asymmetric ? (high[c] - low[c]) / 255 : symmetric_scale(low[c], high[c], policy.divisor, policy);
+    const double audited = is_asymmetric
+                               ? (high[c] - low[c]) / steps
+                               : symmetric_scale(low[c], high[c], symmetric_steps(params.type, policy), policy);
     double raised = audited * kScaleRounding;
     // Either neighbour may be taken.
     if (policy.power_of_two && raised > 0) raised = std::exp2(std::ceil(std::log2(raised)));
@@ -216,29 +238,30 @@ std::vector<double> GrantedParams::weight_scales(std::size_t original, const Ten
     }
     const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
     const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
-    const bool given = context_.evidence.options.method == converters::Method::given;
-    scales[c] = !matches ? raised : given ? own : std::min(raised, own);
+    const bool given = options.method == converters::Method::given;
+    params.scale[c] = !matches ? raised : given ? own : std::min(raised, own);
+    if (is_asymmetric && declared == nullptr)
+      params.zero_point[c] = derive_params(low[c], high[c], params.type, false, policy).zero_point.front();
   }
-  return scales;
+  if (declared != nullptr && declared->zero_point.size() == channels) params.zero_point = declared->zero_point;
+  return params;
 }
 
 std::vector<double> GrantedParams::weight_radius(std::size_t original, const Tensor& weight, std::int64_t axis,
                                                  const QuantParams* declared, const Tensor* bias,
                                                  double input_scale) const {
-  const std::vector<double> scales = weight_scales(original, weight, axis, declared, bias, input_scale);
-  std::size_t inner = 1;
-  for (std::size_t i = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0)) + 1; i < weight.shape().size(); ++i) {
-    inner *= static_cast<std::size_t>(weight.shape()[i]);
-  }
+  const QuantParams params = weight_params(original, weight, axis, declared, bias, input_scale);
+  const ChannelIndex index = ChannelIndex::of_layout(weight.shape(), params);
+  // A divisor above 127 lets the largest weights lie beyond the last code, and so may a learned scale.
+  const converters::Policy& policy = weight_policy_.of(original);
+  const bool may_clip =
+      policy.divisor > 127 || policy.power_of_two || context_.evidence.options.method == converters::Method::given;
+  const auto last = static_cast<double>(core::integer_limits(params.type).high - centre_of(params.type));
   const std::span<const double> values = weight.reals();
   std::vector<double> radius(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double scale = scales[i / inner % scales.size()];
-    // A divisor above 127 lets the largest weights lie beyond the last code, and so may a learned scale.
-    const converters::Policy& policy = weight_policy_.of(original);
-    const bool may_clip =
-        policy.divisor > 127 || policy.power_of_two || context_.evidence.options.method == converters::Method::given;
-    const double clip = may_clip ? std::fabs(values[i]) - 127 * scale : 0;
+    const double scale = params.scale[index.channel(i)];
+    const double clip = may_clip ? std::fabs(values[i]) - last * scale : 0;
     radius[i] = values[i] == 0 ? 0 : std::max(scale / 2 + 0x1p-22 * std::fabs(values[i]), clip);
   }
   return radius;

@@ -49,19 +49,22 @@ class GrantedParams {
   /// Whatever is legal, for artifacts that tell none; nothing where nothing is known of the tensor.
   [[nodiscard]] std::optional<CodeSpan> assumed(const std::string& tensor) const;
 
-  /// `original`: whose weight it is, of the float model's nodes.
-  /// Half a step of a correct weight quantization per element: of the smaller of the declared scale (null: unknown,
-  /// `per_axis` as asked) and the audited one, raised where the bias demands it. Exact zeros have no error.
-  /// `bias` (may be null) and `input_scale` (0: unknown) serve that last rule.
+  /// The parameters that a correct weight quantization is granted at most, of the smaller of the declared scale (null:
+  /// unknown, as the options ask) and the audited one, raised where the bias demands it. `original`: whose weight it
+  /// is, of the float model's nodes; `axis`: of its output channels, negative where it has none. `bias` (may be null)
+  /// and `input_scale` (0: unknown) serve that last rule.
+  [[nodiscard]] core::QuantParams weight_params(std::size_t original, const core::Tensor& weight, std::int64_t axis,
+                                                const core::QuantParams* declared, const core::Tensor* bias,
+                                                double input_scale) const;
+  /// Half a step of these per element. Exact zeros have no error.
   [[nodiscard]] std::vector<double> weight_radius(std::size_t original, const core::Tensor& weight, std::int64_t axis,
-                                                  const core::QuantParams* declared, const core::Tensor* bias,
-                                                  double input_scale) const;
-  /// The weight scale granted per channel of `axis` (one element where it is per-tensor).
-  [[nodiscard]] std::vector<double> weight_scales(std::size_t original, const core::Tensor& weight, std::int64_t axis,
                                                   const core::QuantParams* declared, const core::Tensor* bias,
                                                   double input_scale) const;
 
  private:
+  /// Of a weight of which nobody declares parameters: type, axis and block as they are asked for.
+  [[nodiscard]] core::QuantParams asked_layout(std::size_t original, const core::Tensor& weight,
+                                               std::int64_t axis) const;
   [[nodiscard]] const core::QuantParams* audited(const std::string& tensor) const;
 
   const LayerContext& context_;

@@ -38,8 +38,9 @@ std::vector<double> accumulator_steps(const Node& node, const Tensor& output, co
   return steps;
 }
 
-/// Whether every sum has one scale: with scales along the summed axis no integer engine can run it.
+/// Whether every sum has one scale: with scales of blocks or along the summed axis no integer engine can run it.
 bool one_scale_per_output(const Node& node, const Enclosure& x, const Enclosure& w) {
+  if (x.codes->block != 0 || w.codes->block != 0) return false;
   if (x.codes->axis && x.codes->scale.size() > 1) {
     // A weight on the left: rows of the product.
     const std::int64_t axis = *x.codes->axis < 0 ? *x.codes->axis + x.centre->rank() : *x.codes->axis;

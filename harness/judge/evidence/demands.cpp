@@ -28,6 +28,9 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const model::
       if (const auto precision = precision_of(found->second)) return taken(evidence, {*precision, true});
     }
   }
+  const auto& forms = evidence.converter.supports.int8_operators;
+  const bool listed = !forms || std::ranges::find(*forms, model::operator_name(node)) != forms->end();
+  if (evidence.options.weights_only() && !listed) return std::nullopt;
   if (sums_products(node)) return taken(evidence, {Precision::int8, false});
   return std::nullopt;
 }
@@ -64,6 +67,14 @@ bool reported_in_float(const Evidence& evidence, std::string_view node) {
 bool runs_in_float(const Evidence& evidence, const model::Node& node) {
   return reported_precision(evidence, node.name) != nullptr ? reported_in_float(evidence, node.name)
                                                             : asked_in_float(evidence, node);
+}
+
+bool keeps_weight(const Evidence& evidence, const model::Node& node) {
+  return evidence.options.weights_only() ? asked_in_float(evidence, node) : runs_in_float(evidence, node);
+}
+
+std::int64_t block_asked(const converters::Options& options, std::string_view op, std::int64_t rank) {
+  return rank == 2 && is_matrix_product(traits_of(op).product) ? options.block : 0;
 }
 
 bool lists_scales(const Evidence& evidence) {

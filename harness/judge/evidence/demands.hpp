@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -35,6 +36,11 @@ class Indexed {
 [[nodiscard]] bool reported_in_float(const Evidence& evidence, std::string_view node);
 /// By the converter's precision map; where that says nothing of the node, by what is asked.
 [[nodiscard]] bool runs_in_float(const Evidence& evidence, const model::Node& node);
+
+/// Its weight stays real: where weights alone are quantized nothing runs on codes, and what is asked counts.
+[[nodiscard]] bool keeps_weight(const Evidence& evidence, const model::Node& node);
+/// How many neighbours along the summed axis of this operator's weight are to share a scale; 0: a whole channel does.
+[[nodiscard]] std::int64_t block_asked(const converters::Options& options, std::string_view op, std::int64_t rank);
 
 /// The converter told its scales, and not those of graph inputs alone: a tensor that isn't listed has none.
 [[nodiscard]] bool lists_scales(const Evidence& evidence);

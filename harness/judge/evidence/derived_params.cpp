@@ -16,6 +16,17 @@ double symmetric_scale(double low, double high, double divisor, const converters
   return std::max(-low / (policy.full_range ? divisor + 1 : divisor), high / divisor);
 }
 
+double symmetric_steps(DType type, const converters::Policy& policy) {
+  constexpr double kHalfOf8Bits = 127.5;
+  const auto limits = core::integer_limits(type);
+  return static_cast<double>(limits.high - limits.low) / 2 + (policy.divisor - kHalfOf8Bits);
+}
+
+std::int64_t centre_of(DType type) {
+  const auto limits = core::integer_limits(type);
+  return limits.low == 0 ? (limits.high + 1) / 2 : 0;
+}
+
 bool takes_unsigned(const converters::Policy& policy, double low, double high) {
   return policy.unsigned_codes == converters::UnsignedCodes::nonnegative && low >= 0 && high > 0;
 }
@@ -28,7 +39,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
   }
   const auto limits = core::integer_limits(type);
   const auto qmin = static_cast<double>(limits.low), qmax = static_cast<double>(limits.high);
-  double scale = symmetric ? symmetric_scale(lo, hi, policy.divisor, policy) : (hi - lo) / (qmax - qmin);
+  double scale = symmetric ? symmetric_scale(lo, hi, symmetric_steps(type, policy), policy) : (hi - lo) / (qmax - qmin);
   const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact && scale > 0;
   const double below = widens ? std::clamp(reference::round_half_even(-lo / scale), 0.0, qmax - qmin) : 0;
   if (widens) {
@@ -42,7 +53,7 @@ QuantParams derive_params(double low, double high, DType type, bool symmetric, c
   QuantParams params;
   params.type = type;
   params.scale = {scale};
-  const double z = symmetric ? (limits.low == 0 ? (qmax + 1) / 2 : 0)
+  const double z = symmetric ? static_cast<double>(centre_of(type))
                    : widens  ? qmin + below
                              : std::clamp(reference::round_half_even(qmin - lo / scale), qmin, qmax);
   params.zero_point = {static_cast<std::int64_t>(z)};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "converters/policy.hpp"
 #include "harness/core/quant_params.hpp"
 
@@ -7,6 +9,12 @@ namespace assay::judge {
 
 /// Of codes around zero over [low, high], divisor of them above it; under `full_range` one more below it.
 [[nodiscard]] double symmetric_scale(double low, double high, double divisor, const converters::Policy& policy);
+
+/// How many steps lie on one side of a symmetric range: the policy's divisor is that of 8 bits, 127, 127.5 or 128, and
+/// other types have as many less or more than half of theirs.
+[[nodiscard]] double symmetric_steps(core::DType type, const converters::Policy& policy);
+/// The code of zero under a symmetric scheme: 0, or the first code of the upper half of unsigned ones.
+[[nodiscard]] std::int64_t centre_of(core::DType type);
 
 /// The policy `unsigned` "nonnegative" gives this range uint8 from zero on, whatever the options ask for.
 [[nodiscard]] bool takes_unsigned(const converters::Policy& policy, double low, double high);

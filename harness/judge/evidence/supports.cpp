@@ -86,14 +86,21 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
                                               const converters::Options& options, bool last_step) {
   if (!converter.unavailable.empty()) return converter.unavailable;
   const converters::Supports& supports = converter.supports;
-  const std::string activation(core::dtype_name(options.activation));
+  const std::string activation(converters::code_type_name(options.activation));
+  const std::string weight(converters::code_type_name(options.weight));
+  if (options.weights_only() && !supports.activation) return "weights that alone are quantized";
   if (auto trouble = option_trouble(test_case, "activation", supports.activation, activation)) return trouble;
+  if (auto trouble = option_trouble(test_case, "weight", supports.weight, weight)) return trouble;
+  if (auto trouble = option_trouble(test_case, "block", supports.block, options.block)) return trouble;
   if (auto trouble = option_trouble(test_case, "symmetric", supports.symmetric, options.symmetric)) return trouble;
   if (auto trouble = option_trouble(test_case, "per_axis", supports.per_axis, options.per_axis)) return trouble;
   if (options.method == converters::Method::given)
     return "method given, which is of ready artifacts (check --artifact)";
   const std::string method(converters::method_name(options.method));
   if (auto trouble = option_trouble(test_case, "method", supports.method, method)) return trouble;
+  const std::optional<std::vector<std::string>> formats = supports.format;
+  const std::string format(core::word_of(options.format));
+  if (auto trouble = option_trouble(test_case, "format", formats, format)) return trouble;
   // Who reports no cache calibrates anew where one is to be reused, and can't be given a spoilt one.
   const auto spoilt = [](const corpus::Step& step) {
     const corpus::FeedSpec& feed = step.feed;

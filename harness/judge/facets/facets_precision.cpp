@@ -84,10 +84,12 @@ class PrecisionCheck {
     const bool data = std::ranges::any_of(node.outputs, [&](const auto& output) { return varying_.contains(output); });
     if (!data || !computes_real_data(node)) return std::nullopt;
     auto demand = demanded_precision(evidence_, node);
-    if (!demand || demand->stated) return demand;
+    const bool weights_only = evidence_.options.weights_only();
+    if (!demand || (demand->stated && (!weights_only || is_float(demand->precision)))) return demand;
     const bool weights = constants_.contains(node.input(1)) ||
                          (traits_of(node).product == Product::matmul && constants_.contains(node.input(0)));
-    if (given_ || !weights || has_matrix_bias(node, constants_) || in_float_.contains(&node)) return std::nullopt;
+    if (given_ || !weights || in_float_.contains(&node)) return std::nullopt;
+    if (!weights_only && has_matrix_bias(node, constants_)) return std::nullopt;
     return demand;
   }
 
@@ -112,7 +114,12 @@ class PrecisionCheck {
         if (out_.findings.empty()) out_.ran_in_float = true;
         add(node, allowed, std::move(message));
       };
-      if (map != nullptr && !ran_in_int8(*map)) {
+      if (evidence_.options.weights_only()) {
+        if (made != nullptr && !context_.alignment->has_weight_in_codes(index)) {
+          in_float(fmt::format("node \"{}\" ({}): expected its weight in {}, but it is real in the artifact", node.name,
+                               node.op_type, core::dtype_name(evidence_.options.weight)));
+        }
+      } else if (map != nullptr && !ran_in_int8(*map)) {
         in_float(fmt::format("node \"{}\" ({}): expected int8{}, actual {} by the converter's precision map", node.name,
                              node.op_type, allowed ? " (allowed)" : "", map->got));
       } else if (made != nullptr && !reads_codes(*made)) {
@@ -126,7 +133,7 @@ class PrecisionCheck {
     mixed_ = true;
     // fp32 or fp16 was asked: a quantized weight or a map that says int8 contradicts it.
     const bool weight = sums_products(node) && context_.alignment->has_weight_in_codes(index);
-    if (map != nullptr ? ran_in_int8(*map) : weight) {
+    if (map != nullptr && !evidence_.options.weights_only() ? ran_in_int8(*map) : weight) {
       add(node, false,
           fmt::format("node \"{}\" ({}): expected {}, actual int8{}", node.name, node.op_type,
                       core::word_of(demand.precision), map == nullptr ? " (its weight is quantized)" : ""));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 
 namespace assay::judge {
@@ -15,18 +16,13 @@ using core::Tensor;
 constexpr double kQuotientError = 0x1p-20;
 
 double share_of_tied_values(const Tensor& tensor, const Tensor& scale, const model::Node& quantizer) {
-  std::size_t inner = 1;
-  const core::Shape& shape = tensor.shape();
-  if (scale.size() > 1) {
-    std::int64_t axis = quantizer.int_or("axis", 1);
-    if (axis < 0) axis += tensor.rank();
-    for (auto i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i)
-      inner *= static_cast<std::size_t>(shape[i]);
-  }
-  const std::span<const double> values = tensor.reals(), steps = scale.reals();
+  const core::QuantParams params = quantizer_steps(quantizer, scale, tensor.rank());
+  const auto channels = ChannelIndex::make(tensor.shape(), params);
+  if (!channels) return 0;
+  const std::span<const double> values = tensor.reals();
   std::size_t ties = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double quotient = values[i] / steps[i / inner % steps.size()];
+    const double quotient = values[i] / params.scale[channels->channel(i)];
     const double off = std::fabs(quotient - std::floor(quotient) - 0.5);
     if (off <= kQuotientError * std::max(std::fabs(quotient), 1.0)) ++ties;
   }

@@ -265,9 +265,16 @@ std::vector<std::string> FakeQuantization::optional_roundings() const {
 }
 
 bool FakeQuantization::runs_in_float(std::size_t entry) const {
+  if (context_.evidence.options.weights_only()) return true;
   if (const auto known = supposed_.in_float.find(entry); known != supposed_.in_float.end()) return known->second;
   const Alignment::Operation& made = plan_.alignment().operations[entry];
   return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
+}
+
+bool FakeQuantization::keeps_weight(std::size_t entry) const {
+  if (const auto known = supposed_.in_float.find(entry); known != supposed_.in_float.end()) return known->second;
+  const Alignment::Operation& made = plan_.alignment().operations[entry];
+  return judge::keeps_weight(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
 }
 
 void FakeQuantization::quantize_constants(std::size_t entry) {
@@ -329,11 +336,13 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const TensorPtr weight = plan_.alignment().constants.find(node.inputs[slots.weight])->second;
   const Operand* operand =
       made != nullptr && slots.weight < made->inputs.size() ? &made->inputs[slots.weight] : nullptr;
+  const std::size_t original = plan_.alignment().operations[entry].original;
   const bool in_float =
-      context_.artifact != nullptr ? operand == nullptr || !operand->quantized() : runs_in_float(entry);
+      context_.artifact != nullptr ? operand == nullptr || !operand->quantized() : keeps_weight(entry);
   if (!weight->is_real() || in_float || (given_ && context_.artifact == nullptr)) return;
   std::optional<QuantParams> declared;
-  if (operand != nullptr && (operand->params->scale.size() == 1 || operand->params->axis == slots.axis)) {
+  if (operand != nullptr &&
+      (operand->params->scale.size() == 1 || operand->params->axis == slots.axis || operand->params->block != 0)) {
     declared = operand->params;  // one along a wrong axis is no choice that a policy could state
     const Node& plain = context_.artifact->artifact().graph.nodes[made->index];
     for (double& scale : declared->scale) {
@@ -347,17 +356,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const Rounding* read = QuantizationPlan::read_by(roundings(plan_.rounded_source(entry, data)),
                                                    plan_.alignment().codes_read(entry, data));
   const double input_scale = read == nullptr ? 0 : read->params.scale.front();
-  QuantParams params;
-  params.type = core::DType::int8;
   const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
-  params.scale = granted_.weight_scales(plan_.alignment().operations[entry].original, *weight, axis,
-                                        declared ? &*declared : nullptr, b.get(), input_scale);
-  if (params.scale.size() > 1) params.axis = slots.axis;
-  params.zero_point.assign(params.scale.size(), 0);
-  if (declared && declared->zero_point.size() == params.scale.size()) {
-    params.type = declared->type;
-    params.zero_point = declared->zero_point;
-  }
+  const QuantParams params =
+      granted_.weight_params(original, *weight, axis, declared ? &*declared : nullptr, b.get(), input_scale);
   if (const TensorPtr codes = nearest(weight, params)) {
     constants_[entry][slots.weight] = weights_[entry] = codes;
   }

@@ -82,10 +82,7 @@ class OtherRoundings {
   }
 
   Tensor moved(const Node& node, std::span<const Tensor* const> inputs, Tensor values) const {
-    QuantParams steps;
-    steps.scale = inputs[1]->to_reals();
-    std::int64_t axis = node.int_or("axis", 1);
-    if (steps.scale.size() > 1) steps.axis = axis < 0 ? axis + values.rank() : axis;
+    const QuantParams steps = quantizer_steps(node, *inputs[1], values.rank());
     const auto channels = ChannelIndex::make(values.shape(), steps);
     if (!channels) return values;
     core::Rng rng(draw_ + 1, node.input(0));

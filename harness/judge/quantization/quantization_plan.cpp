@@ -234,8 +234,8 @@ void QuantizationPlan::collect_constants(std::size_t index) {
       value = rounded_constant(found->second, *own);
       if (const auto limits = normalization_limits(entry.node, i, model_.constants, made->inputs[i], context_.evidence))
         value = kept_within(value, limits->elements);
-    } else if (real && may_quantize && context_.artifact == nullptr && !only_moves(entry.node) &&
-               i < data_input_count(entry.node) && found->second->size() > 0) {
+    } else if (real && may_quantize && context_.artifact == nullptr && !context_.evidence.options.weights_only() &&
+               !only_moves(entry.node) && i < data_input_count(entry.node) && found->second->size() > 0) {
       // Data alone: the scales of a Resize or the statistics of a BatchNormalization are nothing to quantize.
       double low = 0, high = 0;
       for (const double v : found->second->reals()) {
@@ -269,7 +269,7 @@ void QuantizationPlan::grant_folded(std::size_t index, const WeightSlots& slots)
   const CodeSpan* span = data_span(index, 0);
   const double least_scale = span == nullptr ? 0 : span->least_step;
   const std::vector<double> scales =
-      granted_.weight_scales(entry.original, *folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
+      granted_.weight_params(entry.original, *folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale).scale;
   std::vector<double> radius =
       granted_.weight_radius(entry.original, *folded.weight, slots.axis, nullptr, folded.bias.get(), least_scale);
   Enclosure& weight = constants_[index].inputs[slots.weight];
@@ -322,8 +322,10 @@ void QuantizationPlan::grant_split_bias(std::size_t index, const ArtifactNode* m
       continue;  // it runs in float
     }
     const TensorPtr weight = model_.constants.find(product.inputs[slots->weight])->second;
-    const std::vector<double> scales = granted_.weight_scales(model_.operations[before].original, *weight,
-                                                              found ? slots->axis : -1, declared, nullptr, 0);
+    const std::vector<double> scales =
+        granted_
+            .weight_params(model_.operations[before].original, *weight, found ? slots->axis : -1, declared, nullptr, 0)
+            .scale;
     const double step = data == nullptr ? 0 : data->step * *std::max_element(scales.begin(), scales.end());
     for (auto& [k, value] : constants_[index].inputs) {
       if (value.centre->is_real()) {
@@ -350,7 +352,10 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   // A node that is not found again in the artifact may have been quantized there, at a granularity nobody knows.
   const bool lost = context_.artifact != nullptr && made == nullptr;
   const bool unquantized = made_weight == nullptr || !made_weight->quantized();
-  const bool in_float = !lost && (context_.artifact != nullptr ? unquantized : runs_in_float(entry));
+  const bool in_float =
+      !lost && (context_.artifact != nullptr
+                    ? unquantized
+                    : keeps_weight(context_.evidence, context_.evidence.model->graph.nodes[entry.original]));
   if (in_float || !weight->is_real()) {
     return;
   }
@@ -405,7 +410,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   }
   // The bias is an int32 code of scale s_x·s_w; without an artifact the same is assumed.
   const std::vector<double> scales =
-      granted_.weight_scales(entry.original, *weight, axis, declared, bias.get(), least_scale);
+      granted_.weight_params(entry.original, *weight, axis, declared, bias.get(), least_scale).scale;
   std::vector<double> bias_radius(static_cast<std::size_t>(bias->size()));
   for (std::size_t j = 0; j < bias_radius.size(); ++j) {
     const double value = std::fabs(bias->as_real(static_cast<std::int64_t>(j)));
