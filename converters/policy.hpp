@@ -172,6 +172,7 @@ struct Policy {
   EngineArithmetic arithmetic = EngineArithmetic::unknown;
   bool deterministic = true;
 
+  [[nodiscard]] double divisor_of_weights() const { return weight_divisor > 0 ? weight_divisor : divisor; }
   /// Biases are other values than the model's.
   [[nodiscard]] bool corrects_biases() const {
     return bias == BiasRounding::corrected || bias == BiasRounding::mean_corrected;

@@ -53,11 +53,16 @@ ExpectedFailure read_expected_failure(const Fields& fields, const std::string& a
   for (const std::string_view key : {"case", "converter", "reason", "url"}) {
     if (!fields.has(key) && (key != "case" || all.empty())) fields.complain(key, "is missing");
   }
-  ExpectedFailure failure{fields.string("case", all), fields.string("options"),
-                          fields.string("converter"), fields.string("versions"),
-                          fields.string("stage"),     fields.string("facet"),
-                          fields.string("reason"),    fields.string("url"),
-                          fields.string("until"),     {},
+  ExpectedFailure failure{fields.string("case", all),
+                          fields.string("options"),
+                          fields.string("converter"),
+                          fields.string("versions"),
+                          fields.string("stage"),
+                          fields.string("facet"),
+                          fields.string("reason"),
+                          fields.string("url"),
+                          fields.string("until"),
+                          {},
                           {}};
   if (fields.has("margin")) failure.margin = fields.real("margin");
   if (const std::string fault = core::version_ranges_fault(failure.versions); !fault.empty()) {

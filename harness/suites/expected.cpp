@@ -49,7 +49,8 @@ bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter
 
 namespace {
 
-/// What a file of cases states holds in every suite that reads it, and is asked for in those that hold one of its cases.
+/// What a file of cases states holds in every suite that reads it, and is asked for in those that hold one of its
+/// cases.
 bool is_asked_for(const corpus::ExpectedFailure& entry, const results::JobKey& key) {
   return entry.family.empty() || key.case_name == entry.family || key.case_name.starts_with(entry.family + "/");
 }

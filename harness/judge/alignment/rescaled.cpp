@@ -234,7 +234,7 @@ class Rescaling {
       factors[c].error = std::isfinite(high) ? (high - low) / (high + low) : 1;
       if (params.scale.size() != count || policy.power_of_two || !(largest[c] > 0)) continue;
       // The channel's own scale says it exactly, where it is that of the channel's largest weight.
-      const double exact = policy.divisor * params.scale[linear.scale_of(c)] / largest[c];
+      const double exact = policy.divisor_of_weights() * params.scale[linear.scale_of(c)] / largest[c];
       if (exact >= low && exact <= high) factors[c] = {exact, kFactorError};
     }
     return plain ? std::nullopt : std::optional(std::move(factors));

@@ -38,7 +38,7 @@ std::set<std::size_t> first_convolutions(const Evidence& evidence) {
 
 WeightPolicy::WeightPolicy(const Evidence& evidence)
     : policy_(evidence.converter.policy), of_first_(evidence.converter.policy) {
-  if (policy_.weight_divisor > 0) policy_.divisor = policy_.weight_divisor;
+  policy_.divisor = policy_.divisor_of_weights();
   if (policy_.first_divisor <= 0) return;
   of_first_.divisor = policy_.first_divisor;
   first_ = first_convolutions(evidence);

@@ -222,7 +222,7 @@ class Hints {
   /// The scales that a weight's own values give, by channel.
   std::vector<double> scales_of(const core::Tensor& weight, const WeightLayout& along) const {
     std::vector<double> all = largest_along(weight, along);
-    for (double& each : all) each /= context_.evidence.converter.policy.divisor;
+    for (double& each : all) each /= context_.evidence.converter.policy.divisor_of_weights();
     return all;
   }
 
