@@ -144,6 +144,11 @@ Result<TensorScale> read_tensor_scale(const json& object) {
     if (!integer) return wrong_kind(tensor.name + ".axis", "an integer or null", *axis);
     tensor.params.axis = *integer;
   }
+  if (const json* block = find(object, "block"); block != nullptr) {
+    const auto integer = as_integer(*block);
+    if (!integer || *integer < 1) return wrong_kind(tensor.name + ".block", "an integer above 0", *block);
+    tensor.params.block = *integer;
+  }
   return tensor;
 }
 

@@ -56,6 +56,7 @@ json tensor_object(const TensorScale& tensor) {
               {"type", core::dtype_name(tensor.params.type)},
               {"axis", nullptr}};
   if (tensor.params.axis) object["axis"] = *tensor.params.axis;
+  if (tensor.params.block != 0) object["block"] = tensor.params.block;
   return object;
 }
 
