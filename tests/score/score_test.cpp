@@ -139,7 +139,8 @@ corpus::ExpectedFailure known_defect(const std::string& converter) {
           .reason = "succeeded",
           .url = "https://onnx.ai",
           .until = {},
-          .margin = {}};
+          .margin = {},
+          .family = {}};
 }
 
 FalseAlarmReport alarms_with(const run::RunItem& item, std::vector<corpus::ExpectedFailure> expected) {

@@ -36,8 +36,9 @@ double representable(double value, const core::QuantParams& params, std::size_t 
   const auto limits = core::integer_limits(params.type);
   const double scale = params.scale[channel];
   const auto zero = static_cast<double>(params.zero_point[channel]);
-  const auto [low, high] =
-      std::minmax((static_cast<double>(limits.low) - zero) * scale, (static_cast<double>(limits.high) - zero) * scale);
+  // A list: a pair made of two temporaries would hold references to them.
+  const auto [low, high] = std::minmax(
+      {(static_cast<double>(limits.low) - zero) * scale, (static_cast<double>(limits.high) - zero) * scale});
   return std::clamp(value, low, high);
 }
 
