@@ -53,12 +53,12 @@ TEST(ScaleIndex, AnAxisWithoutBlocksHasAScaleForEachIndex) {
 }
 
 TEST(StoredWeightParams, FourBitsHaveSevenStepsOnEachSideOrFifteenInAll) {
-  const Tensor weight = floats({4, 1}, {-0.7, 0.35, 0.8, -0.1});
+  const Tensor weight = floats({4, 1}, {-0.75, 0.375, 0.8125, -0.125});
   const auto even = stored_weight_params(weight, 0, 2, DType::uint4, true);
-  EXPECT_EQ(even.scale, (std::vector<double>{rounded32(0.7 / 7), rounded32(0.8 / 7)}));
+  EXPECT_EQ(even.scale, (std::vector<double>{rounded32(0.75 / 7), rounded32(0.8125 / 7)}));
   EXPECT_EQ(even.zero_point, (std::vector<std::int64_t>{8, 8}));
   const auto whole = stored_weight_params(weight, 0, 2, DType::int4, false);
-  EXPECT_EQ(whole.scale, (std::vector<double>{rounded32(1.05 / 15), rounded32(0.9 / 15)}));
+  EXPECT_EQ(whole.scale, (std::vector<double>{rounded32(1.125 / 15), rounded32(0.9375 / 15)}));
   EXPECT_EQ(whole.zero_point, (std::vector<std::int64_t>{2, -6}));
   const Tensor back = values_of(codes_of(weight, whole), whole);
   for (std::int64_t i = 0; i < 4; ++i) EXPECT_NEAR(back.as_real(i), weight.as_real(i), whole.scale[0] / 2 + 1e-6);

@@ -7,6 +7,7 @@
 
 #include "converters/embedded/embedded.hpp"
 #include "converters/embedded/engine/engine.hpp"
+#include "converters/embedded/scales.hpp"
 #include "harness/corpus/case.hpp"
 #include "tests/support/source_tree.hpp"
 
@@ -20,7 +21,7 @@ std::vector<std::string> untrue_reports(const corpus::Case& test_case, std::size
   if (!options || !batches) return {};
   const auto conversion = convert_in_memory(*test_case.model, *batches, *options);
   if (!conversion || conversion->reply.outcome != converters::Outcome::ok) return {};
-  const auto on_integers = integer_nodes(conversion->artifact);
+  const auto on_integers = integer_nodes(with_plain_weights(conversion->artifact));
   if (!on_integers) return {on_integers.error().message};
   std::set<std::string> held;
   for (const auto& node : conversion->artifact.graph.nodes) held.insert(node.name);
