@@ -23,7 +23,7 @@ Error failure_at(const model::Node& node, ErrorKind kind, std::string reason) {
 namespace {
 
 Status check_weight_options(const converters::Options& options) {
-  const std::array kTypes{DType::int8, DType::uint8, DType::int4, DType::uint4};
+  constexpr std::array kTypes{DType::int8, DType::uint8, DType::int4, DType::uint4};
   if (std::ranges::find(kTypes, options.weight) != kTypes.end()) return core::success();
   return Error{ErrorKind::unsupported,
                fmt::format("weights in {} are not supported; choose int8, uint8, int4 or uint4",

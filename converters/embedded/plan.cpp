@@ -35,8 +35,8 @@ Result<NodePlan> plan_weight(const State& state, const Node& node, NodePlan plan
   plan.axis = fitted.axis;
   const auto& shape = state.model.graph.initializer(node.input(*plan.weight))->shape();
   const bool matrix = shape.size() == 2 && (node.op_type == "MatMul" || node.op_type == "Gemm");
-  if (state.options.block == 0 || !matrix || !plan.axis) return plan;
-  plan.axis = 1 - *plan.axis;
+  if (state.options.block == 0 || !matrix) return plan;
+  plan.axis = *plan.weight == 0 || node.int_or("transB", 0) != 0 ? 1 : 0;  // along what is summed
   plan.block = state.options.block;
   return plan;
 }

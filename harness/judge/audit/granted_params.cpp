@@ -175,11 +175,13 @@ QuantParams GrantedParams::asked_layout(std::size_t original, const Tensor& weig
   const converters::Options& options = context_.evidence.options;
   QuantParams layout;
   if (options.weights_only()) layout.type = options.weight;
-  if (!options.per_axis || axis < 0) return layout;
-  layout.axis = axis;
+  if (axis < 0) return layout;
   const Node& node = context_.evidence.model->graph.nodes[original];
   layout.block = block_asked(options, node.op_type, weight.rank());
-  if (layout.block != 0) layout.axis = 1 - axis;
+  if (layout.block != 0)
+    layout.axis = 1 - axis;
+  else if (options.per_axis)
+    layout.axis = axis;
   return layout;
 }
 
