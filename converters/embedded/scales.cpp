@@ -54,7 +54,7 @@ ScaleIndex::ScaleIndex(const core::Shape& shape, std::optional<std::int64_t> axi
   extent_ = static_cast<std::size_t>(shape[along]);
   shape_ = {shape[along]};
   if (in_blocks_) {
-    block_ = static_cast<std::size_t>(block);
+    block_ = std::max(static_cast<std::size_t>(block), std::size_t{1});
     blocks_ = (extent_ + block_ - 1) / block_;
     inner_of_scales_ = inner_;
     shape_ = shape;
