@@ -48,7 +48,8 @@ constexpr auto kMoves = std::to_array<std::string_view>(
 
 class CodesWriter {
  public:
-  explicit CodesWriter(const model::Model& artifact) : graph_(artifact.graph), wiring_(artifact.graph), result_(artifact) {}
+  explicit CodesWriter(const model::Model& artifact)
+      : graph_(artifact.graph), wiring_(artifact.graph), result_(artifact) {}
 
   model::Model run() {
     std::vector<bool> gone(graph_.nodes.size(), false);

@@ -56,7 +56,8 @@ Result<Facts> infer_nbits_weight(const ShapeCall& call) {
   status = status ? require_shape(call, kNbitsB, {known(n), known(blocks), known(packed_bytes(block, bits))}) : status;
   status = status ? require_rows(call, kNbitsScale, n, blocks) : status;
   const bool type_known = !call.has_input(kNbitsZero) || input_type(call, kNbitsZero) != DType::undefined;
-  status = status && type_known ? require_rows(call, kNbitsZero, n, packed ? packed_bytes(blocks, bits) : blocks) : status;
+  status =
+      status && type_known ? require_rows(call, kNbitsZero, n, packed ? packed_bytes(blocks, bits) : blocks) : status;
   const bool padded = call.has_input(kNbitsGroup) && call.in(kNbitsGroup).shape &&
                       may_equal(*call.in(kNbitsGroup).shape, Dims{known(blocks * block)});
   status = status && !padded ? require_shape(call, kNbitsGroup, {known(k)}) : status;
