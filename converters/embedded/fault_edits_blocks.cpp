@@ -56,8 +56,7 @@ std::vector<double> values_with(const Tensor& codes, const QuantParams& params, 
 
 Status centre_block_zero_points(State& state) {
   return for_blocks(state, [](std::size_t, Coded& weight) {
-    const auto limits = core::integer_limits(weight.params.type);
-    std::ranges::fill(weight.params.zero_point, limits.low == 0 ? (limits.high + 1) / 2 : 0);
+    std::ranges::fill(weight.params.zero_point, centre_of(weight.params.type));
   });
 }
 
@@ -99,7 +98,7 @@ Status hardcode_block(State& state) {
 Status negate_block_codes(State& state) {
   return for_blocks(state, [](std::size_t, Coded& weight) {
     const auto limits = core::integer_limits(weight.params.type);
-    const std::int64_t centre = limits.low == 0 ? (limits.high + 1) / 2 : 0;
+    const std::int64_t centre = centre_of(weight.params.type);
     for (auto& code : weight.codes.integers()) code = std::clamp(2 * centre - code, limits.low, limits.high);
   });
 }
@@ -136,7 +135,7 @@ void swap_half_bytes(model::Model& artifact) {
 void borrow_from_half_bytes(model::Model& artifact) {
   read_constants(artifact, &is_in_half_bytes, [](const Tensor& codes, const QuantParams& params) {
     std::vector<std::int64_t> read(codes.integers().begin(), codes.integers().end());
-    const std::int64_t centre = core::integer_limits(params.type).low == 0 ? 8 : 0;
+    const std::int64_t centre = centre_of(params.type);
     for (std::size_t i = 0; i + 1 < read.size(); i += 2) {
       if (read[i] < centre) --read[i + 1];
     }

@@ -30,13 +30,18 @@ QuantParams activation_params(const Range& range, DType type, bool symmetric) {
   if (!std::isfinite(scale)) scale = static_cast<double>(std::numeric_limits<float>::max());
   params.scale = {scale};
   if (symmetric) {
-    params.zero_point = {limits.low == 0 ? half : 0};
+    params.zero_point = {centre_of(type)};
   } else {
     const double zero = std::nearbyint(static_cast<double>(limits.low) - low / scale);
     params.zero_point = {
         static_cast<std::int64_t>(std::clamp(zero, static_cast<double>(limits.low), static_cast<double>(limits.high)))};
   }
   return params;
+}
+
+std::int64_t centre_of(DType type) {
+  const auto limits = core::integer_limits(type);
+  return limits.low == 0 ? (limits.high + 1) / 2 : 0;
 }
 
 double largest_code_distance(const QuantParams& params) {

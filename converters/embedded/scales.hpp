@@ -18,6 +18,9 @@ namespace assay::embedded {
 /// Edges    a range without extent (or below float32's least normal) gets scale 1, so that zero stays exact.
 [[nodiscard]] QuantParams activation_params(const Range& range, DType type, bool symmetric);
 
+/// The code of zero in symmetric codes: 0, or the first of the upper half of unsigned ones.
+[[nodiscard]] std::int64_t centre_of(DType type);
+
 /// Largest |code - zero_point| of the type: how far a product can reach.
 [[nodiscard]] double largest_code_distance(const QuantParams& params);
 
