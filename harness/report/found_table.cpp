@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -23,6 +24,17 @@ std::string listed(const std::set<std::string>& items) {
   return core::join(std::vector<std::string>(items.begin(), items.end()), ", ");
 }
 
+/// The converters that an entry's pattern speaks of: itself, the converter alone for "NAME*", and else those of the
+/// suite.
+std::vector<std::string> named_by(const std::string& pattern, std::span<const std::string> converters) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string::npos || star + 1 == pattern.size()) return {pattern.substr(0, star)};
+  std::vector<std::string> names;
+  std::ranges::copy_if(converters, std::back_inserter(names),
+                       [&](const std::string& name) { return core::glob_match(pattern, name); });
+  return names;
+}
+
 /// Each converter that some case of `names` is red with, and in which versions where not in all.
 std::string red_in(const std::set<std::string>& names, std::span<const corpus::Suite> suites) {
   std::map<std::string, std::set<std::string>> versions;
@@ -31,8 +43,8 @@ std::string red_in(const std::set<std::string>& names, std::span<const corpus::S
       if (!entry.converter.starts_with("embedded") && std::ranges::any_of(names, [&](const std::string& name) {
             return core::glob_match(entry.case_pattern, name);
           })) {
-        // "NAME*" is the converter with its variants.
-        versions[entry.converter.substr(0, entry.converter.find('*'))].insert(entry.versions);
+        for (const std::string& name : named_by(entry.converter, suite.converters))
+          versions[name].insert(entry.versions);
       }
     }
   }
@@ -62,8 +74,8 @@ std::string found_table(std::span<const corpus::Case> cases, std::span<const cor
     families[each.family].names.insert(each.name);
     families[each.family].origins = each.origins;
   }
-  std::string table =
-      row_text({"case", "found with", "what it does", "reported", "which versions have it"}) + "| --- | --- | --- | --- | --- |\n";
+  std::string table = row_text({"case", "found with", "what it does", "reported", "which versions have it"}) +
+                      "| --- | --- | --- | --- | --- |\n";
   for (const auto& [family, found] : families) {
     std::vector<std::string> against, defects, upstream;
     for (const corpus::Origin& origin : found.origins) {

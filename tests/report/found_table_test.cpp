@@ -26,11 +26,14 @@ TEST(FoundTable, NamesWhoIsRedAndInWhichVersions) {
       made_case("lost/k=1", lost), made_case("lost/k=2", lost),
       made_case("mended", {"https://u", "Tool 1.0", "it dies", std::vector<std::string>{"https://h/issues/7"}})};
   corpus::Suite one, two;
-  one.expected_failures = {red("lost/*", "tool", ""), red("lost/k=2", "tool", ">=1.2"), red("mended", "tool", "<1.1")};
+  one.converters = {"tool", "tool:weights", "tool:more_weights"};
+  one.expected_failures = {red("lost/*", "tool*", ""), red("lost/k=2", "tool", ">=1.2"),
+                           red("mended", "tool:*weights", "<1.1")};
   two.expected_failures = {red("lost/k=1", "other", ">=2 <3"), red("mended", "embedded+tool", "")};
   const std::string table = found_table(cases, std::vector{one, two});
   EXPECT_THAT(table, HasSubstr("| `lost` | Tool 1.2 | the bias \\| is lost | none found | other `>=2 <3`, tool |\n"));
-  EXPECT_THAT(table, HasSubstr("| `mended` | Tool 1.0 | it dies | [7](https://h/issues/7) | tool `<1.1` |\n"));
+  EXPECT_THAT(table, HasSubstr("| `mended` | Tool 1.0 | it dies | [7](https://h/issues/7) | "
+                               "tool:more_weights `<1.1`, tool:weights `<1.1` |\n"));
 }
 
 // Made by `assay report --found --markdown docs/converters/README.md`.
