@@ -21,11 +21,10 @@ using core::Result;
 using core::Status;
 using nlohmann::json;
 
-constexpr std::array<std::pair<Method, std::string_view>, 6> kMethods{{{Method::minmax, "minmax"},
+constexpr std::array<std::pair<Method, std::string_view>, 5> kMethods{{{Method::minmax, "minmax"},
                                                                        {Method::entropy, "entropy"},
                                                                        {Method::percentile, "percentile"},
                                                                        {Method::mse, "mse"},
-                                                                       {Method::dynamic, "dynamic"},
                                                                        {Method::given, "given"}}};
 constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{{Outcome::ok, "ok"},
                                                                          {Outcome::refused, "refused"},
@@ -127,7 +126,7 @@ Status read_key(const std::string& key, const json& value, Options& options) {
         return core::success();
       }
     }
-    static const std::vector<std::string> choices{"minmax", "entropy", "percentile", "mse", "dynamic"};
+    static const std::vector<std::string> choices{"minmax", "entropy", "percentile", "mse"};
     return bad_choice(key, *text, choices);
   }
   const std::vector<std::string>& keys = option_keys();

@@ -20,8 +20,7 @@ enum class Method {
   entropy,
   percentile,
   mse,
-  dynamic,  ///< none: a scale is computed from the tensor's own values each time the artifact runs
-  given,    ///< learned in training: of a ready artifact alone
+  given,  ///< learned in training: of a ready artifact alone
 };
 [[nodiscard]] std::string_view method_name(Method method);
 
@@ -52,8 +51,6 @@ struct Options {
   /// Scales of blocks or codes of 4 or 16 bits, which DequantizeLinear has from opset 21 on.
   [[nodiscard]] bool needs_opset_21() const;
   [[nodiscard]] bool weights_only() const { return activation == core::DType::undefined; }
-  /// Whether activations have scales that calibration fixes.
-  [[nodiscard]] bool calibrates() const { return !weights_only() && method != Method::dynamic; }
 
   friend bool operator==(const Options&, const Options&) = default;
 };

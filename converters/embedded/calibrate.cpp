@@ -85,7 +85,6 @@ Result<std::map<std::string, Range>> cut_ranges(const State& state, const Observ
         ranges[name] = mse_range(histogram, options.symmetric, levels);
         break;
       case Method::minmax:
-      case Method::dynamic:
       case Method::given:  // nobody asks: it is refused before
         ranges[name] = histogram.range();
         break;

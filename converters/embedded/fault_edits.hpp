@@ -43,6 +43,10 @@ void borrow_from_half_bytes(model::Model& artifact);
 void lose_sign_of_half_bytes(model::Model& artifact);
 void zero_long_blocks(model::Model& artifact);
 
+// Codes of 16 bits.
+Status give_softmax_steps_of_8_bits(State& state);
+void hold_zero_points_in_float16(model::Model& artifact);
+
 // The feed and the cache.
 Status bind_inputs_by_position(State& state);
 Status fill_missing_inputs(State& state);

@@ -511,6 +511,12 @@ const std::vector<Fault>& faults() {
       {{"long_blocks_zero", "https://github.com/microsoft/onnxruntime/issues/28551", "engine",
         "weights in blocks of 512 and more are zero"},
        [](Machine& m) { m.misreadings.push_back(&edits::zero_long_blocks); }},
+      {{"softmax_steps_of_8_bits", "https://github.com/microsoft/onnxruntime/pull/18589", "assign",
+        "Softmax's output has 256 steps from 0 to 1, also where its codes are of 16 bits"},
+       [](Machine& m) { insert_after(m, "assign", &edits::give_softmax_steps_of_8_bits); }},
+      {{"zero_point_in_float16", "https://github.com/openvinotoolkit/openvino/pull/33291", "engine",
+        "zero points are held in float16, whose largest number is 65504"},
+       [](Machine& m) { m.misreadings.push_back(&edits::hold_zero_points_in_float16); }},
   };
   return table;
 }

@@ -88,7 +88,14 @@ bool speaks_of_any(const ExpectedFailure& entry, const std::vector<std::string>&
   });
 }
 
-/// Adds what the files of cases that `patterns` mean state of the suite's converters.
+/// Whether an entry speaks of one of the suite's option sets.
+bool speaks_of_an_option_set(const ExpectedFailure& entry, const Suite& suite) {
+  return entry.options.empty() || std::ranges::any_of(suite.option_sets, [&](const OptionSet& set) {
+           return core::glob_match(entry.options, set.label);
+         });
+}
+
+/// Adds what the files of cases that `patterns` mean state of the suite's converters under its option sets.
 core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Suite& suite) {
   if (patterns.empty()) return core::success();
   for (const std::filesystem::path& file : json_files(home() / "cases")) {
@@ -106,7 +113,8 @@ core::Status add_failures_of_cases(const std::vector<std::string>& patterns, Sui
     for (const Fields& entry : fields.objects("expected_failures")) {
       ExpectedFailure failure = read_expected_failure(entry, all);
       failure.family = family;
-      if (speaks_of_any(failure, suite.converters)) suite.expected_failures.push_back(std::move(failure));
+      if (speaks_of_any(failure, suite.converters) && speaks_of_an_option_set(failure, suite))
+        suite.expected_failures.push_back(std::move(failure));
     }
     if (problem) return problem->within(file.string());
   }

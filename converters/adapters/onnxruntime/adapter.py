@@ -20,7 +20,10 @@ from onnxruntime_quantizer import Batches, histogram_options, listed_operators, 
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
 
-TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
+TYPES = {word: getattr(QuantType, name) for word, name in (
+    ("int8", "QInt8"), ("uint8", "QUInt8"), ("int16", "QInt16"), ("uint16", "QUInt16"), ("int4", "QInt4"), ("uint4", "QUInt4"),
+) if hasattr(QuantType, name)}  # 16 bits since 1.16, 4 bits since 1.18
+ACTIVATIONS = [name for name in TYPES if not name.endswith("4")]
 METHODS = {
     "minmax": CalibrationMethod.MinMax,
     "entropy": CalibrationMethod.Entropy,
@@ -51,7 +54,8 @@ ROUTES = {
     "optimized": Route(session=Session(optimized=True)),
     "threads": Route(session=Session(threads=4)),
     "unprepared": Route(policy="no quant_pre_process", prepared=False),
-    "qoperator": Route(policy="QOperator", quant_format=QuantFormat.QOperator, operators=frozenset(QLinearOpsRegistry)),
+    "qoperator": Route(policy="QOperator", quant_format=QuantFormat.QOperator, operators=frozenset(QLinearOpsRegistry),
+                       takes={"activation": ["int8", "uint8"], "weight": ["int8", "uint8"]}),
     "reduce_range": Route(policy="reduce_range", settings={"reduce_range": True}, takes={"symmetric": [False]}),
     "moving_average": Route(policy="CalibMovingAverage", extra={"CalibMovingAverage": True},
                             takes={"method": ["minmax"]}),
@@ -59,7 +63,7 @@ ROUTES = {
     "qnn": Route(for_qnn=True, takes={"method": ["minmax"]}),
     # What ONNX Runtime's examples for TensorRT set: pairs right before each reader, weights and biases in float.
     "tensorrt": Route(policy="for TensorRT", operators=OPERATORS - {"Relu", "Clip"}, outputs_in_float=True,
-                      takes={"activation": ["int8"], "symmetric": [True]},
+                      takes={"activation": ["int8"], "weight": ["int8"], "symmetric": [True]},
                       extra={"AddQDQPairToWeight": True, "DedicatedQDQPair": True, "QuantizeBias": False,
                              "OpTypesToExcludeOutputQuantization": sorted(OPERATORS)}),
 }
@@ -79,7 +83,7 @@ class OnnxRuntime(QdqAdapter):
         policy = stated_policy("onnxruntime", self.route.policy, onnxruntime.__version__)
         if self.session.optimized:
             policy["arithmetic"] = "unknown"  # in integers where a kernel takes the whole unit of nodes, else in float
-        takes = {"activation": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}
+        takes = {"activation": ACTIVATIONS, "weight": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}
         return {
             "name": variant_name("onnxruntime", self.variant),
             "version": onnxruntime.__version__,

@@ -18,14 +18,15 @@ from quark.onnx import ModelQuantizer
 from quark.onnx.quantization.config import Config, get_default_config
 from quark.onnx.quantization.config.algorithm import AdaRoundConfig, CLEConfig
 from quark.onnx.quantization.config.config import QConfig
-from quark.onnx.quantization.config.spec import CalibMethod, Int8Spec, QLayerConfig, QuantGranularity, UInt8Spec, XInt8Spec
+from quark.onnx.quantization.config.spec import CalibMethod, Int16Spec, Int8Spec, QLayerConfig, QuantGranularity, UInt16Spec, UInt8Spec, XInt8Spec
 
-SPECS = {"int8": Int8Spec, "uint8": UInt8Spec}
+SPECS = {"int8": Int8Spec, "uint8": UInt8Spec, "int16": Int16Spec, "uint16": UInt16Spec}
+WEIGHTS = {"int8": Int8Spec, "int16": Int16Spec}
 METHODS = {"minmax": CalibMethod.MinMax, "entropy": CalibMethod.Entropy, "percentile": CalibMethod.Percentile,
            "mse": CalibMethod.MinMSE}
 OPERATORS = listed_operators()  # Quark enters its own
 # What the presets are: one scale for each tensor, around zero.
-PRESET = {"activation": ["int8"], "symmetric": [True], "per_axis": False}
+PRESET = {"activation": ["int8"], "weight": ["int8"], "symmetric": [True], "per_axis": False}
 
 
 def short_adaround():
@@ -62,7 +63,7 @@ class Quark(QdqAdapter):
         self.variant, self.route = variant, ROUTES[variant]
 
     def describe(self):
-        takes = {"activation": list(SPECS), "symmetric": True, "per_axis": True, "method": ["minmax", "entropy", "percentile"]}
+        takes = {"activation": list(SPECS), "weight": list(WEIGHTS), "symmetric": True, "per_axis": True, "method": ["minmax", "entropy", "percentile"]}
         return {
             "name": variant_name("quark", self.variant),
             "version": version("amd-quark"),
@@ -92,7 +93,7 @@ class Quark(QdqAdapter):
         else:
             granularity = QuantGranularity.Channel if options.get("per_axis", True) else QuantGranularity.Tensor
             activation = SPECS[options.get("activation", "int8")](symmetric=symmetric, calibration_method=method)
-            weight = Int8Spec(symmetric=True, calibration_method=CalibMethod.MinMax, quant_granularity=granularity)
+            weight = WEIGHTS[options.get("weight", "int8")](symmetric=True, calibration_method=CalibMethod.MinMax, quant_granularity=granularity)
         return QConfig(
             QLayerConfig(activation=activation, weight=weight),
             exclude=job.in_float,

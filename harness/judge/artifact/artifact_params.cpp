@@ -102,6 +102,32 @@ QuantParams quantizer_steps(const Node& quantizer, const Tensor& scale, std::int
   return steps;
 }
 
+core::TensorPtr bias_on_codes(const ArtifactView& view, const ArtifactNode& made, double alpha) {
+  const auto has_scale = [](const Operand& operand) { return operand.params && operand.params->scale.size() == 1; };
+  if (!sums_products(made.op) || made.inputs.size() < 2 || !has_scale(made.inputs[0])) return nullptr;
+  std::optional<core::Tensor> largest;
+  for (const ArtifactNode& node : view.nodes()) {
+    const bool shares =
+        &node == &made || (node.op == made.op && node.inputs.size() > kBias && !node.inputs[1].codes.empty() &&
+                           node.inputs[1].codes == made.inputs[1].codes);
+    if (!shares || node.inputs.size() <= kBias || !node.inputs[kBias].quantized() || !has_scale(node.inputs[0]))
+      continue;
+    const core::TensorPtr bias = dequantized_constant(node.inputs[kBias]);
+    if (bias == nullptr) continue;
+    // In the steps of the node's own operand.
+    const double factor = alpha * made.inputs[0].params->scale.front() / node.inputs[0].params->scale.front();
+    core::Tensor scaled = *bias;
+    for (double& value : scaled.reals()) value = std::fabs(value) * factor;
+    if (!largest || largest->size() != scaled.size()) {
+      if (!largest || &node == &made) largest = std::move(scaled);
+      continue;
+    }
+    for (std::size_t c = 0; c < scaled.reals().size(); ++c)
+      largest->reals()[c] = std::max(largest->reals()[c], scaled.reals()[c]);
+  }
+  return largest ? std::make_shared<const core::Tensor>(*std::move(largest)) : nullptr;
+}
+
 Result<QuantParams> make_params(const Node& node, const Constants& constants, std::string_view scale_name,
                                 std::string_view zero_point_name, core::DType fallback_type, std::int64_t axis,
                                 std::int64_t block) {

@@ -22,6 +22,11 @@ using Constants = std::map<std::string, core::TensorPtr, std::less<>>;
 [[nodiscard]] core::QuantParams quantizer_steps(const model::Node& quantizer, const core::Tensor& scale,
                                                 std::int64_t rank);
 
+/// Magnitudes of the bias that the artifact's node adds on codes, `alpha` times, or of that of another node with the
+/// same weight where it is larger in steps; null where there is none. A weight's scale is raised until that fits into
+/// int32, whatever the original's own bias is: factors and an Add may have gone into it.
+[[nodiscard]] core::TensorPtr bias_on_codes(const ArtifactView& view, const ArtifactNode& made, double alpha);
+
 /// A constant scale and an optional zero_point as parameters; `axis` and `block` (0: none) apply where there are
 /// several scales, `fallback_type` where no zero_point states the type. Errors   invalid_model, naming `node`, where
 /// they aren't constant or their shapes break ONNX's rule.

@@ -8,9 +8,11 @@
 namespace assay::judge {
 namespace {
 
-/// The code of real zero under a symmetric scheme; ONNX Runtime centres uint8 on 127, the others on 128.
+/// The code of real zero under a symmetric scheme; ONNX Runtime centres uint8 on 127 (uint16 on 32767), the others on
+/// 128.
 bool is_centre(std::int64_t zero_point, core::DType type) {
-  return zero_point == centre_of(type) || (type == core::DType::uint8 && zero_point == 127);
+  const bool unsigned_codes = core::integer_limits(type).low == 0 && core::element_size_bits(type) >= 8;
+  return zero_point == centre_of(type) || (unsigned_codes && zero_point == centre_of(type) - 1);
 }
 
 }  // namespace

@@ -281,20 +281,36 @@ class WeightAudit {
     return scale == params.scale[channel];
   }
 
-  /// A bias beyond 2³¹ steps makes a correct converter raise the weight's scale until it fits; twice that is too far.
+  /// A bias beyond 2³¹ steps makes a correct converter raise the weight's scale until it fits, also that of another
+  /// node which reads the same weight; twice that is too far.
   bool raised_for_bias(const ArtifactNode& node, const EffectiveLinear& linear, std::size_t channel,
                        double scale) const {
+    double needed = 0;
+    for (const ArtifactNode& other : context_.artifact->nodes()) {
+      if (&other == &node) {
+        needed = std::max(needed, scale_for_bias(node, linear, channel));
+      } else if (linear.operand < other.inputs.size() && sums_products(other.op) &&
+                 other.inputs[linear.operand].codes == node.inputs[linear.operand].codes) {
+        const auto shared = effective_linear(context_, other);
+        if (shared && shared->operand == linear.operand)
+          needed = std::max(needed, scale_for_bias(other, *shared, channel));
+      }
+    }
+    constexpr double kRounding = 0x1p-22;  // the scale is a float32, and so is what it is made of
+    return needed > 0 && scale >= needed * (1 - kRounding) && scale <= 2 * needed;
+  }
+
+  /// The least scale of this channel under which the node's bias fits into 32 bits.
+  double scale_for_bias(const ArtifactNode& node, const EffectiveLinear& linear, std::size_t channel) const {
     const Operand& x = node.inputs[1 - linear.operand];
-    if (!x.quantized() || x.params->scale.size() != 1) return false;
     const double factor = std::abs(beta_of(context_.artifact->artifact().graph.nodes[node.index]));
-    if (!(factor > 0)) return false;
+    if (!x.quantized() || x.params->scale.size() != 1 || !(factor > 0)) return 0;
     double needed = 0;
     for (std::size_t c = 0; c < linear.bias.size(); ++c) {
       if (node.inputs[linear.operand].params->scale.size() > 1 && linear.scale_of(c) != channel) continue;
       needed = std::max(needed, std::abs(linear.bias[c]) / (factor * 0x1p31 * x.params->scale.front()));
     }
-    constexpr double kRounding = 0x1p-22;  // the scale is a float32, and so is what it is made of
-    return scale >= needed * (1 - kRounding) && scale <= 2 * needed;
+    return needed;
   }
 
   void check_codes(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,

@@ -193,16 +193,17 @@ std::string span_text(const Span& span) {
   return span.low == span.high ? text(span.low) : fmt::format("{} … {}", text(span.low), text(span.high));
 }
 
-/// Divisors of a symmetric range: the policy's, and for unsigned codes also half of the 255 steps. Who divides by these
-/// (ESP-PPQ) brings operands to one range by reading it back from the codes, [−128 s, 127 s], and dividing once more: s
-/// becomes 256/255 of what it was.
+/// Divisors of a symmetric range: the policy's, and for unsigned codes of 8 bits and more also half of all steps,
+/// 127.5. Who divides by these (ESP-PPQ) brings operands to one range by reading it back from the codes, [−128 s, 127
+/// s], and dividing once more: s becomes 256/255 of what it was.
 std::vector<double> divisors(DType type, const converters::Policy& policy) {
   constexpr double kHalfSteps = 127.5;
   constexpr double kReadBack = 255.0 / 256;
   const auto limits = core::integer_limits(type);
-  if (limits.low == 0 && policy.divisor == 127 && type == DType::uint8) return {127, kHalfSteps};
+  const double steps = symmetric_steps(type, policy);
+  if (limits.low == 0 && policy.divisor == 127 && core::element_size_bits(type) >= 8) return {steps, steps + 0.5};
   if (policy.divisor == kHalfSteps) return {kHalfSteps, kHalfSteps * kReadBack};
-  return {symmetric_steps(type, policy)};
+  return {steps};
 }
 
 /// None of the scales at which the search may have ended, each `ratio` times as large.
@@ -269,7 +270,10 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
   const std::int64_t actual = params.zero_point.front();
   const double scale = params.scale.front();
   if (symmetric) {
-    const std::int64_t expected = params.type == DType::uint8 ? allowed.unsigned_center : centre_of(params.type);
+    // The code of wider unsigned types lies where that of uint8 does: in the middle, or one below.
+    const std::int64_t below = centre_of(DType::uint8) - allowed.unsigned_center;
+    const bool unsigned_codes = limits.low == 0 && core::element_size_bits(params.type) >= 8;
+    const std::int64_t expected = centre_of(params.type) - (unsigned_codes ? below : 0);
     // Unsigned codes that use all their steps have zero halfway between two codes: either is the nearest.
     const bool halfway = limits.low == 0 && 2 * divisor == static_cast<double>(limits.high);
     if (actual == expected || (halfway && std::abs(static_cast<double>(actual) - divisor) == 0.5)) return std::nullopt;
@@ -420,19 +424,17 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
                            policy.unsigned_codes == converters::UnsignedCodes::nonnegative &&
                            allowed.low.high >= -allowed.slack;
   symmetric = symmetric && !nonnegative;
-  std::optional<ParamFault> fault;
-  double divisor = symmetric_steps(params.type, policy);
-  for (const double each : divisors(params.type, policy)) {
-    divisor = each;
-    fault = check_scale(scale, allowed, params.type, symmetric, divisor, policy, margin);
-    if (!fault) break;
-  }
-  if (fault) return fault;
   // A range without extent fixes no zero_point: zero has a code wherever it lies.
   const bool empty = may_be_empty(allowed, params.type, symmetric, symmetric_steps(params.type, policy), policy);
-  if (empty) return std::nullopt;
-  fault = check_zero_point(params, allowed, symmetric, divisor, policy);
-  return fault || symmetric || !allowed.threshold_bin ? fault : check_threshold(params, allowed);
+  std::optional<ParamFault> fault;
+  for (const double divisor : divisors(params.type, policy)) {
+    auto found = check_scale(scale, allowed, params.type, symmetric, divisor, policy, margin);
+    if (!found && !empty) found = check_zero_point(params, allowed, symmetric, divisor, policy);
+    const bool settled = !found;
+    if (settled || !fault || fault->facet != Facet::zero_point) fault = std::move(found);
+    if (settled) break;
+  }
+  return fault || empty || symmetric || !allowed.threshold_bin ? fault : check_threshold(params, allowed);
 }
 
 RangeCost::RangeCost(const std::vector<double>& sorted_values) : values_(sorted_values), sums_{0}, squares_{0} {

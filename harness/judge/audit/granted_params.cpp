@@ -10,6 +10,7 @@
 namespace assay::judge {
 namespace {
 
+using core::DType;
 using core::QuantParams;
 using core::Tensor;
 using model::Node;
@@ -23,7 +24,9 @@ constexpr double kBiasCodes = 0x1p31;
 /// 127.5 (docs/oracle.md, L0).
 CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
   const double coarse = symmetric_steps(type, policy);
-  const double fine = type == core::DType::uint8 && policy.divisor == 127 ? 127.5 : coarse;
+  const bool spread =
+      core::integer_limits(type).low == 0 && policy.divisor == 127 && core::element_size_bits(type) >= 8;
+  const double fine = spread ? coarse + 0.5 : coarse;
   const double least =
       std::max(0.0, symmetric_scale(range.low.high, range.high.low, fine, policy) - range.slack / fine);
   const double most = symmetric_scale(range.low.low, range.high.high, coarse, policy) + range.slack / coarse;
@@ -233,19 +236,21 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
     double raised = audited * kScaleRounding;
     // Either neighbour may be taken.
     if (policy.power_of_two && raised > 0) raised = std::exp2(std::ceil(std::log2(raised)));
+    const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
     if (bias != nullptr && input_scale > 0) {
-      // b must fit into int32 at scale s_x·s_w, beside the products: a correct converter raises s_w until it does.
-      const core::IntegerLimits ends =
-          core::integer_limits(options.weights_only() ? core::DType::int8 : options.activation);
-      const auto span = static_cast<double>(ends.high - ends.low);
+      // b must fit into int32 at scale s_x·s_w, in bytes beside the products: a correct converter raises s_w until it
+      // does, at most to twice that (audit_weights.cpp).
+      const DType x_type = options.weights_only() ? DType::int8 : options.activation;
+      const core::IntegerLimits ends = core::integer_limits(x_type);
+      const bool in_bytes = core::element_size_bits(x_type) <= 8 && core::element_size_bits(params.type) <= 8;
+      const double products = in_bytes ? static_cast<double>(ends.high - ends.low) * sum[c] : 0;
       for (std::int64_t j = 0; j < bias->size(); ++j) {
         if (channels == 1 || bias->size() == 1 || static_cast<std::size_t>(j) % channels == c) {
-          const double codes = std::fabs(bias->as_real(j)) / input_scale + span * sum[c];
-          raised = std::max(raised, codes / kBiasCodes * kScaleRounding);
+          const double needed = (std::fabs(bias->as_real(j)) / input_scale + products) / kBiasCodes * kScaleRounding;
+          raised = std::max(raised, matches ? 2 * needed : needed);
         }
       }
     }
-    const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
     const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
     const bool given = options.method == converters::Method::given;
     params.scale[c] = !matches ? raised : given ? own : std::copysign(std::min(raised, std::fabs(own)), own);

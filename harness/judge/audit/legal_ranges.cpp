@@ -101,7 +101,9 @@ void LegalRanges::find_unsigned_center() {
   if (context_.artifact == nullptr || !context_.evidence.options.symmetric) return;
   const auto centred_at = [&](std::int64_t code) {
     return std::ranges::count_if(context_.artifact->quantizers(), [&](const Quantizer& quantizer) {
-      return quantizer.params.type == core::DType::uint8 && quantizer.params.zero_point.front() == code;
+      const core::DType type = quantizer.params.type;
+      const std::int64_t below = centre_of(core::DType::uint8) - code;
+      return core::integer_limits(type).low == 0 && quantizer.params.zero_point.front() == centre_of(type) - below;
     });
   };
   if (centred_at(127) > centred_at(128)) unsigned_center_ = 127;

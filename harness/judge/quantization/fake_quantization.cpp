@@ -340,14 +340,13 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const bool in_float =
       context_.artifact != nullptr ? operand == nullptr || !operand->quantized() : keeps_weight(entry);
   if (!weight->is_real() || in_float || (given_ && context_.artifact == nullptr)) return;
+  const double alpha =
+      made == nullptr ? 1 : std::fabs(alpha_of(context_.artifact->artifact().graph.nodes[made->index]));
   std::optional<QuantParams> declared;
   if (operand != nullptr &&
       (operand->params->scale.size() == 1 || operand->params->axis == slots.axis || operand->params->block != 0)) {
     declared = operand->params;  // one along a wrong axis is no choice that a policy could state
-    const Node& plain = context_.artifact->artifact().graph.nodes[made->index];
-    for (double& scale : declared->scale) {
-      scale *= std::fabs(alpha_of(plain));
-    }
+    for (double& scale : declared->scale) scale *= alpha;
   }
   const bool has_bias = slots.has_bias_slot && !node.input(2).empty();
   const auto bias = has_bias ? plan_.alignment().constants.find(node.inputs[2]) : plan_.alignment().constants.end();
@@ -357,8 +356,10 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
                                                    plan_.alignment().codes_read(entry, data));
   const double input_scale = read == nullptr ? 0 : read->params.scale.front();
   const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
+  const TensorPtr made_on_codes = made == nullptr ? nullptr : bias_on_codes(*context_.artifact, *made, alpha);
+  const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : b.get();
   const QuantParams params =
-      granted_.weight_params(original, *weight, axis, declared ? &*declared : nullptr, b.get(), input_scale);
+      granted_.weight_params(original, *weight, axis, declared ? &*declared : nullptr, on_codes, input_scale);
   if (const TensorPtr codes = nearest(weight, params)) {
     constants_[entry][slots.weight] = weights_[entry] = codes;
   }

@@ -362,12 +362,14 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   constants.independent = enough_unlike_values(*weight, slots.axis);
   std::optional<QuantParams> declared_copy;
   double bias_factor = 1;
+  TensorPtr on_codes = bias;
   if (made_weight != nullptr) {
     // Gemm's factors may stay in the artifact's node: then its weight is a smaller or larger one than the effective.
     declared_copy = made_weight->params;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
     const double alpha = std::fabs(alpha_of(node));
     bias_factor = beta_of(node);
+    if (const TensorPtr made_on_codes = bias_on_codes(*context_.artifact, *made, alpha)) on_codes = made_on_codes;
     for (double& scale : declared_copy->scale) {
       scale *= alpha;
     }
@@ -391,7 +393,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   const double input_scale = span == nullptr ? 0 : span->step, least_scale = span == nullptr ? 0 : span->least_step;
   const std::int64_t axis = lost || (declared == nullptr && slots.batched) ? -1 : slots.axis;
   const std::vector<double> radius =
-      granted_.weight_radius(entry.original, *weight, axis, declared, bias.get(), least_scale);
+      granted_.weight_radius(entry.original, *weight, axis, declared, on_codes.get(), least_scale);
   constants.inputs[slots.weight] = enclosure_around(weight, radius);
   if (context_.evidence.converter.policy.corrects_biases() && bias != nullptr && made_bias != nullptr) {
     if (const TensorPtr corrected = corrected_bias(*made_bias, *bias, bias_factor); corrected != nullptr) {
@@ -410,7 +412,7 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   }
   // The bias is an int32 code of scale s_x·s_w; without an artifact the same is assumed.
   const std::vector<double> scales =
-      granted_.weight_params(entry.original, *weight, axis, declared, bias.get(), least_scale).scale;
+      granted_.weight_params(entry.original, *weight, axis, declared, on_codes.get(), least_scale).scale;
   std::vector<double> bias_radius(static_cast<std::size_t>(bias->size()));
   for (std::size_t j = 0; j < bias_radius.size(); ++j) {
     const double value = std::fabs(bias->as_real(static_cast<std::int64_t>(j)));
