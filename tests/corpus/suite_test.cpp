@@ -157,6 +157,11 @@ TEST_F(Home, TakesExpectedFailuresThatCasesState) {
   write("suites/variant.json",
         R"({"select":["*"],"converters":["mine:fast"],"expected_failures_from":["cases/found/*"]})");
   EXPECT_EQ(load_suite("variant")->expected_failures.size(), 2U) << "a suite may name variants alone";
+  write("cases/found/f.json", family + R"j({"converter":"mine","options":"other","reason":"r","url":"u"},
+      {"converter":"mine","options":"def*","reason":"r","url":"u"}]})j");
+  const auto of_its_options = load_suite("asks");
+  ASSERT_EQ(of_its_options->expected_failures.size(), 1U) << "the other one speaks of none of its option sets";
+  EXPECT_EQ(of_its_options->expected_failures[0].options, "def*");
   const auto cases = load_corpus();
   ASSERT_TRUE(cases) << cases.error().message;
   EXPECT_EQ(cases->size(), 2U);

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "common"))
 import onnx
 from assay_protocol import Refused, calibration_batches, serve
 from onnxruntime_quantizer import renaming
-from onnxsim import quantize_static, quantize_static_int16
+from onnxsim import quantize_static
 from onnxsim.full_qdq import quantize_full_qdq
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
@@ -49,10 +49,6 @@ def static(model, batches, options, in_float):
     return quantize_static(model, batches, **range_of(options))
 
 
-def static_int16(model, batches, options, in_float):
-    return quantize_static_int16(model, batches, **range_of(options))
-
-
 def full_graph(model, batches, options, in_float):
     return quantize_static(model, batches, full_graph=True, per_channel=options.get("per_axis", True),
                            nodes_to_exclude=in_float, **range_of(options))
@@ -70,8 +66,6 @@ def full_qdq(model, batches, options, in_float):
 ROUTES = {
     "": Route("quantize_static", static, PRODUCTS, in_float=False,
               takes={"activation": ["uint8"], "symmetric": [False], "per_axis": [True]}),
-    "int16": Route("quantize_static", static_int16, PRODUCTS, in_float=False,
-                   takes={"activation": ["uint16"], "symmetric": [False], "per_axis": [True], "method": ["minmax"]}),
     "full_graph": Route("full_graph", full_graph, WHOLE, takes={"activation": ["uint8"], "symmetric": [False]}),
     "full_qdq": Route("full_qdq", full_qdq, WHOLE),
 }
@@ -83,7 +77,7 @@ class OnnxSim(QdqAdapter):
     def __init__(self, variant):
         self.variant, self.route = variant, ROUTES[variant]
         self.operators = self.route.operators
-        self.outputs_in_float = variant in ("", "int16")
+        self.outputs_in_float = not variant
         self.fuses = self.fuses if variant == "full_qdq" else ()
 
     def describe(self):
