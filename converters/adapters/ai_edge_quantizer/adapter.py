@@ -35,7 +35,7 @@ class AiEdgeQuantizer:
             "name": variant_name("ai_edge_quantizer", self.variant),
             "version": importlib.metadata.version("ai-edge-quantizer"),
             "supports": {
-                "activation": ["int8"],
+                "activation": ["int8"], "weight": ["int8"],
                 "symmetric": [False],
                 "per_axis": True,
                 "method": ["minmax"],

@@ -51,10 +51,10 @@ class QdqAdapter:
         return quantized
 
     def supports(self, **stated):
-        """What all of them declare, and what is stated. No "operators": what has no INT8 form stays in float, so that
-        every operator can be tried. More graph outputs would change what the optimizer may fuse, and with it the
-        results: no trace with optimizations."""
-        return {**stated, "int8_operators": sorted(self.operators), "execute": True, "artifact": "qdq",
+        """What all of them declare, and what is stated; weights are int8 where nothing else is said. No "operators": what has
+        no INT8 form stays in float, so that every operator can be tried. More graph outputs would change what the optimizer
+        may fuse, and with it the results: no trace with optimizations."""
+        return {"weight": ["int8"], **stated, "int8_operators": sorted(self.operators), "execute": True, "artifact": "qdq",
                 "reports": self.reports, "trace": not self.session.optimized,
                 "optimizers": optimizers() if self.session.optimized else []}
 

@@ -19,7 +19,7 @@ class LiteRt:
             "name": "litert",
             "version": importlib.metadata.version("onnx2tf"),
             "supports": {
-                "activation": ["int8"],
+                "activation": ["int8"], "weight": ["int8"],
                 "symmetric": [False],
                 "per_axis": True,
                 "method": ["minmax"],

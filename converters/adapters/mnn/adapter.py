@@ -85,7 +85,7 @@ class Mnn:
             "name": variant_name("mnn", self.variant),
             "version": importlib.metadata.version("MNN"),
             "supports": {
-                "activation": ["int8"],
+                "activation": ["int8"], "weight": ["int8"],
                 "symmetric": [self.route.symmetric],
                 "per_axis": [True],
                 "method": [self.route.method],

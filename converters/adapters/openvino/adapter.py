@@ -49,7 +49,7 @@ class OpenVino:
             "version": openvino.__version__.split("-")[0],
             "supports": {
                 # Codes are unsigned where a range has no negative end; nobody can ask for one kind.
-                "activation": ["int8"],
+                "activation": ["int8"], "weight": ["int8"],
                 "symmetric": True,
                 "per_axis": True,
                 "method": ["minmax"],

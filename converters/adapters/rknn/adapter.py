@@ -63,7 +63,7 @@ class Rknn:
             "name": "rknn",
             "version": version("rknn-toolkit2"),
             "supports": {
-                "activation": ["int8"],
+                "activation": ["int8"], "weight": ["int8"],
                 "symmetric": [False],
                 "per_axis": True,
                 "method": list(METHODS),

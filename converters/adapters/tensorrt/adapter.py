@@ -66,7 +66,7 @@ class TensorRt:
             "version": tensorrt.__version__,
             "unavailable": self._missing,
             "supports": {
-                "activation": ["int8"],
+                "activation": ["int8"], "weight": ["int8"],
                 "symmetric": [True],
                 "per_axis": [True],
                 "method": list(CALIBRATORS),

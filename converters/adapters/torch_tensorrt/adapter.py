@@ -89,7 +89,7 @@ class TorchTensorRt:
             "version": version("torch_tensorrt"),
             "unavailable": self._missing,
             "supports": {
-                "activation": ["int8"],
+                "activation": ["int8"], "weight": ["int8"],
                 "symmetric": [True],
                 "per_axis": [True],
                 "method": list(METHODS),
