@@ -10,6 +10,7 @@ Mode = nncf.CompressWeightsMode
 # The type of the codes and whether they are symmetric.
 MODES = {("int4", True): Mode.INT4_SYM, ("uint4", False): Mode.INT4_ASYM,
          ("int8", True): Mode.INT8_SYM, ("uint8", False): Mode.INT8_ASYM}
+CONTRIB = "com.microsoft"  # of MatMulNBits, which has the place of a product in groups before opset 21
 
 
 class NncfWeights(QdqAdapter):
@@ -37,6 +38,11 @@ class NncfWeights(QdqAdapter):
         groups = {"group_size": options.get("block") or -1, "all_layers": True} if "4" in options["weight"] else {}
         if options.get("block") and not groups:
             raise Refused("codes of 8 bits have a scale for each channel")
-        onnx.save(nncf.compress_weights(
+        compressed = nncf.compress_weights(
             onnx.ModelProto.FromString(job.model.SerializeToString()), mode=mode,
-            ignored_scope=nncf.IgnoredScope(names=job.in_float) if job.in_float else None, **groups), job.written)
+            ignored_scope=nncf.IgnoredScope(names=job.in_float) if job.in_float else None, **groups)
+        if any(node.domain == CONTRIB for node in compressed.graph.node) and all(
+                opset.domain != CONTRIB for opset in compressed.opset_import):
+            # No reader of ONNX takes the model as it is; ONNX Runtime does, and so the rest of it can be judged.
+            compressed.opset_import.add(domain=CONTRIB, version=1)
+        onnx.save(compressed, job.written)

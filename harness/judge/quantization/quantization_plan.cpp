@@ -30,11 +30,13 @@ Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params)
   const std::span<const double> values = constant->reals();
   std::vector<double> radius(values.size());
   index->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
-    const QuantParams one{{params.scale[channel]}, {params.zero_point[channel]}, params.type, {}};
+    const double sign = params.scale[channel] < 0 ? -1 : 1;  // a negative scale gives v the code that s gives -v
+    const QuantParams one{{sign * params.scale[channel]}, {params.zero_point[channel]}, params.type, {}};
     const CodeSpan span = CodeSpan::of(one, {});
     for (std::size_t i = first; i < first + length; ++i) {
-      const Interval ends = span.quantized({values[i], values[i]});
-      radius[i] = std::max(ends.high - values[i], values[i] - ends.low);
+      const double value = sign * values[i];
+      const Interval ends = span.quantized({value, value});
+      radius[i] = std::max(ends.high - value, value - ends.low);
     }
   });
   return enclosure_around(constant, radius);
