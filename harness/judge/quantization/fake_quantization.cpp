@@ -341,12 +341,11 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
       context_.artifact != nullptr ? operand == nullptr || !operand->quantized() : keeps_weight(entry);
   if (!weight->is_real() || in_float || (given_ && context_.artifact == nullptr)) return;
   std::optional<QuantParams> declared;
-  if (operand != nullptr &&
-      (operand->params->scale.size() == 1 || operand->params->axis == slots.axis || operand->params->block != 0)) {
-    declared = operand->params;  // one along a wrong axis is no choice that a policy could state
+  if (operand != nullptr) {
     const Node& plain = context_.artifact->artifact().graph.nodes[made->index];
-    for (double& scale : declared->scale) {
-      scale *= std::fabs(alpha_of(plain));
+    declared = declared_of(*operand->params, plain, node, slots.weight, weight->shape());
+    if (declared->scale.size() > 1 && declared->axis != slots.axis && declared->block == 0) {
+      declared.reset();  // one along a wrong axis is no choice that a policy could state
     }
   }
   const bool has_bias = slots.has_bias_slot && !node.input(2).empty();

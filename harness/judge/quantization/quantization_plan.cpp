@@ -365,14 +365,9 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   std::optional<QuantParams> declared_copy;
   double bias_factor = 1;
   if (made_weight != nullptr) {
-    // Gemm's factors may stay in the artifact's node: then its weight is a smaller or larger one than the effective.
-    declared_copy = made_weight->params;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
-    const double alpha = std::fabs(alpha_of(node));
     bias_factor = beta_of(node);
-    for (double& scale : declared_copy->scale) {
-      scale *= alpha;
-    }
+    declared_copy = declared_of(*made_weight->params, node, entry.node, slots.weight, weight->shape());
   }
   const QuantParams* declared = declared_copy ? &*declared_copy : nullptr;
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
