@@ -155,7 +155,7 @@ TEST(WrittenOut, IsAGemmWhereTheOriginalHasOne) {
   const auto artifact = in_blocks("MatMulNBits<K=18, N=2, block_size=16, bits=8>(x, b8, s, , , bias)");
   const auto operators = [&](const std::string& original) {
     std::vector<std::string> names;
-    for (const model::Node& node : written_out(artifact, parse(original).graph)->graph.nodes)
+    for (const model::Node& node : written_out(artifact, parse(original, {}).graph)->graph.nodes)
       names.push_back(node.op_type);
     return names;
   };
