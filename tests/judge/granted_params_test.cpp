@@ -57,6 +57,25 @@ TEST(CodeSpan, ANarrowRangeLeavesTheLeastCodeUnused) {
   EXPECT_EQ(CodeSpan::of({{0.5}, {0}, core::DType::uint8, std::nullopt}, narrow).bottom.low, 0);
 }
 
+TEST(DeclaredOf, TurnsTheBlocksOfAMatrixThatOneOfTheTwoReadsTransposed) {
+  // A MatMul's weight [5,3] in blocks of 2 along axis 0: 3 blocks of 3 columns. The Gemm's own is [3,5].
+  model::Node product, gemm;
+  product.op_type = "MatMul";
+  gemm.op_type = "Gemm";
+  gemm.attributes["transB"] = std::int64_t{1};
+  core::QuantParams params{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9}, core::DType::uint4, 0, 2};
+  const core::QuantParams turned = declared_of(params, product, gemm, 1, {3, 5});
+  EXPECT_EQ(turned.axis, 1);
+  EXPECT_EQ(turned.scale, (std::vector<double>{1, 4, 7, 2, 5, 8, 3, 6, 9}));
+  EXPECT_EQ(turned.zero_point, (std::vector<std::int64_t>{1, 4, 7, 2, 5, 8, 3, 6, 9}));
+  EXPECT_EQ(declared_of(params, gemm, gemm, 1, {3, 5}), params);
+  params.block = 0;
+  params.scale = {1, 2, 3};
+  params.axis = 1;
+  EXPECT_EQ(declared_of(params, product, gemm, 1, {3, 5}).axis, 0);
+  EXPECT_EQ(declared_of(params, product, gemm, 1, {3, 5}).scale, params.scale);
+}
+
 TEST(SymmetricSteps, OtherTypesHaveAsManyMoreOrLessThanHalf) {
   using core::DType;
   converters::Policy policy;

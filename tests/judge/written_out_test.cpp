@@ -151,6 +151,20 @@ std::shared_ptr<const model::Model> in_blocks(const std::string& node, const std
   return std::make_shared<const model::Model>(std::move(model));
 }
 
+TEST(WrittenOut, IsAGemmWhereTheOriginalHasOne) {
+  const auto artifact = in_blocks("MatMulNBits<K=18, N=2, block_size=16, bits=8>(x, b8, s, , , bias)");
+  const auto operators = [&](const std::string& original) {
+    std::vector<std::string> names;
+    for (const model::Node& node : written_out(artifact, parse(original, {}).graph)->graph.nodes)
+      names.push_back(node.op_type);
+    return names;
+  };
+  EXPECT_EQ(operators("m (float[1,18] x, float[18,2] w, float[2] b) => (float[1,2] y) { y = Gemm (x, w, b) }"),
+            (std::vector<std::string>{"DequantizeLinear", "Gemm"}));
+  EXPECT_EQ(operators("m (float[1,18] x, float[18,2] w) => (float[1,2] y) { y = MatMul (x, w) }"),
+            (std::vector<std::string>{"DequantizeLinear", "MatMul", "Add"}));
+}
+
 TEST(WrittenOut, GivesTheSameValuesOfBlocks) {
   const std::string k = "MatMulNBits<K=18, N=2, block_size=16, bits=", t = "GatherBlockQuantized<block_size=16, ";
   const std::vector<std::string> products{k + "4>(x, b4, s)",

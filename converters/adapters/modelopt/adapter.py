@@ -15,6 +15,7 @@ from modelopt.onnx.quantization import quantize
 from onnxruntime_quantizer import Batches, renaming
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
+from weights import ModelOptWeights
 
 METHODS = {"minmax": "max", "entropy": "entropy"}
 # What the documentation of its INT8 mode names. Their inputs are quantized, their outputs where the next one reads them.
@@ -74,4 +75,5 @@ class ModelOpt(QdqAdapter):
 
 
 if __name__ == "__main__":
-    serve(ModelOpt(asked_variant(ROUTES)))
+    variant = asked_variant([*ROUTES, "weights"])
+    serve(ModelOptWeights() if variant == "weights" else ModelOpt(variant))

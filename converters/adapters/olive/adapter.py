@@ -41,6 +41,7 @@ class Route:
     operators: frozenset = EVERY
     activation_key: str = "activation_type"  # of the pass; `olive quantize --act_precision` writes another one
     in_float: str = "nodes_to_exclude"  # the setting that keeps nodes in float
+    weights_alone: bool = False  # the pass OnnxBlockWiseRtnQuantization
 
 
 # The names and what they mean stand in adapter.json, too.
@@ -54,6 +55,9 @@ ROUTES = {
     "act_precision": Route(activation_key="act_precision"),
     "nodes_to_quantize": Route(in_float="nodes_to_quantize"),
     "op_types_to_exclude": Route(in_float="op_types_to_exclude"),
+    "rtn": Route(policy="MatMulNBitsQuantizer", weights_alone=True, operators=frozenset({"MatMul"}),
+                 takes={"activation": ["none"], "weight": ["uint4", "uint8"], "block": [16, 32, 64, 128, 256],
+                        "per_axis": [True], "format": ["nbits"], "method": ["minmax"]}),
 }
 
 
@@ -95,10 +99,18 @@ def without_given_names(model):
     return unnamed
 
 
-def workflow(job, route):
-    """The workflow of one pass, as olive.run takes it."""
+def rounded_in_blocks(job, route):
+    """The pass that quantizes weights alone."""
     options = job.options
-    quantization = {
+    return {"type": "OnnxBlockWiseRtnQuantization", "bits": 8 if "8" in options["weight"] else 4,
+            "block_size": options["block"], "is_symmetric": options.get("symmetric", False),
+            **kept_in_float(job, route.in_float)}
+
+
+def static_quantization(job, route):
+    """The pass that quantizes activations and weights."""
+    options = job.options
+    return {
         "type": "OnnxStaticQuantization",
         "data_config": "calibration",
         "precision": options.get("weight", "int8"),
@@ -110,6 +122,11 @@ def workflow(job, route):
         "extra_options": histogram_options(options),
         **route.settings,
     }
+
+
+def workflow(job, route):
+    """The workflow of one pass, as olive.run takes it."""
+    quantization = rounded_in_blocks(job, route) if route.weights_alone else static_quantization(job, route)
     accelerator = {"device": route.device, "execution_providers": [route.provider]}
     return {
         "input_model": {"type": "OnnxModel", "model_path": str(job.file)},
@@ -132,7 +149,7 @@ class Olive(QdqAdapter):
     def __init__(self, variant):
         self.variant, self.route = variant, ROUTES[variant]
         self.operators = self.route.operators
-        self.qoperators = self.route.settings.get("quant_format") == "QOperator"
+        self.qoperators = self.route.weights_alone or self.route.settings.get("quant_format") == "QOperator"
 
     def describe(self):
         takes = {"activation": list(TYPES), "symmetric": True, "per_axis": True, "method": list(METHODS)}

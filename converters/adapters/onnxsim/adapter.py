@@ -18,6 +18,7 @@ from onnxsim import quantize_static
 from onnxsim.full_qdq import quantize_full_qdq
 from qdq_adapter import QdqAdapter
 from stated_policy import asked_variant, stated_policy, variant_name
+from weights import QUANTIZERS, OnnxSimWeights
 
 # What it adds to a tensor's name in front of its pair and behind an input's, and to a constant's for its codes.
 SUFFIXES = ("_float", "_dequantized", "/f", "/dq")
@@ -103,4 +104,5 @@ class OnnxSim(QdqAdapter):
 
 
 if __name__ == "__main__":
-    serve(OnnxSim(asked_variant(ROUTES)))
+    variant = asked_variant([*ROUTES, *QUANTIZERS])
+    serve(OnnxSimWeights(variant) if variant in QUANTIZERS else OnnxSim(variant))

@@ -43,6 +43,7 @@ class Route:
     algorithms: tuple = ()  # `algo_config`: makers of what comes before or after the quantization
     takes: dict = field(default_factory=dict)  # what of the options it takes, where it isn't everything
     power_of_two: bool = False
+    operators: tuple = tuple(OPERATORS)
 
 
 # The names and what they mean stand in adapter.json, too.
@@ -53,14 +54,19 @@ ROUTES = {
     "adaround": Route(policy="AdaRound", algorithms=(short_adaround,)),
     "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse"]}),
     "xint8_minmax": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["minmax"]}),
+    "nbits": Route(policy="MATMUL_NBITS", preset="MATMUL_NBITS", operators=("MatMul",),
+                   takes={"activation": ["none"], "weight": ["uint4", "uint8"], "block": [16, 32, 64, 128, 256], "per_axis": [True],
+                          "format": ["nbits"], "method": ["minmax"]}),
 }
 
 
 class Quark(QdqAdapter):
-    converter, operators = "Quark", OPERATORS
+    converter = "Quark"
 
     def __init__(self, variant):
         self.variant, self.route = variant, ROUTES[variant]
+        self.operators = self.route.operators
+        self.qoperators = variant == "nbits"
 
     def describe(self):
         takes = {"activation": list(SPECS), "weight": list(WEIGHTS), "symmetric": True, "per_axis": True, "method": ["minmax", "entropy", "percentile"]}
@@ -83,6 +89,10 @@ class Quark(QdqAdapter):
         preset = get_default_config(self.route.preset)
         preset.nodes_to_exclude = job.in_float
         preset.print_summary = False
+        if self.variant == "nbits":
+            options = job.options
+            preset.extra_options["MatMulNBitsParams"] = {
+                "GroupSize": options["block"], "Symmetric": options.get("symmetric", False), "Bits": 8 if "8" in options["weight"] else 4}
         return Config(global_quant_config=preset)
 
     def _config(self, job):

@@ -474,7 +474,7 @@ class ArtifactReader {
 };
 
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
-  return ArtifactReader(written_out(std::move(artifact)), original).read();
+  return ArtifactReader(written_out(std::move(artifact), original.graph), original).read();
 }
 
 const ArtifactNode* ArtifactView::find_original(std::size_t index) const {

@@ -21,7 +21,11 @@ using reference::QuantizedForm;
 
 class Writer {
  public:
-  explicit Writer(const model::Model& artifact) : result_(artifact), constants_(constants_of(artifact.graph)) {
+  Writer(const model::Model& artifact, const model::Graph& original)
+      : result_(artifact), constants_(constants_of(artifact.graph)) {
+    for (const Node& node : original.nodes) {
+      if (node.op_type == "Gemm") gemms_.insert(node.outputs.begin(), node.outputs.end());
+    }
     for (const Node& node : artifact.graph.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
     for (const model::ValueInfo& input : artifact.graph.inputs) taken_.insert(input.name);
     for (const auto& [name, tensor] : artifact.graph.initializers) taken_.insert(name);
@@ -116,6 +120,12 @@ class Writer {
       result_.graph.nodes.push_back(std::move(values));
       return;
     }
+    if (values.op_type == "MatMul" && gemms_.contains(values.outputs.front())) {
+      values.op_type = "Gemm";
+      values.inputs.push_back(addend);
+      result_.graph.nodes.push_back(std::move(values));
+      return;
+    }
     Node add;
     add.name = node.name + "_Add";
     add.op_type = "Add";
@@ -192,15 +202,16 @@ class Writer {
 
   model::Model result_;
   Constants constants_;
-  std::set<std::string, std::less<>> taken_;
+  std::set<std::string, std::less<>> taken_, gemms_;  // gemms_: what the original's Gemms make
 };
 
 }  // namespace
 
-std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact) {
+std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact,
+                                                const model::Graph& original) {
   const auto is_on_codes = [](const Node& node) { return reference::quantized_form(node) != nullptr; };
   if (std::ranges::none_of(artifact->graph.nodes, is_on_codes)) return artifact;
-  return std::make_shared<const model::Model>(Writer(*artifact).write());
+  return std::make_shared<const model::Model>(Writer(*artifact, original).write());
 }
 
 }  // namespace assay::judge

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/derived_params.hpp"
+#include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
 namespace {
@@ -14,6 +16,30 @@ using core::DType;
 using core::QuantParams;
 using core::Tensor;
 using model::Node;
+
+/// The parameters of a matrix of `shape` whose transpose has `params`.
+QuantParams of_transposed(QuantParams params, const core::Shape& shape) {
+  if (!params.axis || shape.size() != 2) return params;
+  const std::int64_t along = *params.axis < 0 ? *params.axis + 2 : *params.axis;
+  params.axis = 1 - along;
+  if (params.block == 0) return params;
+  const auto blocks = [&](std::int64_t axis) {  // along an axis of the matrix
+    const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
+    return static_cast<std::size_t>(axis == *params.axis ? (extent + params.block - 1) / params.block : extent);
+  };
+  const std::size_t rows = blocks(0), columns = blocks(1);
+  if (params.scale.size() != rows * columns) return params;
+  const auto turned = [&](const auto& list) {
+    auto result = list;
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t c = 0; c < columns; ++c) result[r * columns + c] = list[c * rows + r];
+    }
+    return result;
+  };
+  params.scale = turned(params.scale);
+  if (params.zero_point.size() == rows * columns) params.zero_point = turned(params.zero_point);
+  return params;
+}
 
 /// float32 roundings of a weight's scale and of w / s: 2⁻²² of the rule for weights (docs/oracle.md).
 constexpr double kScaleRounding = 1 + 0x1p-22;
@@ -99,6 +125,13 @@ double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
 }
 
 }  // namespace
+
+QuantParams declared_of(QuantParams params, const Node& made, const Node& node, std::size_t index,
+                        const core::Shape& shape) {
+  for (double& scale : params.scale) scale *= std::fabs(alpha_of(made));
+  const bool alike = reads_transposed(made, index) == reads_transposed(node, index);
+  return alike ? params : of_transposed(std::move(params), shape);
+}
 
 CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
   const core::IntegerLimits limits = core::integer_limits(params.type);

@@ -38,6 +38,12 @@ struct CodeSpan {
   }
 };
 
+/// The `params` of a weight in a product that the artifact computes as `made`, as they are of the original's `node`,
+/// whose input `index` it is, of `shape`: with the factor that stays in `made`, and those of a matrix's transpose where
+/// one of the two reads it transposed.
+[[nodiscard]] core::QuantParams declared_of(core::QuantParams params, const model::Node& made, const model::Node& node,
+                                            std::size_t index, const core::Shape& shape);
+
 /// The parameters whose rounding and clipping a converter is granted: the declared ones where the audit finds them
 /// legal, else the audited ones. A wrong scale must not buy its own tolerance.
 class GrantedParams {

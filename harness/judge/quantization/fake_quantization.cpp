@@ -343,10 +343,12 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const double alpha =
       made == nullptr ? 1 : std::fabs(alpha_of(context_.artifact->artifact().graph.nodes[made->index]));
   std::optional<QuantParams> declared;
-  if (operand != nullptr &&
-      (operand->params->scale.size() == 1 || operand->params->axis == slots.axis || operand->params->block != 0)) {
-    declared = operand->params;  // one along a wrong axis is no choice that a policy could state
-    for (double& scale : declared->scale) scale *= alpha;
+  if (operand != nullptr) {
+    const Node& plain = context_.artifact->artifact().graph.nodes[made->index];
+    declared = declared_of(*operand->params, plain, node, slots.weight, weight->shape());
+    if (declared->scale.size() > 1 && declared->axis != slots.axis && declared->block == 0) {
+      declared.reset();  // one along a wrong axis is no choice that a policy could state
+    }
   }
   const bool has_bias = slots.has_bias_slot && !node.input(2).empty();
   const auto bias = has_bias ? plan_.alignment().constants.find(node.inputs[2]) : plan_.alignment().constants.end();

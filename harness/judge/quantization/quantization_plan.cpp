@@ -30,11 +30,13 @@ Enclosure rounded_constant(const TensorPtr& constant, const QuantParams& params)
   const std::span<const double> values = constant->reals();
   std::vector<double> radius(values.size());
   index->for_each_run(values.size(), [&](std::size_t first, std::size_t length, std::size_t channel) {
-    const QuantParams one{{params.scale[channel]}, {params.zero_point[channel]}, params.type, {}};
+    const double sign = params.scale[channel] < 0 ? -1 : 1;  // a negative scale gives v the code that s gives -v
+    const QuantParams one{{sign * params.scale[channel]}, {params.zero_point[channel]}, params.type, {}};
     const CodeSpan span = CodeSpan::of(one, {});
     for (std::size_t i = first; i < first + length; ++i) {
-      const Interval ends = span.quantized({values[i], values[i]});
-      radius[i] = std::max(ends.high - values[i], values[i] - ends.low);
+      const double value = sign * values[i];
+      const Interval ends = span.quantized({value, value});
+      radius[i] = std::max(ends.high - value, value - ends.low);
     }
   });
   return enclosure_around(constant, radius);
@@ -364,15 +366,11 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
   double bias_factor = 1;
   TensorPtr on_codes = bias;
   if (made_weight != nullptr) {
-    // Gemm's factors may stay in the artifact's node: then its weight is a smaller or larger one than the effective.
-    declared_copy = made_weight->params;
     const Node& node = context_.artifact->artifact().graph.nodes[made->index];
-    const double alpha = std::fabs(alpha_of(node));
     bias_factor = beta_of(node);
-    if (const TensorPtr made_on_codes = bias_on_codes(*context_.artifact, *made, alpha)) on_codes = made_on_codes;
-    for (double& scale : declared_copy->scale) {
-      scale *= alpha;
-    }
+    const TensorPtr made_on_codes = bias_on_codes(*context_.artifact, *made, std::fabs(alpha_of(node)));
+    if (made_on_codes != nullptr) on_codes = made_on_codes;
+    declared_copy = declared_of(*made_weight->params, node, entry.node, slots.weight, weight->shape());
   }
   const QuantParams* declared = declared_copy ? &*declared_copy : nullptr;
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
