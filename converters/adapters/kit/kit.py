@@ -355,6 +355,7 @@ class Maker:
                 code.append(line)
         self.code = "\n".join(code).strip()
         self.product, self.quantized = self.heads["product"], self.heads["quantized"]
+        self.own_names = self.heads["names"] == "own" or not self.quantized.endswith(".onnx")
 
     def written(self, options, model, check):
         """(imports, code) for these options and this check; NoKit where it knows no word for one of them."""
@@ -482,7 +483,7 @@ def make(bundle, folder, checks=None):
     maker = Maker(bundle.converter)
     if bundle.headline.get("message", "").startswith("metamorphic relation"):
         raise NoKit("it is about two conversions, and each check looks at one")
-    if maker.heads["names"] == "own" or not maker.quantized.endswith(".onnx"):
+    if maker.own_names:
         bundle.artifact = None  # an adapter's account of it, if any; repro.py has none
     write_files(bundle, folder)
     checks = checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS)
