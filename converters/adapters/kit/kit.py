@@ -208,6 +208,19 @@ def bias_type(bundle):
     return {} if bundle.artifact is not None and not own else None
 
 
+def corrected(bundle):
+    """A bias whose correction leaves a larger mean error than none."""
+    tensor, policy = bundle.headline.get("tensor", ""), bundle.json["converter"]["description"]["policy"]
+    if bundle.artifact is None or "corrected" not in policy.get("bias", "") or tensor not in constants(bundle.artifact.graph):
+        return None
+    outputs = {each.name: len(each.type.tensor_type.shape.dim) for each in bundle.model.graph.output}
+    node = next((node for node in bundle.model.graph.node if tensor in node.input and node.output[0] in outputs), None)
+    if node is None:
+        return None
+    others = [axis + 1 for axis in range(outputs[node.output[0]]) if axis != 1]
+    return {"tensor": tensor, "output": node.output[0], "others": ", ".join(map(str, others))}
+
+
 def numerics_set(bundle):
     """The data set whose outputs are compared."""
     return "typical" if bundle.data_set() in BEYOND else bundle.data_set()
@@ -307,7 +320,7 @@ STATUS = (accepted, crash, named, runs)
 NUMBERS = (numerics, noise, rounded)
 STRUCTURE = (least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
-CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
+CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
           "count": (axis, weight_scale, *NUMBERS)}
 HELPERS = ("scales", "constants", "tensors")  # of checks/, where what is written calls them and has none of its own
