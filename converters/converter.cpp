@@ -21,10 +21,11 @@ using core::Result;
 using core::Status;
 using nlohmann::json;
 
-constexpr std::array<std::pair<Method, std::string_view>, 5> kMethods{{{Method::minmax, "minmax"},
+constexpr std::array<std::pair<Method, std::string_view>, 6> kMethods{{{Method::minmax, "minmax"},
                                                                        {Method::entropy, "entropy"},
                                                                        {Method::percentile, "percentile"},
                                                                        {Method::mse, "mse"},
+                                                                       {Method::dynamic, "dynamic"},
                                                                        {Method::given, "given"}}};
 constexpr std::array<std::pair<Outcome, std::string_view>, 6> kOutcomes{{{Outcome::ok, "ok"},
                                                                          {Outcome::refused, "refused"},
@@ -45,7 +46,9 @@ Error bad_choice(std::string_view key, std::string_view value, std::span<const s
 
 /// Whatever can be asked for (a converter refuses by name what it lacks); anything else is a mistake.
 Result<DType> read_code_type(std::string_view key, const json& value, const std::vector<std::string>& choices) {
-  if (!value.is_string()) return bad(fmt::format("\"{}\" must be a string, one of int8, uint8", key));
+  if (!value.is_string()) {
+    return bad(fmt::format("\"{}\" must be a string, one of {}", key, core::join(choices, ", ")));
+  }
   const auto text = value.get<std::string>();
   if (std::ranges::find(choices, text) == choices.end()) return bad_choice(key, text, choices);
   return text == kNone ? DType::undefined : *core::parse_dtype(text);
@@ -124,7 +127,7 @@ Status read_key(const std::string& key, const json& value, Options& options) {
         return core::success();
       }
     }
-    static const std::vector<std::string> choices{"minmax", "entropy", "percentile", "mse"};
+    static const std::vector<std::string> choices{"minmax", "entropy", "percentile", "mse", "dynamic"};
     return bad_choice(key, *text, choices);
   }
   const std::vector<std::string>& keys = option_keys();
@@ -133,6 +136,11 @@ Status read_key(const std::string& key, const json& value, Options& options) {
 }
 
 }  // namespace
+
+bool Options::needs_opset_21() const {
+  const auto later = [](DType type) { return core::is_integer(type) && core::element_size_bits(type) != 8; };
+  return block != 0 || later(activation) || later(weight);
+}
 
 std::string_view code_type_name(DType type) { return type == DType::undefined ? kNone : core::dtype_name(type); }
 
@@ -165,9 +173,7 @@ Result<Options> options_from_json(const std::string& text, const Options& base) 
   for (const auto& [key, value] : parsed.items()) {
     if (auto known = read_key(key, value, options); !known) return known.error();
   }
-  if (!options.weights_only() && options.needs_blocks()) {
-    return bad(R"("block" and weights of 4 bits go with "activation": "none")");
-  }
+  if (!options.weights_only() && options.block != 0) return bad(R"("block" goes with "activation": "none")");
   return options;
 }
 

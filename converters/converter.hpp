@@ -20,7 +20,8 @@ enum class Method {
   entropy,
   percentile,
   mse,
-  given,  ///< learned in training: of a ready artifact alone
+  dynamic,  ///< none: a scale is computed from the tensor's own values each time the artifact runs
+  given,    ///< learned in training: of a ready artifact alone
 };
 [[nodiscard]] std::string_view method_name(Method method);
 
@@ -48,11 +49,11 @@ struct Options {
   /// Of weights alone: this many neighbours along the summed axis of a matrix share a scale; 0: a whole channel does.
   std::int64_t block = 0;
 
-  /// Scales of blocks or codes of 4 bits, which DequantizeLinear has from opset 21 on.
-  [[nodiscard]] bool needs_blocks() const {
-    return block != 0 || weight == core::DType::int4 || weight == core::DType::uint4;
-  }
+  /// Scales of blocks or codes of 4 or 16 bits, which DequantizeLinear has from opset 21 on.
+  [[nodiscard]] bool needs_opset_21() const;
   [[nodiscard]] bool weights_only() const { return activation == core::DType::undefined; }
+  /// Whether activations have scales that calibration fixes.
+  [[nodiscard]] bool calibrates() const { return !weights_only() && method != Method::dynamic; }
 
   friend bool operator==(const Options&, const Options&) = default;
 };

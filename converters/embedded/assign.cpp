@@ -12,7 +12,6 @@ namespace assay::embedded {
 namespace {
 
 constexpr double kLeastNormal = std::numeric_limits<float>::min();
-constexpr double kWeightDivisor = 127;
 /// A few of float32's denormal steps (1.4e-45).
 constexpr double kLeastBiasScale = 1e-44;
 constexpr double kAccumulatorLimit = 2147483647.0;
@@ -90,12 +89,21 @@ ChannelNeeds needs_of(const Tensor& weight, const WeightLayout& layout, bool per
   return needs;
 }
 
-/// s = largest / 127, raised where the bias would not fit its 32 bits or the accumulator could leave them.
+/// What the scale of a weight follows from beside the weight itself.
+struct Multiplied {
+  double scale = 1;          ///< of the activation that it is multiplied with
+  double code_distance = 0;  ///< the largest distance of that one's codes from its zero point
+  double divisor = 127;      ///< the last code of the weight's type
+};
+
+/// s = largest / divisor, raised where the bias would not fit its 32 bits or the accumulator could leave them.
 /// With m the largest distance of an activation code from its zero_point and K products,
 ///   sum |q_w| m + |q_b| <= m (sum |w| / s + K / 2) + |b| / (s_x s) + 1 / 2 <= 2^31 - 1
 /// holds for s >= (m sum |w| + |b| / s_x) / (2^31 - 1 - (m K + 1) / 2).
-double weight_scale(double largest, double sum, double bias, std::size_t products, double s_x, double code_distance) {
-  double scale = largest / kWeightDivisor;
+/// Sums of wider codes are no 32-bit integers: m is 0 for them.
+double weight_scale(double largest, double sum, double bias, std::size_t products, const Multiplied& x) {
+  const double s_x = x.scale, code_distance = x.code_distance;
+  double scale = largest / x.divisor;
   if (scale < kLeastNormal) scale = bias > 0 ? bias / s_x / kZeroChannelSteps : 1;
   const double room = kAccumulatorLimit - (code_distance * static_cast<double>(products) + 1) / 2;
   double least = kLeastNormal;
@@ -120,19 +128,20 @@ QuantParams weight_params(const State& state, const model::Node& node, const Nod
                           const QuantParams& input) {
   const auto layout = weight_layout(node, weight.shape());
   QuantParams params;
-  params.type = DType::int8;
+  params.type = state.options.weight;
   params.axis = plan.axis;
-  const double code_distance = largest_code_distance(input);
+  const bool wide = core::element_size_bits(input.type) > 8 || core::element_size_bits(params.type) > 8;
+  const Multiplied x{input.scale[0], wide ? 0 : largest_code_distance(input),
+                     static_cast<double>(core::integer_limits(params.type).high)};
   if (!layout || (plan.axis && *plan.axis != layout->axis)) {
     // MatMul whose constant is A, or a constant vector: no bias, so that only the magnitudes count.
     params.scale = magnitudes_along(weight, plan.axis);
-    for (auto& scale : params.scale) scale = weight_scale(scale, 0, 0, 0, input.scale[0], code_distance);
+    for (auto& scale : params.scale) scale = weight_scale(scale, 0, 0, 0, x);
   } else {
     const auto needs =
         needs_of(weight, *layout, plan.axis.has_value(), bias_values(state, node, plan, layout->channels));
     for (std::size_t i = 0; i < needs.largest.size(); ++i) {
-      params.scale.push_back(
-          weight_scale(needs.largest[i], needs.sum[i], needs.bias[i], needs.products, input.scale[0], code_distance));
+      params.scale.push_back(weight_scale(needs.largest[i], needs.sum[i], needs.bias[i], needs.products, x));
     }
   }
   params.zero_point.assign(params.scale.size(), 0);

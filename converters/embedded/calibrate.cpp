@@ -71,7 +71,8 @@ Result<std::map<std::string, Range>> cut_ranges(const State& state, const Observ
   if (auto ran = run_batches(state, see); !ran) return ran.error();
   std::map<std::string, Range> ranges;
   const auto& options = state.options;
-  constexpr double kLevels = 255;
+  const auto limits = core::integer_limits(options.activation);
+  const auto levels = static_cast<double>(limits.high - limits.low);
   for (const auto& [name, histogram] : histograms) {
     switch (options.method) {
       case Method::entropy:
@@ -81,9 +82,10 @@ Result<std::map<std::string, Range>> cut_ranges(const State& state, const Observ
         ranges[name] = percentile_range(histogram, options.percentile, options.symmetric);
         break;
       case Method::mse:
-        ranges[name] = mse_range(histogram, options.symmetric, kLevels);
+        ranges[name] = mse_range(histogram, options.symmetric, levels);
         break;
       case Method::minmax:
+      case Method::dynamic:
       case Method::given:  // nobody asks: it is refused before
         ranges[name] = histogram.range();
         break;

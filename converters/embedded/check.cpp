@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "converters/embedded/engine/engine.hpp"
 #include "converters/embedded/pipeline.hpp"
@@ -22,28 +25,21 @@ Error failure_at(const model::Node& node, ErrorKind kind, std::string reason) {
 
 namespace {
 
-Status check_weight_options(const converters::Options& options) {
-  constexpr std::array kTypes{DType::int8, DType::uint8, DType::int4, DType::uint4};
-  if (std::ranges::find(kTypes, options.weight) != kTypes.end()) return core::success();
-  return Error{ErrorKind::unsupported,
-               fmt::format("weights in {} are not supported; choose int8, uint8, int4 or uint4",
-                           core::dtype_name(options.weight)),
-               "", "", ""};
+Status check_weight_type(DType type, std::span<const DType> known) {
+  if (std::ranges::find(known, type) != known.end()) return core::success();
+  std::vector<std::string> names;
+  for (const DType each : known) names.emplace_back(core::dtype_name(each));
+  return Error{
+      ErrorKind::unsupported,
+      fmt::format("weights in {} are not supported; choose one of {}", core::dtype_name(type), core::join(names, ", ")),
+      "", "", ""};
 }
 
 Status check_options(const converters::Options& options) {
-  if (options.weights_only()) return check_weight_options(options);
-  if (options.activation != DType::int8 && options.activation != DType::uint8) {
-    return Error{
-        ErrorKind::unsupported,
-        fmt::format("activations in {} are not supported; choose int8 or uint8", core::dtype_name(options.activation)),
-        "", "", ""};
-  }
-  if (options.weight != DType::int8) {
-    return Error{ErrorKind::unsupported,
-                 fmt::format("weights in {} are not supported; choose int8", core::dtype_name(options.weight)), "", "",
-                 ""};
-  }
+  constexpr std::array kAlone{DType::int8, DType::uint8, DType::int4, DType::uint4};
+  constexpr std::array kBesideActivations{DType::int8, DType::int16, DType::int4};  // their zero point is 0
+  if (options.weights_only()) return check_weight_type(options.weight, kAlone);
+  if (auto known = check_weight_type(options.weight, kBesideActivations); !known) return known;
   for (const auto& [name, wanted] : options.precision) {
     if (wanted == "fp16") {
       return Error{ErrorKind::unsupported,
@@ -86,7 +82,7 @@ Status check_and_upgrade(State& state) {
   if (auto checked = check_nodes(state.original.graph); !checked) return checked;
   if (auto checked = check_inputs(state.original.graph); !checked) return checked;
   state.model = state.original;
-  return upgrade_opset(state.model, state.options.needs_blocks() ? kBlockOpset : kPerAxisOpset);
+  return upgrade_opset(state.model, state.options.needs_opset_21() ? kBlockOpset : kPerAxisOpset);
 }
 
 }  // namespace assay::embedded

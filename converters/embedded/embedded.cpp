@@ -108,8 +108,8 @@ Result<Description> Embedded::describe() {
   description.name = "embedded";
   description.version = kVersion;
   auto& supports = description.supports;
-  supports.activation = {"int8", "uint8", "none"};
-  supports.weight = {"int8", "uint8", "int4", "uint4"};
+  supports.activation = {"int8", "uint8", "int16", "uint16", "none"};
+  supports.weight = {"int8", "uint8", "int16", "int4", "uint4"};
   supports.symmetric = {false, true};
   supports.per_axis = {true, false};
   supports.method = {"minmax", "entropy", "percentile", "mse"};

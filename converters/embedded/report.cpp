@@ -13,12 +13,16 @@ namespace assay::embedded {
 Status report(State& state) {
   const auto integer = engine::integer_nodes(with_plain_weights(state.artifact));
   if (!integer) return integer.error();
-  const std::set<std::string> on_codes(integer->begin(), integer->end());
+  std::set<std::string> on_codes(integer->begin(), integer->end());
+  // The engine has integer forms for codes of 8 bits; between wider ones it computes in float32.
+  const bool wide =
+      core::element_size_bits(state.options.activation) > 8 || core::element_size_bits(state.options.weight) > 8;
   std::map<std::string, Form> forms;
   for (std::size_t i = 0; i < state.plan.nodes.size(); ++i) {
     const auto& node = state.model.graph.nodes[i];
     const auto& plan = state.plan.nodes[i];
     forms[node.name] = plan.form;
+    if (wide && plan.form == Form::int8) on_codes.insert(node.name);
     if (plan.form == Form::fp32 && !state.imported) {
       state.diagnostics.push_back(
           fmt::format("node \"{}\" ({}) stays in float: {}", node.name, node.op_type, plan.reason));

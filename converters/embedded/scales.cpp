@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 namespace assay::embedded {
 namespace {
@@ -146,13 +148,24 @@ Tensor values_of(const Tensor& codes, const QuantParams& params) {
 
 model::Model with_plain_weights(model::Model artifact) {
   auto& graph = artifact.graph;
+  std::set<std::string, std::less<>> widened;
   std::erase_if(graph.nodes, [&](const model::Node& node) {
     const auto* codes = node.op_type == "DequantizeLinear" ? graph.initializer(node.input(0)) : nullptr;
     const auto params = codes == nullptr ? std::nullopt : declared_params(graph, node);
-    if (!params || (params->block == 0 && params->type != DType::int4 && params->type != DType::uint4)) return false;
+    if (!params || (params->block == 0 && core::element_size_bits(params->type) >= 8)) return false;
+    if (params->block == 0) {  // codes of 4 bits are codes of 8 bits too
+      widened.insert(node.inputs[0]);
+      if (!node.input(2).empty()) widened.insert(node.inputs[2]);
+      return false;
+    }
     graph.initializers[node.outputs[0]] = std::make_shared<const Tensor>(values_of(*codes, *params));
     return true;
   });
+  for (const auto& name : widened) {
+    const Tensor& codes = *graph.initializer(name);
+    const DType type = codes.type() == DType::int4 ? DType::int8 : DType::uint8;
+    graph.initializers[name] = std::make_shared<const Tensor>(Tensor(type, codes.shape(), codes.to_integers()));
+  }
   return artifact;
 }
 

@@ -12,6 +12,8 @@ bool is_stored(DType type) {
     case DType::float32:
     case DType::int8:
     case DType::uint8:
+    case DType::int16:
+    case DType::uint16:
     case DType::int32:
     case DType::int64:
     case DType::boolean:

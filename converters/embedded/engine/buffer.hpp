@@ -16,8 +16,8 @@ namespace assay::embedded::engine {
 using core::DType;
 using core::Shape;
 
-/// A dense row-major tensor in its own width: float32, int8, uint8, int32, int64 or boolean (one byte, 0 or 1).
-/// Copies share the elements; who writes into a buffer has just made it.
+/// A dense row-major tensor in its own width: float32, int8, uint8, int16, uint16, int32, int64 or boolean (one byte, 0
+/// or 1). Copies share the elements; who writes into a buffer has just made it.
 class Buffer {
  public:
   Buffer() = default;
@@ -76,6 +76,10 @@ auto with_element_type(DType type, Body&& body) {
     case DType::uint8:
     case DType::boolean:
       return body(std::uint8_t{});
+    case DType::int16:
+      return body(std::int16_t{});
+    case DType::uint16:
+      return body(std::uint16_t{});
     case DType::int32:
       return body(std::int32_t{});
     case DType::int64:
@@ -93,6 +97,9 @@ auto with_element_width(DType type, Body&& body) {
     case DType::uint8:
     case DType::boolean:
       return body(std::uint8_t{});
+    case DType::int16:
+    case DType::uint16:
+      return body(std::uint16_t{});
     case DType::int64:
       return body(std::uint64_t{});
     default:
@@ -100,7 +107,7 @@ auto with_element_width(DType type, Body&& body) {
   }
 }
 
-/// Calls `body` with the C++ type of a code: std::int8_t for int8, std::uint8_t otherwise.
+/// Calls `body` with the C++ type of a code of 8 bits: std::int8_t for int8, std::uint8_t otherwise.
 template <typename Body>
 auto with_code_type(DType type, Body&& body) {
   return type == DType::int8 ? body(std::int8_t{}) : body(std::uint8_t{});

@@ -70,8 +70,8 @@ Status quantize(const Call& call, std::int64_t axis, DType declared, const Arith
   const Buffer& scale = call.input(1);
   const Buffer* zero_point = call.has(2) ? &call.input(2) : nullptr;
   const DType type = zero_point != nullptr ? zero_point->type() : declared;
-  if (type != DType::int8 && type != DType::uint8) {
-    return unsupported(fmt::format("codes of type {}; the engine quantizes to int8 and uint8", core::dtype_name(type)));
+  if (!core::is_integer(type) || core::element_size_bits(type) < 8 || core::element_size_bits(type) > 16) {
+    return unsupported(fmt::format("codes of type {}; the engine quantizes to 8 and 16 bits", core::dtype_name(type)));
   }
   auto split = channels_of(x.shape(), scale, axis);
   if (!split) return split.error();
@@ -82,18 +82,17 @@ Status quantize(const Call& call, std::int64_t axis, DType declared, const Arith
     const auto out = output_codes(type, static_cast<double>(own),
                                   zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
     const float* values = x.data<float>() + first;
-    if (is_plain(policy)) {
-      with_code_type(type, [&](auto code) {
-        quantize_run(values, split->inner, own, out, call.outputs[0].data<decltype(code)>() + first);
-      });
-      return;
-    }
-    const bool reciprocal = policy.requantization == Requantization::reciprocal;
-    auto* codes = call.outputs[0].data<std::uint8_t>() + first;
-    for (std::int64_t i = 0; i < split->inner; ++i) {
-      const float value = reciprocal ? values[i] * (1.0F / own) : values[i] / own;
-      codes[i] = finish_code(static_cast<double>(value), out, policy);
-    }
+    with_element_type(type, [&](auto code) {
+      if constexpr (sizeof(code) <= 2) {
+        auto* codes = call.outputs[0].data<decltype(code)>() + first;
+        if (is_plain(policy)) return quantize_run(values, split->inner, own, out, codes);
+        const bool reciprocal = policy.requantization == Requantization::reciprocal;
+        for (std::int64_t i = 0; i < split->inner; ++i) {
+          const float value = reciprocal ? values[i] * (1.0F / own) : values[i] / own;
+          codes[i] = static_cast<decltype(code)>(finish_integer(static_cast<double>(value), out, policy));
+        }
+      }
+    });
   });
   return core::success();
 }

@@ -14,13 +14,13 @@ constexpr double kLargestFactor = 1e300;
 double quotient(double in_scale, double out_scale) { return std::min(in_scale / out_scale, kLargestFactor); }
 
 /// A multiple of out.scale, whole already, to a code.
-std::uint8_t limit_code(std::int64_t value, const OutputCodes& out, const ArithmeticPolicy& policy) {
+std::int64_t limit_integer(std::int64_t value, const OutputCodes& out, const ArithmeticPolicy& policy) {
   if (policy.saturation == Saturation::wrap) {
     // Only a fused activation limits; the type's own ends do not.
     const auto limits = core::integer_limits(out.type);
     if (out.low > limits.low) value = std::max(value, out.low);
     if (out.high < limits.high) value = std::min(value, out.high);
-    return static_cast<std::uint8_t>(value);
+    return value;
   }
   const auto limits = core::integer_limits(out.type);
   if (policy.saturation == Saturation::before_zero_point) {
@@ -30,7 +30,12 @@ std::uint8_t limit_code(std::int64_t value, const OutputCodes& out, const Arithm
   } else if (policy.saturation == Saturation::signed_high) {
     value = std::min(value, core::integer_limits(DType::int8).high);
   }
-  return static_cast<std::uint8_t>(std::clamp(value, out.low, out.high));
+  return std::clamp(value, out.low, out.high);
+}
+
+/// The same as a code of 8 bits.
+std::uint8_t limit_code(std::int64_t value, const OutputCodes& out, const ArithmeticPolicy& policy) {
+  return static_cast<std::uint8_t>(limit_integer(value, out, policy));
 }
 
 bool has_default_rounding(const ArithmeticPolicy& policy) {
@@ -80,7 +85,7 @@ double round_value(double value, Rounding rounding) {
   return value;
 }
 
-std::uint8_t finish_code(double value, const OutputCodes& out, const ArithmeticPolicy& policy) {
+std::int64_t finish_integer(double value, const OutputCodes& out, const ArithmeticPolicy& policy) {
   if (std::isnan(value)) value = 0;
   constexpr double kFar = 1e15;  // whole numbers up to here are exact in a double, and any code is long saturated
   value = std::clamp(value, -kFar, kFar);
@@ -88,7 +93,11 @@ std::uint8_t finish_code(double value, const OutputCodes& out, const ArithmeticP
   const double whole = policy.zero_point_order == ZeroPointOrder::after_rounding
                            ? round_value(value, policy.rounding) + zero_point
                            : round_value(value + zero_point, policy.rounding);
-  return limit_code(static_cast<std::int64_t>(whole), out, policy);
+  return limit_integer(static_cast<std::int64_t>(whole), out, policy);
+}
+
+std::uint8_t finish_code(double value, const OutputCodes& out, const ArithmeticPolicy& policy) {
+  return static_cast<std::uint8_t>(finish_integer(value, out, policy));
 }
 
 FixedPoint fixed_point(double factor, int bits) {

@@ -29,6 +29,8 @@ struct OutputCodes {
 
 /// The code of a real value given in units of out.scale: round, add zero_point, limit, as the policy says.
 /// A NaN becomes the zero_point.
+[[nodiscard]] std::int64_t finish_integer(double value, const OutputCodes& out, const ArithmeticPolicy& policy);
+/// The same of codes of 8 bits.
 [[nodiscard]] std::uint8_t finish_code(double value, const OutputCodes& out, const ArithmeticPolicy& policy);
 
 /// A positive factor as an integer of so many bits and a right shift: factor = multiplier * 2^-shift.

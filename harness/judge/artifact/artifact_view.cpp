@@ -518,6 +518,13 @@ std::vector<const Quantizer*> ArtifactView::quantizers_at(
   return found;
 }
 
+bool ArtifactNode::in_bytes() const {
+  const auto wide = [](const std::optional<QuantParams>& params) {
+    return params && core::element_size_bits(params->type) == 16;
+  };
+  return std::ranges::none_of(inputs, wide, &Operand::params) && std::ranges::none_of(outputs, wide);
+}
+
 std::vector<const Quantizer*> ArtifactView::quantizers_of(std::string_view original_tensor) const {
   return quantizers_at(index_.original, original_tensor);
 }

@@ -49,6 +49,8 @@ struct ArtifactNode {
   [[nodiscard]] bool on_codes() const { return !inputs.empty() && inputs.front().is_codes(); }
   /// Looks like an INT8 operator: between DequantizeLinear and QuantizeLinear.
   [[nodiscard]] bool integer() const { return fused || (quantized_inputs && quantized_outputs); }
+  /// Nothing that it reads or gives has codes of 16 bits. Sums of such don't fit into 32 bits: engines take wider ones.
+  [[nodiscard]] bool in_bytes() const;
 };
 
 /// One quantization of an activation: a QuantizeLinear.

@@ -174,8 +174,9 @@ class ActivationAudit {
     }
     const bool by_range = evidence.converter.policy.unsigned_codes !=
                           converters::UnsignedCodes::asked;  // the zero_point shows which fits
+    const std::size_t bits = core::element_size_bits(params.type);
     const bool type_fits = params.type == evidence.options.activation || by_range || constant || !given_.empty() ||
-                           (params.type != core::DType::int8 && params.type != core::DType::uint8) ||
+                           !core::is_integer(params.type) || bits < 8 || bits > 16 ||
                            are_moved_from_a_constant(tensor, params);
     if (!type_fits) {
       add(Facet::dtype, tensor, 0,

@@ -56,12 +56,11 @@ std::optional<std::pair<Facet, std::string>> differs(const corpus::ExpectedScale
     if (!close) return std::pair(Facet::scale, fmt::format("expected scale {}", core::exact_text64(*expected.scale)));
   }
   if (expected.scale_at_least) {
-    const bool wide =
-        std::ranges::all_of(params.scale, [&](double s) { return s >= *expected.scale_at_least; });  // NaN isn't
-    if (!wide) {
-      return std::pair(Facet::scale,
-                       fmt::format("expected scale {} at least", core::exact_text64(*expected.scale_at_least)));
-    }
+    constexpr double kStepsOf8Bits = 255;
+    const auto limits = core::integer_limits(params.type);
+    const double least = *expected.scale_at_least * kStepsOf8Bits / static_cast<double>(limits.high - limits.low);
+    const bool wide = std::ranges::all_of(params.scale, [&](double s) { return s >= least; });  // NaN isn't
+    if (!wide) return std::pair(Facet::scale, fmt::format("expected scale {} at least", core::exact_text64(least)));
   }
   if (expected.zero_point) {
     const bool equal =

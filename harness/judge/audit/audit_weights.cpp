@@ -286,12 +286,15 @@ class WeightAudit {
                        double scale) const {
     const Operand& x = node.inputs[1 - linear.operand];
     if (!x.quantized() || x.params->scale.size() != 1) return false;
+    const double factor = std::abs(beta_of(context_.artifact->artifact().graph.nodes[node.index]));
+    if (!(factor > 0)) return false;
     double needed = 0;
     for (std::size_t c = 0; c < linear.bias.size(); ++c) {
       if (node.inputs[linear.operand].params->scale.size() > 1 && linear.scale_of(c) != channel) continue;
-      needed = std::max(needed, std::abs(linear.bias[c]) / (0x1p31 * x.params->scale.front()));
+      needed = std::max(needed, std::abs(linear.bias[c]) / (factor * 0x1p31 * x.params->scale.front()));
     }
-    return scale >= needed && scale <= 2 * needed;
+    constexpr double kRounding = 0x1p-22;  // the scale is a float32, and so is what it is made of
+    return scale >= needed * (1 - kRounding) && scale <= 2 * needed;
   }
 
   void check_codes(const ArtifactNode& node, const EffectiveLinear& linear, const QuantParams& params,

@@ -27,7 +27,12 @@ CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const conve
   const double least =
       std::max(0.0, symmetric_scale(range.low.high, range.high.low, fine, policy) - range.slack / fine);
   const double most = symmetric_scale(range.low.low, range.high.high, coarse, policy) + range.slack / coarse;
-  return {least, most, {(policy.narrow_range ? -127 : -128) * most, -127 * least}, {127 * least, 128 * most}};
+  const core::IntegerLimits limits = core::integer_limits(type);
+  const double half = static_cast<double>(limits.high - limits.low - 1) / 2;
+  return {least,
+          most,
+          {(policy.narrow_range ? -half : -half - 1) * most, -half * least},
+          {half * least, (half + 1) * most}};
 }
 
 /// Codes for a range of two ends: zero_point is rounded, so that both ends lie up to half a step off, together.
@@ -174,7 +179,7 @@ std::optional<CodeSpan> GrantedParams::assumed(const std::string& tensor) const 
 QuantParams GrantedParams::asked_layout(std::size_t original, const Tensor& weight, std::int64_t axis) const {
   const converters::Options& options = context_.evidence.options;
   QuantParams layout;
-  if (options.weights_only()) layout.type = options.weight;
+  layout.type = options.weight;
   if (axis < 0) return layout;
   const Node& node = context_.evidence.model->graph.nodes[original];
   layout.block = block_asked(options, node.op_type, weight.rank());
@@ -230,10 +235,12 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
     if (policy.power_of_two && raised > 0) raised = std::exp2(std::ceil(std::log2(raised)));
     if (bias != nullptr && input_scale > 0) {
       // b must fit into int32 at scale s_x·s_w, beside the products: a correct converter raises s_w until it does.
-      constexpr double kCodes = 255;
+      const core::IntegerLimits ends =
+          core::integer_limits(options.weights_only() ? core::DType::int8 : options.activation);
+      const auto span = static_cast<double>(ends.high - ends.low);
       for (std::int64_t j = 0; j < bias->size(); ++j) {
         if (channels == 1 || bias->size() == 1 || static_cast<std::size_t>(j) % channels == c) {
-          const double codes = std::fabs(bias->as_real(j)) / input_scale + kCodes * sum[c];
+          const double codes = std::fabs(bias->as_real(j)) / input_scale + span * sum[c];
           raised = std::max(raised, codes / kBiasCodes * kScaleRounding);
         }
       }

@@ -78,7 +78,7 @@ void PreparedArtifact::mark_precision(const Evidence& evidence) {
       WalkStep& step = steps_[node.index];
       if (!ran_in_int8(precision)) {
         step.integer = false;
-      } else if (sums_products(node.op) && node.quantized_inputs && !requantized(node)) {
+      } else if (sums_products(node.op) && node.quantized_inputs && node.in_bytes() && !requantized(node)) {
         step.integer = step.left_in_float = true;
       }
     }
@@ -119,7 +119,7 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
                                         const std::map<std::string, TensorPtr, std::less<>>& constants) const {
   WalkStep step;
   const ArtifactNode* entry = view_->find(index);
-  step.integer = entry != nullptr && entry->integer();
+  step.integer = entry != nullptr && entry->integer() && entry->in_bytes();
   if (model::is_quantizer(node)) {
     step.action = node.op_type == "QuantizeLinear" ? Action::quantize : Action::dequantize;
     Result<QuantParams> params = read_quant_params(node, constants);

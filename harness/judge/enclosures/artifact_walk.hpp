@@ -22,7 +22,8 @@ struct WalkStep {
   enum class Action { constant, quantize, dequantize, plain };
   Action action = Action::plain;
   core::QuantParams params;  ///< of quantize and dequantize
-  /// Stands between codes on both sides, so an integer engine runs it on them; otherwise it runs in float32.
+  /// Stands between codes of 8 bits on both sides, so an integer engine runs it on them; otherwise it runs in float32,
+  /// whose error also covers integer sums of wider codes.
   bool integer = false;
   /// An integer sum of products that nothing quantizes: dequantized from its accumulator to float32.
   bool left_in_float = false;

@@ -62,8 +62,8 @@ class OverflowCheck {
     }
     for (const ArtifactNode& node : context_.artifact->nodes()) {
       if (sums_products(node.op) && node.inputs.size() > 1 && node.inputs[0].quantized() &&
-          node.inputs[1].quantized() && node.quantized_inputs && !reported_in_float(evidence, name_of(node)) &&
-          worst_case(node) >= kTooLarge) {
+          node.inputs[1].quantized() && node.quantized_inputs && node.in_bytes() &&
+          !reported_in_float(evidence, name_of(node)) && worst_case(node) >= kTooLarge) {
         suspects_.push_back(&node);
         out_.metrics.push_back({name_of(node), "", "accumulator_worst", worst_case(node) / kTooLarge});
       }
