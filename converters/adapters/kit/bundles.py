@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy
 import onnx
 from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 EVALUATOR_SECONDS = 60
 PAIR = ("QuantizeLinear", "DequantizeLinear")
@@ -42,6 +43,10 @@ def constants(graph):
 
 
 class Bundle:
+    """`alone`: of the first calibration batch only, which is the data that is fed, too. Its range is the calibrated one then,
+    whatever a converter makes of the ranges of several batches."""
+    alone = False
+
     def __init__(self, folder):
         self.folder = Path(folder)
         self.json = json.loads((self.folder / "bundle.json").read_text(encoding="utf-8"))
@@ -71,7 +76,22 @@ class Bundle:
 
     def batches(self):
         folders = sorted(each for each in (self.folder / "calibration").iterdir() if each.is_dir())
-        return [read_tensors(folder) for folder in folders]
+        return [read_tensors(folder) for folder in (folders[:1] if self.alone else folders)]
+
+    def given(self, data_set):
+        """What is fed; nothing where none is recorded."""
+        return self.batches()[0] if self.alone else self._recorded("inputs", data_set)
+
+    def expected(self, data_set):
+        """The outputs of the float model; where `alone`, by ONNX's reference evaluator."""
+        if not self.alone:
+            return self._recorded("expected", data_set)
+        names = [each.name for each in self.model.graph.output]
+        return dict(zip(names, ReferenceEvaluator(self.model).run(names, self.batches()[0])))
+
+    def _recorded(self, kind, data_set):
+        place = self.folder / kind / data_set
+        return read_tensors(place) if place.is_dir() else {}
 
     def scale_name(self, tensor):
         """How the artifact calls the scale that it has for `tensor`; "" where none is found."""

@@ -83,6 +83,11 @@ def finite(bundle):
     return {"tensor": tensor, "scale": bundle.scale_name(tensor)} if bundle.scale_name(tensor) else None
 
 
+def averages(bundle):
+    """Whether ranges are narrower than the data by design: a correct model cuts."""
+    return bundle.json["converter"]["description"]["policy"].get("averaging", "none") != "none"
+
+
 # A scale of 8 bits as repro.py writes it, by what is divided by how many steps; that which gives what the audit expects is taken.
 FORMULAS = [
     ("(high - low) / 255", lambda low, high: (high - low) / 255, "the range, zero in it, over 255 steps"),
@@ -203,24 +208,37 @@ def bias_type(bundle):
     return {} if bundle.artifact is not None and not own else None
 
 
+def corrected(bundle):
+    """A bias whose correction leaves a larger mean error than none."""
+    tensor, policy = bundle.headline.get("tensor", ""), bundle.json["converter"]["description"]["policy"]
+    if bundle.artifact is None or "corrected" not in policy.get("bias", "") or tensor not in constants(bundle.artifact.graph):
+        return None
+    outputs = {each.name: len(each.type.tensor_type.shape.dim) for each in bundle.model.graph.output}
+    node = next((node for node in bundle.model.graph.node if tensor in node.input and node.output[0] in outputs), None)
+    if node is None:
+        return None
+    others = [axis + 1 for axis in range(outputs[node.output[0]]) if axis != 1]
+    return {"tensor": tensor, "output": node.output[0], "others": ", ".join(map(str, others))}
+
+
 def numerics_set(bundle):
     """The data set whose outputs are compared."""
     return "typical" if bundle.data_set() in BEYOND else bundle.data_set()
 
 
 def numerics(bundle):
-    if bundle.json["converter"]["description"]["policy"].get("averaging", "none") != "none":
-        return None  # ranges narrower than the data by design: a correct model cuts
-    expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
+    if averages(bundle) and not bundle.alone:
+        return None
+    expected = bundle.expected(numerics_set(bundle))
     stated = re.search(r"limit ([\d.e+-]+)", bundle.headline.get("message", ""))
-    limits = {}
+    limits, steps = {}, STEPS_ALLOWED * (PLAINLY if bundle.alone else 1)  # of one batch no outputs are recorded
     for name, values in expected.items():
         if not numpy.issubdtype(values.dtype, numpy.floating) or not values.size:
             continue
         width = max(0, values.max()) - min(0, values.min())
         own = float(stated[1]) if stated and bundle.headline.get("tensor") == name else 0
-        limits[name] = float(f"{own + STEPS_ALLOWED * width / 255:.4g}")
-    words = f"{STEPS_ALLOWED} steps of 8 bits over the output's range" + (" and what its node may add" if stated else "")
+        limits[name] = float(f"{own + steps * width / 255:.4g}")
+    words = f"{steps} steps of 8 bits over the output's range" + (" and what its node may add" if stated else "")
     return {"limits": limits, "words": words} if limits else None
 
 
@@ -253,7 +271,7 @@ def rounded(bundle):
     """The largest error of a channel, with that of the float model whose tensors are rounded to 8 bits over their ranges. Not of
     a converter that takes other ranges by design."""
     policy, names = bundle.json["converter"]["description"]["policy"], rounding.tensors_of(bundle)
-    other = policy.get("averaging", "none") != "none" or policy.get("power_of_two") or policy.get("equalizes")
+    other = (averages(bundle) and not bundle.alone) or policy.get("power_of_two") or policy.get("equalizes")
     if bundle.options.get("method", "minmax") != "minmax" or other or not names:
         return None
     listed = ", ".join(f'"{name}"' for name in sorted(names))
@@ -280,9 +298,11 @@ def calibrated(bundle):
 def plainly_wrong(bundle, limits):
     """Whether the recorded outputs are off by much more than the limits, or have another name or shape. A value that ends where
     the calibrated range does is no such error."""
+    if bundle.alone:
+        return True
     ranges = calibrated(bundle)
     folder = bundle.folder / "outputs" / numerics_set(bundle)
-    expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
+    expected = bundle.expected(numerics_set(bundle))
     for name, actual in read_tensors(folder).items() if folder.is_dir() else ():
         if name not in expected or actual.shape != expected[name].shape:
             return True
@@ -300,7 +320,7 @@ STATUS = (accepted, crash, named, runs)
 NUMBERS = (numerics, noise, rounded)
 STRUCTURE = (least_scale, scale, weight_scale, finite, axis, constant, *NUMBERS)
 # In the order in which they are tried, by facet. A facet that isn't here shows in the numbers or not at all.
-CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (bias_type, constant, *NUMBERS),
+CHECKS = {"status": STATUS, "diagnostics": STATUS, "precision": (precision, precision_by_product, kept_out, bias_type, *NUMBERS), "bias": (corrected, bias_type, constant, *NUMBERS),
           "weight": (constant, *NUMBERS), "scale": STRUCTURE, "zero_point": NUMBERS, "axis": (axis, *NUMBERS),
           "count": (axis, weight_scale, *NUMBERS)}
 HELPERS = ("scales", "constants", "tensors")  # of checks/, where what is written calls them and has none of its own
@@ -324,6 +344,7 @@ class Maker:
     #: product NAME, #: package NAME   as its makers call it, as pip does
     #: execute onnxruntime             by the lines of execute_onnxruntime.py.in
     #: codes yes                       inputs and outputs of what `convert` writes are integers
+    #: names own                       tensors and nodes of that have other names than the model's, or the adapter's account of them
     #: part layout_litert              the lines of layout_litert.py.in stand in front of the code
     #: given FILE TOOL                 what is quantized in place of the ONNX model, beside the artifact; TOOL made it
     #: quantized FILE                  what `convert` writes; quantized.onnx where it is left out
@@ -338,7 +359,7 @@ class Maker:
         file = HERE.parent / name / "kit.py.in"
         if not file.is_file():
             raise NoKit(f"{name} has no template: write converters/adapters/{name}/kit.py.in")
-        self.heads, code = {"quantized": "quantized.onnx", "codes": "no"}, []
+        self.heads, code = {"quantized": "quantized.onnx", "codes": "no", "names": "model"}, []
         for line in file.read_text(encoding="utf-8").splitlines():
             head = re.match(r"#: (\w+) (.*)", line)
             if head:
@@ -347,6 +368,7 @@ class Maker:
                 code.append(line)
         self.code = "\n".join(code).strip()
         self.product, self.quantized = self.heads["product"], self.heads["quantized"]
+        self.own_names = self.heads["names"] == "own" or not self.quantized.endswith(".onnx")
 
     def written(self, options, model, check):
         """(imports, code) for these options and this check; NoKit where it knows no word for one of them."""
@@ -409,32 +431,35 @@ def assembled(maker, imports, code, check, title):
 def run(folder):
     """(exit code, what it printed) of the kit's repro.py, on a copy: nothing that it writes stays."""
     with tempfile.TemporaryDirectory() as place:
-        copy = Path(place, "kit")
-        shutil.copytree(folder, copy)
-        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        try:
-            done = subprocess.run([sys.executable, str(copy / "repro.py")], capture_output=True, text=True, cwd=place,
-                                  env=environment, timeout=SECONDS_ALLOWED)
-        except subprocess.TimeoutExpired:
-            return 2, f"no end within {SECONDS_ALLOWED} s"
-        return done.returncode, done.stdout if done.returncode in (0, 1) else done.stdout + done.stderr
+        return run_in(Path(shutil.copytree(folder, Path(place, "kit"))))
+
+
+def run_in(kit):
+    """The same, and what it writes stays."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    try:
+        done = subprocess.run([sys.executable, str(kit / "repro.py")], capture_output=True, text=True, cwd=kit.parent,
+                              env=environment, timeout=SECONDS_ALLOWED)
+    except subprocess.TimeoutExpired:
+        return 2, f"no end within {SECONDS_ALLOWED} s"
+    return done.returncode, done.stdout if done.returncode in (0, 1) else done.stdout + done.stderr
 
 
 def write_files(bundle, folder):
     """Everything but repro.py and ISSUE.md."""
     shutil.copyfile(bundle.folder / "model.onnx", folder / "model.onnx")
     (folder / "model.txt").write_text(onnx.printer.to_text(bundle.model) + "\n", encoding="utf-8")
-    (folder / "calibration").mkdir()
+    for place in ("calibration", "test_data_set_0"):
+        shutil.rmtree(folder / place, ignore_errors=True)
+        (folder / place).mkdir()
     for index, batch in enumerate(bundle.batches()):
         numpy.savez(folder / "calibration" / f"{index:04}.npz", **batch)
     test = folder / "test_data_set_0"
-    test.mkdir()
     chosen = numerics_set(bundle)
     types = {each.name: onnx.helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)
              for each in bundle.model.graph.output}
-    for stem, source in (("input", "inputs"), ("output", "expected")):
-        place = bundle.folder / source / chosen
-        held = read_tensors(place) if place.is_dir() else {}
+    for stem in ("input", "output"):
+        held = (bundle.given if stem == "input" else bundle.expected)(chosen)
         order = [each.name for each in (*bundle.model.graph.input, *bundle.model.graph.output)]  # the files' numbers are the graph's
         for index, (name, values) in enumerate(sorted(held.items(), key=lambda each: order.index(each[0]))):
             values = values.astype(types[name]) if stem == "output" else values
@@ -452,7 +477,7 @@ def write_given(bundle, maker, folder):
     if not file.is_file():
         raise NoKit(f"{tool} makes no model of it that {maker.product} could be given")
     shutil.copyfile(file, folder / name)
-    expected = read_tensors(bundle.folder / "expected" / numerics_set(bundle))
+    expected = bundle.expected(numerics_set(bundle))
     limits = {each: float(f"{FLOAT_ALLOWED * numpy.ptp([0, *values.flat]):.4g}") for each, values in expected.items()
               if numpy.issubdtype(values.dtype, numpy.floating) and values.size}
     imports, code = maker.written(bundle.options, bundle.model, "numerics")
@@ -471,15 +496,29 @@ def make(bundle, folder, checks=None):
     maker = Maker(bundle.converter)
     if bundle.headline.get("message", "").startswith("metamorphic relation"):
         raise NoKit("it is about two conversions, and each check looks at one")
-    if not maker.quantized.endswith(".onnx"):
+    if maker.own_names:
         bundle.artifact = None  # an adapter's account of it, if any; repro.py has none
     write_files(bundle, folder)
     checks = checks or CHECKS.get(bundle.headline.get("facet"), NUMBERS)
     wrong_already = write_given(bundle, maker, folder) if "given" in maker.heads else ""
     if wrong_already:  # an error in place of a model is one all the same
         checks = [check for check in checks if check in STATUS]
-    title = report.title(bundle, maker)
     tried = []
+    shown = first_shown(bundle, maker, folder, checks, tried)
+    if not shown and averages(bundle) and numerics in checks:
+        bundle.alone = True
+        write_files(bundle, folder)
+        shown = first_shown(bundle, maker, folder, (numerics, rounded), tried)
+    if shown:
+        return shown
+    if wrong_already:
+        raise NoKit(wrong_already)
+    raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
+
+
+def first_shown(bundle, maker, folder, checks, tried):
+    """What `make` returns, of the first of `checks` whose repro.py ends with 1, or None; `tried` gets why the others don't."""
+    title = report.title(bundle, maker)
     for check in checks:
         try:
             with time_limit(EVALUATOR_SECONDS):
@@ -505,9 +544,7 @@ def make(bundle, folder, checks=None):
         for name in files:
             (folder / name).unlink()
         tried.append(f"{check.__name__}: repro.py exits with {code}: {printed[-800:]}")
-    if wrong_already:
-        raise NoKit(wrong_already)
-    raise NoKit("no check shows it without Assay" + "".join("\n  " + each for each in tried))
+    return None
 
 
 def decibels(expected, actual):
@@ -517,16 +554,37 @@ def decibels(expected, actual):
         return float(10 * numpy.log10(numpy.sum(expected**2) / numpy.sum(error**2)))
 
 
-def measured(bundle):
+def compared(bundle, kit):
+    """(outputs of the float model, outputs) of each data set that has both: as recorded; where `alone`, as the kit's repro.py
+    computes them."""
+    if bundle.alone:
+        yield bundle.expected(numerics_set(bundle)), computed(bundle, kit)
+        return
+    for each in bundle.json["data_sets"]:
+        folder = bundle.folder / "outputs" / each["name"]
+        if each["name"] not in BEYOND and folder.is_dir():
+            yield bundle.expected(each["name"]), read_tensors(folder)
+
+
+def computed(bundle, kit):
+    """The outputs of what the repro.py of a kit that compares outputs makes of test_data_set_0."""
+    quantized = Maker(bundle.converter).quantized
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(shutil.copytree(kit, Path(place, "kit")))
+        text = (copy / "repro.py").read_text(encoding="utf-8")
+        (copy / "repro.py").write_text(text.replace("sys.exit(1 if wrong() else 0)", (
+            f'convert("model.onnx", BATCHES, "{quantized}")\n'
+            f'numpy.savez("outputs.npz", **execute("{quantized}", tensors("input")))')), encoding="utf-8")
+        run_in(copy)
+        return dict(numpy.load(copy / "outputs.npz"))
+
+
+def measured(bundle, kit):
     """{"left_db", "lost_db"} of the output and data set that lose the most, against the expected output rounded to 8 bits
     over its range; None for both where outputs are no numbers, nothing where none can be compared."""
     worst = None
-    for each in bundle.json["data_sets"]:
-        folder = bundle.folder / "outputs" / each["name"]
-        if each["name"] in BEYOND or not folder.is_dir():
-            continue
-        expected = read_tensors(bundle.folder / "expected" / each["name"])
-        for name, actual in read_tensors(folder).items():
+    for expected, outputs in compared(bundle, kit):
+        for name, actual in outputs.items():
             wanted = expected[name]
             if actual.shape != wanted.shape or not numpy.issubdtype(wanted.dtype, numpy.floating) or not wanted.any():
                 continue
@@ -558,7 +616,7 @@ def main(bundle_folder, folder):
     except NoKit as reason:
         print(f"no kit of {said}: {reason}", file=sys.stderr)
         return 1
-    figures = measured(bundle)
+    figures = measured(bundle, Path(folder))
     report.write(bundle, Maker(bundle.converter), history, Path(folder), printed, figures)
     said = {"severity": report.severity(check, printed), "check": check,
             "since": history.since_words(bundle.case["name"], bundle.json["options"]["label"], bundle.version), **figures}

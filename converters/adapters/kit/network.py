@@ -8,7 +8,7 @@ import keyword
 import onnx
 from onnx import numpy_helper
 
-SAME = {"Relu": "torch.relu", "Sigmoid": "torch.sigmoid", "Tanh": "torch.tanh", "Sqrt": "torch.sqrt", "Exp": "torch.exp",
+SAME = {"Relu": "torch.nn.functional.relu", "Sigmoid": "torch.sigmoid", "Tanh": "torch.tanh", "Sqrt": "torch.sqrt", "Exp": "torch.exp",
         "Neg": "torch.neg", "Abs": "torch.abs", "Erf": "torch.erf", "Max": "torch.maximum", "Min": "torch.minimum"}
 SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 
