@@ -53,18 +53,24 @@ TEST(OptionsFromJson, AnUnknownValueListsTheChoices) {
   }
 }
 
-TEST(OptionsFromJson, SixteenBitTypesAreLeftForTheConverterToRefuse) {
-  EXPECT_TRUE(options_from_json(R"({"activation":"int16"})"));
+TEST(OptionsFromJson, CodesOfOtherSizesNeedOpset21) {
+  for (const char* json :
+       {R"({"activation":"int16"})", R"({"weight":"int4"})", R"({"activation":"none","block":32})"}) {
+    const auto options = options_from_json(json);
+    ASSERT_TRUE(options) << json;
+    EXPECT_TRUE(options->needs_opset_21()) << json;
+  }
+  EXPECT_FALSE(options_from_json(R"({"activation":"none","weight":"uint8"})")->needs_opset_21());
 }
 
-TEST(OptionsFromJson, BlocksAndFourBitsGoWithWeightsAlone) {
+TEST(OptionsFromJson, BlocksGoWithWeightsAlone) {
   const auto options = options_from_json(R"({"activation":"none","weight":"uint4","block":32})");
   ASSERT_TRUE(options);
   EXPECT_TRUE(options->weights_only());
   EXPECT_EQ(options->block, 32);
   for (const char* json :
-       {R"({"block":32})", R"({"weight":"int4"})", R"({"activation":"none","block":-1})",
-        R"({"activation":"none","block":2.5})", R"({"activation":"int4"})", R"({"format":"onnx"})"}) {
+       {R"({"block":32})", R"({"activation":"none","block":-1})", R"({"activation":"none","block":2.5})",
+        R"({"activation":"int4"})", R"({"format":"onnx"})"}) {
     const auto refused = options_from_json(json);
     ASSERT_FALSE(refused) << json;
     EXPECT_EQ(refused.error().kind, core::ErrorKind::usage) << json;

@@ -225,7 +225,7 @@ TEST(Convert, ABrokenModelFailsInFloatBeforeAnythingIsQuantized) {
 TEST(Convert, RefusesByNameWhatItDoesNotDo) {
   const auto model = make_model("agraph (float[1,2] x) => (float[1,2] y) {\n y = Relu (x)\n}", {});
   converters::Options options;
-  options.activation = core::DType::int16;
+  options.weight = core::DType::uint16;
   EXPECT_EQ(attempted(model, make_feed(model), options).reply.outcome, Outcome::refused);
   options = {};
   options.precision = {{"Relu", "fp16"}};

@@ -155,8 +155,8 @@ TEST(WrittenOut, IsAGemmWhereTheOriginalHasOne) {
   const auto artifact = in_blocks("MatMulNBits<K=18, N=2, block_size=16, bits=8>(x, b8, s, , , bias)");
   const auto operators = [&](const std::string& original) {
     std::vector<std::string> names;
-    for (const model::Node& node : written_out(artifact, parse(original, {}).graph)->graph.nodes)
-      names.push_back(node.op_type);
+    const auto written = written_out(artifact, parse(original, {}).graph);
+    for (const model::Node& node : written->graph.nodes) names.push_back(node.op_type);
     return names;
   };
   EXPECT_EQ(operators("m (float[1,18] x, float[18,2] w, float[2] b) => (float[1,2] y) { y = Gemm (x, w, b) }"),
