@@ -58,7 +58,7 @@ const std::vector<std::string> kWeightTypes{"int8", "uint8", "int16", "uint16", 
 
 Result<std::int64_t> read_block(const json& value) {
   if (!value.is_number_integer() || value.get<double>() < 0 || value.get<double>() > kMostInABlock) {
-    return bad(fmt::format("\"block\" must be an integer from 0 to {}, not {}", kMostInABlock, value.dump()));
+    return bad(fmt::format("\"block_size\" must be an integer from 0 to {}, not {}", kMostInABlock, value.dump()));
   }
   return value.get<std::int64_t>();
 }
@@ -104,7 +104,8 @@ Status read_format(const json& value, Format& format) {
 Status read_key(const std::string& key, const json& value, Options& options) {
   if (key == "activation") return assign(read_code_type(key, value, kActivationTypes), options.activation);
   if (key == "weight") return assign(read_code_type(key, value, kWeightTypes), options.weight);
-  if (key == "block") return assign(read_block(value), options.block);
+  if (key == "block_size") return assign(read_block(value), options.block);
+  if (key == "dynamic") return assign(read_bool(key, value), options.dynamic);
   if (key == "symmetric") return assign(read_bool(key, value), options.symmetric);
   if (key == "per_axis") return assign(read_bool(key, value), options.per_axis);
   if (key == "precision") return assign(read_precision(value), options.precision);
@@ -144,8 +145,8 @@ bool Options::needs_opset_21() const {
 std::string_view code_type_name(DType type) { return type == DType::undefined ? kNone : core::dtype_name(type); }
 
 const std::vector<std::string>& option_keys() {
-  static const std::vector<std::string> keys{"activation", "weight",    "symmetric", "per_axis", "method",
-                                             "percentile", "precision", "cache",     "format",   "block"};
+  static const std::vector<std::string> keys{"activation", "weight", "symmetric", "per_axis",   "method", "percentile",
+                                             "precision",  "cache",  "format",    "block_size", "dynamic"};
   return keys;
 }
 
@@ -172,7 +173,9 @@ Result<Options> options_from_json(const std::string& text, const Options& base) 
   for (const auto& [key, value] : parsed.items()) {
     if (auto known = read_key(key, value, options); !known) return known.error();
   }
-  if (!options.weights_only() && options.block != 0) return bad(R"("block" goes with "activation": "none")");
+  if (options.weights_only() && !parsed.contains("dynamic")) options.dynamic = false;
+  if (!options.weights_only() && options.block != 0) return bad(R"("block_size" goes with "activation": "none")");
+  if (options.weights_only() && options.dynamic) return bad(R"("dynamic" goes with a type of "activation")");
   return options;
 }
 
@@ -186,7 +189,8 @@ std::string options_to_json(const Options& options) {
   if (!options.precision.empty()) out["precision"] = options.precision;
   if (!options.cache.empty()) out["cache"] = options.cache;
   if (options.format != Format::qdq) out["format"] = core::word_of(options.format);
-  if (options.block != 0) out["block"] = options.block;
+  if (options.block != 0) out["block_size"] = options.block;
+  if (options.dynamic) out["dynamic"] = true;
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -196,6 +200,7 @@ std::string options_label(const Options& options) {
   if (options.activation != usual.activation) parts.emplace_back(code_type_name(options.activation));
   if (options.weight != usual.weight) parts.push_back(fmt::format("weight={}", code_type_name(options.weight)));
   if (options.block != 0) parts.push_back(fmt::format("block={}", options.block));
+  if (options.dynamic) parts.emplace_back("dynamic");
   if (options.symmetric) parts.emplace_back("symmetric");
   if (!options.per_axis) parts.emplace_back("per_tensor");
   if (options.method != usual.method) parts.emplace_back(method_name(options.method));

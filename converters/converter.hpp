@@ -47,10 +47,14 @@ struct Options {
   Format format = Format::qdq;
   /// Of weights alone: this many neighbours along the summed axis of a matrix share a scale; 0: a whole channel does.
   std::int64_t block = 0;
+  /// Each inference finds the range of what a product reads from that itself; nothing else is quantized but weights.
+  bool dynamic = false;
 
   /// Scales of blocks or codes of 4 or 16 bits, which DequantizeLinear has from opset 21 on.
   [[nodiscard]] bool needs_opset_21() const;
   [[nodiscard]] bool weights_only() const { return activation == core::DType::undefined; }
+  /// Calibration gives the activations their parameters.
+  [[nodiscard]] bool calibrates() const { return !weights_only() && !dynamic; }
 
   friend bool operator==(const Options&, const Options&) = default;
 };
@@ -81,6 +85,7 @@ struct Supports {
   std::optional<std::vector<std::string>> method;
   std::optional<std::vector<std::string>> weight;
   std::optional<std::vector<std::int64_t>> block;
+  std::optional<std::vector<bool>> dynamic;
   std::vector<std::string> format = {"qdq"};
   std::optional<std::vector<std::string>> models;  ///< "float", "qdq": such as have QuantizeLinear or DequantizeLinear
   std::optional<std::vector<std::string>> operators;

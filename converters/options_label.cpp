@@ -16,12 +16,14 @@ void read_word(const std::string& word, json& out) {
   const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
   if (word == "symmetric") {
     out["symmetric"] = true;
+  } else if (word == "dynamic") {
+    out["dynamic"] = true;
   } else if (word == "per_tensor") {
     out["per_axis"] = false;
   } else if (name == "weight") {
     out["weight"] = value;
   } else if (name == "block") {
-    out["block"] = core::json_or_discarded<json>(value);
+    out["block_size"] = core::json_or_discarded<json>(value);
   } else if (name == "percentile") {
     out["method"] = "percentile";
     if (!value.empty()) out["percentile"] = core::json_or_discarded<json>(value);

@@ -62,8 +62,8 @@ Status read_supports(const json& object, Supports& supports) {
       read_choice_list(object, "symmetric", supports.symmetric),
       read_choice_list(object, "per_axis", supports.per_axis), read_choice_list(object, "method", supports.method),
       read(object, "format", supports.format), read_choice_list(object, "weight", supports.weight),
-      read_choice_list(object, "block", supports.block), read_choice_list(object, "models", supports.models),
-      read_choice_list(object, "operators", supports.operators),
+      read_choice_list(object, "block_size", supports.block), read_choice_list(object, "dynamic", supports.dynamic),
+      read_choice_list(object, "models", supports.models), read_choice_list(object, "operators", supports.operators),
       read_choice_list(object, "int8_operators", supports.int8_operators), read(object, "execute", supports.execute),
       read(object, "artifact", supports.artifact), read(object, "reports", supports.reports),
       read(object, "trace", supports.trace), read(object, "optimizers", supports.optimizers));
@@ -144,9 +144,9 @@ Result<TensorScale> read_tensor_scale(const json& object) {
     if (!integer) return wrong_kind(tensor.name + ".axis", "an integer or null", *axis);
     tensor.params.axis = *integer;
   }
-  if (const json* block = find(object, "block"); block != nullptr) {
+  if (const json* block = find(object, "block_size"); block != nullptr) {
     const auto integer = as_integer(*block);
-    if (!integer || *integer < 1) return wrong_kind(tensor.name + ".block", "an integer above 0", *block);
+    if (!integer || *integer < 1) return wrong_kind(tensor.name + ".block_size", "an integer above 0", *block);
     tensor.params.block = *integer;
   }
   return tensor;

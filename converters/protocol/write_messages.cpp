@@ -56,7 +56,7 @@ json tensor_object(const TensorScale& tensor) {
               {"type", core::dtype_name(tensor.params.type)},
               {"axis", nullptr}};
   if (tensor.params.axis) object["axis"] = *tensor.params.axis;
-  if (tensor.params.block != 0) object["block"] = tensor.params.block;
+  if (tensor.params.block != 0) object["block_size"] = tensor.params.block;
   return object;
 }
 
@@ -124,7 +124,8 @@ std::string write_description(std::int64_t id, const Description& description) {
   put(supports, "per_axis", can.per_axis);
   put(supports, "method", can.method);
   put(supports, "weight", can.weight);
-  put(supports, "block", can.block);
+  put(supports, "block_size", can.block);
+  put(supports, "dynamic", can.dynamic);
   if (can.format != Supports().format) supports["format"] = can.format;
   put(supports, "models", can.models);
   put(supports, "operators", can.operators);

@@ -260,7 +260,7 @@ ordered_json params_json(const core::QuantParams& params) {
                     {"zero_point", params.zero_point},
                     {"type", core::dtype_name(params.type)},
                     {"axis", params.axis ? ordered_json(*params.axis) : ordered_json(nullptr)}};
-  if (params.block != 0) json["block"] = params.block;
+  if (params.block != 0) json["block_size"] = params.block;
   return json;
 }
 

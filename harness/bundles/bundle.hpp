@@ -66,8 +66,8 @@ struct Bundle {
 /// Errors   invalid_data, naming the file: no bundle, or one of a later format; what is damaged.
 [[nodiscard]] core::Result<Bundle> read_bundle(const std::filesystem::path& folder);
 
-/// Parameters as bundle.json shows them: `{"scale": […], "zero_point": […], "type": …, "axis": …}`, and `"block": …`
-/// where they are of blocks.
+/// Parameters as bundle.json shows them: `{"scale": […], "zero_point": […], "type": …, "axis": …}`, and `"block_size":
+/// …` where they are of blocks.
 [[nodiscard]] nlohmann::ordered_json params_json(const core::QuantParams& params);
 
 }  // namespace assay::bundles

@@ -90,7 +90,7 @@ ordered_json params_json(const core::QuantParams& params) {
   const std::size_t count = std::min(kMostChannels, params.scale.size());
   ordered_json json{{"type", core::dtype_name(params.type)},
                     {"axis", params.axis ? ordered_json(*params.axis) : ordered_json(nullptr)}};
-  if (params.block != 0) json["block"] = params.block;
+  if (params.block != 0) json["block_size"] = params.block;
   json["scale"] = ordered_json::array();
   for (std::size_t i = 0; i < count; ++i) {
     // JSON has no infinities.

@@ -55,7 +55,7 @@ TEST(OptionsFromJson, AnUnknownValueListsTheChoices) {
 
 TEST(OptionsFromJson, CodesOfOtherSizesNeedOpset21) {
   for (const char* json :
-       {R"({"activation":"int16"})", R"({"weight":"int4"})", R"({"activation":"none","block":32})"}) {
+       {R"({"activation":"int16"})", R"({"weight":"int4"})", R"({"activation":"none","block_size":32})"}) {
     const auto options = options_from_json(json);
     ASSERT_TRUE(options) << json;
     EXPECT_TRUE(options->needs_opset_21()) << json;
@@ -64,12 +64,12 @@ TEST(OptionsFromJson, CodesOfOtherSizesNeedOpset21) {
 }
 
 TEST(OptionsFromJson, BlocksGoWithWeightsAlone) {
-  const auto options = options_from_json(R"({"activation":"none","weight":"uint4","block":32})");
+  const auto options = options_from_json(R"({"activation":"none","weight":"uint4","block_size":32})");
   ASSERT_TRUE(options);
   EXPECT_TRUE(options->weights_only());
   EXPECT_EQ(options->block, 32);
   for (const char* json :
-       {R"({"block":32})", R"({"activation":"none","block":-1})", R"({"activation":"none","block":2.5})",
+       {R"({"block_size":32})", R"({"activation":"none","block_size":-1})", R"({"activation":"none","block_size":2.5})",
         R"({"activation":"int4"})", R"({"format":"onnx"})"}) {
     const auto refused = options_from_json(json);
     ASSERT_FALSE(refused) << json;

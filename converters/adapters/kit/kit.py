@@ -376,7 +376,7 @@ class Maker:
         excluded = [node.name for node in model.graph.node
                     if precision.get(node.name, precision.get(node.op_type)) == "fp32"]
         operators = {node.op_type for node in model.graph.node}
-        values = {"activation": "int8", "weight": "int8", "block": 0, "format": "qdq", "method": "minmax", "percentile": 99.99, "per_axis": True,
+        values = {"activation": "int8", "weight": "int8", "block_size": 0, "format": "qdq", "method": "minmax", "percentile": 99.99, "per_axis": True,
                   "symmetric": False, **options, "in_float": json.dumps(excluded),
                   "operators_in_float": json.dumps(sorted(key for key, word in precision.items() if word == "fp32" and key in operators)),
                   "check": check, "variant": self.variant, "given": any(node.op_type in PAIR for node in model.graph.node)}

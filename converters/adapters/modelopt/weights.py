@@ -26,5 +26,5 @@ class ModelOptWeights(QdqAdapter):
     def quantize(self, job):
         quantize(
             str(job.file), quantize_mode="int4", calibration_method="rtn_dq", calibration_eps=["cpu"],
-            block_size=job.options.get("block") or -1, nodes_to_exclude=job.in_float, output_path=str(job.written),
+            block_size=job.options.get("block_size") or -1, nodes_to_exclude=job.in_float, output_path=str(job.written),
             high_precision_dtype="fp32", log_level="WARNING")

@@ -38,10 +38,10 @@ class NncfWeights(QdqAdapter):
         if mode is None:
             raise Refused("codes with a sign are symmetric, and those without one aren't; MatMulNBits has 4 bits")
         before_21 = next(each.version for each in job.model.opset_import if each.domain in ("", "ai.onnx")) < 21
-        if (form == "nbits") != bool(options.get("block") and before_21):
+        if (form == "nbits") != bool(options.get("block_size") and before_21):
             raise Refused("a product in groups is MatMulNBits before opset 21, and DequantizeLinear from there on")
-        groups = {"group_size": options.get("block") or -1, "all_layers": True} if "4" in options["weight"] else {}
-        if options.get("block") and not groups:
+        groups = {"group_size": options.get("block_size") or -1, "all_layers": True} if "4" in options["weight"] else {}
+        if options.get("block_size") and not groups:
             raise Refused("codes of 8 bits have a scale for each channel")
         compressed = nncf.compress_weights(
             onnx.ModelProto.FromString(job.model.SerializeToString()), mode=mode,

@@ -56,7 +56,7 @@ ROUTES = {
     "nodes_to_quantize": Route(in_float="nodes_to_quantize"),
     "op_types_to_exclude": Route(in_float="op_types_to_exclude"),
     "rtn": Route(policy="MatMulNBitsQuantizer", weights_alone=True, operators=frozenset({"MatMul"}),
-                 takes={"activation": ["none"], "weight": ["uint4", "uint8"], "block": [16, 32, 64, 128, 256],
+                 takes={"activation": ["none"], "weight": ["uint4", "uint8"], "block_size": [16, 32, 64, 128, 256],
                         "per_axis": [True], "format": ["nbits"], "method": ["minmax"]}),
 }
 
@@ -103,7 +103,7 @@ def rounded_in_blocks(job, route):
     """The pass that quantizes weights alone."""
     options = job.options
     return {"type": "OnnxBlockWiseRtnQuantization", "bits": 8 if "8" in options["weight"] else 4,
-            "block_size": options["block"], "is_symmetric": options.get("symmetric", False),
+            "block_size": options["block_size"], "is_symmetric": options.get("symmetric", False),
             **kept_in_float(job, route.in_float)}
 
 

@@ -33,7 +33,7 @@ class NBits(QdqAdapter):
             "name": variant_name("onnxruntime", "nbits"),
             "version": onnxruntime.__version__,
             "supports": self.supports(activation=["none"], weight=list(BITS), symmetric=True, per_axis=[True],
-                                      block=[16, 32, 64, 128, 256, 512], format=list(FORMATS), method=["minmax"]),
+                                      block_size=[16, 32, 64, 128, 256, 512], format=list(FORMATS), method=["minmax"]),
             "policy": stated_policy("onnxruntime", "MatMulNBitsQuantizer", onnxruntime.__version__),
         }
 
@@ -50,7 +50,7 @@ class NBits(QdqAdapter):
             raise Refused("4-bit codes are int4 where they are symmetric and between quantizers, and else uint4")
         quant_format, bits = FORMATS[options.get("format", "qdq")], BITS[options["weight"]]
         config = nbits.DefaultWeightOnlyQuantConfig(
-            block_size=options["block"], is_symmetric=symmetric, quant_format=quant_format,
+            block_size=options["block_size"], is_symmetric=symmetric, quant_format=quant_format,
             op_types_to_quantize=("MatMul",), bits=bits)
         quantizer = nbits.MatMulNBitsQuantizer(onnx.load(job.file), nodes_to_exclude=job.in_float, algo_config=config)
         quantizer.process()

@@ -28,7 +28,7 @@ class OnnxSimWeights(QdqAdapter):
         return {
             "name": variant_name("onnxsim", self.variant),
             "version": version("onnxsim"),
-            "supports": self.supports(activation=["none"], weight=[self.type], block=[self.block], symmetric=[True],
+            "supports": self.supports(activation=["none"], weight=[self.type], block_size=[self.block], symmetric=[True],
                                       per_axis=[True], format=[self.format], method=["minmax"]),
             "policy": stated_policy("onnxsim", "quantize_weight_only"),
         }

@@ -55,7 +55,7 @@ ROUTES = {
     "xint8": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["mse"]}),
     "xint8_minmax": Route(policy="XINT8", power_of_two=True, takes=PRESET | {"method": ["minmax"]}),
     "nbits": Route(policy="MATMUL_NBITS", preset="MATMUL_NBITS", operators=("MatMul",),
-                   takes={"activation": ["none"], "weight": ["uint4", "uint8"], "block": [16, 32, 64, 128, 256], "per_axis": [True],
+                   takes={"activation": ["none"], "weight": ["uint4", "uint8"], "block_size": [16, 32, 64, 128, 256], "per_axis": [True],
                           "format": ["nbits"], "method": ["minmax"]}),
 }
 
@@ -92,7 +92,7 @@ class Quark(QdqAdapter):
         if self.variant == "nbits":
             options = job.options
             preset.extra_options["MatMulNBitsParams"] = {
-                "GroupSize": options["block"], "Symmetric": options.get("symmetric", False), "Bits": 8 if "8" in options["weight"] else 4}
+                "GroupSize": options["block_size"], "Symmetric": options.get("symmetric", False), "Bits": 8 if "8" in options["weight"] else 4}
         return Config(global_quant_config=preset)
 
     def _config(self, job):

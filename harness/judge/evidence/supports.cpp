@@ -89,9 +89,13 @@ std::optional<std::string> unsupported_reason(const converters::Description& con
   const std::string activation(converters::code_type_name(options.activation));
   const std::string weight(converters::code_type_name(options.weight));
   if (options.weights_only() && !supports.activation) return "weights that alone are quantized";
+  if (options.dynamic && !supports.dynamic) return "ranges that each inference finds (option dynamic)";
+  if (options.dynamic && core::element_size_bits(options.activation) != 8)
+    return fmt::format("ranges that each inference finds, for codes of type {}", activation);
   if (auto trouble = option_trouble(test_case, "activation", supports.activation, activation)) return trouble;
   if (auto trouble = option_trouble(test_case, "weight", supports.weight, weight)) return trouble;
-  if (auto trouble = option_trouble(test_case, "block", supports.block, options.block)) return trouble;
+  if (auto trouble = option_trouble(test_case, "block_size", supports.block, options.block)) return trouble;
+  if (auto trouble = option_trouble(test_case, "dynamic", supports.dynamic, options.dynamic)) return trouble;
   if (auto trouble = option_trouble(test_case, "symmetric", supports.symmetric, options.symmetric)) return trouble;
   if (auto trouble = option_trouble(test_case, "per_axis", supports.per_axis, options.per_axis)) return trouble;
   if (options.method == converters::Method::given)
