@@ -20,12 +20,15 @@ constexpr double kSteps = 255.0;
 Result<DynamicQuantization> quantize_dynamically(const OpCall& call, std::size_t index) {
   if (const core::Status status = require_type(call, index, kReal); !status) return status.error();
   const std::span<const double> x = call.in(index).reals();
+  if (!std::ranges::all_of(x, [](double value) { return std::isfinite(value); }))
+    return op_error(input_text(call, index) + " holds NaN or an infinity, which leaves no range to quantize");
+  return quantize_dynamically(x);
+}
+
+DynamicQuantization quantize_dynamically(std::span<const double> x) {
   double low = 0.0;
   double high = 0.0;
   for (const double value : x) {
-    if (!std::isfinite(value)) {
-      return op_error(input_text(call, index) + " holds NaN or an infinity, which leaves no range to quantize");
-    }
     low = std::min(low, value);
     high = std::max(high, value);
   }

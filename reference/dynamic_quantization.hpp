@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "reference/op.hpp"
@@ -14,9 +15,11 @@ struct DynamicQuantization {
   std::vector<std::int64_t> codes;
 };
 
-/// ONNX DynamicQuantizeLinear-11: the range of input `index`, widened to hold 0, over uint8. The scale is rounded to
-/// float32 before anything is divided by it. An empty or zero tensor has no scale by the standard's formula; 1 stands
-/// in. Errors   another type than float32; NaN or an infinity.
+/// ONNX DynamicQuantizeLinear-11: the range of these finite values, widened to hold 0, over uint8. The scale is rounded
+/// to float32 before anything is divided by it. An empty or zero tensor has no scale by the standard's formula; 1
+/// stands in.
+[[nodiscard]] DynamicQuantization quantize_dynamically(std::span<const double> x);
+/// The same of input `index`. Errors   another type than float32; NaN or an infinity.
 [[nodiscard]] Result<DynamicQuantization> quantize_dynamically(const OpCall& call, std::size_t index);
 
 /// Real values out of codes: a_scale · b_scale · ((a − a_zero_point) · (b − b_zero_point)) + bias.

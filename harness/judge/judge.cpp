@@ -331,7 +331,7 @@ class Judge {
     policy.scale_floor = 0;
     const model::Wiring wiring(evidence_.model->graph);
     for (const auto& [name, range] : calibration_->ranges) {
-      if (evidence_.options.weights_only()) break;
+      if (!evidence_.options.calibrates()) break;
       if (!range.finite || range.samples == 0) continue;
       double low = range.low, high = range.high;
       if (const auto producer = wiring.producer(name)) {

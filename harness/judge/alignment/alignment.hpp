@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -63,6 +64,11 @@ class Alignment {
     std::optional<std::size_t> maybe_folded_into;
     /// The artifact's node that does it; null where there is none, or no artifact.
     const ArtifactNode* made = nullptr;
+    /// Inputs that are rounded to codes whose parameters each inference finds from the input itself.
+    std::vector<std::size_t> dynamic{};
+    [[nodiscard]] bool rounds_dynamically(std::size_t input) const {
+      return std::ranges::find(dynamic, input) != dynamic.end();
+    }
   };
 
   /// `artifact` may be null: then `folds`, where it is given, says what the policy states and what is asked for. That a

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "harness/judge/evidence/operators.hpp"
@@ -212,6 +213,31 @@ Result<QuantParams> read_quant_params(const Node& node, const Constants& constan
       scale != nullptr && values != nullptr && block > 0)
     if (auto status = check_blocks(node, *scale, values->shape(), axis, block); !status) return status.error();
   return make_params(node, constants, node.input(1), node.input(2), fallback, axis, block);
+}
+
+std::optional<DynamicCodes> dynamic_codes(const Node& node, const model::Wiring& wiring, const Graph& graph) {
+  if (node.op_type == "DynamicQuantizeLinear") {
+    if (node.outputs.size() != 3) return std::nullopt;
+    return DynamicCodes{node.outputs[0], node.outputs[1], node.outputs[2]};
+  }
+  if (node.op_type != "QuantizeLinear" || node.outputs.empty()) return std::nullopt;
+  std::set<std::string_view> seen;
+  std::vector<std::string_view> open{node.input(1)};
+  while (!open.empty()) {
+    const std::string_view tensor = open.back();
+    open.pop_back();
+    if (tensor == node.input(0))
+      return DynamicCodes{node.outputs[0], std::string(node.input(1)), std::string(node.input(2))};
+    const auto maker = seen.insert(tensor).second ? wiring.producer(tensor) : std::nullopt;
+    if (maker) open.insert(open.end(), graph.nodes[*maker].inputs.begin(), graph.nodes[*maker].inputs.end());
+  }
+  return std::nullopt;
+}
+
+bool reads_dynamic_codes(const Node& node, const model::Wiring& wiring, const Graph& graph) {
+  const auto maker = node.op_type == "DequantizeLinear" ? wiring.producer(node.input(0)) : std::nullopt;
+  const auto made = maker ? dynamic_codes(graph.nodes[*maker], wiring, graph) : std::nullopt;
+  return made && node.input(0) == made->codes && node.input(1) == made->scale && node.input(2) == made->zero_point;
 }
 
 Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {

@@ -35,4 +35,14 @@ using Constants = std::map<std::string, core::TensorPtr, std::less<>>;
                                                           core::DType fallback_type, std::int64_t axis,
                                                           std::int64_t block);
 
+/// A node that makes codes whose scale each inference finds from what it quantizes: the names of the three.
+struct DynamicCodes {
+  std::string codes, scale, zero_point;
+};
+/// DynamicQuantizeLinear, or a QuantizeLinear whose scale is computed from its own input.
+[[nodiscard]] std::optional<DynamicCodes> dynamic_codes(const model::Node& node, const model::Wiring& wiring,
+                                                        const model::Graph& graph);
+/// A DequantizeLinear of codes, scale and zero point of one such node.
+[[nodiscard]] bool reads_dynamic_codes(const model::Node& node, const model::Wiring& wiring, const model::Graph& graph);
+
 }  // namespace assay::judge

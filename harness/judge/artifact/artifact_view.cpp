@@ -77,6 +77,10 @@ class ArtifactReader {
 
   /// In the graph's order, in which what a node reads has its source already.
   void note_source(const Node& node) {
+    if (dynamic_codes(node, wiring_, graph_)) {
+      sources_.emplace(node.outputs.front(), source(node.input(0)));
+      return;
+    }
     if (node.op_type != "Identity" && !is_quantize(node) && !is_dequantize(node)) return;
     for (const std::string& output : node.outputs) {
       Source behind = source(node.input(0));
@@ -102,8 +106,13 @@ class ArtifactReader {
 
   core::Status read_node(std::size_t index) {
     const Node& node = graph_.nodes[index];
-    if (node.op_type == "Constant" || node.op_type == "Identity") return core::success();
+    if (node.op_type == "Constant" || node.op_type == "Identity" || dynamic_codes(node, wiring_, graph_))
+      return core::success();
     if (is_quantize(node)) return read_quantizer(index);
+    if (reads_dynamic_codes(node, wiring_, graph_)) {
+      if (!node.outputs.empty()) dynamic_.insert(node.outputs.front());
+      return core::success();
+    }
     if (is_dequantize(node)) {
       auto params = read_quant_params(node, view_.constants_);
       if (!params) return params.error();
@@ -123,9 +132,10 @@ class ArtifactReader {
     bool all = true;
     for (std::size_t i = 0; i < data; ++i) {
       const Operand& input = entry.inputs[i];
-      if (input.quantized()) ++quantized;
+      const bool on_codes = input.quantized() || input.dynamic;
+      if (on_codes) ++quantized;
       const bool integer = input.constant_values != nullptr && !input.constant_values->is_real();
-      if (!input.name.empty() && !input.quantized() && !integer) all = false;
+      if (!input.name.empty() && !on_codes && !integer) all = false;
     }
     entry.quantized_inputs = all && quantized > 0;
     entry.outputs.resize(node.outputs.size());
@@ -238,6 +248,7 @@ class ArtifactReader {
       if (node.op_type != "Identity") break;
       current = node.input(0);
     }
+    result.dynamic = dynamic_.contains(current);
     const auto found = on_codes_.find(current);
     if (found == on_codes_.end()) return result;
     result.codes = found->second.first;
@@ -355,7 +366,7 @@ class ArtifactReader {
   std::vector<std::string> carried_names(std::string_view name) const {
     const auto carries = [](const Node& node) {
       return node.op_type == "Identity" || traits_of(node).movement == Movement::reshapes || is_quantize(node) ||
-             is_dequantize(node);
+             is_dequantize(node) || node.op_type == "DynamicQuantizeLinear";
     };
     std::vector<std::string> names;
     for (const std::size_t index : readers_through(name, carries)) {
@@ -467,7 +478,8 @@ class ArtifactReader {
   const Graph& graph_;
   const Graph& original_;
   model::Wiring wiring_, original_wiring_;
-  std::set<std::string> unfolded_;  ///< outputs of sums whose BatchNormalization the original doesn't have
+  std::set<std::string, std::less<>> dynamic_;  ///< values of codes whose parameters each inference finds
+  std::set<std::string> unfolded_;              ///< outputs of sums whose BatchNormalization the original doesn't have
   /// What holds codes, or values on them: the codes' own tensor, "" where they moved since they were made, and their
   /// parameters.
   std::map<std::string, std::pair<std::string, QuantParams>, std::less<>> on_codes_;
@@ -503,11 +515,6 @@ void ArtifactView::make_index() {
     index_.float_name.emplace(quantizers_[i].float_name, i);
     index_.codes.emplace(quantizers_[i].codes, i);
   }
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    for (std::size_t k = 0; k < nodes_[i].inputs.size(); ++k) {
-      if (nodes_[i].inputs[k].quantized()) index_.operand.emplace(nodes_[i].inputs[k].original, std::pair(i, k));
-    }
-  }
 }
 
 std::vector<const Quantizer*> ArtifactView::quantizers_at(
@@ -536,14 +543,6 @@ std::vector<const Quantizer*> ArtifactView::quantizers_from(std::string_view flo
 const Quantizer* ArtifactView::quantizer_of_codes(std::string_view codes) const {
   const auto found = index_.codes.find(codes);
   return found == index_.codes.end() ? nullptr : &quantizers_[found->second];
-}
-
-std::vector<const core::QuantParams*> ArtifactView::params_read(std::string_view original_tensor) const {
-  const auto [begin, end] = index_.operand.equal_range(original_tensor);
-  std::vector<const core::QuantParams*> found;
-  std::transform(begin, end, std::back_inserter(found),
-                 [&](const auto& entry) { return &*nodes_[entry.second.first].inputs[entry.second.second].params; });
-  return found;
 }
 
 std::string ArtifactView::original_tensor(std::string_view artifact_tensor) const {

@@ -27,6 +27,7 @@ struct Operand {
   std::optional<core::QuantParams> params;  ///< of its DequantizeLinear
   core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
   core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
+  bool dynamic = false;                     ///< on codes whose parameters each inference finds from the operand itself
   [[nodiscard]] bool quantized() const { return params.has_value(); }
   /// The operator reads the codes themselves, without a DequantizeLinear.
   [[nodiscard]] bool is_codes() const { return !codes.empty() && codes == name; }
@@ -42,7 +43,7 @@ struct ArtifactNode {
   /// else those of the operands, where their codes are only moved.
   std::vector<std::optional<core::QuantParams>> outputs;
   bool fused = false;  ///< a Relu or Clip that stands between an operator with quantized inputs and a QuantizeLinear
-  bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized
+  bool quantized_inputs = false;   ///< every real data input (the bias apart) is quantized, once or in each inference
   bool quantized_outputs = false;  ///< every used output goes into a QuantizeLinear
 
   /// Moves codes as they are, so that its results are codes too.
@@ -87,8 +88,6 @@ class ArtifactView {
   [[nodiscard]] std::vector<const Quantizer*> quantizers_from(std::string_view float_name) const;
   /// The one that makes these codes; null where an operator does.
   [[nodiscard]] const Quantizer* quantizer_of_codes(std::string_view codes) const;
-  /// With which parameters operands that stand for the original's tensor are read, in graph order.
-  [[nodiscard]] std::vector<const core::QuantParams*> params_read(std::string_view original_tensor) const;
   /// The original tensor whose values `artifact_tensor` (float, codes or dequantized) carries; "" where unknown.
   [[nodiscard]] std::string original_tensor(std::string_view artifact_tensor) const;
   /// A constant of the artifact (initializer, Constant, through Identity and Cast); null otherwise.
@@ -102,10 +101,9 @@ class ArtifactView {
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
   std::map<std::string, std::string, std::less<>> originals_;
   std::map<std::size_t, std::size_t> by_original_, by_index_;
-  /// Positions in quantizers_, and of an operand in nodes_, by name; made when all else is read.
+  /// Positions in quantizers_ by name; made when all else is read.
   struct Index {
     std::multimap<std::string, std::size_t, std::less<>> original, float_name, codes;
-    std::multimap<std::string, std::pair<std::size_t, std::size_t>, std::less<>> operand;
   } index_;
   void make_index();
   [[nodiscard]] std::vector<const Quantizer*> quantizers_at(

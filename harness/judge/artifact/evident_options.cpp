@@ -40,8 +40,10 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   bool per_axis = false;
   bool centred = true;
   std::int64_t block = 0;
+  options.dynamic = false;
   for (const ArtifactNode& node : view->nodes()) {
     for (const Operand& input : node.inputs) {
+      options.dynamic = options.dynamic || (input.dynamic && !any);
       if (input.constant_codes == nullptr || !input.quantized() || input.constant_codes->rank() < 2) continue;
       weights = true;
       options.weight = input.params->type;
@@ -54,7 +56,10 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   }
   if (weights) options.per_axis = per_axis;
   // Weights of 8 bits with a scale for each channel are those of an integer network, too.
-  if (!any && (block != 0 || options.weight == core::DType::int4 || options.weight == core::DType::uint4)) {
+  if (options.dynamic) {
+    options.activation = core::DType::uint8;
+    options.symmetric = false;
+  } else if (!any && (block != 0 || options.weight == core::DType::int4 || options.weight == core::DType::uint4)) {
     options.activation = core::DType::undefined;
     options.block = block;
     options.symmetric = centred;

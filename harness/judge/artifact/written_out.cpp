@@ -1,6 +1,8 @@
 #include "harness/judge/artifact/written_out.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/integer_product.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/quantized_form.hpp"
 
@@ -22,9 +25,10 @@ using reference::QuantizedForm;
 class Writer {
  public:
   Writer(const model::Model& artifact, const model::Graph& original)
-      : result_(artifact), constants_(constants_of(artifact.graph)) {
+      : result_(artifact), graph_(artifact.graph), wiring_(artifact.graph), constants_(constants_of(artifact.graph)) {
     for (const Node& node : original.nodes) {
       if (node.op_type == "Gemm") gemms_.insert(node.outputs.begin(), node.outputs.end());
+      if (node.op_type == "Conv") convolutions_.insert(node.outputs.begin(), node.outputs.end());
     }
     for (const Node& node : artifact.graph.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
     for (const model::ValueInfo& input : artifact.graph.inputs) taken_.insert(input.name);
@@ -35,8 +39,16 @@ class Writer {
   }
 
   model::Model write() {
-    std::vector<Node> nodes = std::exchange(result_.graph.nodes, {});
-    for (Node& node : nodes) {
+    find_products();
+    result_.graph.nodes.clear();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (inside_products_.contains(i)) continue;
+      if (const auto product = products_.find(i); product != products_.end()) {
+        write_product(graph_.nodes[product->second.first], product->second.second);
+        continue;
+      }
+      Node node = graph_.nodes[i];
+      if (joins_bias(node)) continue;
       const QuantizedForm* form = reference::quantized_form(node);
       if (form != nullptr && form->unpack != nullptr) {
         if (auto blocks = constant_blocks(node, *form)) {
@@ -49,6 +61,7 @@ class Writer {
       }
       result_.graph.nodes.push_back(std::move(node));
     }
+    if (!products_.empty()) drop_unread();
     return std::move(result_);
   }
 
@@ -64,6 +77,97 @@ class Writer {
   [[nodiscard]] TensorPtr constant(std::string_view name) const {
     const auto found = constants_.find(name);
     return found == constants_.end() ? nullptr : found->second;
+  }
+
+  void find_products() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      auto product = integer_product(graph_, wiring_, constants_, i);
+      if (!product) continue;
+      inside_products_.insert(product->between.begin(), product->between.end());
+      if (product->last != i) inside_products_.insert(i);
+      products_.emplace(product->last, std::pair(i, *std::move(product)));
+    }
+  }
+
+  /// DequantizeLinear of both operands, the operator on values, and an Add of what it adds itself.
+  void write_product(const Node& node, const IntegerProduct& product) {
+    const std::vector<std::string>& made = graph_.nodes[product.last].outputs;
+    Node values{node.name, std::string(product.op), "", {}, made, {}};
+    if (product.op == "Conv") values.attributes = node.attributes;
+    std::array<std::string, 3> left{product.codes, product.scale, product.zero_point};
+    if (product.left_scale != nullptr) left[1] = stored(product.codes + "_scale", *product.left_scale);
+    if (!product.real.empty()) {
+      for (std::string& name : left) name = fresh(product.real + "_of_" + node.name);
+      Node quantize{left[0], "DynamicQuantizeLinear", "", {product.real}, {left.begin(), left.end()}, {}};
+      result_.graph.nodes.push_back(std::move(quantize));
+    }
+    const TensorPtr weight = constant(product.weight);
+    const std::string scale = stored(product.weight + "_scale", *product.weight_scale);
+    std::string zero_point = product.weight_zero_point;
+    // Every channel's scale has a zero point of its own in ONNX.
+    if (const TensorPtr zero = zero_point.empty() ? nullptr : constant(zero_point);
+        zero != nullptr && zero->shape() != product.weight_scale->shape() && zero->size() == 1) {
+      zero_point = stored(zero_point + "_each",
+                          Tensor(zero->type(), product.weight_scale->shape(),
+                                 std::vector<std::int64_t>(static_cast<std::size_t>(product.weight_scale->size()),
+                                                           zero->integers().front())));
+    }
+    values.inputs = {
+        dequantized(node, left[0], left[1], left[2], 0),
+        dequantized(node, product.weight, scale, zero_point, product.op == "Conv" ? 0 : weight->rank() - 1)};
+    if (product.addend.empty()) {
+      sums_[made.front()] = result_.graph.nodes.size();
+      result_.graph.nodes.push_back(std::move(values));
+    } else {
+      add_behind(std::move(values), product.addend);
+    }
+  }
+
+  /// An Add of a constant to a product is the bias that the original's operator has.
+  bool joins_bias(const Node& node) {
+    if (node.op_type != "Add" || node.inputs.size() != 2) return false;
+    for (const std::size_t i : {0U, 1U}) {
+      const auto sum = sums_.find(node.inputs[i]);
+      const TensorPtr addend = constant(node.inputs[1 - i]);
+      if (sum == sums_.end() || addend == nullptr || wiring_.consumers(node.inputs[i]).size() != 1) continue;
+      Node& product = result_.graph.nodes[sum->second];
+      const bool conv = product.op_type == "Conv" && convolutions_.contains(node.outputs.front());
+      if (!conv && (product.op_type != "MatMul" || !gemms_.contains(node.outputs.front()))) continue;
+      std::string bias = node.inputs[1 - i];
+      if (conv) {
+        const core::Shape flat{addend->size()};
+        bias = stored(bias + "_flat", Tensor(addend->type(), flat, addend->to_reals()));
+      } else {
+        product.op_type = "Gemm";
+      }
+      product.inputs.push_back(bias);
+      product.outputs = node.outputs;
+      return true;
+    }
+    return false;
+  }
+
+  /// What only the nodes read that are written out now: a product of scales, a bias in another shape.
+  void drop_unread() {
+    std::map<std::string, std::size_t, std::less<>> readers;
+    const auto count = [&](const Node& node, std::size_t change) {
+      for (const std::string& input : node.inputs) readers[input] += change;
+      for (const std::string& captured : model::captured_names(node)) readers[captured] += change;
+    };
+    for (const Node& node : result_.graph.nodes) count(node, 1);
+    std::vector<Node> kept;
+    for (auto node = result_.graph.nodes.rbegin(); node != result_.graph.nodes.rend(); ++node) {
+      const bool unread = std::ranges::all_of(node->outputs, [&](const std::string& output) {
+        return readers[output] == 0 && !wiring_.is_output(output) && !wiring_.consumers(output).empty();
+      });
+      if (unread) {
+        count(*node, ~std::size_t{0});  // one less
+      } else {
+        kept.push_back(std::move(*node));
+      }
+    }
+    std::ranges::reverse(kept);
+    result_.graph.nodes = std::move(kept);
   }
 
   /// The operator's version is the one that the model's opset gives a node, and all parameters are constants.
@@ -120,6 +224,11 @@ class Writer {
       result_.graph.nodes.push_back(std::move(values));
       return;
     }
+    add_behind(std::move(values), addend);
+  }
+
+  /// A MatMul and an Add, or the Gemm that the original has there.
+  void add_behind(Node values, const std::string& addend) {
     if (values.op_type == "MatMul" && gemms_.contains(values.outputs.front())) {
       values.op_type = "Gemm";
       values.inputs.push_back(addend);
@@ -127,9 +236,9 @@ class Writer {
       return;
     }
     Node add;
-    add.name = node.name + "_Add";
+    add.name = values.name + "_Add";
     add.op_type = "Add";
-    add.outputs = std::exchange(values.outputs, {fresh(node.outputs.front() + "_product")});
+    add.outputs = std::exchange(values.outputs, {fresh(values.outputs.front() + "_product")});
     add.inputs = {values.outputs.front(), addend};
     result_.graph.nodes.push_back(std::move(values));
     result_.graph.nodes.push_back(std::move(add));
@@ -201,15 +310,24 @@ class Writer {
   }
 
   model::Model result_;
+  const model::Graph& graph_;
+  model::Wiring wiring_;
   Constants constants_;
-  std::set<std::string, std::less<>> taken_, gemms_;  // gemms_: what the original's Gemms make
+  std::set<std::string, std::less<>> taken_, gemms_, convolutions_;         // what the original's Gemms and Convs make
+  std::map<std::size_t, std::pair<std::size_t, IntegerProduct>> products_;  // by their last node, with their first
+  std::set<std::size_t> inside_products_;
+  std::map<std::string, std::size_t, std::less<>> sums_;  // products by what they make, in result_
 };
 
 }  // namespace
 
 std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact,
                                                 const model::Graph& original) {
-  const auto is_on_codes = [](const Node& node) { return reference::quantized_form(node) != nullptr; };
+  const auto is_on_codes = [](const Node& node) {
+    return reference::quantized_form(node) != nullptr || node.op_type == "MatMulInteger" ||
+           node.op_type == "ConvInteger" || node.op_type == "MatMulIntegerToFloat" ||
+           node.op_type == "DynamicQuantizeMatMul";
+  };
   if (std::ranges::none_of(artifact->graph.nodes, is_on_codes)) return artifact;
   return std::make_shared<const model::Model>(Writer(*artifact, original).write());
 }

@@ -156,9 +156,11 @@ class ActivationAudit {
       // What shares with a given tensor takes its parameters.
       if (std::ranges::any_of(given_, [&](const auto& entry) { return is_given(entry.first, params); })) return;
     }
-    if (evidence.options.weights_only() && !constant) {
+    if (!evidence.options.calibrates() && !constant) {
       add(Facet::precision, tensor, 0,
-          fmt::format("activation \"{}\" is quantized, though weights alone are to be: {}", tensor,
+          fmt::format("activation \"{}\" is quantized{}: {}", tensor,
+                      evidence.options.dynamic ? " once for all, though each inference is to find its range"
+                                               : ", though weights alone are to be",
                       params_text(params)));
       return;
     }

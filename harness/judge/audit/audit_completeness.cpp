@@ -19,7 +19,7 @@ class CompletenessAudit {
   }
 
   std::vector<Finding> run() {
-    if (!lists_scales(context_.evidence)) return {};
+    if (!lists_scales(context_.evidence) || !context_.evidence.options.calibrates()) return {};
     for (const model::Node& node : graph_.nodes) {
       if (!runs_on_codes(node)) continue;
       const std::size_t data = data_input_count(node);

@@ -6,6 +6,7 @@
 
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
+#include "harness/judge/audit/granted_params.hpp"
 #include "harness/judge/evidence/demands.hpp"
 
 namespace assay::judge {
@@ -14,19 +15,31 @@ namespace {
 using core::QuantParams;
 
 /// Every set of parameters with which the original's tensor `name` is quantized in the artifact: as an operand of a
-/// node that reads it, or where it is made.
-std::vector<QuantParams> artifact_params(const ArtifactView& view, const std::string& name) {
+/// node that reads it, or where it is made. With `original` those of a weight are in its own layout.
+std::vector<QuantParams> artifact_params(const ArtifactView& view, const model::Graph* original,
+                                         const std::string& name) {
   std::vector<QuantParams> found;
   const auto add = [&](const QuantParams& params) {
     if (std::ranges::find(found, params) == found.end()) found.push_back(params);
   };
   for (const Quantizer* quantizer : view.quantizers_of(name)) add(quantizer->params);
-  for (const QuantParams* params : view.params_read(name)) add(*params);
+  for (const ArtifactNode& node : view.nodes()) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Operand& input = node.inputs[i];
+      if (input.original != name || !input.quantized()) continue;
+      // A weight may have been transposed with its operator (a MatMul in a Gemm's place).
+      const core::Tensor* weight = node.original && original != nullptr ? original->initializer(name) : nullptr;
+      const bool turns = weight != nullptr && weight->rank() == 2 && input.constant_codes != nullptr;
+      add(turns ? turned_to(*input.params, view.artifact().graph.nodes[node.index], original->nodes[*node.original], i,
+                            weight->shape())
+                : *input.params);
+    }
+  }
   return found;
 }
 
 std::vector<QuantParams> declared_params(const LayerContext& context, const std::string& name) {
-  if (context.artifact != nullptr) return artifact_params(*context.artifact, name);
+  if (context.artifact != nullptr) return artifact_params(*context.artifact, &context.evidence.model->graph, name);
   std::vector<QuantParams> found;
   for (const converters::TensorScale& tensor : context.evidence.conversion.tensors) {
     if (tensor.name == name) found.push_back(tensor.params);
@@ -88,7 +101,7 @@ bool left_in_float(const Evidence& evidence, const std::string& tensor) {
 }
 
 void check_expected(const LayerContext& context, std::vector<Finding>& findings) {
-  const bool weights_only = context.evidence.options.weights_only();
+  const bool weights_only = !context.evidence.options.calibrates();
   for (const auto& [name, expected] : context.evidence.test_case->expect.scales) {
     if (weights_only && context.evidence.model->graph.initializer(name) == nullptr) continue;
     const auto declared = declared_params(context, name);
@@ -131,7 +144,7 @@ void check_table(const LayerContext& context, std::vector<Finding>& findings) {
     for (const Quantizer* quantizer : context.artifact->quantizers_from(tensor.name)) {
       declared.push_back(quantizer->params);
     }
-    if (declared.empty()) declared = artifact_params(*context.artifact, tensor.name);
+    if (declared.empty()) declared = artifact_params(*context.artifact, nullptr, tensor.name);
     if (declared.empty()) continue;
     if (std::ranges::any_of(declared, [&](const QuantParams& params) { return same_values(tensor.params, params); }))
       continue;

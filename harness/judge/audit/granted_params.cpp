@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -126,11 +127,16 @@ double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
 
 }  // namespace
 
+QuantParams turned_to(QuantParams params, const Node& made, const Node& node, std::size_t index,
+                      const core::Shape& shape) {
+  const bool alike = reads_transposed(made, index) == reads_transposed(node, index);
+  return alike ? params : of_transposed(std::move(params), shape);
+}
+
 QuantParams declared_of(QuantParams params, const Node& made, const Node& node, std::size_t index,
                         const core::Shape& shape) {
   for (double& scale : params.scale) scale *= std::fabs(alpha_of(made));
-  const bool alike = reads_transposed(made, index) == reads_transposed(node, index);
-  return alike ? params : of_transposed(std::move(params), shape);
+  return turned_to(std::move(params), made, node, index, shape);
 }
 
 CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
@@ -284,6 +290,8 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
         }
       }
     }
+    // Where the step is no normal number of float32 any positive scale is right.
+    if (matches && !(audited >= static_cast<double>(std::numeric_limits<float>::min()))) raised = std::max(raised, 1.0);
     const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
     const bool given = options.method == converters::Method::given;
     params.scale[c] = !matches ? raised : given ? own : std::copysign(std::min(raised, std::fabs(own)), own);
@@ -310,7 +318,9 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double scale = std::fabs(params.scale[index.channel(i)]);
     const double clip = may_clip ? std::fabs(values[i]) - last * scale : 0;
-    radius[i] = values[i] == 0 ? 0 : std::max(scale / 2 + 0x1p-22 * std::fabs(values[i]), clip);
+    // Zero has a code, so that the nearest one is no further away than that.
+    const double nearest = std::min(scale / 2, std::fabs(values[i]));
+    radius[i] = std::max(nearest + 0x1p-22 * std::fabs(values[i]), clip);
   }
   return radius;
 }

@@ -39,8 +39,10 @@ struct CodeSpan {
 };
 
 /// The `params` of a weight in a product that the artifact computes as `made`, as they are of the original's `node`,
-/// whose input `index` it is, of `shape`: with the factor that stays in `made`, and those of a matrix's transpose where
-/// one of the two reads it transposed.
+/// whose input `index` it is, of `shape`: those of a matrix's transpose where one of the two reads it transposed.
+[[nodiscard]] core::QuantParams turned_to(core::QuantParams params, const model::Node& made, const model::Node& node,
+                                          std::size_t index, const core::Shape& shape);
+/// The same with the factor that stays in `made`.
 [[nodiscard]] core::QuantParams declared_of(core::QuantParams params, const model::Node& made, const model::Node& node,
                                             std::size_t index, const core::Shape& shape);
 

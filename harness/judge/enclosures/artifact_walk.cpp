@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/evidence/precision.hpp"
 
@@ -78,7 +80,8 @@ void PreparedArtifact::mark_precision(const Evidence& evidence) {
       WalkStep& step = steps_[node.index];
       if (!ran_in_int8(precision)) {
         step.integer = false;
-      } else if (sums_products(node.op) && node.quantized_inputs && node.in_bytes() && !requantized(node)) {
+      } else if (sums_products(node.op) && node.quantized_inputs && node.in_bytes() && !requantized(node) &&
+                 std::ranges::none_of(node.inputs, &Operand::dynamic)) {
         step.integer = step.left_in_float = true;
       }
     }
@@ -120,7 +123,11 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
   WalkStep step;
   const ArtifactNode* entry = view_->find(index);
   step.integer = entry != nullptr && entry->integer() && entry->in_bytes();
-  if (model::is_quantizer(node)) {
+  if (dynamic_codes(node, wiring_, graph())) {
+    step.action = Action::round;
+  } else if (reads_dynamic_codes(node, wiring_, graph())) {
+    step.action = Action::pass;
+  } else if (model::is_quantizer(node)) {
     step.action = node.op_type == "QuantizeLinear" ? Action::quantize : Action::dequantize;
     Result<QuantParams> params = read_quant_params(node, constants);
     if (!params) {
@@ -143,7 +150,8 @@ void PreparedArtifact::fold(const Node& node, WalkStep& step) {
     }
     inputs.push_back(name.empty() ? nullptr : &found->second);
   }
-  if (node.outputs.empty() || !model::captured_names(node).empty()) {
+  const bool dynamic = step.action == Action::round || step.action == Action::pass;
+  if (node.outputs.empty() || dynamic || !model::captured_names(node).empty()) {
     return;
   }
   if (step.action == Action::plain) {
@@ -252,6 +260,14 @@ void ArtifactWalk::step(const Node& node, const WalkStep& step) {
 }
 
 Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const WalkStep& step) const {
+  if (step.action == Action::round || step.action == Action::pass) {
+    const Enclosure* value = find(node.inputs[0]);
+    if (value == nullptr) return core::Error{};
+    if (step.action == Action::pass) return std::vector<Enclosure>{*value};
+    auto rounded = through_dynamic_codes(*value, style_);
+    if (!rounded) return rounded.error();
+    return std::vector<Enclosure>{*std::move(rounded)};
+  }
   std::vector<Enclosure> storage;
   std::vector<const Enclosure*> inputs;
   storage.reserve(node.inputs.size());

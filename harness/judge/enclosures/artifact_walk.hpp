@@ -19,11 +19,13 @@ namespace assay::judge {
 
 /// One node of an artifact, ready to be walked many times.
 struct WalkStep {
-  enum class Action { constant, quantize, dequantize, plain };
+  /// `round` is a DynamicQuantizeLinear or what stands for one: its first output stands for the values of its codes,
+  /// which `pass` hands on.
+  enum class Action { constant, quantize, dequantize, round, pass, plain };
   Action action = Action::plain;
   core::QuantParams params;  ///< of quantize and dequantize
   /// Stands between codes of 8 bits on both sides, so an integer engine runs it on them; otherwise it runs in float32,
-  /// whose error also covers integer sums of wider codes.
+  /// whose error also covers integer sums of wider codes, and of those whose scale an inference finds.
   bool integer = false;
   /// An integer sum of products that nothing quantizes: dequantized from its accumulator to float32.
   bool left_in_float = false;

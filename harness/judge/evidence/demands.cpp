@@ -30,7 +30,7 @@ std::optional<Demand> demanded_precision(const Evidence& evidence, const model::
   }
   const auto& forms = evidence.converter.supports.int8_operators;
   const bool listed = !forms || std::ranges::find(*forms, model::operator_name(node)) != forms->end();
-  if (evidence.options.weights_only() && !listed) return std::nullopt;
+  if (!evidence.options.calibrates() && !listed) return std::nullopt;
   if (sums_products(node)) return taken(evidence, {Precision::int8, false});
   return std::nullopt;
 }

@@ -67,7 +67,7 @@ void cover_nodes(const LayerContext& context, Coverage& coverage) {
 
 std::string unjudged_reason(const LayerContext& context, const Coverage& coverage) {
   const bool ready = context.artifact != nullptr && context.evidence.calibration == nullptr;
-  if (ready && !context.evidence.options.weights_only()) {
+  if (ready && context.evidence.options.calibrates()) {
     return "the ranges of activations were not judged: the data that the artifact was calibrated on are not known "
            "(--calibration)";
   }

@@ -27,12 +27,16 @@ bool reads_codes(const ArtifactNode& node) {
   return node.quantized_inputs || node.fused || (table && node.inputs[0].quantized());
 }
 
+bool reads_dynamic_codes(const ArtifactNode& node) {
+  return std::ranges::any_of(node.inputs, [](const Operand& input) { return input.dynamic; });
+}
+
 std::string missing_scales(const ArtifactNode& node) {
   std::vector<std::string> missing;
   const std::size_t data = data_input_count(node.op, node.inputs.size());
   for (std::size_t i = 0; i < data; ++i) {
     const Operand& input = node.inputs[i];
-    if (input.name.empty() || input.quantized()) continue;
+    if (input.name.empty() || input.quantized() || input.dynamic) continue;
     missing.push_back(fmt::format("input {} \"{}\"", i, input.original.empty() ? input.name : input.original));
   }
   return missing.empty() ? "every input is quantized" : fmt::format("{} isn't quantized", fmt::join(missing, ", "));
@@ -84,10 +88,11 @@ class PrecisionCheck {
     const bool data = std::ranges::any_of(node.outputs, [&](const auto& output) { return varying_.contains(output); });
     if (!data || !computes_real_data(node)) return std::nullopt;
     auto demand = demanded_precision(evidence_, node);
-    const bool weights_only = evidence_.options.weights_only();
+    const bool weights_only = !evidence_.options.calibrates();
     if (!demand || (demand->stated && (!weights_only || is_float(demand->precision)))) return demand;
     const bool weights = constants_.contains(node.input(1)) ||
                          (traits_of(node).product == Product::matmul && constants_.contains(node.input(0)));
+    if (weights_only && !sums_products(node)) return std::nullopt;
     if (given_ || !weights || in_float_.contains(&node)) return std::nullopt;
     if (!weights_only && has_matrix_bias(node, constants_)) return std::nullopt;
     return demand;
@@ -122,6 +127,10 @@ class PrecisionCheck {
       } else if (map != nullptr && !ran_in_int8(*map)) {
         in_float(fmt::format("node \"{}\" ({}): expected int8{}, actual {} by the converter's precision map", node.name,
                              node.op_type, allowed ? " (allowed)" : "", map->got));
+      } else if (made != nullptr && !evidence_.options.dynamic && reads_dynamic_codes(*made)) {
+        add(node, allowed,
+            fmt::format("node \"{}\" ({}): expected int8 on calibrated ranges, but each inference finds its own",
+                        node.name, node.op_type));
       } else if (made != nullptr && !reads_codes(*made)) {
         in_float(fmt::format("node \"{}\" ({}): expected int8, but {} in the artifact{}", node.name, node.op_type,
                              missing_scales(*made), map != nullptr ? ", though the precision map says int8" : ""));

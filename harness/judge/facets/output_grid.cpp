@@ -121,7 +121,7 @@ class OutputGrid {
 std::vector<Finding> check_output_grid(const LayerContext& context) {
   const bool states = context.evidence.converter.policy.outputs == converters::GraphOutputs::quantized;
   // A model that holds its quantizers says itself which outputs have one; an artifact shows it.
-  if (!states || context.evidence.options.weights_only() || context.artifact != nullptr ||
+  if (!states || !context.evidence.options.calibrates() || context.artifact != nullptr ||
       !context.alignment->given.empty())
     return {};
   return OutputGrid(context).run();

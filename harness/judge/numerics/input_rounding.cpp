@@ -92,7 +92,7 @@ class InputRounding {
     }
     if (lists_scales(context_.evidence) || context_.calibration == nullptr) return std::nullopt;
     const converters::Options& options = context_.evidence.options;
-    if (options.weights_only()) return std::nullopt;
+    if (!options.calibrates()) return std::nullopt;
     const converters::Policy& policy = context_.evidence.converter.policy;
     const LegalRanges legal(context_, *context_.calibration);
     std::vector<AllowedRange> ranges = legal.of(node_->inputs.front());

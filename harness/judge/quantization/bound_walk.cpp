@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -219,8 +220,18 @@ Enclosure BoundWalk::passed_on(const Enclosure& tensor, const std::vector<const 
   return result;
 }
 
+/// What the node reads: after the tensor's own roundings, and after one on the range that this inference finds.
 Enclosure BoundWalk::operand(std::size_t entry, std::size_t index, const std::string& tensor,
                              const Enclosure& value) const {
+  Enclosure read = static_operand(entry, index, tensor, value);
+  const bool is_input = plan_.alignment().original->graph.find_input(tensor) != nullptr;
+  const bool counts = is_input ? sources_.inputs : sources_.inner;
+  if (!counts || !plan_.alignment().operations[entry].rounds_dynamically(index)) return read;
+  return rounded_dynamically(read, plan_.rounds_around_zero(), engine_.twice ? 0.25 : 0);
+}
+
+Enclosure BoundWalk::static_operand(std::size_t entry, std::size_t index, const std::string& tensor,
+                                    const Enclosure& value) const {
   if (plan_.alignment().operations[entry].node.op_type == "QuantizeLinear") {
     return value;  // the artifact's quantizer stands for this very node
   }

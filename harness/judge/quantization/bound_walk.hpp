@@ -76,6 +76,8 @@ class BoundWalk {
                                     bool itself) const;
   [[nodiscard]] Enclosure operand(std::size_t entry, std::size_t index, const std::string& tensor,
                                   const Enclosure& value) const;
+  [[nodiscard]] Enclosure static_operand(std::size_t entry, std::size_t index, const std::string& tensor,
+                                         const Enclosure& value) const;
 
   const QuantizationPlan& plan_;
   [[nodiscard]] const Enclosure* find(const std::string& tensor) const;

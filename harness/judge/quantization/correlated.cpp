@@ -91,8 +91,16 @@ void CorrelatedBound::record(std::size_t entry, const std::string& tensor, const
 
 /// What a reader gets of `tensor`: itself, or what any of its roundings makes of it.
 std::vector<Chord> CorrelatedBound::reading_of(const std::string& tensor, const Enclosure& before,
-                                               const Enclosure& read) const {
+                                               const Enclosure& read, bool dynamic) const {
   const std::vector<QuantizationPlan::Rounding>& roundings = plan_.roundings(tensor);
+  if (dynamic) {
+    const std::vector<double> whole = radius_of(read), carried = radius_of(before);
+    std::vector<Chord> chords;
+    // Rounding adds at most what the reader's interval is wider by; behind other roundings all starts anew.
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      chords.push_back(roundings.empty() ? Chord{1, std::max(0.0, whole[i] - carried[i])} : Chord{0, whole[i]});
+    return chords;
+  }
   if (roundings.empty()) {
     return {};
   }
@@ -275,8 +283,10 @@ void CorrelatedBound::prepare(Step& step) const {
     return;
   }
   for (std::size_t i = 0; i < step.read.size(); ++i) {
-    step.reading.push_back(is_real(step.before[i]) ? reading_of(node.inputs[i], *step.before[i], *step.read[i])
-                                                   : std::vector<Chord>());
+    step.reading.push_back(is_real(step.before[i])
+                               ? reading_of(node.inputs[i], *step.before[i], *step.read[i],
+                                            plan_.alignment().operations[step.entry].rounds_dynamically(i))
+                               : std::vector<Chord>());
   }
 }
 

@@ -56,8 +56,8 @@ class CorrelatedBound {
   void prepare(Step& step) const;
   [[nodiscard]] bool find_own_share(Step& step) const;
   [[nodiscard]] bool find_diagonal(Step& step) const;
-  [[nodiscard]] std::vector<Chord> reading_of(const std::string& tensor, const Enclosure& before,
-                                              const Enclosure& read) const;
+  [[nodiscard]] std::vector<Chord> reading_of(const std::string& tensor, const Enclosure& before, const Enclosure& read,
+                                              bool dynamic) const;
   [[nodiscard]] std::optional<std::vector<std::vector<double>>> transposed(const Step& step,
                                                                            const std::vector<double>& row) const;
   void carry_back(const Step& step, const std::vector<double>& row, Rows& rows, double& sum) const;

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <set>
 
+#include "harness/core/rng.hpp"
 #include "harness/judge/audit/normalization_limits.hpp"
+#include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
@@ -265,7 +267,7 @@ std::vector<std::string> FakeQuantization::optional_roundings() const {
 }
 
 bool FakeQuantization::runs_in_float(std::size_t entry) const {
-  if (context_.evidence.options.weights_only()) return true;
+  if (!context_.evidence.options.calibrates()) return true;
   if (const auto known = supposed_.in_float.find(entry); known != supposed_.in_float.end()) return known->second;
   const Alignment::Operation& made = plan_.alignment().operations[entry];
   return judge::runs_in_float(context_.evidence, context_.evidence.model->graph.nodes[made.original]);
@@ -400,6 +402,20 @@ TensorPtr FakeQuantization::rounded(const std::string& tensor, const std::string
 }
 
 TensorPtr FakeQuantization::operand(std::size_t entry, std::size_t index) const {
+  TensorPtr read = static_operand(entry, index);
+  if (read == nullptr || !read->is_real() || !plan_.alignment().operations[entry].rounds_dynamically(index))
+    return read;
+  if (dynamic_draw_) {
+    Tensor moved = *read;
+    core::Rng rng(*dynamic_draw_, plan_.alignment().operations[entry].node.inputs[index]);
+    const double most = dynamic_step(moved.reals(), plan_.rounds_around_zero()) / 2;
+    for (double& value : moved.reals()) value += value == 0 ? 0 : rng.uniform(-most, most);
+    read = std::make_shared<const Tensor>(std::move(moved));
+  }
+  return rounded_dynamically(read);
+}
+
+TensorPtr FakeQuantization::static_operand(std::size_t entry, std::size_t index) const {
   const Node& node = plan_.alignment().operations[entry].node;
   const std::string& tensor = node.inputs[index];
   const auto found = values_.find(tensor);

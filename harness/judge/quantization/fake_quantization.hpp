@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,6 +35,9 @@ class FakeQuantization {
   [[nodiscard]] bool is_settled() const;
   /// From the next run on, an element of `tensor` is moved by `offset` before it is rounded; 0: as computed.
   void nudge(const std::string& tensor, std::size_t element, double offset) { nudges_[tensor][element] = offset; }
+  /// From the next run on, what an inference finds the range of is moved by up to half a step before it is rounded, as
+  /// drawn from `seed`.
+  void shake_dynamic(std::uint64_t seed) { dynamic_draw_ = seed; }
   /// Runs one data set. Errors   those of the reference, by node.
   [[nodiscard]] core::Status run(const core::TensorMap& inputs);
   /// A tensor of the original after its own rounding where it has one, as the graph's outputs show it; null where
@@ -71,6 +75,7 @@ class FakeQuantization {
   [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
   [[nodiscard]] core::TensorPtr rounded(const std::string& tensor, const std::string& codes) const;
   [[nodiscard]] core::TensorPtr operand(std::size_t entry, std::size_t index) const;
+  [[nodiscard]] core::TensorPtr static_operand(std::size_t entry, std::size_t index) const;
   [[nodiscard]] core::TensorPtr captured(const std::string& tensor) const;
 
   const LayerContext& context_;
@@ -83,6 +88,7 @@ class FakeQuantization {
   std::map<std::size_t, core::TensorPtr> weights_;
   std::map<std::string, core::TensorPtr, std::less<>> values_;  ///< before their own rounding
   std::map<std::string, std::map<std::size_t, double>, std::less<>> nudges_;
+  std::optional<std::uint64_t> dynamic_draw_;
   std::string unmodelled_;
   bool given_ = false;  ///< the original is quantized itself: its own QuantizeLinear are all there is
 };

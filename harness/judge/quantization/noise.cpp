@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/judge/alignment/layers.hpp"
+#include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "reference/executor.hpp"
 
@@ -78,6 +79,7 @@ class NoiseWalk {
         inputs.push_back(found->second);
         if (sums_products(node)) {
           add_rounding(node.inputs[k], inputs.back());
+          if (plan_.alignment().operations[index].rounds_dynamically(k)) add_dynamic_rounding(inputs.back());
         }
       }
     }
@@ -139,7 +141,14 @@ class NoiseWalk {
     if (roundings.empty() || !roundings.front().span) {
       return;
     }
-    const double scale = steps_ == Steps::finest ? roundings.front().span->least_step : roundings.front().span->step;
+    add_steps(steps_ == Steps::finest ? roundings.front().span->least_step : roundings.front().span->step, noisy);
+  }
+
+  void add_dynamic_rounding(Noisy& noisy) const {
+    if (noisy.value->is_real()) add_steps(dynamic_step(noisy.value->reals(), plan_.rounds_around_zero()), noisy);
+  }
+
+  static void add_steps(double scale, Noisy& noisy) {
     if (noisy.variance.empty()) {
       noisy.variance.assign(static_cast<std::size_t>(noisy.value->size()), 0.0);
     }

@@ -13,6 +13,7 @@
 #include "harness/core/rng.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/quantization/grounds.hpp"
@@ -36,7 +37,13 @@ class OtherRoundings {
 
   std::optional<Result<std::vector<Tensor>>> operator()(const Node& node, std::int64_t opset,
                                                         std::span<const Tensor* const> inputs) const {
-    if (!node.domain.empty() || inputs.size() < 2 || inputs[0] == nullptr) return std::nullopt;
+    if (!node.domain.empty() || inputs.empty() || inputs[0] == nullptr) return std::nullopt;
+    if (node.op_type == "DynamicQuantizeLinear") {
+      auto made = reference::execute_node(node, opset, inputs);
+      if (made) made->front() = *inputs[0];
+      return made;
+    }
+    if (inputs.size() < 2) return std::nullopt;
     if (node.op_type == "QuantizeLinear") {
       // A constant that is quantized in the graph may have been rounded before it was written there: it is moved
       // behind.
@@ -44,7 +51,7 @@ class OtherRoundings {
       return one(left_real(node, inputs));
     }
     if (node.op_type != "DequantizeLinear") return std::nullopt;
-    if (inputs[0]->is_real()) return one(*inputs[0]);
+    if (inputs[0]->is_real()) return one(*inputs[0]);  // of a quantizer that was left out
     auto values = reference::execute_node(node, opset, inputs);
     if (!values) return Result<std::vector<Tensor>>(values.error());
     return one(moved(node, inputs, std::move(values->front())));
@@ -111,11 +118,13 @@ class OtherSides {
     constexpr double kFloat32Error = 0x1p-20;  // of a sum of a few products, or of a division by a scale
     constexpr double kRoundedBefore = 0.25;    // of a step: half of the half step before a shift by one
     const double side = draw_ % 2 == 0 ? 1 : -1;
-    const bool rounds = node.domain.empty() && node.op_type == "QuantizeLinear" && inputs.size() > 1 &&
-                        inputs[0] != nullptr && inputs[0]->is_real() && inputs[1] != nullptr && inputs[1]->size() == 1;
-    if (!rounds) return std::nullopt;
+    if (!node.domain.empty() || inputs.empty() || inputs[0] == nullptr || !inputs[0]->is_real()) return std::nullopt;
+    const bool dynamic = node.op_type == "DynamicQuantizeLinear";
+    const bool rounds =
+        node.op_type == "QuantizeLinear" && inputs.size() > 1 && inputs[1] != nullptr && inputs[1]->size() == 1;
+    if (!rounds && !dynamic) return std::nullopt;
     Tensor values = *inputs[0];
-    const double step = inputs[1]->as_real(0);
+    const double step = dynamic ? dynamic_step(values.reals(), false) : inputs[1]->as_real(0);
     core::Rng rng(draw_ + 1, node.input(0));
     for (double& value : values.reals()) {
       const double error = kFloat32Error * std::max(step, std::fabs(value));
@@ -261,6 +270,7 @@ Result<NoiseByOutput> draw_under(const LayerContext& context, const core::Tensor
   core::Rng rng(1, "roundings");
   for (std::uint64_t draw = 0; draw < draws; ++draw) {
     shake(prediction, context, plan, rng);
+    prediction.shake_dynamic(draw + 1);
     if (const core::Status status = prediction.run(inputs); !status) return status.error();
     each_tensor([&](const std::string& tensor, const Tensor& value) { decisions.add(tensor, value); });
     for (const model::ValueInfo& output : graph.outputs) {

@@ -236,7 +236,7 @@ void QuantizationPlan::collect_constants(std::size_t index) {
       value = rounded_constant(found->second, *own);
       if (const auto limits = normalization_limits(entry.node, i, model_.constants, made->inputs[i], context_.evidence))
         value = kept_within(value, limits->elements);
-    } else if (real && may_quantize && context_.artifact == nullptr && !context_.evidence.options.weights_only() &&
+    } else if (real && may_quantize && context_.artifact == nullptr && context_.evidence.options.calibrates() &&
                !only_moves(entry.node) && i < data_input_count(entry.node) && found->second->size() > 0) {
       // Data alone: the scales of a Resize or the statistics of a BatchNormalization are nothing to quantize.
       double low = 0, high = 0;

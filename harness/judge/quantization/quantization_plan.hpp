@@ -33,6 +33,10 @@ class QuantizationPlan {
   explicit QuantizationPlan(const LayerContext& context);
 
   [[nodiscard]] const Alignment& alignment() const { return model_; }
+  /// Codes whose range each inference finds may lie around zero; those of DynamicQuantizeLinear never do.
+  [[nodiscard]] bool rounds_around_zero() const {
+    return context_.artifact == nullptr && context_.evidence.options.symmetric;
+  }
   [[nodiscard]] const std::vector<Rounding>& roundings(const std::string& tensor) const;
   [[nodiscard]] const NodeConstants& constants(std::size_t entry) const { return constants_[entry]; }
   /// The tensor whose roundings input `index` of the entry carries: the one that it reads, or what that is moved from.

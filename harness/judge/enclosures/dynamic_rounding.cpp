@@ -1,0 +1,127 @@
+#include "harness/judge/enclosures/dynamic_rounding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "reference/dynamic_quantization.hpp"
+#include "reference/quant.hpp"
+
+namespace assay::judge {
+namespace {
+
+using core::QuantParams;
+using core::Tensor;
+using core::TensorPtr;
+
+constexpr double kSteps = 255;
+/// The scale's difference and quotient are rounded to float32, and so is what is divided by it.
+constexpr double kScaleError = 4 * kFloatUnit;
+
+/// The least and the largest value, zero included, of tensors whose elements lie between two others.
+struct Extremes {
+  double least_low = 0, least_high = 0, most_low = 0, most_high = 0;
+  [[nodiscard]] double coarsest(bool symmetric) const {
+    return (symmetric ? 2 * std::max(-least_low, most_high) * kSteps / (kSteps - 1) : most_high - least_low) / kSteps;
+  }
+  [[nodiscard]] double finest() const { return std::max(0.0, most_low - least_high) / kSteps; }
+};
+
+Extremes extremes_of(const Enclosure& explicit_ends) {
+  Extremes found;
+  for (const double value : explicit_ends.low_or_centre().reals()) {
+    found.least_low = std::min(found.least_low, value);
+    found.most_low = std::max(found.most_low, value);
+  }
+  for (const double value : explicit_ends.high_or_centre().reals()) {
+    found.least_high = std::min(found.least_high, value);
+    found.most_high = std::max(found.most_high, value);
+  }
+  // Each is an extreme of one side's values: the least low end, and the least of the high ends.
+  return found;
+}
+
+Enclosure hull(const Enclosure& a, const Enclosure& b) {
+  const Enclosure one = with_explicit_ends(a), other = with_explicit_ends(b);
+  Tensor low = one.low_or_centre(), high = one.high_or_centre();
+  for (std::size_t i = 0; i < low.reals().size(); ++i) {
+    low.reals()[i] = std::min(low.reals()[i], other.low_or_centre().reals()[i]);
+    high.reals()[i] = std::max(high.reals()[i], other.high_or_centre().reals()[i]);
+  }
+  Enclosure both = exact_enclosure(a.centre);
+  both.low = std::make_shared<const Tensor>(std::move(low));
+  both.high = std::make_shared<const Tensor>(std::move(high));
+  return both;
+}
+
+}  // namespace
+
+double dynamic_step(std::span<const double> values, bool symmetric) {
+  Extremes found;
+  for (const double value : values) {
+    found.least_low = std::min(found.least_low, value);
+    found.most_high = std::max(found.most_high, value);
+  }
+  return found.coarsest(symmetric);
+}
+
+TensorPtr rounded_dynamically(const TensorPtr& values) {
+  if (!values->is_real() || !std::ranges::all_of(values->reals(), [](double v) { return std::isfinite(v); }))
+    return values;
+  const reference::DynamicQuantization codes = reference::quantize_dynamically(values->reals());
+  Tensor result = *values;
+  reference::dequantize(codes.codes, codes.scale, codes.zero_point, result.reals());
+  return std::make_shared<const Tensor>(std::move(result));
+}
+
+Enclosure rounded_dynamically(const Enclosure& values, bool symmetric, double extra) {
+  if (!values.centre->is_real()) return values;
+  const Enclosure ends = with_explicit_ends(values);
+  const double step = extremes_of(ends).coarsest(symmetric) * (1 + kScaleError);
+  Tensor low = ends.low_or_centre(), high = ends.high_or_centre();
+  for (std::size_t i = 0; i < low.reals().size(); ++i) {
+    if (low.reals()[i] == 0 && high.reals()[i] == 0) continue;
+    low.reals()[i] -= (0.5 + extra) * step + kScaleError * std::fabs(low.reals()[i]);
+    high.reals()[i] += (0.5 + extra) * step + kScaleError * std::fabs(high.reals()[i]);
+  }
+  Enclosure result = exact_enclosure(values.centre);
+  result.low = std::make_shared<const Tensor>(std::move(low));
+  result.high = std::make_shared<const Tensor>(std::move(high));
+  return result;
+}
+
+core::Result<Enclosure> through_dynamic_codes(const Enclosure& x, const Style& style) {
+  constexpr std::int64_t kMostZeroPoints = 2;
+  const Enclosure ends = with_explicit_ends(x);
+  for (const Tensor* side : {&ends.low_or_centre(), &ends.high_or_centre()}) {
+    if (!std::ranges::all_of(side->reals(), [](double v) { return std::isfinite(v); })) {
+      return core::Error{core::ErrorKind::invalid_data, "NaN and infinities leave no range to quantize", {}, {}, {}};
+    }
+  }
+  const Extremes found = extremes_of(ends);
+  const double least = found.finest() * (1 - kScaleError), most = found.coarsest(false) * (1 + kScaleError);
+  if (most == 0) return exact_enclosure(x.centre);
+  const auto zero_point = [](double low, double scale) { return static_cast<std::int64_t>(std::rint(-low / scale)); };
+  if (!(least > 0)) return rounded_dynamically(x, false, 0);
+  const std::int64_t first = zero_point(found.least_high, most * (1 + kScaleError));
+  const std::int64_t last = zero_point(found.least_low, least * (1 - kScaleError));
+  if (last - first >= kMostZeroPoints) return rounded_dynamically(x, false, 0);
+  const double scale = reference::quantize_dynamically(x.centre->reals()).scale;
+  const double error = std::max(most / scale - 1, 1 - least / scale);
+  Enclosure values = x;
+  values.relative += error;
+  std::optional<Enclosure> all;
+  for (std::int64_t zero = first; zero <= last; ++zero) {
+    const QuantParams params{{scale}, {std::clamp<std::int64_t>(zero, 0, 255)}, core::DType::uint8, {}};
+    const auto codes = quantize_enclosure(values, params, style, false);
+    if (!codes) return codes.error();
+    auto back = dequantize_enclosure(*codes, params, style);
+    if (!back) return back.error();
+    back->relative += error;
+    all = all ? hull(*all, *back) : *std::move(back);
+  }
+  return *std::move(all);
+}
+
+}  // namespace assay::judge
