@@ -108,6 +108,7 @@ Result<Description> Embedded::describe() {
   description.name = "embedded";
   description.version = kVersion;
   auto& supports = description.supports;
+  supports.dynamic = {false, true};
   supports.activation = {"int8", "uint8", "int16", "uint16", "none"};
   supports.weight = {"int8", "uint8", "int16", "int4", "uint4"};
   supports.symmetric = {false, true};

@@ -115,6 +115,20 @@ class Emitter {
     return target;
   }
 
+  /// tensor → DynamicQuantizeLinear → DequantizeLinear; readers of one tensor share them.
+  std::string put_dynamic(const std::string& tensor) {
+    const auto [found, is_new] = dynamic_.try_emplace(tensor);
+    if (!is_new) return found->second;
+    const std::vector<std::string> codes{names_.fresh(tensor + "_quantized"), names_.fresh(tensor + "_scale"),
+                                         names_.fresh(tensor + "_zero_point")};
+    auto& nodes = state_.artifact.graph.nodes;
+    nodes.push_back(
+        {names_.fresh(tensor + "_DynamicQuantizeLinear"), "DynamicQuantizeLinear", "", {tensor}, codes, {}});
+    found->second = dequantized_name(tensor);
+    nodes.push_back({names_.fresh(tensor + "_DequantizeLinear"), "DequantizeLinear", "", codes, {found->second}, {}});
+    return found->second;
+  }
+
   /// True where `tensor` exists as codes only: whoever reads it reads the dequantized form.
   [[nodiscard]] bool only_codes(const std::string& tensor) const {
     const auto producer = wiring_.producer(tensor);
@@ -133,6 +147,7 @@ class Emitter {
     }
     if (plan.form == Form::fp32 && (!state_.imported || plan.chosen)) keep_from_codes(node);
     const auto& codes = state_.codes[index];
+    if (plan.dynamic) node.inputs[*plan.dynamic] = put_dynamic(original[*plan.dynamic]);
     if (codes.weight) node.inputs[*plan.weight] = put_shared(original[*plan.weight], *codes.weight);
     if (codes.bias) node.inputs[*plan.bias] = put_shared(original[*plan.bias], *codes.bias);
 
@@ -215,6 +230,7 @@ class Emitter {
   model::Wiring wiring_;
   std::map<std::string, std::string> read_as_;  ///< quantized tensor → its dequantized form
   std::map<std::string, std::vector<std::pair<QuantParams, std::string>>> constants_;
+  std::map<std::string, std::string> dynamic_;  ///< tensor → what its DynamicQuantizeLinear gives, dequantized
 };
 
 }  // namespace

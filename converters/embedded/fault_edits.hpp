@@ -47,6 +47,13 @@ void zero_long_blocks(model::Model& artifact);
 Status give_softmax_steps_of_8_bits(State& state);
 void hold_zero_points_in_float16(model::Model& artifact);
 
+// Ranges that each inference finds.
+void leave_zero_out_of_dynamic_ranges(model::Model& artifact);
+void divide_by_empty_dynamic_ranges(model::Model& artifact);
+void measure_first_row_alone(model::Model& artifact);
+Status freeze_dynamic_ranges(State& state);
+Status leave_dynamic_operands_in_float(State& state);
+
 // The feed and the cache.
 Status bind_inputs_by_position(State& state);
 Status fill_missing_inputs(State& state);

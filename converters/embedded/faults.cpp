@@ -517,6 +517,21 @@ const std::vector<Fault>& faults() {
       {{"zero_point_in_float16", "https://github.com/openvinotoolkit/openvino/pull/33291", "engine",
         "zero points are held in float16, whose largest number is 65504"},
        [](Machine& m) { m.misreadings.push_back(&edits::hold_zero_points_in_float16); }},
+      {{"dynamic_range_without_zero", "https://github.com/pytorch/pytorch/pull/23464", "engine",
+        "a range that an inference finds isn't widened to hold zero"},
+       [](Machine& m) { m.misreadings.push_back(&edits::leave_zero_out_of_dynamic_ranges); }},
+      {{"dynamic_range_of_zeros_nan", "https://github.com/alibaba/MNN/pull/3048", "engine",
+        "an input of zeros alone is divided by the range that it hasn't"},
+       [](Machine& m) { m.misreadings.push_back(&edits::divide_by_empty_dynamic_ranges); }},
+      {{"dynamic_range_of_first_row", "https://github.com/vllm-project/compressed-tensors/pull/393", "engine",
+        "a range that an inference finds is that of a part of the tensor"},
+       [](Machine& m) { m.misreadings.push_back(&edits::measure_first_row_alone); }},
+      {{"dynamic_range_frozen", "https://github.com/intel/neural-compressor/pull/740", "emit",
+        "calibrated ranges are taken where each inference is to find its own"},
+       [](Machine& m) { insert_after(m, "emit", &edits::freeze_dynamic_ranges); }},
+      {{"dynamic_operand_in_float", "https://github.com/microsoft/onnxruntime/issues/8488", "emit",
+        "what a quantized weight is multiplied with stays in float"},
+       [](Machine& m) { insert_after(m, "emit", &edits::leave_dynamic_operands_in_float); }},
   };
   return table;
 }

@@ -22,17 +22,24 @@ bool computes_real_data(const State& state, const Node& node) {
   });
 }
 
-/// Only the weight is quantized, and a matrix in blocks along what is summed, where they are asked for.
+/// The weight is quantized, in blocks along what is summed where those of a matrix are asked for; with option dynamic,
+/// so is what it is multiplied with, in each inference.
 Result<NodePlan> plan_weight(const State& state, const Node& node, NodePlan plan) {
   NodePlan fitted = plan;
   fitted.reason = fit_node(state, node, fitted);
   if (!fitted.reason.empty() || !fitted.weight) {
     plan.reason = "it has no constant weight";
+    if (state.options.dynamic && plan.required && find_support(node) == nullptr)
+      return refusal(node, "it has no INT8 form, and the options demand int8; allow float with \"int8?\" or \"fp32\"");
     return plan;
   }
   plan.form = Form::weights;
   plan.weight = fitted.weight;
   plan.axis = fitted.axis;
+  if (state.options.dynamic) {
+    plan.dynamic = *plan.weight == 0 ? 1 : 0;
+    return plan;
+  }
   const auto& shape = state.model.graph.initializer(node.input(*plan.weight))->shape();
   const bool matrix = shape.size() == 2 && (node.op_type == "MatMul" || node.op_type == "Gemm");
   if (state.options.block == 0 || !matrix) return plan;
@@ -60,7 +67,7 @@ Result<NodePlan> plan_node(const State& state, const Node& node, bool in_layer_n
     plan.reason = "the steps of a layer normalization need more than 8 bits";
     return plan;
   }
-  if (state.options.weights_only()) return plan_weight(state, node, plan);
+  if (!state.options.calibrates()) return plan_weight(state, node, plan);
   NodePlan fitted = plan;
   fitted.form = Form::int8;
   fitted.reason = fit_node(state, node, fitted);

@@ -22,7 +22,7 @@ Status report(State& state) {
     const auto& node = state.model.graph.nodes[i];
     const auto& plan = state.plan.nodes[i];
     forms[node.name] = plan.form;
-    if (wide && plan.form == Form::int8) on_codes.insert(node.name);
+    if ((wide && plan.form == Form::int8) || plan.dynamic) on_codes.insert(node.name);
     if (plan.form == Form::fp32 && !state.imported) {
       state.diagnostics.push_back(
           fmt::format("node \"{}\" ({}) stays in float: {}", node.name, node.op_type, plan.reason));

@@ -75,16 +75,17 @@ enum class Form {
 
 struct NodePlan {
   Form form = Form::no_data;
-  bool required = false;              ///< the options demand INT8
-  bool chosen = false;                ///< the options demand float
-  std::string reason;                 ///< why it stays in float
-  std::vector<std::size_t> operands;  ///< inputs that are read as codes of activations
-  std::optional<std::size_t> weight;  ///< input that is a constant weight
-  std::optional<std::size_t> bias;    ///< input that becomes an int32 bias
-  std::optional<std::int64_t> axis;   ///< of the weight's scales; none is per-tensor
-  std::int64_t block = 0;             ///< of the weight's scales; 0: none
-  bool feeds_activation = false;      ///< its output goes straight into a Relu or Clip and is not quantized itself
-  bool authored = false;              ///< its weight is codes of the model's own, which stay as they are
+  bool required = false;               ///< the options demand INT8
+  bool chosen = false;                 ///< the options demand float
+  std::string reason;                  ///< why it stays in float
+  std::vector<std::size_t> operands;   ///< inputs that are read as codes of activations
+  std::optional<std::size_t> weight;   ///< input that is a constant weight
+  std::optional<std::size_t> bias;     ///< input that becomes an int32 bias
+  std::optional<std::int64_t> axis;    ///< of the weight's scales; none is per-tensor
+  std::int64_t block = 0;              ///< of the weight's scales; 0: none
+  std::optional<std::size_t> dynamic;  ///< input that goes over a DynamicQuantizeLinear
+  bool feeds_activation = false;       ///< its output goes straight into a Relu or Clip and is not quantized itself
+  bool authored = false;               ///< its weight is codes of the model's own, which stay as they are
   friend bool operator==(const NodePlan&, const NodePlan&) = default;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "converters/embedded/cache.hpp"
+#include "converters/embedded/integer_products.hpp"
 #include "converters/embedded/on_codes.hpp"
 #include "converters/embedded/packed_weights.hpp"
 #include "converters/embedded/pipeline.hpp"
@@ -40,7 +41,7 @@ json precision_json(const State& state) {
 model::Model written(const model::Model& artifact, converters::Format format) {
   switch (format) {
     case converters::Format::qoperator:
-      return on_codes(artifact);
+      return on_codes(integer_products(artifact));
     case converters::Format::nbits:
       return packed_weights(artifact);
     case converters::Format::qdq:

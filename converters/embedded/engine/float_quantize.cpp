@@ -1,6 +1,7 @@
 // QuantizeLinear and DequantizeLinear as ONNX's text has them, per tensor and per axis.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "converters/embedded/engine/geometry.hpp"
@@ -139,6 +140,33 @@ Status dequantize(const Call& call, std::int64_t axis, CodeDifference difference
   return core::success();
 }
 
+/// ONNX DynamicQuantizeLinear-11: codes over the range of x, widened to hold 0, with their scale and zero point.
+Status quantize_dynamically(const Call& call) {
+  if (auto status = expect_inputs(call, 1, DType::float32); !status) return status;
+  if (call.outputs.size() != 3) return invalid_model("y, y_scale and y_zero_point are required");
+  const Buffer& x = call.input(0);
+  float low = 0, high = 0;
+  for (const float value : x.span<float>()) {
+    if (!std::isfinite(value)) return invalid_data("NaN and infinities leave no range to quantize");
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  constexpr float kSteps = 255;
+  const double range = static_cast<double>(high) - static_cast<double>(low);  // may lie beyond float32
+  const auto scale = range > 0 ? static_cast<float>(range / static_cast<double>(kSteps)) : 1.0F;
+  const auto zero_point = static_cast<std::int64_t>(std::nearbyint(std::min(-low / scale, kSteps)));
+  call.outputs[0] = Buffer(DType::uint8, x.shape());
+  quantize_run(x.data<float>(), x.size(), scale, output_codes(DType::uint8, static_cast<double>(scale), zero_point),
+               call.outputs[0].data<std::uint8_t>());
+  call.outputs[1] = Buffer(DType::float32, {});
+  *call.outputs[1].data<float>() = scale;
+  call.outputs[2] = Buffer(DType::uint8, {});
+  *call.outputs[2].data<std::uint8_t>() = static_cast<std::uint8_t>(zero_point);
+  return core::success();
+}
+
+Result<Kernel> make_dynamic_quantize(const Binding& /*binding*/) { return Kernel(&quantize_dynamically); }
+
 Result<Kernel> make_plain_quantize(const Binding& binding) { return make_quantize(binding, {}); }
 
 Result<Kernel> make_plain_dequantize(const Binding& binding) { return make_dequantize(binding, {}); }
@@ -160,6 +188,7 @@ Result<Kernel> make_dequantize(const Binding& binding, const ArithmeticPolicy& p
 
 void add_quantize_makers(MakerTable& table) {
   table["QuantizeLinear"] = &make_plain_quantize;
+  table["DynamicQuantizeLinear"] = &make_dynamic_quantize;
   table["DequantizeLinear"] = &make_plain_dequantize;
 }
 
