@@ -103,13 +103,15 @@ class ProductReader {
   /// A factor of the sums: the left operand's scale, a constant, or a product of these.
   bool take_factor(const std::string& name) {
     if (dynamic_ && name == product_.scale) return !std::exchange(scaled_, true);
-    if (TensorPtr constant = find_constant(constants_, name)) {
-      if (constant->is_real()) factors_.push_back(std::move(constant));
-      return !factors_.empty();
-    }
     const auto maker = wiring_.producer(name);
-    if (!maker || graph_.nodes[*maker].op_type != "Mul" || graph_.nodes[*maker].inputs.size() != 2) return false;
-    return std::ranges::all_of(graph_.nodes[*maker].inputs, [&](const std::string& each) { return take_factor(each); });
+    if (maker && graph_.nodes[*maker].op_type == "Mul") {
+      return std::ranges::all_of(graph_.nodes[*maker].inputs,
+                                 [&](const std::string& each) { return take_factor(each); });
+    }
+    TensorPtr constant = find_constant(constants_, name);
+    if (constant == nullptr || !constant->is_real()) return false;
+    factors_.push_back(std::move(constant));
+    return true;
   }
 
   /// The product of the constants, which lie along the output channels, or are one.

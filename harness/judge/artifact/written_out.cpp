@@ -28,7 +28,7 @@ class Writer {
       : result_(artifact), graph_(artifact.graph), wiring_(artifact.graph), constants_(constants_of(artifact.graph)) {
     for (const Node& node : original.nodes) {
       if (node.op_type == "Gemm") gemms_.insert(node.outputs.begin(), node.outputs.end());
-      if (node.op_type == "Conv") convolutions_.insert(node.outputs.begin(), node.outputs.end());
+      if (node.op_type == "Add" || node.op_type == "Sub") others_.insert(node.outputs.begin(), node.outputs.end());
     }
     for (const Node& node : artifact.graph.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
     for (const model::ValueInfo& input : artifact.graph.inputs) taken_.insert(input.name);
@@ -123,18 +123,16 @@ class Writer {
     }
   }
 
-  /// An Add of a constant to a product is the bias that the original's operator has.
+  /// An Add of a constant to a product is its bias, but where the original has such an Add.
   bool joins_bias(const Node& node) {
-    if (node.op_type != "Add" || node.inputs.size() != 2) return false;
+    if (node.op_type != "Add" || node.inputs.size() != 2 || others_.contains(node.outputs.front())) return false;
     for (const std::size_t i : {0U, 1U}) {
       const auto sum = sums_.find(node.inputs[i]);
       const TensorPtr addend = constant(node.inputs[1 - i]);
       if (sum == sums_.end() || addend == nullptr || wiring_.consumers(node.inputs[i]).size() != 1) continue;
       Node& product = result_.graph.nodes[sum->second];
-      const bool conv = product.op_type == "Conv" && convolutions_.contains(node.outputs.front());
-      if (!conv && (product.op_type != "MatMul" || !gemms_.contains(node.outputs.front()))) continue;
       std::string bias = node.inputs[1 - i];
-      if (conv) {
+      if (product.op_type == "Conv") {
         const core::Shape flat{addend->size()};
         bias = stored(bias + "_flat", Tensor(addend->type(), flat, addend->to_reals()));
       } else {
@@ -313,7 +311,7 @@ class Writer {
   const model::Graph& graph_;
   model::Wiring wiring_;
   Constants constants_;
-  std::set<std::string, std::less<>> taken_, gemms_, convolutions_;         // what the original's Gemms and Convs make
+  std::set<std::string, std::less<>> taken_, gemms_, others_;               // what the original's Gemms and sums make
   std::map<std::size_t, std::pair<std::size_t, IntegerProduct>> products_;  // by their last node, with their first
   std::set<std::size_t> inside_products_;
   std::map<std::string, std::size_t, std::less<>> sums_;  // products by what they make, in result_
@@ -321,13 +319,14 @@ class Writer {
 
 }  // namespace
 
+bool is_on_codes(const Node& node) {
+  return reference::quantized_form(node) != nullptr || node.op_type == "MatMulInteger" ||
+         node.op_type == "ConvInteger" || node.op_type == "MatMulIntegerToFloat" ||
+         node.op_type == "DynamicQuantizeMatMul";
+}
+
 std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact,
                                                 const model::Graph& original) {
-  const auto is_on_codes = [](const Node& node) {
-    return reference::quantized_form(node) != nullptr || node.op_type == "MatMulInteger" ||
-           node.op_type == "ConvInteger" || node.op_type == "MatMulIntegerToFloat" ||
-           node.op_type == "DynamicQuantizeMatMul";
-  };
   if (std::ranges::none_of(artifact->graph.nodes, is_on_codes)) return artifact;
   return std::make_shared<const model::Model>(Writer(*artifact, original).write());
 }

@@ -16,4 +16,7 @@ namespace assay::judge {
 [[nodiscard]] std::shared_ptr<const model::Model> written_out(std::shared_ptr<const model::Model> artifact,
                                                               const model::Graph& original = {});
 
+/// The node multiplies codes with codes, or is an operator on codes, and stayed one in what was written out.
+[[nodiscard]] bool is_on_codes(const model::Node& node);
+
 }  // namespace assay::judge

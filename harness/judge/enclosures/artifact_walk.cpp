@@ -264,7 +264,12 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
     const Enclosure* value = find(node.inputs[0]);
     if (value == nullptr) return core::Error{};
     if (step.action == Action::pass) return std::vector<Enclosure>{*value};
-    auto rounded = through_dynamic_codes(*value, style_);
+    const bool computed = node.op_type == "QuantizeLinear";
+    const Enclosure* scale = computed ? find(node.inputs[1]) : nullptr;
+    const Enclosure* zero_point = computed && node.inputs.size() > 2 ? find(node.inputs[2]) : nullptr;
+    if (computed && (scale == nullptr || zero_point == nullptr)) return core::Error{};
+    auto rounded =
+        computed ? through_codes(*value, *scale, *zero_point, style_) : through_dynamic_codes(*value, style_);
     if (!rounded) return rounded.error();
     return std::vector<Enclosure>{*std::move(rounded)};
   }

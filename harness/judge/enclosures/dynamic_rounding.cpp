@@ -15,7 +15,9 @@ using core::QuantParams;
 using core::Tensor;
 using core::TensorPtr;
 
-constexpr double kSteps = 255;
+constexpr std::int64_t kLastCode = 255;
+constexpr auto kSteps = static_cast<double>(kLastCode);
+constexpr std::int64_t kMostZeroPoints = 2;
 /// The scale's difference and quotient are rounded to float32, and so is what is divided by it.
 constexpr double kScaleError = 4 * kFloatUnit;
 
@@ -55,6 +57,39 @@ Enclosure hull(const Enclosure& a, const Enclosure& b) {
   return both;
 }
 
+struct Between {
+  double least = 0, centre = 0, most = 0;
+};
+
+/// The values of the codes under any such scale and any zero point from `first` to `last`.
+core::Result<Enclosure> through_codes_of(const Enclosure& x, Between scale, std::int64_t first, std::int64_t last,
+                                         const Style& style) {
+  const double error = std::max(scale.most / scale.centre - 1, 1 - scale.least / scale.centre);
+  Enclosure values = x;
+  values.relative += error;
+  std::optional<Enclosure> all;
+  for (std::int64_t zero = first; zero <= last; ++zero) {
+    const QuantParams params{{scale.centre}, {std::clamp<std::int64_t>(zero, 0, kLastCode)}, core::DType::uint8, {}};
+    const auto codes = quantize_enclosure(values, params, style, false);
+    if (!codes) return codes.error();
+    auto back = dequantize_enclosure(*codes, params, style);
+    if (!back) return back.error();
+    back->relative += error;
+    all = all ? hull(*all, *back) : *std::move(back);
+  }
+  return *std::move(all);
+}
+
+bool is_finite(const Enclosure& explicit_ends) {
+  const auto finite = [](double v) { return std::isfinite(v); };
+  return std::ranges::all_of(explicit_ends.low_or_centre().reals(), finite) &&
+         std::ranges::all_of(explicit_ends.high_or_centre().reals(), finite);
+}
+
+core::Error no_range() {
+  return {core::ErrorKind::invalid_data, "NaN and infinities leave no range to quantize", {}, {}, {}};
+}
+
 }  // namespace
 
 double dynamic_step(std::span<const double> values, bool symmetric) {
@@ -92,36 +127,36 @@ Enclosure rounded_dynamically(const Enclosure& values, bool symmetric, double ex
 }
 
 core::Result<Enclosure> through_dynamic_codes(const Enclosure& x, const Style& style) {
-  constexpr std::int64_t kMostZeroPoints = 2;
   const Enclosure ends = with_explicit_ends(x);
-  for (const Tensor* side : {&ends.low_or_centre(), &ends.high_or_centre()}) {
-    if (!std::ranges::all_of(side->reals(), [](double v) { return std::isfinite(v); })) {
-      return core::Error{core::ErrorKind::invalid_data, "NaN and infinities leave no range to quantize", {}, {}, {}};
-    }
-  }
+  if (!is_finite(ends)) return no_range();
   const Extremes found = extremes_of(ends);
   const double least = found.finest() * (1 - kScaleError), most = found.coarsest(false) * (1 + kScaleError);
   if (most == 0) return exact_enclosure(x.centre);
-  const auto zero_point = [](double low, double scale) { return static_cast<std::int64_t>(std::rint(-low / scale)); };
   if (!(least > 0)) return rounded_dynamically(x, false, 0);
+  const auto zero_point = [](double low, double scale) { return static_cast<std::int64_t>(std::rint(-low / scale)); };
   const std::int64_t first = zero_point(found.least_high, most * (1 + kScaleError));
   const std::int64_t last = zero_point(found.least_low, least * (1 - kScaleError));
   if (last - first >= kMostZeroPoints) return rounded_dynamically(x, false, 0);
   const double scale = reference::quantize_dynamically(x.centre->reals()).scale;
-  const double error = std::max(most / scale - 1, 1 - least / scale);
-  Enclosure values = x;
-  values.relative += error;
-  std::optional<Enclosure> all;
-  for (std::int64_t zero = first; zero <= last; ++zero) {
-    const QuantParams params{{scale}, {std::clamp<std::int64_t>(zero, 0, 255)}, core::DType::uint8, {}};
-    const auto codes = quantize_enclosure(values, params, style, false);
-    if (!codes) return codes.error();
-    auto back = dequantize_enclosure(*codes, params, style);
-    if (!back) return back.error();
-    back->relative += error;
-    all = all ? hull(*all, *back) : *std::move(back);
-  }
-  return *std::move(all);
+  return through_codes_of(x, {least, scale, most}, first, last, style);
+}
+
+core::Result<Enclosure> through_codes(const Enclosure& x, const Enclosure& scale, const Enclosure& zero_point,
+                                      const Style& style) {
+  const auto unknown = [](std::string why) {
+    return core::Error{core::ErrorKind::unsupported, std::move(why), {}, {}, {}};
+  };
+  const Enclosure scales = with_explicit_ends(scale);
+  if (scales.centre->size() != 1 || zero_point.centre->size() != 1 || zero_point.centre->type() != core::DType::uint8)
+    return unknown("no rule for computed parameters but one scale and one zero point of uint8");
+  if (!is_finite(with_explicit_ends(x)) || !is_finite(scales)) return no_range();
+  const Between between{scales.low_or_centre().as_real(0), scales.centre->as_real(0),
+                        scales.high_or_centre().as_real(0)};
+  const std::int64_t first = zero_point.low_or_centre().integers().front();
+  const std::int64_t last = zero_point.high_or_centre().integers().front();
+  if (!(between.least > 0) || last - first >= kMostZeroPoints)
+    return unknown("the computed scale may be zero, or the zero point is one of many");
+  return through_codes_of(x, between, first, last, style);
 }
 
 }  // namespace assay::judge

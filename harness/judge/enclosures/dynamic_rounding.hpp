@@ -20,6 +20,10 @@ namespace assay::judge {
 /// has a code of its own.
 [[nodiscard]] Enclosure rounded_dynamically(const Enclosure& values, bool symmetric, double extra);
 
+/// What QuantizeLinear to uint8 and DequantizeLinear make of a real tensor under a computed scale and zero point, one
+/// of each. Errors   invalid_data on NaN, unsupported where the scale may be zero or the zero point one of many.
+[[nodiscard]] core::Result<Enclosure> through_codes(const Enclosure& x, const Enclosure& scale,
+                                                    const Enclosure& zero_point, const Style& style);
 /// What DynamicQuantizeLinear and DequantizeLinear make of a real tensor, for every real within `x`, by a style of
 /// execution. Errors   invalid_data on NaN and infinities.
 [[nodiscard]] core::Result<Enclosure> through_dynamic_codes(const Enclosure& x, const Style& style);

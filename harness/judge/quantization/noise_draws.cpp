@@ -13,6 +13,7 @@
 #include "harness/core/rng.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/enclosures/dynamic_rounding.hpp"
 #include "harness/judge/evidence/demands.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -346,6 +347,12 @@ Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const cor
                                          const std::vector<model::ValueInfo>& outputs, const OriginalValues& originals,
                                          const DrawnRoundings& roundings) {
   constexpr std::uint64_t kSides = 3;
+  // Its roundings show in no quantizer that could be left out.
+  const auto hidden = std::ranges::find_if(artifact.graph.nodes, &is_on_codes);
+  if (hidden != artifact.graph.nodes.end()) {
+    return core::Error{
+        core::ErrorKind::unsupported, "this operator on codes isn't followed", hidden->name, hidden->op_type, {}};
+  }
   const Constants constants = constants_of(artifact.graph);
   Decisions decisions(artifact.graph);
   std::vector<core::TensorMap> rounded;
