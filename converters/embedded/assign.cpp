@@ -233,9 +233,10 @@ Status assign(State& state) {
     const auto* weight = state.model.graph.initializer(node.input(*plan.weight));
     if (plan.form == Form::weights) {
       const auto& options = state.options;
-      state.codes[i].weight = Coded{
-          stored_weight_params(*weight, plan.axis, plan.block, options.weight, options.symmetric || options.dynamic),
-          {}};
+      state.codes[i].weight =
+          Coded{stored_weight_params(*weight, plan.axis, plan.block, options.weight,
+                                     options.symmetric || (options.dynamic && options.weight == DType::int8)),
+                {}};
       continue;
     }
     const auto params = multiplied_params(state, wiring, i);
