@@ -14,6 +14,7 @@ from assay_protocol import serve
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize, quantize_static
 from onnxruntime.quantization.registry import QLinearOpsRegistry
 from onnxruntime.quantization.shape_inference import quant_pre_process
+from dynamic import DYNAMIC_ROUTES, Dynamic
 from nbits import NBits
 from onnxruntime_executor import Session
 from onnxruntime_quantizer import Batches, histogram_options, listed_operators, renaming
@@ -139,5 +140,5 @@ class OnnxRuntime(QdqAdapter):
 
 
 if __name__ == "__main__":
-    variant = asked_variant([*ROUTES, "nbits"])
-    serve(NBits() if variant == "nbits" else OnnxRuntime(variant))
+    variant = asked_variant([*ROUTES, *DYNAMIC_ROUTES, "nbits"])
+    serve(NBits() if variant == "nbits" else Dynamic(variant) if variant in DYNAMIC_ROUTES else OnnxRuntime(variant))
