@@ -77,6 +77,19 @@ TEST(OptionsFromJson, BlocksGoWithWeightsAlone) {
   }
 }
 
+TEST(OptionsFromJson, DynamicRangesGoWithATypeOfActivations) {
+  const auto dynamic = options_from_json(R"({"activation":"uint8","dynamic":true})");
+  ASSERT_TRUE(dynamic);
+  EXPECT_FALSE(dynamic->calibrates());
+  EXPECT_FALSE(dynamic->weights_only());
+  EXPECT_TRUE(options_from_json("{}")->calibrates());
+  EXPECT_FALSE(options_from_json(R"({"activation":"none","dynamic":true})"));
+  // A case that asks for weights alone goes before a suite's option set.
+  const auto alone = options_from_json(R"({"activation":"none"})", *dynamic);
+  ASSERT_TRUE(alone);
+  EXPECT_FALSE(alone->dynamic);
+}
+
 TEST(OptionsFromJson, RefusesWhatIsNotAnObjectOfRightKinds) {
   for (const auto* text : {"", "[]", "{", R"({"symmetric":1})", R"({"cache":3})", R"({"percentile":101})",
                            R"({"precision":"int8"})", R"({"percentile":"NaN"})"}) {
