@@ -380,6 +380,7 @@ class Maker:
                   "symmetric": False, **options, "in_float": json.dumps(excluded),
                   "operators_in_float": json.dumps(sorted(key for key, word in precision.items() if word == "fp32" and key in operators)),
                   "check": check, "variant": self.variant, "given": any(node.op_type in PAIR for node in model.graph.node)}
+        values["way"] = "weights" if values["activation"] == "none" else "dynamic" if values.get("dynamic") else "static"
         if "$forward" in self.code:
             try:
                 values.update(network.values(model))

@@ -290,8 +290,9 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
         }
       }
     }
-    // Where the step is no normal number of float32 any positive scale is right.
-    if (matches && !(audited >= static_cast<double>(std::numeric_limits<float>::min()))) raised = std::max(raised, 1.0);
+    // Where the step is no normal number of float32, and no bias hangs on it, any positive scale is right.
+    const bool denormal = audited > 0 && audited < static_cast<double>(std::numeric_limits<float>::min());
+    if (matches && denormal && !(bias != nullptr && input_scale > 0)) raised = std::max(raised, 1.0);
     const double own = matches ? declared->scale[declared->scale.size() == 1 ? 0 : c] : 0;
     const bool given = options.method == converters::Method::given;
     params.scale[c] = !matches ? raised : given ? own : std::copysign(std::min(raised, std::fabs(own)), own);
