@@ -371,7 +371,8 @@ Alignment::Alignment(const model::Model& model, const ArtifactView* view)
       constants(constants_of(model.graph)),
       given(kept_params(model)) {}
 
-Alignment Alignment::of(const model::Model& original, const ArtifactView* artifact, const FoldsNormalization& folds) {
+Alignment Alignment::of(const model::Model& original, const ArtifactView* artifact, const FoldsNormalization& folds,
+                        bool all_folded) {
   Alignment alignment(original, artifact);
   const model::Graph graph = artifact == nullptr ? original.graph : past_copies(original.graph, alignment);
   const model::Wiring wiring(graph);
@@ -406,7 +407,8 @@ Alignment Alignment::of(const model::Model& original, const ArtifactView* artifa
       auto folded = !normalized || known == false
                         ? std::nullopt
                         : fold(sum, affine_behind(sum, graph.nodes[*behind], alignment.constants), alignment.constants);
-      if (folded && known && direct && traits_of(node).product == Product::convolution) {
+      const bool stated = known && direct && traits_of(node).product == Product::convolution;
+      if (folded && direct && (stated || all_folded)) {
         take(operation, graph.nodes[*behind], *behind, *std::move(folded), alignment.constants);
         gone.insert(*behind);
       } else if (folded) {

@@ -74,8 +74,9 @@ class Alignment {
   /// `artifact` may be null: then `folds`, where it is given, says what the policy states and what is asked for. That a
   /// policy folds is a statement about Conv: which other operators a converter folds into differs too much to be taken
   /// for stated. Both models must outlive it.
+  /// `all_folded` supposes that what nobody knows of was folded.
   [[nodiscard]] static Alignment of(const model::Model& original, const ArtifactView* artifact,
-                                    const FoldsNormalization& folds = nullptr);
+                                    const FoldsNormalization& folds = nullptr, bool all_folded = false);
   /// Which node is which alone: no operations, nothing folded. Both must outlive it.
   Alignment(const model::Model& original, const ArtifactView* artifact);
 

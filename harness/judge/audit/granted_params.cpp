@@ -139,6 +139,12 @@ QuantParams declared_of(QuantParams params, const Node& made, const Node& node, 
   return turned_to(std::move(params), made, node, index, shape);
 }
 
+QuantParams as_stored(QuantParams granted, const converters::Policy& policy) {
+  if (policy.power_of_two) return granted;
+  for (double& scale : granted.scale) scale = static_cast<double>(static_cast<float>(scale / kScaleRounding));
+  return granted;
+}
+
 CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& policy) {
   const core::IntegerLimits limits = core::integer_limits(params.type);
   const std::int64_t unused = policy.narrow_range && params.type == core::DType::int8 ? 1 : 0;

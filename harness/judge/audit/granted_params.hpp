@@ -46,6 +46,10 @@ struct CodeSpan {
 [[nodiscard]] core::QuantParams declared_of(core::QuantParams params, const model::Node& made, const model::Node& node,
                                             std::size_t index, const core::Shape& shape);
 
+/// The scales that are most likely stored where no converter declares any: those that it is granted lie above them by
+/// float32's rounding, which turns codes over that lie at a tie.
+[[nodiscard]] core::QuantParams as_stored(core::QuantParams granted, const converters::Policy& policy);
+
 /// The parameters whose rounding and clipping a converter is granted: the declared ones where the audit finds them
 /// legal, else the audited ones. A wrong scale must not buy its own tolerance.
 class GrantedParams {

@@ -362,8 +362,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   const std::int64_t axis = !declared && slots.batched ? -1 : slots.axis;
   const TensorPtr made_on_codes = made == nullptr ? nullptr : bias_on_codes(*context_.artifact, *made, alpha);
   const core::Tensor* on_codes = made_on_codes != nullptr ? made_on_codes.get() : b.get();
-  const QuantParams params =
+  QuantParams params =
       granted_.weight_params(original, *weight, axis, declared ? &*declared : nullptr, on_codes, input_scale);
+  if (!declared) params = as_stored(std::move(params), context_.evidence.converter.policy);
   if (const TensorPtr codes = nearest(weight, params)) {
     constants_[entry][slots.weight] = weights_[entry] = codes;
   }

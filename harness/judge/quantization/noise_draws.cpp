@@ -228,14 +228,11 @@ std::string unknown_choices(const Evidence& evidence) {
   return "the converter reports no scales, and its policy averages ranges";
 }
 
-/// What the policy leaves open and changes what is rounded: one kind of conversion for each choice.
-std::vector<Evidence> open_choices(const Evidence& evidence, const QuantizationPlan& plan) {
-  const bool may_fold = !evidence.converter.policy.folds_bn &&
-                        std::ranges::any_of(plan.alignment().operations,
+/// What the policy leaves open and changes what is rounded: whether the normalizations that may have been folded were.
+std::vector<bool> open_choices(const QuantizationPlan& plan) {
+  const bool may_fold = std::ranges::any_of(plan.alignment().operations,
                                             [](const auto& entry) { return entry.maybe_folded.has_value(); });
-  std::vector<Evidence> choices(may_fold ? 2 : 1, without_outputs(evidence));
-  for (std::size_t i = 0; may_fold && i < choices.size(); ++i) choices[i].converter.policy.folds_bn = i == 0;
-  return choices;
+  return may_fold ? std::vector{false, true} : std::vector{false};
 }
 
 /// What an output is, or a constant that is given out: within half a step of a scale for all of it.
@@ -397,10 +394,11 @@ Result<NoiseByOutput> draw_from_policy(const LayerContext& context, const Quanti
     return core::Error{core::ErrorKind::unsupported, unknown, {}, {}, {}};
   }
   NoiseByOutput widest;
-  for (const Evidence& evidence : open_choices(context.evidence, plan)) {
+  const Evidence evidence = without_outputs(context.evidence);
+  for (const bool all_folded : open_choices(plan)) {
     const LayerContext chosen{.evidence = evidence,
                               .artifact = nullptr,
-                              .alignment = align(evidence, nullptr),
+                              .alignment = align(evidence, nullptr, all_folded),
                               .reference = {},
                               .ranges = context.ranges,
                               .audited = context.audited,

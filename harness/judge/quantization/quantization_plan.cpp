@@ -399,7 +399,9 @@ void QuantizationPlan::grant_weight(std::size_t index, const WeightSlots& slots,
       return;
     }
   }
-  const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : lost || context_.artifact == nullptr;
+  const bool bias_quantized = made_bias != nullptr
+                                  ? made_bias->quantized()
+                                  : lost || (context_.artifact == nullptr && context_.evidence.options.calibrates());
   if (bias == nullptr || !bias_quantized) {
     return;
   }
