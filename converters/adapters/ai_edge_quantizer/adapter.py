@@ -23,7 +23,9 @@ from stated_policy import asked_variant, variant_name
 
 SIGNATURE = "serving_default"  # of every file that onnx2tf makes
 FLOAT = "float.tflite"  # what was quantized, beside the artifact
-VARIANTS = ("", "extremes")  # what they mean stands in adapter.json
+VARIANTS = ("", "extremes", "dynamic")  # what they mean stands in adapter.json
+# Each inference finds the range of what these read, and nothing else but weights is quantized.
+DYNAMIC = {"activation": ["int8", "uint8"], "dynamic": [True], "models": ["float"], "int8_operators": ["Conv", "Gemm", "MatMul"], "reports": []}
 
 
 class AiEdgeQuantizer:
@@ -42,9 +44,14 @@ class AiEdgeQuantizer:
                 "execute": True,
                 "artifact": "opaque",
                 "reports": ["inputs"],
-            },
-            "policy": onnx2tf_route.POLICY | ({} if self.variant == "extremes" else {"averaging": "ema"}),
+            } | (DYNAMIC if self.variant == "dynamic" else {}),
+            "policy": onnx2tf_route.POLICY | self._policy(),
         }
+
+    def _policy(self):
+        if self.variant == "dynamic":
+            return {"bias": "float", "fixed_ranges": {}, "arithmetic": "unknown"}
+        return {} if self.variant == "extremes" else {"averaging": "ema"}
 
     def convert(self, model, calibration, options, output):
         original = onnx2tf_route.opened(model, options, "AI Edge Quantizer on a model of onnx2tf's")
@@ -53,7 +60,10 @@ class AiEdgeQuantizer:
         Path(output, FLOAT).write_bytes(file)
         with onnx2tf_route.in_own_names(original):
             quantized = call("AI Edge Quantizer", self._quantize, file, batches, options)[0]
-        return {"artifact": onnx2tf_route.write_artifact(quantized, original, batches, output),
+        artifact = onnx2tf_route.write_artifact(quantized, original, batches, output)
+        if self.variant == "dynamic":
+            return {"artifact": artifact}
+        return {"artifact": artifact,
                 "tensors": self._inputs(quantized, [tensor.name for tensor in onnx2tf_route.graph_inputs(original)])}
 
     def execute(self, artifact, inputs, output):
@@ -61,9 +71,12 @@ class AiEdgeQuantizer:
 
     def _quantize(self, file, batches, options):
         quantizer = Quantizer(file)
+        granularity = QuantGranularity.CHANNELWISE if options.get("per_axis", True) else QuantGranularity.TENSORWISE
+        if self.variant == "dynamic":  # what recipe.dynamic_wi8_afp32() does
+            quantizer.add_dynamic_config(".*", TFLOperationName.ALL_SUPPORTED, num_bits=8, granularity=granularity)
+            return bytes(quantizer.quantize().quantized_model)
         quantizer.add_static_config(  # what recipe.static_wi8_ai8() does with one scale for each channel
-            ".*", TFLOperationName.ALL_SUPPORTED, activation_num_bits=8, weight_num_bits=8,
-            weight_granularity=QuantGranularity.CHANNELWISE if options.get("per_axis", True) else QuantGranularity.TENSORWISE)
+            ".*", TFLOperationName.ALL_SUPPORTED, activation_num_bits=8, weight_num_bits=8, weight_granularity=granularity)
         runner = Interpreter(model_content=file).get_signature_runner(SIGNATURE)
         data = {SIGNATURE: [onnx2tf_route.fed(runner, batch) for batch in batches]}
         return bytes(quantizer.quantize(self._calibrated(quantizer, file, data)).quantized_model)

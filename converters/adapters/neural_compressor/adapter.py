@@ -1,4 +1,7 @@
-"""ONNX Neural Compressor's static quantization (Q/DQ format, CPU) behind Assay's protocol 1."""
+"""ONNX Neural Compressor's static quantization (Q/DQ format, CPU) behind Assay's protocol 1.
+
+usage: adapter.py [--variant dynamic]: its dynamic quantization
+"""
 
 import sys
 from pathlib import Path
@@ -11,7 +14,7 @@ from onnx_neural_compressor import constants, data_reader, version
 from onnx_neural_compressor.quantization import CalibrationMethod, QuantFormat, QuantType, config, quantize
 from onnxruntime_quantizer import renaming
 from qdq_adapter import QdqAdapter
-from stated_policy import stated_policy
+from stated_policy import asked_variant, stated_policy, variant_name
 
 TYPES = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
 METHODS = {"minmax": CalibrationMethod.MinMax, "entropy": CalibrationMethod.Entropy}  # its percentile can't be set
@@ -70,5 +73,29 @@ class NeuralCompressor(QdqAdapter):
         onnx.save(quantized, job.written)
 
 
+class Dynamic(NeuralCompressor):
+    operators = frozenset({"MatMul"})  # with a Conv it ends in an AttributeError, whatever is asked for
+    qoperators = True  # MatMulInteger, which the judge reads by itself
+
+    def describe(self):
+        return {
+            "name": variant_name("neural_compressor", "dynamic"),
+            "version": version.__version__,
+            "supports": self.supports(activation=["uint8"], weight=list(TYPES), dynamic=[True], symmetric=[False], per_axis=True,
+                                      method=["minmax"], models=["float"]),
+            "policy": stated_policy("neural_compressor", "DynamicQuantConfig"),
+        }
+
+    def quantize(self, job):
+        quantize(str(job.file), str(job.written), config.DynamicQuantConfig(
+            weight_type=TYPES[job.options.get("weight", "int8")],
+            op_types_to_quantize=["MatMul"],
+            nodes_to_exclude=job.in_float,
+            per_channel=job.options.get("per_axis", True),
+            execution_provider="CPUExecutionProvider",
+        ))
+        onnx.save(onnx.load(job.written), job.written)  # it puts constants into a file beside the model
+
+
 if __name__ == "__main__":
-    serve(NeuralCompressor())
+    serve(Dynamic() if asked_variant(["", "dynamic"]) else NeuralCompressor())

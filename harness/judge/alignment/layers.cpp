@@ -15,8 +15,9 @@ namespace {
 std::vector<std::size_t> dynamic_inputs(const Evidence& evidence, const Alignment& alignment,
                                         const Alignment::Operation& entry) {
   std::vector<std::size_t> inputs;
-  if (alignment.artifact != nullptr) {
-    for (std::size_t i = 0; entry.made != nullptr && i < entry.made->inputs.size(); ++i) {
+  // What isn't found in an artifact may run there in a form that nobody reads.
+  if (entry.made != nullptr) {
+    for (std::size_t i = 0; i < entry.made->inputs.size(); ++i) {
       if (entry.made->inputs[i].dynamic && i < entry.node.inputs.size()) inputs.push_back(i);
     }
     return inputs;

@@ -21,11 +21,15 @@ class ProductReader {
     const bool conv = node.op_type == "ConvInteger";
     if (!node.domain.empty() || (!conv && node.op_type != "MatMulInteger") || node.outputs.size() != 1) return {};
     product_.op = conv ? "Conv" : "MatMul";
-    product_.codes = node.input(0);
-    product_.zero_point = node.input(2);
-    product_.weight = node.input(1);
-    product_.weight_zero_point = node.input(3);
-    if (!is_known()) return {};
+    const auto take = [&](std::size_t data, std::size_t weight) {
+      product_.codes = node.input(data);
+      product_.zero_point = node.input(data + 2);
+      product_.weight = node.input(weight);
+      product_.weight_zero_point = node.input(weight + 2);
+      return is_known();
+    };
+    product_.mirrored = !take(0, 1);
+    if (product_.mirrored && (conv || !take(1, 0))) return {};
     dynamic_ = find_scale();
     behind_ = conv ? find_constant(constants_, product_.weight)->rank() - 2 : 0;
     if (!follow(index)) return {};
@@ -131,6 +135,7 @@ class ProductReader {
 
   /// The last axis of a matrix product, the second one of a convolution.
   bool lies_along_channels(const Tensor& factor) const {
+    if (product_.mirrored) return false;
     const std::int64_t axis = factor.rank() - 1 - behind_;
     if (axis < 0) return false;
     return factor.shape()[static_cast<std::size_t>(axis)] == factor.size();

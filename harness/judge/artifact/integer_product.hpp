@@ -10,7 +10,7 @@
 
 namespace assay::judge {
 
-/// A product of codes with a constant right operand, and all that stands between its int32 sums and their values:
+/// A product of codes with a constant operand, and all that stands between its int32 sums and their values:
 /// MatMulInteger or ConvInteger, Cast, and Mul by the two scales; or `com.microsoft`'s MatMulIntegerToFloat and
 /// DynamicQuantizeMatMul, which are all of that in one.
 struct IntegerProduct {
@@ -19,6 +19,7 @@ struct IntegerProduct {
   core::TensorPtr left_scale;             ///< where no node makes it with the codes: the first constant factor
   std::string real;                       ///< the left operand, where the product quantizes it itself
   std::string addend;                     ///< what the product itself adds, or empty
+  bool mirrored = false;                  ///< the constant is the left operand of a MatMul, and "left" the right one
   std::string weight, weight_zero_point;  ///< the right operand's; the zero point may be left out
   core::TensorPtr weight_scale;           ///< one, or one for each output channel, of rank 1
   std::size_t last = 0;                   ///< node that gives the values out

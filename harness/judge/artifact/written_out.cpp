@@ -115,6 +115,7 @@ class Writer {
     values.inputs = {
         dequantized(node, left[0], left[1], left[2], 0),
         dequantized(node, product.weight, scale, zero_point, product.op == "Conv" ? 0 : weight->rank() - 1)};
+    if (product.mirrored) std::swap(values.inputs[0], values.inputs[1]);
     if (product.addend.empty()) {
       sums_[made.front()] = result_.graph.nodes.size();
       result_.graph.nodes.push_back(std::move(values));

@@ -54,6 +54,20 @@ TensorPtr brought_within(const Tensor& values, const std::vector<Interval>& limi
   return std::make_shared<const Tensor>(std::move(result));
 }
 
+/// `codes` with the artifact's own where both are as near: a scale in float32 leaves open to which side a tie falls.
+TensorPtr with_ties_of(const TensorPtr& own, const TensorPtr& weight, const QuantParams& params,
+                       const TensorPtr& codes) {
+  const auto channels = ChannelIndex::make(weight->shape(), params);
+  if (own == nullptr || own->shape() != weight->shape() || !channels) return codes;
+  Tensor result = *codes;
+  for (std::size_t i = 0; i < result.reals().size(); ++i) {
+    const double value = weight->reals()[i];
+    const double half = std::fabs(params.scale[channels->channel(i)]) / 2 + 0x1p-22 * std::fabs(value);  // as audited
+    if (std::fabs(own->reals()[i] - value) <= half) result.reals()[i] = own->reals()[i];
+  }
+  return std::make_shared<const Tensor>(std::move(result));
+}
+
 /// A bias on its int32 codes of scale s_x·s_w, which the output channels share in turn; one value that serves every
 /// channel has a code for each.
 TensorPtr nearest_bias(const Tensor& bias, double input_scale, const std::vector<double>& weight_scales) {
@@ -365,8 +379,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
   QuantParams params =
       granted_.weight_params(original, *weight, axis, declared ? &*declared : nullptr, on_codes, input_scale);
   if (!declared) params = as_stored(std::move(params), context_.evidence.converter.policy);
-  if (const TensorPtr codes = nearest(weight, params)) {
-    constants_[entry][slots.weight] = weights_[entry] = codes;
+  if (TensorPtr codes = nearest(weight, params)) {
+    if (operand != nullptr && alpha == 1) codes = with_ties_of(dequantized_constant(*operand), weight, params, codes);
+    constants_[entry][slots.weight] = weights_[entry] = std::move(codes);
   }
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
   const bool bias_quantized = made_bias != nullptr ? made_bias->quantized() : context_.artifact == nullptr;
