@@ -11,8 +11,7 @@ namespace {
 /// The code of real zero under a symmetric scheme; ONNX Runtime centres uint8 on 127 (uint16 on 32767), the others on
 /// 128.
 bool is_centre(std::int64_t zero_point, core::DType type) {
-  const bool unsigned_codes = core::integer_limits(type).low == 0 && core::element_size_bits(type) >= 8;
-  return zero_point == centre_of(type) || (unsigned_codes && zero_point == centre_of(type) - 1);
+  return zero_point == centre_of(type) || (is_wide_unsigned(type) && zero_point == centre_of(type) - 1);
 }
 
 }  // namespace

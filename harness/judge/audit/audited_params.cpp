@@ -199,9 +199,8 @@ std::string span_text(const Span& span) {
 std::vector<double> divisors(DType type, const converters::Policy& policy) {
   constexpr double kHalfSteps = 127.5;
   constexpr double kReadBack = 255.0 / 256;
-  const auto limits = core::integer_limits(type);
   const double steps = symmetric_steps(type, policy);
-  if (limits.low == 0 && policy.divisor == 127 && core::element_size_bits(type) >= 8) return {steps, steps + 0.5};
+  if (is_wide_unsigned(type) && policy.divisor == 127) return {steps, steps + 0.5};
   if (policy.divisor == kHalfSteps) return {kHalfSteps, kHalfSteps * kReadBack};
   return {steps};
 }
@@ -272,7 +271,7 @@ std::optional<ParamFault> check_zero_point(const QuantParams& params, const Allo
   if (symmetric) {
     // The code of wider unsigned types lies where that of uint8 does: in the middle, or one below.
     const std::int64_t below = centre_of(DType::uint8) - allowed.unsigned_center;
-    const bool unsigned_codes = limits.low == 0 && core::element_size_bits(params.type) >= 8;
+    const bool unsigned_codes = is_wide_unsigned(params.type);
     const std::int64_t expected = centre_of(params.type) - (unsigned_codes ? below : 0);
     // Unsigned codes that use all their steps have zero halfway between two codes: either is the nearest.
     const bool halfway = limits.low == 0 && 2 * divisor == static_cast<double>(limits.high);

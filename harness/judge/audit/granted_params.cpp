@@ -51,8 +51,7 @@ constexpr double kBiasCodes = 0x1p31;
 /// 127.5 (docs/oracle.md, L0).
 CodeSpan symmetric_span(const AllowedRange& range, core::DType type, const converters::Policy& policy) {
   const double coarse = symmetric_steps(type, policy);
-  const bool spread =
-      core::integer_limits(type).low == 0 && policy.divisor == 127 && core::element_size_bits(type) >= 8;
+  const bool spread = is_wide_unsigned(type) && policy.divisor == 127;
   const double fine = spread ? coarse + 0.5 : coarse;
   const double least =
       std::max(0.0, symmetric_scale(range.low.high, range.high.low, fine, policy) - range.slack / fine);

@@ -22,6 +22,8 @@ double symmetric_steps(DType type, const converters::Policy& policy) {
   return static_cast<double>(limits.high - limits.low) / 2 + (policy.divisor - kHalfOf8Bits);
 }
 
+bool is_wide_unsigned(DType type) { return core::integer_limits(type).low == 0 && core::element_size_bits(type) >= 8; }
+
 std::int64_t centre_of(DType type) {
   const auto limits = core::integer_limits(type);
   return limits.low == 0 ? (limits.high + 1) / 2 : 0;

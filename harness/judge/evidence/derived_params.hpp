@@ -15,6 +15,9 @@ namespace assay::judge {
 [[nodiscard]] double symmetric_steps(core::DType type, const converters::Policy& policy);
 /// The code of zero under a symmetric scheme: 0, or the first code of the upper half of unsigned ones.
 [[nodiscard]] std::int64_t centre_of(core::DType type);
+/// Unsigned codes of 8 bits and more, of which symmetric schemes may leave one unused and put zero one below the
+/// middle.
+[[nodiscard]] bool is_wide_unsigned(core::DType type);
 
 /// The policy `unsigned` "nonnegative" gives this range uint8 from zero on, whatever the options ask for.
 [[nodiscard]] bool takes_unsigned(const converters::Policy& policy, double low, double high);
