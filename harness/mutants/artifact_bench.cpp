@@ -133,7 +133,7 @@ std::optional<ArtifactBench::Executed> ArtifactBench::execute(const model::Model
   return std::nullopt;
 }
 
-judge::Judgement ArtifactBench::judge(Executed executed) {
+judge::Judgement ArtifactBench::judge(const Executed& executed) {
   judge::Judgement judgement = judged(executed.trial, judge::Depth::gate);
   discard(executed);
   return judgement;

@@ -68,7 +68,7 @@ class ArtifactBench {
   /// By the first executor that runs both `model` and the plain artifact on every data set; nothing where none does.
   [[nodiscard]] std::optional<Executed> execute(const model::Model& model);
   /// Whether it is red, as `assay check --artifact` would say.
-  [[nodiscard]] judge::Judgement judge(Executed executed);
+  [[nodiscard]] judge::Judgement judge(const Executed& executed);
   /// Removes what was written for one that is not judged.
   static void discard(const Executed& executed);
   /// Of the first executor that runs the artifact; null where none does.
