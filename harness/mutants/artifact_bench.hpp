@@ -20,7 +20,7 @@ namespace assay::mutants {
 struct ReadyArtifact {
   data::UserCase user;  ///< the float model with its data
   model::Model artifact;
-  std::optional<std::string> options_json;  ///< that it was made with; nothing: what it shows
+  std::optional<std::string> options_json;                ///< that it was made with; nothing: what it shows
   std::vector<converters::TensorScale> tensors = {};      ///< what the converter reported of it
   std::vector<converters::NodePrecision> precision = {};  ///< likewise
 };
