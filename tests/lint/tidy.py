@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 RECORD = Path(__file__).with_name("record.json")
@@ -147,7 +147,9 @@ def main():
         return batch, check(tidy, root, batch)
 
     with ThreadPoolExecutor(asked.jobs) as pool:
-        for (_, names), result in pool.map(run, write_batches(root, build, covers, command_of)):
+        batches = [pool.submit(run, batch) for batch in write_batches(root, build, covers, command_of)]
+        for each in as_completed(batches):  # in any order: what is done is recorded, however long another takes
+            (_, names), result = each.result()
             if result is None:
                 continue
             said, places = result
