@@ -76,7 +76,7 @@ def headers_of(files, sources):
 def write_batches(root, build, sources, command_of):
     """Writes the files that include `sources` and the commands that compile them: a list of (file, its sources)."""
     groups = {}
-    for source in sorted(sources):
+    for source in sources:
         batches = groups.setdefault(command_of[source], [])
         size = (root / source).stat().st_size
         if not batches or batches[-1][0] + size > BATCH_BYTES:
@@ -139,6 +139,7 @@ def main():
         if not any(name in headers[source] for source in covers):
             own = name.removesuffix(".hpp") + ".cpp"
             covers.add(own if own in headers else min(source for source in headers if name in headers[source]))
+    ordered = sorted(covers, key=lambda name: (name not in record, name))  # what has changed, then what was never checked
     started, done, wrong = time.monotonic(), 0, set()
 
     def run(batch):
@@ -147,7 +148,7 @@ def main():
         return batch, check(tidy, root, batch)
 
     with ThreadPoolExecutor(asked.jobs) as pool:
-        batches = [pool.submit(run, batch) for batch in write_batches(root, build, covers, command_of)]
+        batches = [pool.submit(run, batch) for batch in write_batches(root, build, ordered, command_of)]
         for each in as_completed(batches):  # in any order: what is done is recorded, however long another takes
             (_, names), result = each.result()
             if result is None:
