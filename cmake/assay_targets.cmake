@@ -86,5 +86,6 @@ function(assay_test name)
   target_compile_options(${name} PRIVATE ${assay_cheap_options})
   assay_batches(${name} assay_test_precompiled ALONE ${ARG_ALONE})
   # Names are GoogleTest's own: what it prints of a parameter may be the bytes of an address.
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 NO_PRETTY_VALUES
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
 endfunction()

@@ -1,5 +1,6 @@
 // Weights in blocks: what converters and engines get wrong of their scales, zero points and packing.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -113,7 +114,7 @@ void interleave_blocks(model::Model& artifact) {
                scale_columns = static_cast<std::size_t>(scales.shape()[1]);
     std::vector<double> values;
     for (std::size_t i = 0; i < codes.integers().size(); ++i) {
-      std::size_t at[2] = {i / columns, i % columns};
+      std::array<std::size_t, 2> at = {i / columns, i % columns};
       at[axis] %= blocks;  // neighbours take the scales of all blocks in turn
       const std::size_t own = at[0] * scale_columns + at[1];
       values.push_back(

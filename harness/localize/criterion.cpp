@@ -44,7 +44,7 @@ std::string headline(const std::string& message) {
 
 /// `options_json` with the method `method`, where it doesn't state one.
 std::string with_method(const std::string& options_json, converters::Method method) {
-  nlohmann::ordered_json options = core::json_or_discarded<nlohmann::ordered_json>(options_json);
+  auto options = core::json_or_discarded<nlohmann::ordered_json>(options_json);
   if (!options.is_object() || options.contains("method")) return options_json;
   options["method"] = converters::method_name(method);
   return options.dump();
@@ -181,6 +181,7 @@ std::string Refusals::text() const {
   std::vector<std::pair<std::string, std::size_t>> sorted(counts_.begin(), counts_.end());
   std::ranges::stable_sort(sorted, std::greater(), [](const auto& each) { return each.second; });
   std::vector<std::string> texts;
+  texts.reserve(sorted.size());
   for (const auto& [why, count] : sorted) texts.push_back(fmt::format("{} {}", count, why));
   return core::join(texts, "; ");
 }

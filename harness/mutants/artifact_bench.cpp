@@ -133,7 +133,7 @@ std::optional<ArtifactBench::Executed> ArtifactBench::execute(const model::Model
   return std::nullopt;
 }
 
-judge::Judgement ArtifactBench::judge(Executed executed) {
+judge::Judgement ArtifactBench::judge(const Executed& executed) {
   judge::Judgement judgement = judged(executed.trial, judge::Depth::gate);
   discard(executed);
   return judgement;
@@ -174,8 +174,7 @@ core::Result<std::optional<ReadyArtifact>> ready_artifact(run::CaseBench& bench,
   converters::Options options = evidence.options;
   options.cache.clear();
   ReadyArtifact ready{data::user_case_of(test_case.model, test_case.name), *evidence.artifact,
-                      converters::options_to_json(options), evidence.conversion.tensors,
-                      evidence.conversion.precision};
+                      converters::options_to_json(options), evidence.conversion.tensors, evidence.conversion.precision};
   ready.user.give(std::move(data));
   return std::optional(std::move(ready));
 }

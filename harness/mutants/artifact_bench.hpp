@@ -20,7 +20,7 @@ namespace assay::mutants {
 struct ReadyArtifact {
   data::UserCase user;  ///< the float model with its data
   model::Model artifact;
-  std::optional<std::string> options_json;  ///< that it was made with; nothing: what it shows
+  std::optional<std::string> options_json;                ///< that it was made with; nothing: what it shows
   std::vector<converters::TensorScale> tensors = {};      ///< what the converter reported of it
   std::vector<converters::NodePrecision> precision = {};  ///< likewise
 };
@@ -68,7 +68,7 @@ class ArtifactBench {
   /// By the first executor that runs both `model` and the plain artifact on every data set; nothing where none does.
   [[nodiscard]] std::optional<Executed> execute(const model::Model& model);
   /// Whether it is red, as `assay check --artifact` would say.
-  [[nodiscard]] judge::Judgement judge(Executed executed);
+  [[nodiscard]] judge::Judgement judge(const Executed& executed);
   /// Removes what was written for one that is not judged.
   static void discard(const Executed& executed);
   /// Of the first executor that runs the artifact; null where none does.

@@ -86,7 +86,7 @@ class GraphWalk {
   explicit GraphWalk(const model::Model& artifact) : artifact_(artifact) {}
 
   /// Where the run ends early, what it gave until then is known.
-  void visit(BodyPath path, model::GraphPtr graph, const TensorMap* bound) {
+  void visit(const BodyPath& path, const model::GraphPtr& graph, const TensorMap* bound) {
     TensorMap values;
     if (bound != nullptr) {
       values = *bound;
@@ -117,7 +117,7 @@ class GraphWalk {
       if (bound && found != values.end()) bound->insert(*found);
     }
     path.emplace_back(index, attribute);
-    visit(std::move(path), body, bound ? &*bound : nullptr);
+    visit(path, body, bound ? &*bound : nullptr);
   }
 
   const Node& node_at(const BodyPath& path, std::size_t index) const {

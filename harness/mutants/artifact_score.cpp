@@ -220,7 +220,7 @@ class ArtifactTrials {
       const Damage harm = damage(*executed->plain, executed->outputs, bench.expected());
       if (visible(*executed, harm)) {
         const judge::Coverage& covered = executed->plain->judgement.coverage;
-        note(out, covered, bench.judge(*std::move(executed)), harm.quality);
+        note(out, covered, bench.judge(*executed), harm.quality);
       } else {
         out.fate = Fate::hidden;
         ArtifactBench::discard(*executed);

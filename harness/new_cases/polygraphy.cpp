@@ -61,7 +61,7 @@ std::optional<std::string> base64_decoded(std::string_view text) {
 core::Result<std::vector<core::TensorMap>> load_polygraphy_inputs(const fs::path& file) {
   const core::Result<std::string> text = core::read_file(file);
   if (!text) return text.error();
-  const json batches = core::json_or_discarded<json>(*text);
+  const auto batches = core::json_or_discarded<json>(*text);
   if (!batches.is_array() || batches.empty()) {
     return invalid(file, "is not what Polygraphy saves: a JSON list with one object a batch");
   }

@@ -273,7 +273,7 @@ class Examination {
   /// An answer to anything but describe. A process that was started anew is asked to describe itself first.
   core::Result<std::string> ask(const json& request) {
     if (!peer_.runs()) {
-      const core::Result<std::string> described = peer_.ask({{"do", "describe"}}, kStartSeconds);
+      core::Result<std::string> described = peer_.ask({{"do", "describe"}}, kStartSeconds);
       if (!described) return described;
     }
     return peer_.ask(request, timeout_s_);

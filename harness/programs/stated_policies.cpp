@@ -194,6 +194,7 @@ core::Result<std::vector<StatedPolicy>> stated_policies_of(const std::string& ma
   const std::optional<Adapter> adapter = names.contains(name) ? find_adapter(name) : std::nullopt;
   if (!adapter) {
     std::vector<std::string> known;
+    known.reserve(names.size());
     for (const auto& [each, versions] : names) known.push_back(each);
     return core::Error{core::ErrorKind::usage,
                        fmt::format("no converter \"{}\" states a policy for its Q/DQ models; there are: {}", name,

@@ -127,6 +127,7 @@ std::string verdict_changes(const DriftReport& report) {
     }
   }
   std::vector<std::string> parts;
+  parts.reserve(counts.size() + 1);
   for (const auto& [change, count] : counts) parts.push_back(fmt::format("{} {}", count, change));
   if (others > 0) parts.push_back(fmt::format("{} with the same verdict", others));
   return core::join(parts, ", ");

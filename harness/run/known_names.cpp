@@ -81,7 +81,7 @@ core::Status check_precision_names(const converters::Options& options, const mod
 core::Status check_precision_operators(const converters::Options& options) { return check_precision(options, Known()); }
 
 std::string options_for_part(const std::string& options_json, const model::Graph& graph) {
-  nlohmann::ordered_json options = core::json_or_discarded<nlohmann::ordered_json>(options_json);
+  auto options = core::json_or_discarded<nlohmann::ordered_json>(options_json);
   if (!options.is_object() || !options.contains("precision") || !options["precision"].is_object()) {
     return options_json;
   }

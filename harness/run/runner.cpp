@@ -221,6 +221,7 @@ core::Result<std::string> resumed_run(results::Store& store, const RunConfig& co
 
 std::vector<RunProgram> programs_of(const std::vector<programs::Subject>& subjects) {
   std::vector<RunProgram> programs;
+  programs.reserve(subjects.size());
   for (const programs::Subject& subject : subjects) {
     programs.push_back({subject.description.name, subject.description.version, subject.hash, subject.spec.command,
                         std::nullopt, programs::supports_notes(subject.description)});

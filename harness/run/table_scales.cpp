@@ -41,7 +41,7 @@ converters::Options table_options(const converters::CalibrationTable& table) {
 }
 
 bool states_method(const std::string& options_json) {
-  const nlohmann::json json = core::json_or_discarded<nlohmann::json>(options_json);
+  const auto json = core::json_or_discarded<nlohmann::json>(options_json);
   return json.is_object() && json.contains("method");
 }
 

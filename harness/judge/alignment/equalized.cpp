@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "harness/judge/artifact/artifact_params.hpp"
@@ -42,8 +43,8 @@ struct Factor {
 
 class Equalization {
  public:
-  Equalization(const Model& original, const ArtifactView& view)
-      : view_(view), artifact_(view.artifact().graph), wiring_(artifact_), model_(original) {}
+  Equalization(Model original, const ArtifactView& view)
+      : view_(view), artifact_(view.artifact().graph), wiring_(artifact_), model_(std::move(original)) {}
 
   std::shared_ptr<const OriginalForm> run() {
     std::vector<Factor> factors;

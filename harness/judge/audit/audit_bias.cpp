@@ -169,9 +169,9 @@ class BiasAudit {
     if (limits.low < -limits.high) limits.low = -limits.high;  // as many codes below zero as above
     std::vector<double> kept = linear_.bias;
     for (double& value : kept) {
-      const double ends[] = {factor_ * step * static_cast<double>(limits.low),
-                             factor_ * step * static_cast<double>(limits.high)};
-      value = std::clamp(value, std::min(ends[0], ends[1]), std::max(ends[0], ends[1]));
+      const auto [low, high] = std::minmax(
+          {factor_ * step * static_cast<double>(limits.low), factor_ * step * static_cast<double>(limits.high)});
+      value = std::clamp(value, low, high);
     }
     compare(
         kept, codes.size(),

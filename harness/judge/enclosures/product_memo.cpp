@@ -75,6 +75,7 @@ core::Result<TensorPtr> ProductMemo::get(const model::Node& node, std::int64_t o
     return result;
   }
   std::vector<TensorPtr> own;
+  own.reserve(inputs.size());
   for (const TensorPtr& input : inputs) {
     own.push_back(owned(input));
   }

@@ -57,7 +57,7 @@ bool is_plumbing(const std::string& op) {
 /// Whether the case itself sets an option, whatever option set it is run under.
 bool case_sets(const corpus::Case& test_case, std::string_view key) {
   const auto sets = [&](const std::string& json) {
-    const nlohmann::json options = core::json_or_discarded<nlohmann::json>(json);
+    const auto options = core::json_or_discarded<nlohmann::json>(json);
     return options.is_object() && options.contains(std::string(key));
   };
   return sets(test_case.options_json) ||

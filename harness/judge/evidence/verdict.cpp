@@ -92,7 +92,7 @@ void Coverage::reach(const std::string& output, double share) {
   known = std::max(known, share);
 }
 
-void Coverage::miss(const std::string& output, std::string reason) { reasons.try_emplace(output, std::move(reason)); }
+void Coverage::miss(const std::string& output, const std::string& reason) { reasons.try_emplace(output, reason); }
 
 Judgement own_fault(const core::Error& error) {
   const auto verdict_of = [](core::ErrorKind kind) {

@@ -112,7 +112,7 @@ struct Coverage {
   /// A limit reaches `share` of an output's elements.
   void reach(const std::string& output, double share);
   /// The first reason counts.
-  void miss(const std::string& output, std::string reason);
+  void miss(const std::string& output, const std::string& reason);
 };
 
 /// A verdict with everything that goes into the results.

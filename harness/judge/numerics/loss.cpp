@@ -213,7 +213,7 @@ class Losses {
   [[nodiscard]] TensorPtr input(std::size_t index, const std::string& name, const Reads& reads,
                                 const std::map<std::string, TensorPtr>& carried,
                                 const core::TensorMap& expected) const {
-    if (const TensorPtr read = reads.operand(index, name)) return read;
+    if (TensorPtr read = reads.operand(index, name)) return read;
     if (const auto found = carried.find(name); found != carried.end()) return found->second;
     const bool given = graph_.initializers.contains(name) || graph_.find_input(name) != nullptr;
     const auto exact = expected.find(name);

@@ -125,7 +125,7 @@ class Builder {
   /// What was measured of Assay itself.
   void measured(const std::vector<results::Store::ScoreRow>& scores) {
     for (const results::Store::ScoreRow& score : scores) {
-      ordered_json json = core::json_or_discarded<ordered_json>(score.json);
+      auto json = core::json_or_discarded<ordered_json>(score.json);
       if (!json.is_object()) continue;
       scores_.push_back({{"command", score.command}, {"made_at", score.made_at}, {"measured", std::move(json)}});
     }
