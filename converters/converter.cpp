@@ -173,7 +173,9 @@ Result<Options> options_from_json(const std::string& text, const Options& base) 
   for (const auto& [key, value] : parsed.items()) {
     if (auto known = read_key(key, value, options); !known) return known.error();
   }
+  // Of `base` stays what goes with what the JSON asks for.
   if (options.weights_only() && !parsed.contains("dynamic")) options.dynamic = false;
+  if (!options.weights_only() && !parsed.contains("block_size")) options.block = 0;
   if (!options.weights_only() && options.block != 0) return bad(R"("block_size" goes with "activation": "none")");
   if (options.weights_only() && options.dynamic) return bad(R"("dynamic" goes with a type of "activation")");
   return options;

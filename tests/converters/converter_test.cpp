@@ -88,6 +88,8 @@ TEST(OptionsFromJson, DynamicRangesGoWithATypeOfActivations) {
   const auto alone = options_from_json(R"({"activation":"none"})", *dynamic);
   ASSERT_TRUE(alone);
   EXPECT_FALSE(alone->dynamic);
+  const auto blocks = options_from_json(R"({"activation":"none","block_size":32})");
+  EXPECT_EQ(options_from_json(R"({"activation":"uint8","dynamic":true})", *blocks)->block, 0);
 }
 
 TEST(OptionsFromJson, RefusesWhatIsNotAnObjectOfRightKinds) {
