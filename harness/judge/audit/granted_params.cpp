@@ -126,10 +126,13 @@ double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
 
 }  // namespace
 
+bool reads_alike(const Node& made, const Node& node, std::size_t index) {
+  return reads_transposed(made, index) == reads_transposed(node, index);
+}
+
 QuantParams turned_to(QuantParams params, const Node& made, const Node& node, std::size_t index,
                       const core::Shape& shape) {
-  const bool alike = reads_transposed(made, index) == reads_transposed(node, index);
-  return alike ? params : of_transposed(std::move(params), shape);
+  return reads_alike(made, node, index) ? params : of_transposed(std::move(params), shape);
 }
 
 QuantParams declared_of(QuantParams params, const Node& made, const Node& node, std::size_t index,

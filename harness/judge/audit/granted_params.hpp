@@ -38,6 +38,8 @@ struct CodeSpan {
   }
 };
 
+/// Whether both take their input `index` as it lies, or both its transpose.
+[[nodiscard]] bool reads_alike(const model::Node& made, const model::Node& node, std::size_t index);
 /// The `params` of a weight in a product that the artifact computes as `made`, as they are of the original's `node`,
 /// whose input `index` it is, of `shape`: those of a matrix's transpose where one of the two reads it transposed.
 [[nodiscard]] core::QuantParams turned_to(core::QuantParams params, const model::Node& made, const model::Node& node,

@@ -380,7 +380,9 @@ void FakeQuantization::quantize_weight(std::size_t entry, const WeightSlots& slo
       granted_.weight_params(original, *weight, axis, declared ? &*declared : nullptr, on_codes, input_scale);
   if (!declared) params = as_stored(std::move(params), context_.evidence.converter.policy);
   if (TensorPtr codes = nearest(weight, params)) {
-    if (operand != nullptr && alpha == 1) codes = with_ties_of(dequantized_constant(*operand), weight, params, codes);
+    const bool alike = operand != nullptr && alpha == 1 &&
+                       reads_alike(context_.artifact->artifact().graph.nodes[made->index], node, slots.weight);
+    if (alike) codes = with_ties_of(dequantized_constant(*operand), weight, params, codes);
     constants_[entry][slots.weight] = weights_[entry] = std::move(codes);
   }
   const Operand* made_bias = made != nullptr && made->inputs.size() > 2 ? &made->inputs[2] : nullptr;
