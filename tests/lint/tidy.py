@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """clang-tidy, its static analyzer included, over what isn't known to be clean: tidy.py ROOT BUILD [--write] [--jobs 1]
-[--seconds N] [FILE…]
+[--changed] [--seconds N] [FILE…]
 
 record.json beside this holds a hash of every source and header that was found clean. A source whose hash differs, or that
 has none, is checked; for a header, one source that includes it, its own where it has one. FILE… are checked whatever the
-record says, and no others; --seconds begins no more after that long. --write keeps what was clean. BUILD is configured for
-it. Exit code 1 where something was found, 77 without clang-tidy.
+record says, and no others; --changed leaves out those that it lacks; --seconds begins no more after that long. --write
+keeps what was clean. BUILD is configured for it. Exit code 1 where something was found, 77 without clang-tidy.
 
 Sources that are compiled with the same command for one target are checked in batches: files in BUILD/batches that include
 them, so that the headers are read and checked once. The analyzer takes what a file includes for code, and not for
@@ -118,6 +118,7 @@ def main():
     parser.add_argument("build", type=Path)
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--changed", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     asked = parser.parse_intermixed_args()
@@ -132,7 +133,8 @@ def main():
     hashes = {name: hash_of(file) for name, file in files.items()}
     headers = headers_of(files, command_of.keys())
     reached = headers.keys() | set().union(*headers.values())
-    wanted = set(asked.files) or {name for name in reached if record.get(name) != hashes[name]}
+    wanted = set(asked.files) or {name for name in reached
+                                  if record.get(name) != hashes[name] and (name in record or not asked.changed)}
     # A header is clean where a source that includes it is.
     covers = wanted & headers.keys()
     for name in sorted((wanted & reached) - headers.keys()):
