@@ -18,8 +18,10 @@ namespace {
 std::vector<std::string> untrue_reports(const corpus::Case& test_case, std::size_t& compared) {
   const auto options = converters::options_from_json(test_case.options_json);
   const auto batches = corpus::calibration_batches(test_case, test_case.calibration);
-  // Between codes of 16 bits the engine computes in float32, and the map says what stands between quantizers.
-  if (options && (core::element_size_bits(options->activation) > 8 || core::element_size_bits(options->weight) > 8)) {
+  // Between codes of 16 bits, and of ranges that each inference finds, the engine computes in float32, and the map says
+  // what stands between quantizers.
+  if (options && (options->dynamic || core::element_size_bits(options->activation) > 8 ||
+                  core::element_size_bits(options->weight) > 8)) {
     return {};
   }
   if (!options || !batches) return {};

@@ -343,7 +343,7 @@ TEST(ArtifactView, AFloatConstantBehindQuantizeHasItsCodesComputed) {
 TEST(ArtifactView, AScaleThatIsComputedIsAnErrorByNode) {
   const model::Model original = parse("g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
   auto read = view(
-      "a (float[2] x) => (float[2] y) { s = ReduceMax<keepdims=0>(x) q = QuantizeLinear(x, s, z)"
+      "a (float[2] x, float[2] t) => (float[2] y) { s = ReduceMax<keepdims=0>(t) q = QuantizeLinear(x, s, z)"
       " d = DequantizeLinear(q, s, z) y = Relu(d) }",
       {{"z", zero()}}, original);
   ASSERT_FALSE(read);

@@ -150,8 +150,8 @@ TEST(WrittenOut, AProductThatSomebodyElseReadsStaysOnCodes) {
 }
 
 TEST(ArtifactView, KnowsOperandsWhoseRangeEachInferenceFinds) {
-  auto original = parse("g (float[2,3] x) => (float[2,2] y) { y = MatMul (x, w) }", {});
-  original.graph.initializers["w"] = std::make_shared<const Tensor>(reals({3, 2}, {7.5, -8, 0.25, 2, 1, -11}));
+  const auto original = parse("g (float[2,3] x) => (float[2,2] y) { y = MatMul (x, w) }",
+                              {{"w", reals({3, 2}, {7.5, -8, 0.25, 2, 1, -11})}});
   const auto artifact = std::make_shared<const model::Model>(
       parse("g (float[2,3] x) => (float[2,2] y) { " + kMatMul + "y = Mul (f, m) }", kProduct));
   const auto view = ArtifactView::build(artifact, original);
@@ -171,8 +171,8 @@ TEST(ArtifactView, KnowsOperandsWhoseRangeEachInferenceFinds) {
 }
 
 TEST(ArtifactView, AScaleComputedFromItsOwnInputIsDynamic) {
-  auto original = parse("g (float[2,3] x) => (float[2,2] y) { y = MatMul (x, w) }", {});
-  original.graph.initializers["w"] = std::make_shared<const Tensor>(reals({3, 2}, {7.5, -8, 0.25, 2, 1, -11}));
+  const auto original = parse("g (float[2,3] x) => (float[2,2] y) { y = MatMul (x, w) }",
+                              {{"w", reals({3, 2}, {7.5, -8, 0.25, 2, 1, -11})}});
   auto parameters = kProduct;
   parameters.emplace("steps", Tensor::scalar(DType::float32, 255));
   parameters.emplace("zero", codes(DType::uint8, {}, {0}));
