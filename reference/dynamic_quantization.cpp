@@ -33,7 +33,8 @@ DynamicQuantization quantize_dynamically(std::span<const double> x) {
     high = std::max(high, value);
   }
   DynamicQuantization result;
-  if (high > low) result.scale = core::round_to_type((high - low) / kSteps, DType::float32);
+  const double scale = core::round_to_type((high - low) / kSteps, DType::float32);
+  if (scale > 0) result.scale = scale;
   result.zero_point = quantize(-low, result.scale, 0, DType::uint8);
   result.codes.resize(x.size());
   quantize(x, result.scale, result.zero_point, DType::uint8, result.codes);

@@ -16,8 +16,8 @@ struct DynamicQuantization {
 };
 
 /// ONNX DynamicQuantizeLinear-11: the range of these finite values, widened to hold 0, over uint8. The scale is rounded
-/// to float32 before anything is divided by it. An empty or zero tensor has no scale by the standard's formula; 1
-/// stands in.
+/// to float32 before anything is divided by it. An empty or zero tensor, or one whose scale is zero in float32, has no
+/// scale by the standard's formula; 1 stands in.
 [[nodiscard]] DynamicQuantization quantize_dynamically(std::span<const double> x);
 /// The same of input `index`. Errors   another type than float32; NaN or an infinity.
 [[nodiscard]] Result<DynamicQuantization> quantize_dynamically(const OpCall& call, std::size_t index);

@@ -17,6 +17,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
+#include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/audit/audited_params.hpp"
 #include "harness/judge/evidence/operators.hpp"
 #include "harness/judge/reference_cache.hpp"
@@ -159,7 +160,9 @@ std::vector<Options> possible_options(const judge::Evidence& evidence, const pro
 std::vector<Candidate> candidates_for(const judge::Evidence& evidence, const MadeBy& made_by) {
   std::vector<Candidate> all;
   // A model without a quantizer is nobody's: settings in which INT8 is no more than allowed would explain any.
-  const bool quantized = std::ranges::any_of(evidence.artifact->graph.nodes, &model::is_quantizer);
+  const bool quantized = std::ranges::any_of(evidence.artifact->graph.nodes, [](const model::Node& node) {
+    return model::is_quantizer(node) || node.op_type == "DynamicQuantizeLinear" || judge::is_on_codes(node);
+  });
   // Who signs what it writes is looked for among those alone who sign so.
   const auto signs = [&](const programs::StatedPolicy& stated) {
     return !stated.producer.empty() && stated.producer == evidence.artifact->producer;

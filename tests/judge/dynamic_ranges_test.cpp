@@ -142,6 +142,45 @@ TEST(WrittenOut, TheAddBehindAProductIsItsBias) {
   expect_same(*conv, *written, {1, 1, 2, 3});
 }
 
+TEST(WrittenOut, AnAddIsNoBiasWhereTheProductIsGivenOutOrTheAddendIsNoChannels) {
+  const auto gemm = parse("g (float[2,3] x) => (float[2,2] y) { y = Gemm (x, w, bias) }", kProduct);
+  const auto given_out = std::make_shared<const model::Model>(
+      parse("g (float[2,3] x) => (float[2,2] y, float[2,2] t) { " + kMatMul + "t = Mul (f, m) y = Add (t, bias) }",
+            kProduct));
+  EXPECT_EQ(operators(*written_out(given_out, gemm.graph)).back(), "Add");
+
+  auto parameters = kProduct;
+  parameters.emplace("map", reals({1, 2, 1, 3}, {1, 2, 3, 4, 5, 6}));
+  const auto conv = std::make_shared<const model::Model>(
+      parse("g (float[1,1,2,3] x) => (float[1,2,2,3] y) { " + kConv + "t = Mul (f, m) y = Add (t, map) }", parameters));
+  EXPECT_EQ(operators(*written_out(conv)).back(), "Add");
+  expect_same(*conv, *written_out(conv), {1, 1, 2, 3});
+}
+
+TEST(WrittenOut, CodesMayBeMovedBeforeTheyAreMultiplied) {
+  const auto artifact = std::make_shared<const model::Model>(
+      parse("g (float[3,2] x) => (float[2,2] y) { q0, s, z = DynamicQuantizeLinear (x) q = Transpose <perm=[1,0]> (q0) "
+            "a = MatMulInteger (q, w, z, wz) f = Cast <to=1> (a) m = Mul (s, ws) y = Mul (f, m) }",
+            kProduct));
+  const auto written = written_out(artifact);
+  EXPECT_EQ(operators(*written).back(), "MatMul");
+  expect_same(*artifact, *written, {3, 2});
+}
+
+TEST(WrittenOut, TheConstantMayStandOnTheLeft) {
+  const auto artifact = std::make_shared<const model::Model>(
+      parse("g (float[2,4] x) => (float[3,4] y) { q, s, z = DynamicQuantizeLinear (x) "
+            "a = MatMulInteger (w, q, one, z) f = Cast <to=1> (a) m = Mul (ks, s) y = Mul (f, m) }",
+            [] {
+              auto parameters = kProduct;
+              parameters.emplace("one", codes(DType::int8, {}, {1}));
+              return parameters;
+            }()));
+  const auto written = written_out(artifact);
+  EXPECT_EQ(operators(*written).back(), "MatMul");
+  expect_same(*artifact, *written, {2, 4});
+}
+
 TEST(WrittenOut, AProductThatSomebodyElseReadsStaysOnCodes) {
   const auto artifact = std::make_shared<const model::Model>(
       parse("g (float[2,3] x) => (float[2,2] y, float[2,2] f) { " + kMatMul + "y = Mul (f, m) }", kProduct));

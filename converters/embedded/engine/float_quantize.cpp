@@ -153,7 +153,8 @@ Status quantize_dynamically(const Call& call) {
   }
   constexpr float kSteps = 255;
   const double range = static_cast<double>(high) - static_cast<double>(low);  // may lie beyond float32
-  const auto scale = range > 0 ? static_cast<float>(range / static_cast<double>(kSteps)) : 1.0F;
+  const auto step = static_cast<float>(range / static_cast<double>(kSteps));  // may vanish
+  const float scale = step > 0 ? step : 1.0F;
   const auto zero_point = static_cast<std::int64_t>(std::nearbyint(std::min(-low / scale, kSteps)));
   call.outputs[0] = Buffer(DType::uint8, x.shape());
   quantize_run(x.data<float>(), x.size(), scale, output_codes(DType::uint8, static_cast<double>(scale), zero_point),

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "harness/judge/alignment/statistics.hpp"
+#include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/evidence/demands.hpp"
 
 namespace assay::judge {
@@ -15,8 +16,10 @@ namespace {
 std::vector<std::size_t> dynamic_inputs(const Evidence& evidence, const Alignment& alignment,
                                         const Alignment::Operation& entry) {
   std::vector<std::size_t> inputs;
-  // What isn't found in an artifact may run there in a form that nobody reads.
-  if (entry.made != nullptr) {
+  // What isn't found in an artifact, or stays on codes there, runs in a form that nobody reads.
+  const bool read =
+      entry.made != nullptr && !is_on_codes(alignment.artifact->artifact().graph.nodes[entry.made->index]);
+  if (read) {
     for (std::size_t i = 0; i < entry.made->inputs.size(); ++i) {
       if (entry.made->inputs[i].dynamic && i < entry.node.inputs.size()) inputs.push_back(i);
     }

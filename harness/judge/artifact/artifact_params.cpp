@@ -234,10 +234,22 @@ std::optional<DynamicCodes> dynamic_codes(const Node& node, const model::Wiring&
   return std::nullopt;
 }
 
+std::optional<DynamicCodes> dynamic_codes_behind(std::string_view codes, const model::Wiring& wiring,
+                                                 const Graph& graph) {
+  std::string name(codes);
+  for (auto maker = wiring.producer(name); maker; maker = wiring.producer(name)) {
+    const Node& node = graph.nodes[*maker];
+    if (auto made = dynamic_codes(node, wiring, graph)) return made->codes == name ? std::move(made) : std::nullopt;
+    if (!only_moves(node) || node.inputs.empty()) break;
+    name = node.inputs.front();
+  }
+  return std::nullopt;
+}
+
 bool reads_dynamic_codes(const Node& node, const model::Wiring& wiring, const Graph& graph) {
-  const auto maker = node.op_type == "DequantizeLinear" ? wiring.producer(node.input(0)) : std::nullopt;
-  const auto made = maker ? dynamic_codes(graph.nodes[*maker], wiring, graph) : std::nullopt;
-  return made && node.input(0) == made->codes && node.input(1) == made->scale && node.input(2) == made->zero_point;
+  if (node.op_type != "DequantizeLinear") return false;
+  const auto made = dynamic_codes_behind(node.input(0), wiring, graph);
+  return made && node.input(1) == made->scale && node.input(2) == made->zero_point;
 }
 
 Result<Tensor> quantize_tensor(const Tensor& values, const QuantParams& params) {

@@ -42,7 +42,10 @@ struct DynamicCodes {
 /// DynamicQuantizeLinear, or a QuantizeLinear whose scale is computed from its own input.
 [[nodiscard]] std::optional<DynamicCodes> dynamic_codes(const model::Node& node, const model::Wiring& wiring,
                                                         const model::Graph& graph);
-/// A DequantizeLinear of codes, scale and zero point of one such node.
+/// The same of the node that makes `codes`, also where they were moved since.
+[[nodiscard]] std::optional<DynamicCodes> dynamic_codes_behind(std::string_view codes, const model::Wiring& wiring,
+                                                               const model::Graph& graph);
+/// A DequantizeLinear of codes, also moved ones, scale and zero point of one such node.
 [[nodiscard]] bool reads_dynamic_codes(const model::Node& node, const model::Wiring& wiring, const model::Graph& graph);
 
 }  // namespace assay::judge

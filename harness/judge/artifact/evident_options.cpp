@@ -39,7 +39,10 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   bool per_axis = false;
   bool centred = true;
   std::int64_t block = 0;
-  options.dynamic = false;
+  const auto& graph = view->artifact().graph;
+  options.dynamic = !any && std::ranges::any_of(graph.nodes, [](const model::Node& node) {
+    return node.op_type == "DynamicQuantizeLinear";
+  });
   for (const ArtifactNode& node : view->nodes()) {
     for (const Operand& input : node.inputs) {
       options.dynamic = options.dynamic || (input.dynamic && !any);

@@ -35,9 +35,10 @@ class ProductReader {
     if (!follow(index)) return {};
     if (!dynamic_) {
       const TensorPtr zero_point = find_constant(constants_, product_.zero_point);
-      if (factors_.front()->size() != 1 || (zero_point == nullptr && !product_.zero_point.empty())) return {};
-      product_.left_scale = factors_.front();
-      factors_.erase(factors_.begin());
+      const auto left = left_factor();
+      if ((*left)->size() != 1 || (zero_point == nullptr && !product_.zero_point.empty())) return {};
+      product_.left_scale = *left;
+      factors_.erase(left);
     }
     product_.weight_scale = scale_of_factors();
     return product_.weight_scale == nullptr ? std::nullopt : std::optional(std::move(product_));
@@ -67,9 +68,8 @@ class ProductReader {
   }
 
   bool find_scale() {
-    const auto maker = wiring_.producer(product_.codes);
-    const auto made = maker ? dynamic_codes(graph_.nodes[*maker], wiring_, graph_) : std::nullopt;
-    if (!made || product_.codes != made->codes || product_.zero_point != made->zero_point) return false;
+    const auto made = dynamic_codes_behind(product_.codes, wiring_, graph_);
+    if (!made || product_.zero_point != made->zero_point) return false;
     product_.scale = made->scale;
     return true;
   }
@@ -116,6 +116,17 @@ class ProductReader {
     if (constant == nullptr || !constant->is_real()) return false;
     factors_.push_back(std::move(constant));
     return true;
+  }
+
+  /// The left operand's scale among the constant factors: that of the QuantizeLinear that makes its codes, else the
+  /// first one.
+  std::vector<TensorPtr>::iterator left_factor() {
+    const auto maker = wiring_.producer(product_.codes);
+    const bool quantized = maker && graph_.nodes[*maker].op_type == "QuantizeLinear";
+    const TensorPtr own = quantized ? find_constant(constants_, graph_.nodes[*maker].input(1)) : nullptr;
+    const auto found = std::ranges::find_if(
+        factors_, [&](const TensorPtr& factor) { return own != nullptr && (factor == own || *factor == *own); });
+    return found == factors_.end() ? factors_.begin() : found;
   }
 
   /// The product of the constants, which lie along the output channels, or are one.

@@ -30,6 +30,7 @@ class Writer {
       if (node.op_type == "Gemm") gemms_.insert(node.outputs.begin(), node.outputs.end());
       if (node.op_type == "Add" || node.op_type == "Sub") others_.insert(node.outputs.begin(), node.outputs.end());
     }
+    find_matrices(original);
     for (const Node& node : artifact.graph.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
     for (const model::ValueInfo& input : artifact.graph.inputs) taken_.insert(input.name);
     for (const auto& [name, tensor] : artifact.graph.initializers) taken_.insert(name);
@@ -72,6 +73,27 @@ class Writer {
     const QuantizedForm* form = reference::quantized_form(node);
     if (form != nullptr) return form->fits(node, kPerAxisOpset);
     return model::is_quantizer(node) || traits_of(node).unchanged_since_7;
+  }
+
+  /// The original's tensors that are known to have two axes.
+  void find_matrices(const model::Graph& original) {
+    std::map<std::string, std::size_t, std::less<>> ranks;
+    for (const model::ValueInfo& input : original.inputs) {
+      if (input.shape) ranks[input.name] = input.shape->size();
+    }
+    for (const auto& [name, tensor] : original.initializers) ranks[name] = tensor->shape().size();
+    for (const Node& node : original.nodes) {
+      const auto first = ranks.find(node.input(0)), second = ranks.find(node.input(1));
+      if (first == ranks.end() || node.outputs.empty()) continue;
+      const bool product = node.op_type == "MatMul";
+      const bool keeps = product || node.op_type == "BatchNormalization" || node.op_type == "Relu" ||
+                         node.op_type == "Clip" || node.op_type == "Identity" || node.op_type == "Transpose";
+      if (!keeps || (product && second == ranks.end())) continue;
+      ranks[node.outputs.front()] = product ? std::max(first->second, second->second) : first->second;
+    }
+    for (const auto& [name, rank] : ranks) {
+      if (rank == 2) matrices_.insert(name);
+    }
   }
 
   [[nodiscard]] TensorPtr constant(std::string_view name) const {
@@ -130,20 +152,39 @@ class Writer {
     for (const std::size_t i : {0U, 1U}) {
       const auto sum = sums_.find(node.inputs[i]);
       const TensorPtr addend = constant(node.inputs[1 - i]);
-      if (sum == sums_.end() || addend == nullptr || wiring_.consumers(node.inputs[i]).size() != 1) continue;
+      if (sum == sums_.end() || addend == nullptr || wiring_.consumers(node.inputs[i]).size() != 1 ||
+          wiring_.is_output(node.inputs[i])) {
+        continue;
+      }
       Node& product = result_.graph.nodes[sum->second];
       std::string bias = node.inputs[1 - i];
       if (product.op_type == "Conv") {
         const core::Shape flat{addend->size()};
+        if (!lies_along_channels(*addend, weight_rank(product))) continue;
         bias = stored(bias + "_flat", Tensor(addend->type(), flat, addend->to_reals()));
-      } else {
+      } else if (gemms_.contains(node.outputs.front()) || matrices_.contains(node.outputs.front())) {
         product.op_type = "Gemm";
+      } else {
+        continue;  // of more axes than a Gemm has
       }
       product.inputs.push_back(bias);
       product.outputs = node.outputs;
       return true;
     }
     return false;
+  }
+
+  std::int64_t weight_rank(const Node& product) const {
+    const auto made = std::ranges::find_if(result_.graph.nodes,
+                                           [&](const Node& node) { return node.outputs.front() == product.inputs[1]; });
+    const TensorPtr codes = made == result_.graph.nodes.end() ? nullptr : constant(made->input(0));
+    return codes == nullptr ? 0 : codes->rank();
+  }
+
+  /// One value for each output channel of a convolution whose weight has this rank.
+  static bool lies_along_channels(const Tensor& addend, std::int64_t rank) {
+    const std::int64_t axis = addend.rank() - 1 - (rank - 2);
+    return axis >= 0 && addend.shape()[static_cast<std::size_t>(axis)] == addend.size();
   }
 
   /// What only the nodes read that are written out now: a product of scales, a bias in another shape.
@@ -312,7 +353,7 @@ class Writer {
   const model::Graph& graph_;
   model::Wiring wiring_;
   Constants constants_;
-  std::set<std::string, std::less<>> taken_, gemms_, others_;               // what the original's Gemms and sums make
+  std::set<std::string, std::less<>> taken_, gemms_, others_, matrices_;    // what the original's Gemms and sums make
   std::map<std::size_t, std::pair<std::size_t, IntegerProduct>> products_;  // by their last node, with their first
   std::set<std::size_t> inside_products_;
   std::map<std::string, std::size_t, std::less<>> sums_;  // products by what they make, in result_

@@ -26,7 +26,15 @@ class ActivationAudit {
       : context_(context), calibration_(calibration), legal_(context, calibration), given_(context.alignment->given) {}
 
   std::vector<Finding> run() {
-    if (context_.evidence.calibration == nullptr) return {};  // no ranges to hold them against
+    if (context_.evidence.calibration == nullptr) {  // no ranges to hold them against
+      if (context_.artifact != nullptr && !context_.evidence.options.calibrates() && given_.empty()) {
+        for (const Quantizer& quantizer : context_.artifact->quantizers()) {
+          const std::string& tensor = quantizer.original.empty() ? quantizer.float_name : quantizer.original;
+          if (!quantizer.constant) add_unasked(tensor, quantizer.params);
+        }
+      }
+      return std::move(findings_);
+    }
     if (context_.artifact != nullptr) {
       for (const Quantizer& quantizer : context_.artifact->quantizers()) check_quantizer(quantizer);
       check_given_kept();
@@ -42,6 +50,14 @@ class ActivationAudit {
     if (own && (quantizer.constant || !calibration_.ranges.contains(quantizer.float_name))) return;
     if (quantizer.params.scale.empty() || is_weight(quantizer)) return;
     check(own ? quantizer.float_name : quantizer.original, quantizer.params, quantizer.constant);
+  }
+
+  void add_unasked(const std::string& tensor, const QuantParams& params) {
+    add(Facet::precision, tensor, 0,
+        fmt::format("activation \"{}\" is quantized{}: {}", tensor,
+                    context_.evidence.options.dynamic ? " once for all, though each inference is to find its range"
+                                                      : ", though weights alone are to be",
+                    params_text(params)));
   }
 
   /// Constants that a weighted operator multiplies with have rules of their own.
@@ -157,11 +173,7 @@ class ActivationAudit {
       if (std::ranges::any_of(given_, [&](const auto& entry) { return is_given(entry.first, params); })) return;
     }
     if (!evidence.options.calibrates() && !constant) {
-      add(Facet::precision, tensor, 0,
-          fmt::format("activation \"{}\" is quantized{}: {}", tensor,
-                      evidence.options.dynamic ? " once for all, though each inference is to find its range"
-                                               : ", though weights alone are to be",
-                      params_text(params)));
+      add_unasked(tensor, params);
       return;
     }
     if (params.scale.size() > 1 && context_.evidence.converter.policy.depthwise_channels && feeds_depthwise(tensor)) {

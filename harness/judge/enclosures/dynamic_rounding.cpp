@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,8 @@ constexpr auto kSteps = static_cast<double>(kLastCode);
 constexpr std::int64_t kMostZeroPoints = 2;
 /// The scale's difference and quotient are rounded to float32, and so is what is divided by it.
 constexpr double kScaleError = 4 * kFloatUnit;
+/// What all codes together move by where the scale is rounded to a denormal number of float32, or to zero.
+constexpr double kVanishing = kSteps * 0x1p-149;
 
 /// The least and the largest value, zero included, of tensors whose elements lie between two others.
 struct Extremes {
@@ -117,8 +120,9 @@ Enclosure rounded_dynamically(const Enclosure& values, bool symmetric, double ex
   Tensor low = ends.low_or_centre(), high = ends.high_or_centre();
   for (std::size_t i = 0; i < low.reals().size(); ++i) {
     if (low.reals()[i] == 0 && high.reals()[i] == 0) continue;
-    low.reals()[i] -= (0.5 + extra) * step + kScaleError * std::fabs(low.reals()[i]);
-    high.reals()[i] += (0.5 + extra) * step + kScaleError * std::fabs(high.reals()[i]);
+    const double moved = (0.5 + extra) * step + kVanishing;
+    low.reals()[i] -= moved + kScaleError * std::fabs(low.reals()[i]);
+    high.reals()[i] += moved + kScaleError * std::fabs(high.reals()[i]);
   }
   Enclosure result = exact_enclosure(values.centre);
   result.low = std::make_shared<const Tensor>(std::move(low));
@@ -132,7 +136,7 @@ core::Result<Enclosure> through_dynamic_codes(const Enclosure& x, const Style& s
   const Extremes found = extremes_of(ends);
   const double least = found.finest() * (1 - kScaleError), most = found.coarsest(false) * (1 + kScaleError);
   if (most == 0) return exact_enclosure(x.centre);
-  if (!(least > 0)) return rounded_dynamically(x, false, 0);
+  if (!(least >= static_cast<double>(std::numeric_limits<float>::min()))) return rounded_dynamically(x, false, 0);
   const auto zero_point = [](double low, double scale) { return static_cast<std::int64_t>(std::rint(-low / scale)); };
   const std::int64_t first = zero_point(found.least_high, most * (1 + kScaleError));
   const std::int64_t last = zero_point(found.least_low, least * (1 - kScaleError));
