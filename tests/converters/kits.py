@@ -15,7 +15,7 @@ from pathlib import Path
 CONVERTER = "onnxruntime"
 # A scale, numbers, and a conversion that ends with an error; wrong in all releases.
 WRONG = {"clip_of_an_output": "expected: scale", "gemm_beta/beta=3.0": "are off by more than", "deconv_group_bias/groups=2": "actual: ValueError"}
-MENDED, MENDED_SINCE = "conv_weight_input", "mended since 1.18.1"
+MENDED, MENDED_SINCE = "deconv_stride_and_dilation", "mended since 1.18.1"
 RIGHT, RIGHT_EVERYWHERE = "gemm_trans_a", "conv/form=bias,size=comparable,groups=1"
 LINES_ALLOWED = 60
 ASK_THE_PRODUCT = ("precision_by_product",)  # where its template does
