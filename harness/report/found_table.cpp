@@ -28,7 +28,8 @@ std::string listed(const std::set<std::string>& items) {
 /// suite.
 std::vector<std::string> named_by(const std::string& pattern, std::span<const std::string> converters) {
   const std::size_t star = pattern.find('*');
-  if (star == std::string::npos || star + 1 == pattern.size()) return {pattern.substr(0, star)};
+  const bool of_all = star + 1 == pattern.size() && pattern.find(':') == std::string::npos;
+  if (star == std::string::npos || of_all) return {pattern.substr(0, star)};
   std::vector<std::string> names;
   std::ranges::copy_if(converters, std::back_inserter(names),
                        [&](const std::string& name) { return core::glob_match(pattern, name); });
