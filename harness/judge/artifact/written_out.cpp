@@ -107,7 +107,8 @@ class Writer {
       if (!product) continue;
       inside_products_.insert(product->between.begin(), product->between.end());
       if (product->last != i) inside_products_.insert(i);
-      products_.emplace(product->last, std::pair(i, *std::move(product)));
+      const std::size_t last = product->last;
+      products_.emplace(last, std::pair(i, *std::move(product)));
     }
   }
 
