@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/judge/artifact/artifact_params.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
 #include "harness/judge/evidence/derived_params.hpp"
 
@@ -40,12 +41,12 @@ converters::Options evident_options(const std::shared_ptr<const model::Model>& a
   bool centred = true;
   std::int64_t block = 0;
   const auto& graph = view->artifact().graph;
-  options.dynamic = !any && std::ranges::any_of(graph.nodes, [](const model::Node& node) {
-    return node.op_type == "DynamicQuantizeLinear";
+  const model::Wiring wiring(graph);
+  options.dynamic = !any && std::ranges::any_of(graph.nodes, [&](const model::Node& node) {
+    return dynamic_codes(node, wiring, graph).has_value();
   });
   for (const ArtifactNode& node : view->nodes()) {
     for (const Operand& input : node.inputs) {
-      options.dynamic = options.dynamic || (input.dynamic && !any);
       if (input.constant_codes == nullptr || !input.quantized() || input.constant_codes->rank() < 2) continue;
       weights = true;
       options.weight = input.params->type;

@@ -31,7 +31,7 @@ class ProductReader {
     product_.mirrored = !take(0, 1);
     if (product_.mirrored && (conv || !take(1, 0))) return {};
     dynamic_ = find_scale();
-    behind_ = conv ? find_constant(constants_, product_.weight)->rank() - 2 : 0;
+    product_.behind = conv ? find_constant(constants_, product_.weight)->rank() - 2 : 0;
     if (!follow(index)) return {};
     if (!dynamic_) {
       const TensorPtr zero_point = find_constant(constants_, product_.zero_point);
@@ -135,7 +135,9 @@ class ProductReader {
     for (const TensorPtr& factor : factors_) {
       const std::vector<double> values = factor->to_reals();
       if (values.size() != 1) {
-        if (!lies_along_channels(*factor) || (scale.size() != 1 && scale.size() != values.size())) return nullptr;
+        if (product_.mirrored || !lies_along_channels(*factor, product_.behind) ||
+            (scale.size() != 1 && scale.size() != values.size()))
+          return nullptr;
         scale.resize(values.size(), scale.front());
       }
       for (std::size_t i = 0; i < scale.size(); ++i) scale[i] *= values[values.size() == 1 ? 0 : i];
@@ -144,24 +146,20 @@ class ProductReader {
     return std::make_shared<const Tensor>(core::rounded_to_type(Tensor(core::DType::float32, shape, std::move(scale))));
   }
 
-  /// The last axis of a matrix product, the second one of a convolution.
-  bool lies_along_channels(const Tensor& factor) const {
-    if (product_.mirrored) return false;
-    const std::int64_t axis = factor.rank() - 1 - behind_;
-    if (axis < 0) return false;
-    return factor.shape()[static_cast<std::size_t>(axis)] == factor.size();
-  }
-
   const model::Graph& graph_;
   const model::Wiring& wiring_;
   const Constants& constants_;
   IntegerProduct product_;
   std::vector<TensorPtr> factors_;
   bool scaled_ = false, dynamic_ = false;
-  std::int64_t behind_ = 0;  ///< how many axes of the result lie behind the output channels
 };
 
 }  // namespace
+
+bool lies_along_channels(const Tensor& tensor, std::int64_t behind) {
+  const std::int64_t axis = tensor.rank() - 1 - behind;
+  return axis >= 0 && tensor.shape()[static_cast<std::size_t>(axis)] == tensor.size();
+}
 
 std::optional<IntegerProduct> integer_product(const model::Graph& graph, const model::Wiring& wiring,
                                               const Constants& constants, std::size_t index) {

@@ -22,9 +22,13 @@ struct IntegerProduct {
   bool mirrored = false;                  ///< the constant is the left operand of a MatMul, and "left" the right one
   std::string weight, weight_zero_point;  ///< the right operand's; the zero point may be left out
   core::TensorPtr weight_scale;           ///< one, or one for each output channel, of rank 1
+  std::int64_t behind = 0;                ///< how many axes of the result lie behind its output channels
   std::size_t last = 0;                   ///< node that gives the values out
   std::vector<std::size_t> between;       ///< nodes from the sums to there, that one left out
 };
+
+/// The tensor has one value for each output channel, which so many axes of the result lie behind.
+[[nodiscard]] bool lies_along_channels(const core::Tensor& tensor, std::int64_t behind);
 
 /// Reads the product that begins at node `index`; nothing where it is another node, its weight or that one's scale is
 /// no constant, or somebody else reads what lies between.

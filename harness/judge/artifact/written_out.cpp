@@ -140,7 +140,7 @@ class Writer {
         dequantized(node, product.weight, scale, zero_point, product.op == "Conv" ? 0 : weight->rank() - 1)};
     if (product.mirrored) std::swap(values.inputs[0], values.inputs[1]);
     if (product.addend.empty()) {
-      sums_[made.front()] = result_.graph.nodes.size();
+      sums_[made.front()] = {result_.graph.nodes.size(), product.behind};
       result_.graph.nodes.push_back(std::move(values));
     } else {
       add_behind(std::move(values), product.addend);
@@ -157,11 +157,11 @@ class Writer {
           wiring_.is_output(node.inputs[i])) {
         continue;
       }
-      Node& product = result_.graph.nodes[sum->second];
+      Node& product = result_.graph.nodes[sum->second.index];
       std::string bias = node.inputs[1 - i];
       if (product.op_type == "Conv") {
         const core::Shape flat{addend->size()};
-        if (!lies_along_channels(*addend, weight_rank(product))) continue;
+        if (!lies_along_channels(*addend, sum->second.behind)) continue;
         bias = stored(bias + "_flat", Tensor(addend->type(), flat, addend->to_reals()));
       } else if (gemms_.contains(node.outputs.front()) || matrices_.contains(node.outputs.front())) {
         product.op_type = "Gemm";
@@ -173,19 +173,6 @@ class Writer {
       return true;
     }
     return false;
-  }
-
-  std::int64_t weight_rank(const Node& product) const {
-    const auto made = std::ranges::find_if(result_.graph.nodes,
-                                           [&](const Node& node) { return node.outputs.front() == product.inputs[1]; });
-    const TensorPtr codes = made == result_.graph.nodes.end() ? nullptr : constant(made->input(0));
-    return codes == nullptr ? 0 : codes->rank();
-  }
-
-  /// One value for each output channel of a convolution whose weight has this rank.
-  static bool lies_along_channels(const Tensor& addend, std::int64_t rank) {
-    const std::int64_t axis = addend.rank() - 1 - (rank - 2);
-    return axis >= 0 && addend.shape()[static_cast<std::size_t>(axis)] == addend.size();
   }
 
   /// What only the nodes read that are written out now: a product of scales, a bias in another shape.
@@ -357,7 +344,11 @@ class Writer {
   std::set<std::string, std::less<>> taken_, gemms_, others_, matrices_;    // what the original's Gemms and sums make
   std::map<std::size_t, std::pair<std::size_t, IntegerProduct>> products_;  // by their last node, with their first
   std::set<std::size_t> inside_products_;
-  std::map<std::string, std::size_t, std::less<>> sums_;  // products by what they make, in result_
+  struct Sum {
+    std::size_t index = 0;    // in result_
+    std::int64_t behind = 0;  // IntegerProduct::behind
+  };
+  std::map<std::string, Sum, std::less<>> sums_;  // products by what they make
 };
 
 }  // namespace

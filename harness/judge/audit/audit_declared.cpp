@@ -101,9 +101,9 @@ bool left_in_float(const Evidence& evidence, const std::string& tensor) {
 }
 
 void check_expected(const LayerContext& context, std::vector<Finding>& findings) {
-  const bool weights_only = !context.evidence.options.calibrates();
+  const bool uncalibrated = !context.evidence.options.calibrates();
   for (const auto& [name, expected] : context.evidence.test_case->expect.scales) {
-    if (weights_only && context.evidence.model->graph.initializer(name) == nullptr) continue;
+    if (uncalibrated && context.evidence.model->graph.initializer(name) == nullptr) continue;
     const auto declared = declared_params(context, name);
     if (declared.empty() && asks_for_width_alone(expected)) continue;
     if (declared.empty()) {
@@ -114,7 +114,7 @@ void check_expected(const LayerContext& context, std::vector<Finding>& findings)
       if (weight && context.evidence.converter.supports.says("activations")) continue;
       const bool input = context.evidence.model->graph.find_input(name) != nullptr;
       if (!input && context.evidence.converter.supports.says("inputs")) continue;
-      if (weights_only || left_in_float(context.evidence, name)) continue;  // the weight's node is named
+      if (uncalibrated || left_in_float(context.evidence, name)) continue;  // the weight's node is named
       findings.push_back(audit_finding(
           Facet::scale, name, fmt::format("tensor \"{}\": expected a scale, but the artifact declares none", name)));
     }

@@ -88,13 +88,13 @@ class PrecisionCheck {
     const bool data = std::ranges::any_of(node.outputs, [&](const auto& output) { return varying_.contains(output); });
     if (!data || !computes_real_data(node)) return std::nullopt;
     auto demand = demanded_precision(evidence_, node);
-    const bool weights_only = !evidence_.options.calibrates();
-    if (!demand || (demand->stated && (!weights_only || is_float(demand->precision)))) return demand;
+    const bool uncalibrated = !evidence_.options.calibrates();
+    if (!demand || (demand->stated && (!uncalibrated || is_float(demand->precision)))) return demand;
     const bool weights = constants_.contains(node.input(1)) ||
                          (traits_of(node).product == Product::matmul && constants_.contains(node.input(0)));
-    if (weights_only && !sums_products(node)) return std::nullopt;
+    if (uncalibrated && !sums_products(node)) return std::nullopt;
     if (given_ || !weights || in_float_.contains(&node)) return std::nullopt;
-    if (!weights_only && has_matrix_bias(node, constants_)) return std::nullopt;
+    if (!uncalibrated && has_matrix_bias(node, constants_)) return std::nullopt;
     return demand;
   }
 
