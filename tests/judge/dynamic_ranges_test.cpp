@@ -57,7 +57,7 @@ TEST(DynamicRounding, ACodeLatticeHoldsWhatDynamicQuantizeLinearGives) {
     const auto enclosure = through_dynamic_codes(exact_enclosure(values), style);
     ASSERT_TRUE(enclosure);
     EXPECT_TRUE(holds(*enclosure, *rounded_dynamically(values))) << seed;
-    // Far tighter than the bound of any such rounding: but for ties one code is left.
+    // Far tighter than the bound of any such rounding: outside ties one code is left.
     std::size_t wide = 0;
     const double step = dynamic_step(values->reals(), false);
     for (const double radius : radius_of(*enclosure)) wide += radius > step / 4 ? 1U : 0U;
