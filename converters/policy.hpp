@@ -38,7 +38,8 @@ enum class Averaging {
   none,
   per_sample,
   ema,
-  batch_mean,          ///< the mean of the batches' extremes, and no other
+  batch_mean,          ///< the mean of the batches' extremes, or where codes lie around zero of their magnitudes
+  batch_ends,          ///< the mean of the batches' lower ends and that of the upper ones, for all codes
   widened_batch_mean,  ///< the mean of the batches' ranges, each of which is widened to zero first, and no other
   batch_quantiles,     ///< method percentile: the mean of the batches' own quantiles, and no other
 };
@@ -48,6 +49,7 @@ constexpr auto words(Averaging /*of*/) {
                                       {per_sample, "per_sample"},
                                       {ema, "ema"},
                                       {batch_mean, "batch_mean"},
+                                      {batch_ends, "batch_ends"},
                                       {widened_batch_mean, "widened_batch_mean"},
                                       {batch_quantiles, "batch_quantiles"}});
 }
@@ -132,6 +134,7 @@ struct Policy {
   double divisor = 127;
   Averaging averaging = Averaging::none;
   double scale_floor = 0;
+  double range_floor = 0;  ///< a narrower range has its upper end this far above the lower one
   bool power_of_two = false;
   ZeroRule zero = ZeroRule::rounded;
   UnsignedCodes unsigned_codes = UnsignedCodes::asked;
@@ -151,9 +154,10 @@ struct Policy {
   bool one_threshold = false;   ///< entropy ends at one magnitude on both sides, cut where the data end before it
   bool whole_products = false;  ///< a product with a quantized weight reads quantized data
   bool gates_in_float = false;  ///< products between an average of a tensor and the Mul with it stay in float
-  bool chooses_int8 = false;    ///< it decides itself what runs in INT8: nobody can demand it of a node
-  bool equalizes = false;       ///< layers are multiplied by channel, and the next ones divided by the same
-  bool folds_scales = false;    ///< a Conv's weights take in the unlike scales of what a Concat before it joins
+  std::vector<std::string> whole_weights;  ///< operators whose weights have one scale, whatever is asked for
+  bool chooses_int8 = false;               ///< it decides itself what runs in INT8: nobody can demand it of a node
+  bool equalizes = false;                  ///< layers are multiplied by channel, and the next ones divided by the same
+  bool folds_scales = false;  ///< a Conv's weights take in the unlike scales of what a Concat before it joins
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::vector<std::string> reads_quantized;  ///< operators that always read quantized values where these are real
   std::vector<std::string> reads_float;      ///< operators that never read quantized values
@@ -173,6 +177,14 @@ struct Policy {
   bool deterministic = true;
 
   [[nodiscard]] double divisor_of_weights() const { return weight_divisor > 0 ? weight_divisor : divisor; }
+  /// Scales don't all follow the data.
+  [[nodiscard]] bool has_floor() const { return scale_floor > 0 || range_floor > 0; }
+  /// A floor relaxes the audit of scales, never the numbers (docs/protocol.md): what it costs is not granted.
+  [[nodiscard]] Policy without_floor() const {
+    Policy plain = *this;
+    plain.scale_floor = plain.range_floor = 0;
+    return plain;
+  }
   /// Biases are other values than the model's.
   [[nodiscard]] bool corrects_biases() const {
     return bias == BiasRounding::corrected || bias == BiasRounding::mean_corrected;

@@ -14,6 +14,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("divisor", policy.divisor);
   visit("averaging", policy.averaging);
   visit("scale_floor", policy.scale_floor);
+  visit("range_floor", policy.range_floor);
   visit("power_of_two", policy.power_of_two);
   visit("zero", policy.zero);
   visit("unsigned", policy.unsigned_codes);
@@ -33,6 +34,7 @@ void visit_policy(PolicyOrConst&& policy, Visit visit) {
   visit("one_threshold", policy.one_threshold);
   visit("whole_products", policy.whole_products);
   visit("gates_in_float", policy.gates_in_float);
+  visit("whole_weights", policy.whole_weights);
   visit("chooses_int8", policy.chooses_int8);
   visit("equalizes", policy.equalizes);
   visit("folds_scales", policy.folds_scales);

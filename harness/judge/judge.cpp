@@ -326,9 +326,7 @@ class Judge {
   }
 
   void derive_audited() {
-    // A stated floor relaxes the audit, never the numbers (docs/protocol.md): these bound the granted error.
-    converters::Policy policy = evidence_.converter.policy;
-    policy.scale_floor = 0;
+    const converters::Policy policy = evidence_.converter.policy.without_floor();  // these bound the granted error
     const model::Wiring wiring(evidence_.model->graph);
     for (const auto& [name, range] : calibration_->ranges) {
       if (!evidence_.options.calibrates()) break;

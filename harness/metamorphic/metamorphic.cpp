@@ -330,7 +330,7 @@ std::string outside_policy(const judge::Evidence& evidence, const Relation& rela
     return "exact only for integer arithmetic and plain extremes, which the converter does not state";
   }
   if (relation.name == "batch" && evidence.options.dynamic) return "the images of a batch share the range that it has";
-  if (relation.name == "scale" && (policy.scale_floor > 0 || !policy.fixed_ranges.empty())) {
+  if (relation.name == "scale" && (policy.has_floor() || !policy.fixed_ranges.empty())) {
     return "the converter's scales do not all follow the data (floor or fixed ranges)";
   }
   if (relation.name == "gemm" && !evidence.options.precision.empty()) {

@@ -49,13 +49,14 @@ int width(const Policy& policy, const Options& options) {
   add(policy.bias == converters::BiasRounding::corrected, kInterval);
   add(policy.averaging == converters::Averaging::per_sample || policy.averaging == converters::Averaging::ema,
       kInterval);
-  add(policy.averaging == converters::Averaging::batch_mean ||
+  add(policy.averaging == converters::Averaging::batch_mean || policy.averaging == converters::Averaging::batch_ends ||
           policy.averaging == converters::Averaging::widened_batch_mean ||
           policy.averaging == converters::Averaging::batch_quantiles,
       1);
   add(policy.unsigned_codes != converters::UnsignedCodes::asked, 1);
   add(policy.power_of_two, 4);
-  add(policy.scale_floor > 0, 1);
+  add(policy.has_floor(), 1);
+  add(!policy.whole_weights.empty(), 1);
   add(policy.depthwise_channels, 1);
   add(policy.first_divisor > 0, 1);
   add(policy.channel_floor > 0, 1);
@@ -290,6 +291,7 @@ bool gives_one_value(const Candidate& candidate) {
   return known && candidate.policy.bias != converters::BiasRounding::corrected &&
          (candidate.policy.averaging == converters::Averaging::none ||
           candidate.policy.averaging == converters::Averaging::batch_mean ||
+          candidate.policy.averaging == converters::Averaging::batch_ends ||
           candidate.policy.averaging == converters::Averaging::widened_batch_mean);
 }
 

@@ -160,6 +160,11 @@ TEST(Audit, OneScaleForAllIsSeenOnlyUnderPerAxisOptions) {
   gemm.constants["bs"] = testing::Tensor::scalar(core::DType::float32, float32(xs * w));
   gemm.constants["bq"] = codes(core::DType::int32, {2}, {1012, -2024});
   EXPECT_THAT(gemm.faults(), ElementsAre("count w"));
+  gemm.evidence.converter.policy.whole_weights = {"MatMul"};
+  EXPECT_THAT(gemm.faults(), ElementsAre("count w")) << "of another operator";
+  gemm.evidence.converter.policy.whole_weights = {"Gemm"};
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.evidence.converter.policy.whole_weights.clear();
   gemm.evidence.options.per_axis = false;
   EXPECT_THAT(gemm.faults(), IsEmpty());
 }
@@ -168,6 +173,10 @@ TEST(Audit, SeveralScalesUnderPerTensorOptionsAreSeen) {
   GemmCase gemm;
   gemm.evidence.options.per_axis = false;
   EXPECT_THAT(gemm.faults(), ElementsAre("count w"));
+  gemm.evidence.options.per_axis = true;
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.evidence.converter.policy.whole_weights = {"Gemm"};
+  EXPECT_THAT(gemm.faults(), ElementsAre("count w")) << "the policy says one";
 }
 
 TEST(Audit, TheBiasHasTheProductOfTheScales) {

@@ -75,6 +75,34 @@ TEST(AllowedRange, TheMeanOfRangesThatAreWidenedToZeroFirst) {
   EXPECT_EQ(allowed_range("t", range, nullptr, options, policy).high.high, 14.0 / 3) << "the largest magnitudes' mean";
 }
 
+TEST(AllowedRange, AveragesTheEndsOfTheBatchesWhateverTheCodes) {
+  TensorRange range;
+  range.low = -5;
+  range.high = 8;
+  range.batches = 2;
+  range.batch_low = -9;
+  range.batch_high = 8;
+  range.batch_extent = 13;
+  Policy policy;
+  policy.averaging = converters::Averaging::batch_ends;
+  Options options;
+  options.symmetric = true;
+  const AllowedRange allowed = allowed_range("t", range, nullptr, options, policy);
+  EXPECT_EQ(allowed.low.low, -4.5);
+  EXPECT_EQ(allowed.high.high, 4) << "not 6.5, the mean of the largest magnitudes";
+}
+
+TEST(AllowedRange, IsWidenedToTheStatedFloor) {
+  TensorRange range;
+  range.low = -0.25;
+  range.high = 0.5;
+  Policy policy;
+  policy.range_floor = 1;
+  EXPECT_EQ(allowed_range("t", range, nullptr, {}, policy).high.low, 0.75);
+  range.high = 2;
+  EXPECT_EQ(allowed_range("t", range, nullptr, {}, policy).high.high, 2);
+}
+
 TEST(DeriveParams, FollowsTheFormulasOfMinMax) {
   EXPECT_EQ(derive_params(-1, 3, DType::int8, false, {}), params(4.0 / 255, -64));
   EXPECT_EQ(derive_params(-1, 3, DType::uint8, false, {}), params(4.0 / 255, 64, DType::uint8));
@@ -90,6 +118,15 @@ TEST(DeriveParams, IncludesZeroInTheRange) {
 TEST(DeriveParams, GivesAUsableScaleForARangeWithoutExtent) {
   EXPECT_EQ(derive_params(0, 0, DType::int8, false, {}).scale.front(), 1);
   EXPECT_EQ(derive_params(-1e-41, 1e-41, DType::int8, true, {}).scale.front(), 1);
+}
+
+TEST(DeriveParams, AppliesTheFloorOfARange) {
+  Policy floored;
+  floored.range_floor = 2;
+  EXPECT_EQ(derive_params(-0.5, 1, DType::int8, true, floored).scale.front(),
+            core::round_to_type(1.5 / 127, DType::float32));
+  EXPECT_EQ(derive_params(-0.5, 1, DType::int8, false, floored), params(2.0 / 255, -64));
+  EXPECT_EQ(derive_params(-0.5, 3, DType::int8, false, floored), derive_params(-0.5, 3, DType::int8, false, {}));
 }
 
 TEST(DeriveParams, AppliesFloorAndPowerOfTwo) {

@@ -61,7 +61,7 @@ ROUTES = {
     "moving_average": Route(policy="CalibMovingAverage", extra={"CalibMovingAverage": True},
                             takes={"method": ["minmax"]}),
     "float_bias": Route(policy="QuantizeBias off", extra={"QuantizeBias": False}),
-    "qnn": Route(for_qnn=True, takes={"method": ["minmax"]}),
+    "qnn": Route(policy="get_qnn_qdq_config", for_qnn=True, takes={"method": ["minmax"]}),
     # What ONNX Runtime's examples for TensorRT set: pairs right before each reader, weights and biases in float.
     "tensorrt": Route(policy="for TensorRT", operators=OPERATORS - {"Relu", "Clip"}, outputs_in_float=True,
                       takes={"activation": ["int8"], "weight": ["int8"], "symmetric": [True]},

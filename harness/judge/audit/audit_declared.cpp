@@ -7,6 +7,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/granted_params.hpp"
+#include "harness/judge/audit/weight_policy.hpp"
 #include "harness/judge/evidence/demands.hpp"
 
 namespace assay::judge {
@@ -101,10 +102,16 @@ bool left_in_float(const Evidence& evidence, const std::string& tensor) {
 }
 
 void check_expected(const LayerContext& context, std::vector<Finding>& findings) {
+  const model::Graph& graph = context.evidence.model->graph;
   const bool uncalibrated = !context.evidence.options.calibrates();
   for (const auto& [name, expected] : context.evidence.test_case->expect.scales) {
     if (uncalibrated && context.evidence.model->graph.initializer(name) == nullptr) continue;
     const auto declared = declared_params(context, name);
+    const bool per_axis =
+        context.evidence.options.per_axis && std::ranges::none_of(graph.nodes, [&](const model::Node& node) {
+          return std::ranges::find(node.inputs, name) != node.inputs.end() &&
+                 has_whole_weights(context.evidence.converter.policy, node.op_type);
+        });
     if (declared.empty() && asks_for_width_alone(expected)) continue;
     if (declared.empty()) {
       const bool output = context.evidence.model->graph.find_output(name) != nullptr;
@@ -120,7 +127,7 @@ void check_expected(const LayerContext& context, std::vector<Finding>& findings)
     }
     for (const QuantParams& params : declared) {
       if (params.block != 0) continue;  // what is expected is said of channels
-      const auto difference = differs(expected, params, context.evidence.options.per_axis);
+      const auto difference = differs(expected, params, per_axis);
       if (!difference) continue;
       findings.push_back(
           audit_finding(difference->first, name,

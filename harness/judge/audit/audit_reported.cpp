@@ -124,7 +124,7 @@ class ReportedWeightAudit {
     const QuantParams& params = told.params;
     const std::int64_t extent = slots.axis < 0 ? 1 : weight.shape()[static_cast<std::size_t>(slots.axis)];
     const auto count = static_cast<std::int64_t>(params.scale.size());
-    const bool per_axis = context_.evidence.options.per_axis;
+    const bool per_axis = policy_.per_axis(node.op_type);
     if (count == 1) {
       const bool asked = per_axis && extent > 1 && slots.weight == 1 && !slots.batched;
       if (asked) {

@@ -133,7 +133,7 @@ class WeightAudit {
     if ((block != 0 || params.block != 0) && !linear.given) return check_blocks(node, linear, params, block);
     if (count == 1) {
       // Only a matrix of one kind of columns must be per-axis: two activations or a left operand have no such rule.
-      const bool asked = context_.evidence.options.per_axis && !linear.given && extent > 1 && linear.operand == 1 &&
+      const bool asked = policy_.per_axis(node.op) && !linear.given && extent > 1 && linear.operand == 1 &&
                          (traits_of(node.op).product != Product::matmul || linear.weight.rank() == 2);
       if (asked)
         add(node, linear, Facet::count,
@@ -154,7 +154,7 @@ class WeightAudit {
                       core::shape_text(linear.weight.shape()), count, axis, why));
       return false;
     }
-    if (!context_.evidence.options.per_axis && !linear.given) {
+    if (!policy_.per_axis(node.op) && !linear.given) {
       add(node, linear, Facet::count, fmt::format("expected one scale (per-tensor options), actual {}", count));
     }
     return true;

@@ -62,9 +62,11 @@ double batch_rounding(double batches, double low, double high) {
   return (batches + 1) * kRounding * std::max(-low, high);
 }
 
-/// The mean of the batches' extremes, `widened`: of their ranges with zero in them; of their largest magnitudes where
-/// codes lie around zero.
-void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmetric, bool widened) {
+/// The mean of the batches' extremes, or of their ranges with zero in them; of their largest magnitudes where codes lie
+/// around zero and the policy doesn't average the ends.
+void set_batch_mean(AllowedRange& allowed, const TensorRange& range, bool symmetric, converters::Averaging averaging) {
+  const bool widened = averaging == converters::Averaging::widened_batch_mean;
+  symmetric = symmetric && averaging != converters::Averaging::batch_ends;
   const auto batches = static_cast<double>(std::max<std::size_t>(range.batches, 1));
   const double highest = widened ? range.widened_high : range.batch_high;
   const double low = std::min((widened ? range.widened_low : range.batch_low) / batches, 0.0);
@@ -352,14 +354,17 @@ AllowedRange allowed_range(const std::string& tensor, const TensorRange& range,
     allowed.high = {0, high + beyond};
   }
   using converters::Averaging;
-  if (policy.averaging == Averaging::batch_mean || policy.averaging == Averaging::widened_batch_mean) {
-    set_batch_mean(allowed, range, options.symmetric, policy.averaging == Averaging::widened_batch_mean);
+  if (policy.averaging == Averaging::batch_mean || policy.averaging == Averaging::batch_ends ||
+      policy.averaging == Averaging::widened_batch_mean) {
+    set_batch_mean(allowed, range, options.symmetric, policy.averaging);
   } else if (policy.averaging == Averaging::batch_quantiles) {
     if (options.method == Method::percentile) set_batch_quantiles(allowed, range);
   } else if (policy.averaging != Averaging::none) {
     allowed.low.high = std::max(allowed.low.high, std::min(range.inner_low, 0.0));
     allowed.high.low = std::min(allowed.high.low, std::max(range.inner_high, 0.0));
   }
+  allowed.high.low = std::max(allowed.high.low, allowed.low.low + policy.range_floor);
+  allowed.high.high = std::max(allowed.high.high, allowed.low.high + policy.range_floor);
   return allowed;
 }
 

@@ -111,12 +111,6 @@ void apply_policy(CodeSpan& span, const converters::Policy& policy) {
   }
 }
 
-/// A floor relaxes the audit of scales, never the numbers: what it costs is not granted.
-converters::Policy without_floor(converters::Policy policy) {
-  policy.scale_floor = 0;
-  return policy;
-}
-
 /// Under the policy `dequantize` "affine" a level takes a division, a product and a sum in float32 of what is at most
 /// the width of the range, and both ends of that are rounded: 4·2⁻²⁴ of it (docs/oracle_numerics.md).
 double level_error_of(const CodeSpan& span, const converters::Policy& policy) {
@@ -175,8 +169,8 @@ GrantedParams::GrantedParams(const LayerContext& context)
     : context_(context),
       plain_{context.ranges != nullptr && context.calibration == nullptr ? *context.ranges : RangeTable(), {}, {}, {}},
       legal_(context, context.calibration != nullptr ? *context.calibration : plain_,
-             without_floor(context.evidence.converter.policy)),
-      weight_policy_(context.evidence) {}
+             context.evidence.converter.policy.without_floor()),
+      weight_policy_(context.evidence, context.evidence.converter.policy.without_floor()) {}
 
 QuantParams GrantedParams::activation(const std::string& tensor, const QuantParams& declared) const {
   const QuantParams* own = audited(tensor);
@@ -235,7 +229,7 @@ QuantParams GrantedParams::asked_layout(std::size_t original, const Tensor& weig
   layout.block = block_asked(options, node.op_type, weight.rank());
   if (layout.block != 0)
     layout.axis = 1 - axis;
-  else if (options.per_axis)
+  else if (weight_policy_.per_axis(node.op_type))
     layout.axis = axis;
   return layout;
 }

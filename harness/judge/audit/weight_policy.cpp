@@ -36,15 +36,26 @@ std::set<std::size_t> first_convolutions(const Evidence& evidence) {
 
 }  // namespace
 
-WeightPolicy::WeightPolicy(const Evidence& evidence)
-    : policy_(evidence.converter.policy), of_first_(evidence.converter.policy) {
+bool has_whole_weights(const converters::Policy& policy, const std::string& op) {
+  return std::ranges::find(policy.whole_weights, op) != policy.whole_weights.end();
+}
+
+WeightPolicy::WeightPolicy(const Evidence& evidence) : WeightPolicy(evidence, evidence.converter.policy) {}
+
+WeightPolicy::WeightPolicy(const Evidence& evidence, const converters::Policy& policy)
+    : per_axis_(evidence.options.per_axis), policy_(policy), of_first_(policy) {
   policy_.divisor = policy_.divisor_of_weights();
   if (policy_.first_divisor <= 0) return;
   of_first_.divisor = policy_.first_divisor;
   first_ = first_convolutions(evidence);
 }
 
+bool WeightPolicy::per_axis(const std::string& op) const {
+  return per_axis_ && !has_whole_weights(policy_, op);
+}
+
 void WeightPolicy::widen(const std::vector<double>& low, std::vector<double>& high) const {
+  for (std::size_t c = 0; c < low.size(); ++c) high[c] = std::max(high[c], low[c] + policy_.range_floor);
   double widest = 0;
   for (std::size_t c = 0; c < low.size(); ++c) widest = std::max({widest, -low[c], high[c]});
   const double least = widest * policy_.channel_floor;

@@ -34,7 +34,7 @@ bool takes_unsigned(const converters::Policy& policy, double low, double high) {
 }
 
 QuantParams derive_params(double low, double high, DType type, bool symmetric, const converters::Policy& policy) {
-  const double lo = std::min(low, 0.0), hi = std::max(high, 0.0);
+  const double lo = std::min(low, 0.0), hi = std::max({high, 0.0, lo + policy.range_floor});
   if (takes_unsigned(policy, lo, hi)) {
     type = DType::uint8;
     symmetric = false;

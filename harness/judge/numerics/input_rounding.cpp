@@ -100,8 +100,7 @@ class InputRounding {
     std::vector<QuantParams> all;
     for (const AllowedRange& range : ranges) {
       const bool one = range.low.low == range.low.high && range.high.low == range.high.high;
-      const bool plain =
-          policy.scale_floor == 0 && !policy.power_of_two && policy.zero == converters::ZeroRule::rounded;
+      const bool plain = !policy.has_floor() && !policy.power_of_two && policy.zero == converters::ZeroRule::rounded;
       if (!one || !plain) return std::nullopt;
       const QuantParams exact =
           derive_params(range.low.low, range.high.high, options.activation, options.symmetric, policy);

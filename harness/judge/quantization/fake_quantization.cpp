@@ -153,7 +153,7 @@ void FakeQuantization::find_unmodelled() {
   }
   if (lists_scales(evidence)) return;
   if (evidence.options.method != converters::Method::minmax) say("the scales of this method are not reported");
-  if (policy.averaging != converters::Averaging::none || policy.power_of_two || policy.scale_floor > 0)
+  if (policy.averaging != converters::Averaging::none || policy.power_of_two || policy.has_floor())
     say("the policy bends its scales");
   for (const Alignment::Operation& entry : plan_.alignment().operations) {
     const std::string open = open_choice(entry);
