@@ -107,6 +107,23 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+bool any_glob_match(std::string_view patterns, std::string_view text) {
+  bool positive = false, any = false;
+  while (!patterns.empty()) {
+    const std::size_t end = std::min(patterns.find(' '), patterns.size());
+    const std::string_view pattern = patterns.substr(0, end);
+    patterns.remove_prefix(std::min(end + 1, patterns.size()));
+    if (pattern.empty()) continue;
+    if (pattern.starts_with('!')) {
+      if (glob_match(pattern.substr(1), text)) return false;
+      continue;
+    }
+    positive = true;
+    any = any || glob_match(pattern, text);
+  }
+  return any || !positive;
+}
+
 std::string sha256_hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int length = 0;

@@ -28,11 +28,12 @@ std::string listed(const std::set<std::string>& items) {
 /// suite.
 std::vector<std::string> named_by(const std::string& pattern, std::span<const std::string> converters) {
   const std::size_t star = pattern.find('*');
+  const bool several = pattern.find(' ') != std::string::npos;
   const bool of_all = star + 1 == pattern.size() && pattern.find(':') == std::string::npos;
-  if (star == std::string::npos || of_all) return {pattern.substr(0, star)};
+  if (!several && (star == std::string::npos || of_all)) return {pattern.substr(0, star)};
   std::vector<std::string> names;
   std::ranges::copy_if(converters, std::back_inserter(names),
-                       [&](const std::string& name) { return core::glob_match(pattern, name); });
+                       [&](const std::string& name) { return core::any_glob_match(pattern, name); });
   return names;
 }
 

@@ -20,10 +20,6 @@ constexpr double kWorseThanRecorded = 2;  // more than twice the recorded margin
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::now())); }
 
-bool matches_pattern(const std::string& pattern, const std::string& text) {
-  return pattern.empty() || core::glob_match(pattern, text);
-}
-
 bool reason_matches(const std::string& pattern, const std::string& reason) {
   if (pattern.empty()) return true;
   const core::Result<corpus::Pattern> parsed = corpus::Pattern::parse(pattern);
@@ -44,7 +40,7 @@ bool is_worse(const corpus::ExpectedFailure& entry, const judge::Judgement& judg
 }  // namespace
 
 bool concerns(const corpus::ExpectedFailure& entry, const std::string& converter, const std::string& version) {
-  return matches_pattern(entry.converter, converter) && core::version_within(entry.versions, version);
+  return core::any_glob_match(entry.converter, converter) && core::version_within(entry.versions, version);
 }
 
 namespace {
@@ -56,8 +52,8 @@ bool is_asked_for(const corpus::ExpectedFailure& entry, const results::JobKey& k
 }
 
 bool speaks_of(const corpus::ExpectedFailure& entry, const results::JobKey& key) {
-  return matches_pattern(entry.case_pattern, key.case_name) && matches_pattern(entry.options, key.options) &&
-         concerns(entry, key.converter, key.version);
+  return (entry.case_pattern.empty() || core::glob_match(entry.case_pattern, key.case_name)) &&
+         core::any_glob_match(entry.options, key.options) && concerns(entry, key.converter, key.version);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ bool known_converter(const corpus::Suite& suite, const std::string& pattern) {
   }
   // The variants of the embedded converter, which `score` runs, are named embedded+VARIANT@KIND.
   return pattern.starts_with("embedded+") ||
-         std::ranges::any_of(names, [&](const std::string& name) { return core::glob_match(pattern, name); });
+         std::ranges::any_of(names, [&](const std::string& name) { return core::any_glob_match(pattern, name); });
 }
 
 /// What the entry's own words say.
@@ -48,9 +48,9 @@ std::vector<std::string> faults_of(const corpus::Suite& suite, const ExpectedFai
     faults.push_back(fmt::format("converter: none is called \"{}\"; see {} converters list", entry.converter,
                                  corpus::command_word()));
   }
-  const auto named = [&](const corpus::OptionSet& set) { return core::glob_match(entry.options, set.label); };
+  const auto named = [&](const corpus::OptionSet& set) { return core::any_glob_match(entry.options, set.label); };
   // What a case states of another variant may be about another suite's option set.
-  const auto judged = [&](const std::string& name) { return core::glob_match(entry.converter, name); };
+  const auto judged = [&](const std::string& name) { return core::any_glob_match(entry.converter, name); };
   const bool of_this_suite = entry.family.empty() || std::ranges::any_of(suite.converters, judged);
   if (of_this_suite && !entry.options.empty() && std::ranges::none_of(suite.option_sets, named)) {
     faults.push_back(fmt::format("options: the suite has no option set \"{}\"", entry.options));
@@ -80,7 +80,7 @@ std::vector<std::string> lint(const corpus::Suite& suite, const std::vector<corp
       }
       ++cases;
       for (const corpus::OptionSet& set : suite.option_sets) {
-        if (entry.options.empty() || core::glob_match(entry.options, set.label)) {
+        if (core::any_glob_match(entry.options, set.label)) {
           ++sets;
           added += earlier.emplace(test_case.name, set.label).second ? 1U : 0U;
         }

@@ -179,6 +179,17 @@ TEST(Audit, SeveralScalesUnderPerTensorOptionsAreSeen) {
   EXPECT_THAT(gemm.faults(), ElementsAre("count w")) << "the policy says one";
 }
 
+// ONNX Runtime's symmetric uint8 weights: the greatest code stays unused, and zero is 127.
+TEST(Audit, UnsignedWeightsMayHaveZeroOneBelowTheMiddle) {
+  GemmCase gemm;
+  gemm.evidence.options.weight = core::DType::uint8;
+  gemm.constants["wz"] = codes(core::DType::uint8, {2}, {127, 127});
+  gemm.constants["wq"] = codes(core::DType::uint8, {2, 3}, {159, 191, 0, 254, 63, 159});
+  EXPECT_THAT(gemm.faults(), IsEmpty());
+  gemm.constants["wz"] = codes(core::DType::uint8, {2}, {126, 126});
+  EXPECT_THAT(gemm.faults(), ::testing::Not(IsEmpty()));
+}
+
 TEST(Audit, TheBiasHasTheProductOfTheScales) {
   GemmCase gemm;
   gemm.constants["bs"] = reals({2}, {float32(4.0 / 127), float32(0.5 / 127)});

@@ -144,6 +144,19 @@ TEST(ExpectedFailures, SpeakOfTheirOwnVerdictsOnly) {
   EXPECT_EQ(apply(entry, obtained(Verdict::fail)), (Outcome{Verdict::xfail, Gate::green, true}));
 }
 
+TEST(ExpectedFailures, SpeakOfSeveralConvertersAndOptionSetsButThoseThatAreMeantNot) {
+  corpus::ExpectedFailure entry = expectation();
+  entry.converter = "another oth* !other:fast";
+  entry.options = "!symmetric !uint8";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)).verdict, Verdict::xfail);
+  entry.options = "symmetric !default";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)).verdict, Verdict::fail);
+  entry.options = "symmetric default";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)).verdict, Verdict::xfail);
+  entry.converter = "oth* !other";
+  EXPECT_EQ(apply(entry, obtained(Verdict::fail)).verdict, Verdict::fail);
+}
+
 TEST(ExpectedFailures, AreAskedOfTheConvertersThatRun) {
   corpus::ExpectedFailure old = expectation(), dead = expectation();
   old.versions = "<1.4";

@@ -128,7 +128,7 @@ def stated_failures(suite):
         for file in sorted(HOME.glob(pattern)):
             case = json.loads(file.read_text(encoding="utf-8"))
             entries += [{"case": case["family"], **entry} for entry in case.get("expected_failures", [])
-                        if re.split(r"[*@:]", entry["converter"])[0] in judged]
+                        if re.split(r"[*@: ]", entry["converter"])[0] in judged]
     return entries
 
 

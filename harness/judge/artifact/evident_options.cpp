@@ -7,15 +7,6 @@
 #include "harness/judge/evidence/derived_params.hpp"
 
 namespace assay::judge {
-namespace {
-
-/// The code of real zero under a symmetric scheme; ONNX Runtime centres uint8 on 127 (uint16 on 32767), the others on
-/// 128.
-bool is_centre(std::int64_t zero_point, core::DType type) {
-  return zero_point == centre_of(type) || (is_wide_unsigned(type) && zero_point == centre_of(type) - 1);
-}
-
-}  // namespace
 
 converters::Options evident_options(const std::shared_ptr<const model::Model>& artifact, const model::Model& original,
                                     const converters::Options& fallback, const converters::Policy& policy) {

@@ -257,7 +257,8 @@ class ReportedWeightAudit {
     if (context_.evidence.options.method == converters::Method::mse) allowed.low.high = allowed.high.low = 0;
     const QuantParams one{{told.params.scale[channel]}, {told.params.zero_point[channel]}, told.params.type, {}};
     const auto limits = core::integer_limits(one.type);
-    const bool symmetric = one.zero_point.front() == centre_of(one.type);
+    const bool symmetric = is_centre(one.zero_point.front(), one.type);
+    if (symmetric && one.zero_point.front() != centre_of(one.type)) --allowed.unsigned_center;
     auto fault = check_params(one, allowed, symmetric, policy);
     if (fault && symmetric && limits.low == 0 && !check_params(one, allowed, false, policy)) fault.reset();
     if (fault && raised_for_bias(form, node, slots, channel, told.params.scale.size(), one.scale.front()))

@@ -242,8 +242,8 @@ class WeightAudit {
     }
     one.scale.front() = std::abs(one.scale.front());
     const auto limits = core::integer_limits(params.type);
-    const bool symmetric =
-        options.weights_only() ? options.symmetric : one.zero_point.front() == centre_of(params.type);
+    const bool symmetric = options.weights_only() ? options.symmetric : is_centre(one.zero_point.front(), params.type);
+    if (symmetric && one.zero_point.front() != centre_of(params.type)) --allowed.unsigned_center;
     ScaleMargin margin;
     auto fault = check_params(one, allowed, symmetric, policy, context_.explanation == nullptr ? nullptr : &margin);
     // Asymmetric codes may have their zero in the middle by chance.

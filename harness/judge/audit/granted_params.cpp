@@ -248,7 +248,7 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
   const std::size_t channels = index.extent();
   const bool is_asymmetric =
       declared != nullptr
-          ? std::ranges::any_of(declared->zero_point, [&](std::int64_t z) { return z != centre_of(declared->type); })
+          ? std::ranges::any_of(declared->zero_point, [&](std::int64_t z) { return !is_centre(z, declared->type); })
           : options.weights_only() && !options.symmetric;
   const std::span<const double> values = weight.reals();
   std::vector<double> low(channels, 0.0), high(channels, 0.0), sum(channels, 0.0);

@@ -50,9 +50,7 @@ WeightPolicy::WeightPolicy(const Evidence& evidence, const converters::Policy& p
   first_ = first_convolutions(evidence);
 }
 
-bool WeightPolicy::per_axis(const std::string& op) const {
-  return per_axis_ && !has_whole_weights(policy_, op);
-}
+bool WeightPolicy::per_axis(const std::string& op) const { return per_axis_ && !has_whole_weights(policy_, op); }
 
 void WeightPolicy::widen(const std::vector<double>& low, std::vector<double>& high) const {
   for (std::size_t c = 0; c < low.size(); ++c) high[c] = std::max(high[c], low[c] + policy_.range_floor);

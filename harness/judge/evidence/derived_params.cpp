@@ -29,6 +29,10 @@ std::int64_t centre_of(DType type) {
   return limits.low == 0 ? (limits.high + 1) / 2 : 0;
 }
 
+bool is_centre(std::int64_t zero_point, DType type) {
+  return zero_point == centre_of(type) || (is_wide_unsigned(type) && zero_point == centre_of(type) - 1);
+}
+
 bool takes_unsigned(const converters::Policy& policy, double low, double high) {
   return policy.unsigned_codes == converters::UnsignedCodes::nonnegative && low >= 0 && high > 0;
 }

@@ -18,6 +18,9 @@ namespace assay::judge {
 /// Unsigned codes of 8 bits and more, of which symmetric schemes may leave one unused and put zero one below the
 /// middle.
 [[nodiscard]] bool is_wide_unsigned(core::DType type);
+/// The code of real zero under some symmetric scheme; ONNX Runtime centres uint8 on 127 (uint16 on 32767), the others
+/// on 128.
+[[nodiscard]] bool is_centre(std::int64_t zero_point, core::DType type);
 
 /// The policy `unsigned` "nonnegative" gives this range uint8 from zero on, whatever the options ask for.
 [[nodiscard]] bool takes_unsigned(const converters::Policy& policy, double low, double high);
