@@ -18,6 +18,7 @@ struct QuantParams {
   DType type = DType::int8;
   std::optional<std::int64_t> axis;
   std::int64_t block = 0;  ///< elements along `axis` that share a scale; 0: each index has its own
+  double unit = 0;         ///< unit roundoff of scales, and of what is rounded with them, of 16 bits; 0: float32
 
   friend bool operator==(const QuantParams&, const QuantParams&) = default;
 };

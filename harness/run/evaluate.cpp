@@ -20,6 +20,7 @@
 #include "harness/judge/alignment/equalized.hpp"
 #include "harness/judge/alignment/renormalized.hpp"
 #include "harness/judge/artifact/evident_options.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/evidence/supports.hpp"
 #include "harness/model/onnx_io.hpp"
 #include "harness/programs/fallen.hpp"
@@ -72,35 +73,18 @@ void note_own_limit(judge::Evidence& evidence) {
   evidence.executions.clear();
 }
 
-bool is_half(core::DType type) { return type == core::DType::float16 || type == core::DType::bfloat16; }
-
-/// A constant of 16 bits in a float type, or what is cast to such a type: its name and type; nothing where there is
-/// none.
-std::optional<std::pair<std::string, core::DType>> half_tensor(const model::Graph& graph) {
-  const auto constant =
-      std::ranges::find_if(graph.initializers, [](const auto& each) { return is_half(each.second->type()); });
-  if (constant != graph.initializers.end()) return std::pair(constant->first, constant->second->type());
-  for (const model::Node& node : graph.nodes) {
-    const auto type = static_cast<core::DType>(node.int_or("to", 0));
-    if (node.op_type == "Cast" && is_half(type)) return std::pair(node.outputs.front(), type);
-  }
-  return std::nullopt;
-}
-
-/// What an artifact has in 16-bit floats, a ready one or that of who chooses what runs in INT8, where the original has
-/// none: no limit is derived for their rounding, which is a fifteenth of a code and more.
-std::optional<core::Error> note_halves(const model::Graph& artifact, const model::Graph& original) {
-  const auto half = half_tensor(artifact);
-  if (!half || half_tensor(original)) {
-    return std::nullopt;
-  }
-  return core::Error{
-      core::ErrorKind::unsupported,
-      fmt::format("the artifact computes in {}, the float model doesn't: Assay's limits are derived for float32",
-                  core::dtype_name(half->second)),
-      {},
-      {},
-      half->first};
+/// What the artifact of who chooses its precision has in 16-bit floats inside of a subgraph, which is not followed.
+std::optional<core::Error> note_halves(const model::Model& artifact) {
+  const judge::Widened widened = judge::widened_halves(std::make_shared<const model::Model>(artifact));
+  const auto half = std::ranges::find_if(artifact.graph.initializers,
+                                         [](const auto& each) { return judge::half_unit(each.second->type()) != 0; });
+  if (!widened.units.empty() || half == artifact.graph.initializers.end()) return std::nullopt;
+  return core::Error{core::ErrorKind::unsupported,
+                     fmt::format("the artifact computes in {} beside subgraphs, which Assay doesn't follow",
+                                 core::dtype_name(half->second->type())),
+                     {},
+                     {},
+                     half->first};
 }
 
 }  // namespace
@@ -563,7 +547,7 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   const bool may_be_halves = evidence.stated_options || evidence.converter.policy.chooses_int8;
-  if (auto halves = note_halves(artifact->graph, evidence.model->graph); halves && may_be_halves) {
+  if (auto halves = note_halves(*artifact); halves && may_be_halves) {
     evidence.own_limit = *std::move(halves);
     return;
   }

@@ -33,6 +33,7 @@ struct GemmCase {
       " wd = DequantizeLinear<axis=0>(wq, ws, wz) bd = DequantizeLinear<axis=0>(bq, bs)"
       " y_float = Gemm<transB=1>(xd, wd, bd)"
       " yq = QuantizeLinear(y_float, ys, yz) y = DequantizeLinear(yq, ys, yz) }";
+  std::int64_t artifact_opset = 13;
   std::string original_text = "g (float[2,3] x) => (float[2,2] y) { y = Gemm<transB=1>(x, w, b) }";
   std::map<std::string, Tensor> weights{{"w", reals({2, 3}, {1, 2, -4, 0.5, -0.25, 0.125})},
                                         {"b", reals({2}, {0.5, -1})}};
@@ -67,7 +68,9 @@ struct GemmCase {
     original = parse(original_text, weights);
     evidence.model = &original;
     evidence.calibration = &batches;
-    evidence.artifact = std::make_shared<const model::Model>(parse(artifact_text, constants));
+    model::Model made = parse(artifact_text, constants);
+    made.opsets[""] = artifact_opset;
+    evidence.artifact = std::make_shared<const model::Model>(std::move(made));
     auto built = ArtifactView::build(evidence.artifact, original);
     if (!built) throw std::runtime_error(built.error().message);
     view.emplace(std::move(*built));

@@ -12,6 +12,7 @@
 #include "harness/judge/alignment/forward_error.hpp"
 #include "harness/judge/alignment/original_form.hpp"
 #include "harness/judge/artifact/artifact_view.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
@@ -86,7 +87,11 @@ std::optional<Numbers> in_its_form(const Numbers& own, double epsilon, const Num
   return Numbers{tensor(std::move(gamma)), tensor(std::move(beta)), made[2], made[3]};
 }
 
-bool same(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.reals(), b.reals()); }
+/// `unit`: of the 16-bit floats that hold `made`, or 0.
+bool same(const Tensor& own, const Tensor& made, double unit) {
+  return std::ranges::equal(own.reals(), made.reals(),
+                            [unit](double a, double b) { return std::abs(a - b) <= half_error(unit, a); });
+}
 
 class Renormalization {
  public:
@@ -142,7 +147,9 @@ class Renormalization {
     Numbers others;
     for (std::size_t i = 0; i < others.size(); ++i) others[i] = constant_value(made.inputs[i + 1]);
     if (!are_alike(others) || own.front()->size() != others.front()->size()) return;
-    if (same(*own[2], *others[2]) && same(*own[3], *others[3]) && epsilon_of(node) == epsilon_of(theirs)) return;
+    const bool unmoved =
+        same(*own[2], *others[2], made.inputs[3].unit) && same(*own[3], *others[3], made.inputs[4].unit);
+    if (unmoved && epsilon_of(node) == epsilon_of(theirs)) return;
     const auto numbers = in_its_form(own, epsilon_of(node), others, epsilon_of(theirs));
     if (!numbers) return;
     Node& changed = graph().nodes[index];

@@ -1,4 +1,5 @@
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 
 #include <fmt/format.h>
 
@@ -145,6 +146,7 @@ Result<QuantParams> make_params(const Node& node, const Constants& constants, st
   }
   QuantParams params;
   params.scale = scale->to_reals();
+  params.unit = half_unit(scale->type());
   params.type = fallback_type;
   params.zero_point.assign(params.scale.size(), 0);
   if (!zero_point_name.empty()) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/artifact/node_matching.hpp"
 #include "harness/judge/artifact/written_out.hpp"
 #include "harness/judge/evidence/operators.hpp"
@@ -486,12 +487,37 @@ class ArtifactReader {
 };
 
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
-  return ArtifactReader(written_out(std::move(artifact), original.graph), original).read();
+  Widened widened = widened_halves(std::move(artifact));
+  auto view = ArtifactReader(written_out(std::move(widened.model), original.graph), original).read();
+  if (!view || widened.units.empty()) return view;
+  view->units_ = std::move(widened.units);
+  for (ArtifactNode& node : view->nodes_) {
+    for (Operand& input : node.inputs) input.unit = input.params ? input.params->unit : view->unit(input.name);
+  }
+  return view;
 }
 
 const ArtifactNode* ArtifactView::find_original(std::size_t index) const {
   const auto found = by_original_.find(index);
   return found == by_original_.end() ? nullptr : &nodes_[found->second];
+}
+
+double ArtifactView::unit(std::string_view tensor) const {
+  const auto found = units_.find(tensor);
+  return found == units_.end() ? 0 : found->second;
+}
+
+double ArtifactView::largest_unit() const {
+  double largest = 0;
+  for (const auto& [tensor, unit] : units_) largest = std::max(largest, unit);
+  return largest;
+}
+
+double ArtifactView::unit(const ArtifactNode& node) const {
+  double largest = 0;
+  for (const std::string& output : artifact_->graph.nodes[node.index].outputs)
+    largest = std::max(largest, unit(output));
+  return largest;
 }
 
 const ArtifactNode* ArtifactView::find(std::size_t index) const {

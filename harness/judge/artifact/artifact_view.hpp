@@ -28,6 +28,7 @@ struct Operand {
   core::TensorPtr constant_codes;           ///< codes known before running (a quantized initializer), else null
   core::TensorPtr constant_values;          ///< float constant that is not quantized, else null
   bool dynamic = false;                     ///< on codes whose parameters each inference finds from the operand itself
+  double unit = 0;                          ///< unit roundoff of 16-bit floats that hold it, or its scale
   [[nodiscard]] bool quantized() const { return params.has_value(); }
   /// The operator reads the codes themselves, without a DequantizeLinear.
   [[nodiscard]] bool is_codes() const { return !codes.empty() && codes == name; }
@@ -92,6 +93,11 @@ class ArtifactView {
   [[nodiscard]] std::string original_tensor(std::string_view artifact_tensor) const;
   /// A constant of the artifact (initializer, Constant, through Identity and Cast); null otherwise.
   [[nodiscard]] core::TensorPtr constant(std::string_view artifact_tensor) const;
+  /// Unit roundoff of the 16-bit floats in which the artifact holds a tensor, or a node's outputs; 0: it doesn't.
+  [[nodiscard]] double unit(std::string_view artifact_tensor) const;
+  [[nodiscard]] double unit(const ArtifactNode& node) const;
+  [[nodiscard]] double largest_unit() const;
+  [[nodiscard]] const std::map<std::string, double, std::less<>>& units() const { return units_; }
 
  private:
   friend class ArtifactReader;
@@ -101,6 +107,7 @@ class ArtifactView {
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
   std::map<std::string, std::string, std::less<>> originals_;
   std::map<std::size_t, std::size_t> by_original_, by_index_;
+  std::map<std::string, double, std::less<>> units_;  ///< of tensors of 16 bits
   /// Positions in quantizers_ by name; made when all else is read.
   struct Index {
     std::multimap<std::string, std::size_t, std::less<>> original, float_name, codes;

@@ -1,4 +1,5 @@
 #include "harness/judge/audit/audit_bias.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ class BiasAudit {
     const model::Node& made = context_.artifact->artifact().graph.nodes[node_.index];
     factor_ = beta_of(made);
     const Operand* bias = node_.inputs.size() > 2 && !node_.inputs[2].name.empty() ? &node_.inputs[2] : nullptr;
+    if (bias != nullptr) unit_ = bias->unit;
     if (bias == nullptr) {
       check_absent();
     } else if (bias->quantized() && bias->constant_codes != nullptr) {
@@ -124,7 +126,7 @@ class BiasAudit {
       const auto expected = product_scale(c);
       if (!expected) continue;
       // Below float32's least normal the spacing is absolute.
-      const double limit = std::max(kBiasScaleError * *expected, float32_ulp(*expected));
+      const double limit = std::max((kBiasScaleError + unit_) * *expected, float32_ulp(*expected));
       if (std::abs(scale(c) - *expected) <= limit) continue;
       add(fmt::format("channel {}: expected scale s_x·s_w = {}, actual {}", c,
                       core::exact_text(static_cast<float>(*expected)), core::exact_text(static_cast<float>(scale(c)))));
@@ -231,8 +233,8 @@ class BiasAudit {
     Differences found;
     for (std::size_t c = 0; c < wanted.size(); ++c) {
       const double expected = wanted[c], actual = factor_ * value(c);
-      const double limit =
-          std::abs(factor_) * step(c) / 2 + kBiasScaleError * std::abs(expected) + linear_.bias_slack[c] + slack;
+      const double limit = std::abs(factor_) * step(c) / 2 + kBiasScaleError * std::abs(expected) +
+                           half_error(unit_, expected) + linear_.bias_slack[c] + slack;
       const double distance = std::abs(actual - expected);
       if (context_.explanation != nullptr && context_.explanation->nears("bias", distance / limit)) {
         context_.explanation->note({"bias", fmt::format("{}[{}]", original_.input(2), c), core::exact_text64(expected),
@@ -255,6 +257,7 @@ class BiasAudit {
   const ProductErrors& errors_;
   const model::Node& original_;
   double factor_ = 1;
+  double unit_ = 0;  ///< roundoff of a bias of 16 bits
   std::vector<Finding> findings_;
 };
 

@@ -9,6 +9,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/alignment.hpp"
 #include "harness/judge/artifact/artifact_params.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/artifact/node_matching.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/mean_correction.hpp"
@@ -72,7 +73,7 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
       if (std::fabs(clamped - want) <= step * (1 + kConstantError)) low = high = clamped;
     }
     const double distance = got < low ? low - got : got - high;
-    const double limit = step / 2 + kConstantError * std::fabs(want) + 0x1p-126;
+    const double limit = step / 2 + kConstantError * std::fabs(want) + 0x1p-126 + half_error(operand.unit, want);
     if (!(distance > limit) && !std::isnan(distance)) continue;
     const double margin = distance / limit;
     const std::size_t count = worst ? worst->count : 0;

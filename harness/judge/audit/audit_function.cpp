@@ -28,14 +28,16 @@ using model::Node;
 /// What constants stored in float32, and other orders of the same operations, leave, relative to the largest value; a
 /// thousandth of an 8-bit step.
 constexpr double kSame = 0x1p-18;
+/// Constants stored in 16 bits leave that much more, a few roundings' worth.
+constexpr double kHalfRoundings = 8;
 
-/// The first element that is further off than kSame of the largest expected value; no value is as far off as one
+/// The first element that is further off than `same` of the largest expected value; no value is as far off as one
 /// that should be finite. Nothing of tensors that can't be compared.
-std::optional<std::size_t> first_unlike(const Tensor& expected, const Tensor& actual) {
+std::optional<std::size_t> first_unlike(const Tensor& expected, const Tensor& actual, double same) {
   if (!expected.is_real() || !actual.is_real() || expected.shape() != actual.shape()) return std::nullopt;
   double largest = 0;
   for (const double value : expected.reals()) largest = std::max(largest, std::isfinite(value) ? std::fabs(value) : 0);
-  const double limit = std::max(kSame * largest, 0x1p-126);
+  const double limit = std::max(same * largest, 0x1p-126);
   for (std::size_t i = 0; i < expected.reals().size(); ++i) {
     const double want = expected.reals()[i], got = actual.reals()[i];
     if (std::isfinite(want) && !(std::fabs(want - got) <= limit)) return i;
@@ -51,7 +53,8 @@ class FunctionAudit {
         view_(*context.artifact),
         original_(context.evidence.model->graph),
         artifact_(view_.artifact()),
-        wiring_(artifact_.graph) {
+        wiring_(artifact_.graph),
+        same_(std::max(kSame, kHalfRoundings * view_.largest_unit())) {
     for (const Alignment::Operation& operation : alignment_.operations) {
       if (operation.made != nullptr) made_[operation.made->index] = &operation;
     }
@@ -130,7 +133,7 @@ class FunctionAudit {
       const Value value = value_of(output.name);
       const Tensor* expected = known(output.name);
       if (value.tensor == nullptr || value.expected || expected == nullptr) continue;
-      if (const auto at = first_unlike(*expected, *value.tensor)) {
+      if (const auto at = first_unlike(*expected, *value.tensor, same_)) {
         return report(wiring_.producer(output.name), output.name, *expected, *value.tensor, *at);
       }
     }
@@ -295,7 +298,7 @@ class FunctionAudit {
       values_[name] = {std::make_shared<const Tensor>(actual), expected, ""};
       return;
     }
-    const auto at = first_unlike(*wanted, actual);
+    const auto at = first_unlike(*wanted, actual, same_);
     if (!at) {
       assume(name, tensor);
       return;
@@ -329,7 +332,7 @@ class FunctionAudit {
           fits = fits || expected == nullptr;
           continue;
         }
-        const auto at = first_unlike(*expected, *value.tensor);
+        const auto at = first_unlike(*expected, *value.tensor, same_);
         fits = fits || !at;
         if (at && !unlike) {
           unlike = at;
@@ -387,6 +390,7 @@ class FunctionAudit {
   const model::Graph& original_;
   const model::Model& artifact_;
   model::Wiring wiring_;                                     ///< of the artifact
+  double same_;                                              ///< relative to the largest value
   std::map<std::size_t, const Alignment::Operation*> made_;  ///< by the artifact's node
   const TensorMap* reference_ = nullptr;
   std::map<std::string, Value> values_;  ///< of the artifact's tensors

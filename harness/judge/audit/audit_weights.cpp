@@ -7,6 +7,7 @@
 #include "harness/core/text.hpp"
 #include "harness/judge/alignment/effective_linear.hpp"
 #include "harness/judge/alignment/forward_error.hpp"
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/audit/audit.hpp"
 #include "harness/judge/audit/audit_bias.hpp"
 #include "harness/judge/audit/audit_reported.hpp"
@@ -83,7 +84,8 @@ class WeightAudit {
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const double distance = std::abs(actual[i] - expected[i]);
-      const double limit = relative * std::abs(expected[i]) + computed + kLeastNormal;
+      const double limit = relative * std::abs(expected[i]) + computed + kLeastNormal +
+                           half_error(node.inputs[linear.operand].unit, expected[i]);
       if (distance <= limit) continue;
       ++wrong;
       worst = std::max(worst, distance / limit);
@@ -225,6 +227,7 @@ class WeightAudit {
     allowed.high = {high, high};
     allowed.slack = computing_error(node, linear);
     if (linear.folded) allowed.slack += rounding_gamma(kFoldRoundings) * std::max(-low, high);
+    allowed.slack += params.unit * std::max(-low, high);
     if (context_.evidence.options.method == converters::Method::mse && policy.search_beyond > 0) {
       const double beyond = beyond_of_search(low, high, policy);
       allowed.low = {low < 0 ? low - beyond : 0, 0};
@@ -234,6 +237,7 @@ class WeightAudit {
     one.type = params.type;
     one.scale = {params.scale[channel]};
     one.zero_point = {params.zero_point[channel]};
+    one.unit = params.unit;
     const converters::Options& options = context_.evidence.options;
     const bool mirrored = high > -low;
     if (policy.signed_scales && options.symmetric && high != -low && mirrored != (one.scale.front() < 0)) {
@@ -337,7 +341,8 @@ class WeightAudit {
       const double code = static_cast<double>(actual[i]) - z;
       const double end = static_cast<double>(limits.low) + even - z;
       const double distance = exact < end && code == end ? 0 : std::abs(code - clamped);
-      const double limit = 0.5 + quotient_error * (std::abs(exact) + kZero) + computed / std::abs(params.scale[c]);
+      const double limit = 0.5 + quotient_error * (std::abs(exact) + kZero) +
+                           (computed + half_error(params.unit, weights[i])) / std::abs(params.scale[c]);
       if (context_.explanation != nullptr && context_.explanation->nears("weight code", distance / limit)) {
         const std::string at = index_text(static_cast<std::int64_t>(i), linear.weight.shape());
         context_.explanation->note({"weight code", weight_name(node, linear) + at,

@@ -223,8 +223,10 @@ std::optional<ParamFault> check_searched(double scale, const std::vector<double>
   return ParamFault{Facet::scale, expected + ", the least divergence of its search", text(scale), nearest / tolerance};
 }
 
-std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed, DType type, bool symmetric,
+std::optional<ParamFault> check_scale(const QuantParams& params, const AllowedRange& allowed, bool symmetric,
                                       double divisor, const converters::Policy& policy, ScaleMargin* margin) {
+  const double scale = params.scale.front();
+  const DType type = params.type;
   Span span = scale_span(allowed, type, symmetric, divisor, policy);
   // What the policy states of every scale holds without a range too.
   if (policy.power_of_two && !is_power_of_two(scale)) {
@@ -239,7 +241,8 @@ std::optional<ParamFault> check_scale(double scale, const AllowedRange& allowed,
   const bool widens = !symmetric && policy.zero == converters::ZeroRule::exact;
   const double steps = symmetric ? divisor : widens ? widened_span(allowed, steps_of(type)).fewest : steps_of(type) / 2;
   // A widened range is divided twice.
-  double tolerance = (widens ? 2 : 1) * kScaleUlps * float32_ulp(span.high) + allowed.slack / steps;
+  double tolerance = (widens ? 2 : 1) * kScaleUlps * float32_ulp(span.high) + allowed.slack / steps +
+                     params.unit * span.high;  // of a scale of 16 bits
   if (policy.scale_floor > 0) {
     // A search widens a range that was brought to the least one as well, one side after the other.
     const double widest = policy.scale_floor * (1 + policy.search_beyond) * (1 + policy.search_beyond);
@@ -432,7 +435,7 @@ std::optional<ParamFault> check_params(const QuantParams& params, const AllowedR
   const bool empty = may_be_empty(allowed, params.type, symmetric, symmetric_steps(params.type, policy), policy);
   std::optional<ParamFault> fault;
   for (const double divisor : divisors(params.type, policy)) {
-    auto found = check_scale(scale, allowed, params.type, symmetric, divisor, policy, margin);
+    auto found = check_scale(params, allowed, symmetric, divisor, policy, margin);
     if (!found && !empty) found = check_zero_point(params, allowed, symmetric, divisor, policy);
     const bool settled = !found;
     if (settled || !fault || fault->facet != Facet::zero_point) fault = std::move(found);

@@ -152,6 +152,10 @@ CodeSpan CodeSpan::of(const QuantParams& params, const converters::Policy& polic
     const double top = static_cast<double>(limits.high - zero_point) * scale;
     CodeSpan span{scale, scale, {bottom, bottom}, {top, top}};
     span.level_error = level_error_of(span, policy);
+    // The zero point of wide codes, added in float32 before rounding, takes bits from the quotient.
+    if (core::element_size_bits(params.type) > 8)
+      span.level_error += 0x1p-24 * std::fabs(static_cast<double>(zero_point) * scale);
+    span.relative = 2 * params.unit;
     all = all ? all->joined(span) : span;
   }
   return *all;
@@ -162,7 +166,8 @@ CodeSpan CodeSpan::joined(const CodeSpan& other) const {
           std::max(step, other.step),
           {std::min(bottom.low, other.bottom.low), std::max(bottom.high, other.bottom.high)},
           {std::min(top.low, other.top.low), std::max(top.high, other.top.high)},
-          std::max(level_error, other.level_error)};
+          std::max(level_error, other.level_error),
+          std::max(relative, other.relative)};
 }
 
 GrantedParams::GrantedParams(const LayerContext& context)
@@ -181,7 +186,9 @@ QuantParams GrantedParams::activation(const std::string& tensor, const QuantPara
   if (!fits_type || blind) {
     return declared;
   }
-  return legal_.check(tensor, declared, false) ? *own : declared;
+  QuantParams granted = legal_.check(tensor, declared, false) ? *own : declared;
+  granted.unit = declared.unit;
+  return granted;
 }
 
 const QuantParams* GrantedParams::audited(const std::string& tensor) const {
@@ -241,7 +248,7 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
   QuantParams params = asked_layout(original, weight, axis);
   if (declared != nullptr) {
     const bool along_axis = declared->scale.size() > 1 && axis >= 0 && declared->axis == axis;
-    params = {{}, {}, declared->type, {}, declared->block};
+    params = {{}, {}, declared->type, {}, declared->block, declared->unit};
     if (along_axis || declared->block != 0) params.axis = declared->axis;
   }
   const ChannelIndex index = ChannelIndex::of_layout(weight.shape(), params);
@@ -274,7 +281,7 @@ QuantParams GrantedParams::weight_params(std::size_t original, const Tensor& wei
     const double audited = is_asymmetric
                                ? (high[c] - low[c]) / steps
                                : symmetric_scale(low[c], high[c], symmetric_steps(params.type, policy), policy);
-    double raised = audited * kScaleRounding;
+    double raised = audited * kScaleRounding * (1 + 2 * params.unit);
     // Either neighbour may be taken.
     if (policy.power_of_two && raised > 0) raised = std::exp2(std::ceil(std::log2(raised)));
     const bool matches = declared != nullptr && (declared->scale.size() == 1 || declared->scale.size() == channels);
@@ -323,7 +330,7 @@ std::vector<double> GrantedParams::weight_radius(std::size_t original, const Ten
     const double clip = may_clip ? std::fabs(values[i]) - last * scale : 0;
     // Zero has a code, so that the nearest one is no further away than that.
     const double nearest = std::min(scale / 2, std::fabs(values[i]));
-    radius[i] = std::max(nearest + 0x1p-22 * std::fabs(values[i]), clip);
+    radius[i] = std::max(nearest + (0x1p-22 + 3 * params.unit) * std::fabs(values[i]), clip);
   }
   return radius;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct CodeSpan {
   double least_step = 0, step = 0;  ///< finest and coarsest
   Interval bottom, top;             ///< value of the lowest and of the highest code
   double level_error = 0;           ///< of any code's value, zero's too, beside a product's relative rounding
+  double relative = 0;              ///< rounding of what is quantized, and of what codes stand for, to 16 bits
 
   /// As far as the policy uses the codes. Of several scales, which only a model's own quantizers give an activation,
   /// one that covers them all.
@@ -30,11 +32,13 @@ struct CodeSpan {
   [[nodiscard]] Interval quantized(const Interval& value) const {
     constexpr double kProductRounding = 0x1p-22;  // a dequantized code is one float32 product
     if (value.low == 0 && value.high == 0) return {-level_error, level_error};  // zero has a code of its own
-    Interval ends{std::min(value.low - step / 2, top.low * (1 - kProductRounding)),
-                  std::max(value.high + step / 2, bottom.high * (1 - kProductRounding))};
+    const double low = value.low - relative * std::abs(value.low), high = value.high + relative * std::abs(value.high);
+    Interval ends{std::min(low - step / 2, top.low * (1 - kProductRounding)),
+                  std::max(high + step / 2, bottom.high * (1 - kProductRounding))};
     ends.low = std::max(ends.low, bottom.low * (1 + kProductRounding));
     ends.high = std::min(ends.high, top.high * (1 + kProductRounding));
-    return {ends.low - level_error, ends.high + level_error};
+    return {ends.low - level_error - relative * std::abs(ends.low),
+            ends.high + level_error + relative * std::abs(ends.high)};
   }
 };
 

@@ -123,6 +123,7 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
   WalkStep step;
   const ArtifactNode* entry = view_->find(index);
   step.integer = entry != nullptr && entry->integer() && entry->in_bytes();
+  for (const std::string& output : node.outputs) step.unit = std::max(step.unit, unit(output));
   if (dynamic_codes(node, wiring_, graph())) {
     step.action = Action::round;
   } else if (reads_dynamic_codes(node, wiring_, graph())) {
@@ -134,6 +135,7 @@ Result<WalkStep> PreparedArtifact::read(const Node& node, std::size_t index,
       return params.error();
     }
     step.params = std::move(*params);
+    step.unit = step.params.unit;
   }
   return step;
 }
@@ -276,24 +278,34 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
   std::vector<Enclosure> storage;
   std::vector<const Enclosure*> inputs;
   storage.reserve(node.inputs.size());
-  for (const std::string& name : node.inputs) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const std::string& name = node.inputs[i];
     const Enclosure* value = name.empty() ? nullptr : find(name);
     if (!name.empty() && value == nullptr) {
       return core::Error{};  // something before it stopped, and has said why
     }
-    if (value != nullptr && value->codes != nullptr && value->relative != style_.dequantize_error &&
-        value->is_point()) {
+    const double error =
+        value == nullptr || value->codes == nullptr ? 0 : std::max(style_.dequantize_error, value->codes->unit);
+    if (value != nullptr && value->codes != nullptr && value->relative != error && value->is_point()) {
       storage.push_back(*value);  // a constant dequantized without error when it was prepared
-      storage.back().relative = style_.dequantize_error;
+      storage.back().relative = error;
+      value = &storage.back();
+    } else if (value != nullptr && step.unit > 0 && value->centre->is_real() && holds_elements_of(node, i) &&
+               artifact_.unit(name) == 0) {
+      storage.push_back(*value);  // cast to 16 bits on the way
+      storage.back().relative += step.unit;
       value = &storage.back();
     }
     inputs.push_back(value);
   }
   if (step.action == Action::quantize || step.action == Action::dequantize) {
-    const bool is_input = artifact_.graph().find_input(node.inputs[0]) != nullptr;
+    const bool is_input = step.unit == 0 && artifact_.graph().find_input(node.inputs[0]) != nullptr;
+    Style style = style_;
+    style.divide_error = std::max(style.divide_error, step.unit);
+    style.dequantize_error = std::max(style.dequantize_error, step.unit);
     Result<Enclosure> value = step.action == Action::quantize
-                                  ? quantize_enclosure(*inputs[0], step.params, style_, is_input)
-                                  : dequantize_enclosure(*inputs[0], step.params, style_);
+                                  ? quantize_enclosure(*inputs[0], step.params, style, is_input)
+                                  : dequantize_enclosure(*inputs[0], step.params, style);
     if (!value) {
       return value.error();
     }
@@ -315,6 +327,9 @@ Result<std::vector<Enclosure>> ArtifactWalk::evaluate(const Node& node, const Wa
     arithmetic.multiplier_error = 3 * arithmetic.float_unit;
   }
   Result<std::vector<Enclosure>> outputs = enclose_node(node, artifact_.opset(node.domain), inputs, arithmetic);
+  for (std::size_t i = 0; outputs && step.unit > 0 && i < outputs->size(); ++i) {
+    if (auto status = round_to_half((*outputs)[i], step.unit, node); !status) return status.error();
+  }
   if (outputs && step.left_in_float) {
     outputs->front().accumulator = false;  // stored as float32: whoever quantizes it later divides that
   }

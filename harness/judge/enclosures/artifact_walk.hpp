@@ -29,6 +29,7 @@ struct WalkStep {
   bool integer = false;
   /// An integer sum of products that nothing quantizes: dequantized from its accumulator to float32.
   bool left_in_float = false;
+  double unit = 0;  ///< roundoff of the 16-bit floats that it reads or gives; 0: float32
 };
 
 /// An artifact with everything that does not depend on its inputs computed once. Keeps a pointer to `view`.
@@ -43,6 +44,8 @@ class PreparedArtifact {
   [[nodiscard]] const std::vector<WalkStep>& steps() const { return steps_; }
   [[nodiscard]] const std::unordered_map<std::string, Enclosure>& constants() const { return constants_; }
   [[nodiscard]] std::int64_t opset(const std::string& domain) const;
+  /// As ArtifactView's.
+  [[nodiscard]] double unit(std::string_view tensor) const { return view_->unit(tensor); }
   /// Tensors that no node after `index` reads, graph outputs left out.
   [[nodiscard]] const std::vector<std::string>& last_read_by(std::size_t index) const { return last_reads_[index]; }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "harness/judge/artifact/in_halves.hpp"
 #include "harness/judge/enclosures/enclosure_rules.hpp"
 #include "harness/judge/evidence/operators.hpp"
 
@@ -140,6 +141,19 @@ Enclosure exact_enclosure(TensorPtr value) {
   Enclosure enclosure;
   enclosure.centre = std::move(value);
   return enclosure;
+}
+
+core::Status round_to_half(Enclosure& enclosure, double unit, const Node& node) {
+  if (!enclosure.centre->is_real()) return core::success();
+  double largest = 0;
+  for (const double value : enclosure.low_or_centre().reals()) largest = std::max(largest, std::fabs(value));
+  for (const double value : enclosure.high_or_centre().reals()) largest = std::max(largest, std::fabs(value));
+  enclosure.relative += unit * (1 + enclosure.relative);
+  if (largest * (1 + enclosure.relative) > half_limit(unit))
+    return rules::no_bound(node, "it may be beyond the largest number of 16 bits");
+  const std::vector<double> least(static_cast<std::size_t>(enclosure.centre->size()), half_underflow(unit));
+  rules::widen(enclosure, least);
+  return core::success();
 }
 
 Enclosure enclosure_around(TensorPtr centre, std::span<const double> radius) {

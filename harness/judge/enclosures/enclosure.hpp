@@ -46,6 +46,10 @@ struct Enclosure {
 /// The same set of values with `relative` moved into the ends.
 [[nodiscard]] Enclosure with_explicit_ends(const Enclosure& enclosure);
 
+/// Adds one rounding to a float type of 16 bits, whose unit roundoff it is. Errors   unsupported where a value may lie
+/// beyond its largest number.
+[[nodiscard]] core::Status round_to_half(Enclosure& enclosure, double unit, const model::Node& node);
+
 /// The rounding errors that an executor is granted. All zero: exact arithmetic.
 struct Arithmetic {
   double float_unit = 0;             ///< of one float operation

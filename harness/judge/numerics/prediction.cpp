@@ -34,26 +34,29 @@ double decibel(double ratio) {
   return kDecibel * std::log10(ratio);
 }
 
+constexpr double kFloat32Error = 0x1p-22;
+
 /// Noise of the power `predicted` and of float32's last places (here four) between two roundings, which no prediction
 /// has and which count where the roundings themselves are that small; a scale's own last place shifts all elements
-/// alike, so that amplitudes add up and not powers.
-double with_float32(double predicted, double signal) {
-  constexpr double kFloat32Error = 0x1p-22;
-  const double amplitude = std::sqrt(predicted) + kFloat32Error * std::sqrt(signal);
+/// alike, so that amplitudes add up and not powers. `error` is the size of the last places, relative to the signal.
+double with_last_places(double predicted, double signal, double error) {
+  const double amplitude = std::sqrt(predicted) + error * std::sqrt(signal);
   return amplitude * amplitude;
 }
 
 /// Signal and noise of one channel.
 struct Power {
   double signal = 0, actual = 0, predicted = 0;
+  double error = kFloat32Error;  ///< what is stored leaves, relative to the signal
   std::int64_t elements = 0;
   [[nodiscard]] bool comparable() const { return signal > 0 && actual > 0 && predicted > 0; }
   /// Actual minus predicted SQNR.
-  [[nodiscard]] double deviation_db() const { return decibel(with_float32(predicted, signal) / actual); }
+  [[nodiscard]] double deviation_db() const { return decibel(with_last_places(predicted, signal, error) / actual); }
 };
 
 /// Powers by index along `axis`; one channel where it is -1.
-std::vector<Power> powers(const Tensor& expected, const Tensor& actual, const Tensor& predicted, std::int64_t axis) {
+std::vector<Power> powers(const Tensor& expected, const Tensor& actual, const Tensor& predicted, std::int64_t axis,
+                          double error) {
   const core::Shape& shape = expected.shape();
   std::size_t inner = 1, extent = 1;
   for (std::size_t i = 0; axis >= 0 && i < shape.size(); ++i) {
@@ -65,6 +68,7 @@ std::vector<Power> powers(const Tensor& expected, const Tensor& actual, const Te
   const std::span<const double> want = expected.reals(), got = actual.reals(), guess = predicted.reals();
   for (std::size_t i = 0; i < want.size(); ++i) {
     Power& power = all[i / inner % extent];
+    power.error = error;
     power.signal += want[i] * want[i];
     power.actual += (got[i] - want[i]) * (got[i] - want[i]);
     power.predicted += (guess[i] - want[i]) * (guess[i] - want[i]);
@@ -76,6 +80,7 @@ std::vector<Power> powers(const Tensor& expected, const Tensor& actual, const Te
 Power total(const std::vector<Power>& channels) {
   Power sum;
   for (const Power& power : channels) {
+    sum.error = power.error;
     sum.signal += power.signal;
     sum.actual += power.actual;
     sum.predicted += power.predicted;
@@ -107,6 +112,13 @@ class PredictionCheck {
   }
 
  private:
+  /// Of what the artifact holds in 16 bits each tensor adds a rounding, independent of the others'.
+  [[nodiscard]] double last_places() const {
+    if (context_.artifact == nullptr || context_.artifact->largest_unit() == 0) return kFloat32Error;
+    const double roundings = std::sqrt(static_cast<double>(context_.artifact->units().size()));
+    return kFloat32Error + context_.artifact->largest_unit() * roundings;
+  }
+
   static bool is_typical(const Execution& execution) { return execution.data_set == "typical"; }
 
   void check_execution(const Execution& execution, const core::TensorMap& reference) {
@@ -188,7 +200,8 @@ class PredictionCheck {
                                 originals(reference),
                                 {.learned = evidence.converter.policy.weights == converters::WeightRounding::adapted,
                                  .twice = out_.style == StyleName::double_rounding,
-                                 .draws = draws});
+                                 .draws = draws,
+                                 .halves = &context_.artifact->units()});
     }
     return grounds_.draws(execution.inputs, reference, draws);
   }
@@ -265,7 +278,8 @@ class PredictionCheck {
   bool compare_closely(const std::string& tensor, const core::TensorMap& reference, const Tensor& actual,
                        const NoiseByOutput* draws, const Execution& execution) {
     const bool made = wiring_.producer(tensor).has_value();  // an input that is an output has no rounding of its own
-    if (!made || !predicted_.is_settled() || out_.style == StyleName::double_rounding) return false;
+    const bool halves = context_.artifact != nullptr && context_.artifact->largest_unit() > 0;
+    if (!made || !predicted_.is_settled() || out_.style == StyleName::double_rounding || halves) return false;
     constexpr double kMostTies = 1e-3;  // with more of them the rule of rounding decides
     if (share_of_ties(context_.evidence.model->graph, reference) > kMostTies) return false;
     const Tensor& expected = reference.at(tensor);
@@ -343,7 +357,7 @@ class PredictionCheck {
                const Execution& execution) {
     const std::string& data_set = execution.data_set;
     const auto channels_of = [&](const Tensor& guess) {
-      return powers(expected, actual, guess, channel_axis(tensor, expected.rank()));
+      return powers(expected, actual, guess, channel_axis(tensor, expected.rank()), last_places());
     };
     const std::vector<Power> channels = channels_of(predicted);
     const Power whole = total(channels);
@@ -359,8 +373,9 @@ class PredictionCheck {
     const bool many = distinct >= kDistinctOutputs;
     const bool certain = many || (context_.artifact == nullptr && distinct >= kFewest &&
                                   (context_.ranges == nullptr || !any_free_scale(*context_.ranges)));
-    const bool gates = modelled() && certain &&
-                       with_float32(whole.predicted, whole.signal) * ratio(loss_limit(distinct)) < whole.signal;
+    const bool gates =
+        modelled() && certain &&
+        with_last_places(whole.predicted, whole.signal, whole.error) * ratio(loss_limit(distinct)) < whole.signal;
     const bool decides = gates && many;  // else the draws are asked too
     if (gates) reach(tensor);
     if (!whole.comparable()) return decides;
@@ -384,8 +399,8 @@ class PredictionCheck {
 
   /// What decides at a tie: float32's error of a sum of a few products or of a division by a scale.
   static double float32_error(double value, double step) {
-    constexpr double kFloat32Error = 0x1p-20;
-    return kFloat32Error * std::max(step, std::fabs(value));
+    constexpr double kSidesError = 0x1p-20;
+    return kSidesError * std::max(step, std::fabs(value));
   }
 
   /// The one step of a tensor's own roundings; 0 where it has none or several.
@@ -542,7 +557,7 @@ class PredictionCheck {
       if (actual == nullptr || actual->shape() != predicted->shape()) continue;
       const WeightSlots slots = *weight_slots(model.operations[entry].node, model.constants);
       const std::string& name = model.operations[entry].node.inputs[slots.weight];
-      auto channels = powers(*model.constants.find(name)->second, *actual, *predicted, slots.axis);
+      auto channels = powers(*model.constants.find(name)->second, *actual, *predicted, slots.axis, last_places());
       const model::Node& original = context_.evidence.model->graph.nodes[model.operations[entry].original];
       const double unknown = context_.evidence.uncertainty_of(original.input(slots.weight));
       // The factor that is nearest to the weights' own roundings isn't independent of them: amplitudes add.

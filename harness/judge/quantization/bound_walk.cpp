@@ -70,7 +70,8 @@ void BoundWalk::run(const OnTensor& on_tensor) {
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
     const Node& node = model.operations[i].node;
     std::vector<Enclosure> storage;
-    storage.reserve(node.inputs.size() + 1);
+    storage.reserve(2 * node.inputs.size() + 1);
+    const double unit = sources_.float32 ? plan_.half_unit_of(i) : 0;
     std::vector<const Enclosure*> inputs, before;
     bool complete = model::captured_names(node).empty();
     for (std::size_t k = 0; k < node.inputs.size() && complete; ++k) {
@@ -95,7 +96,15 @@ void BoundWalk::run(const OnTensor& on_tensor) {
     if (std::optional<Enclosure> bias = rounded_bias(i, inputs)) {
       inputs[kBias] = &storage.emplace_back(std::move(*bias));
     }
+    for (std::size_t k = 0; unit > 0 && k < inputs.size(); ++k) {
+      if (inputs[k] == nullptr || !inputs[k]->centre->is_real() || !holds_elements_of(node, k)) continue;
+      inputs[k] = &storage.emplace_back(*inputs[k]);
+      storage.back().relative += unit;
+    }
     core::Result<std::vector<Enclosure>> outputs = enclose(node, inputs);
+    for (std::size_t k = 0; outputs && unit > 0 && k < outputs->size(); ++k) {
+      if (auto status = round_to_half((*outputs)[k], unit, node); !status) outputs = status.error();
+    }
     if (!outputs) {
       if (note_.empty()) {
         note_ = fmt::format("node \"{}\" ({}): {}", node.name, node.op_type, outputs.error().message);

@@ -236,8 +236,12 @@ bool CorrelatedBound::find_own_share(Step& step) const {
     storage.push_back(like(*read.centre, std::move(values)));
     radii.push_back(&storage.back());
   }
-  const auto enclosed = enclose_node(node, opset, inputs, Arithmetic{.float_unit = kFloatUnit});
+  auto enclosed = enclose_node(node, opset, inputs, Arithmetic{.float_unit = kFloatUnit});
   if (!enclosed || step.position >= enclosed->size()) {
+    return false;
+  }
+  if (const double unit = plan_.half_unit_of(step.entry);
+      unit > 0 && !round_to_half((*enclosed)[step.position], unit, node)) {
     return false;
   }
   step.own = radius_of((*enclosed)[step.position]);

@@ -33,11 +33,17 @@ using model::Node;
 /// Runs an artifact with its activations left real and its quantized constants moved.
 class OtherRoundings {
  public:
-  OtherRoundings(const OriginalValues& originals, const Constants& constants, double steps, std::uint64_t draw)
-      : originals_(originals), constants_(constants), steps_(steps), draw_(draw) {}
+  OtherRoundings(const OriginalValues& originals, const Constants& constants, const DrawnRoundings& roundings,
+                 std::uint64_t draw)
+      : originals_(originals),
+        constants_(constants),
+        halves_(roundings.halves),
+        steps_(roundings.learned ? 1 : 0.5),
+        draw_(draw) {}
 
   std::optional<Result<std::vector<Tensor>>> operator()(const Node& node, std::int64_t opset,
                                                         std::span<const Tensor* const> inputs) const {
+    if (auto rounded = in_halves(node, opset, inputs)) return rounded;
     if (!node.domain.empty() || inputs.empty() || inputs[0] == nullptr) return std::nullopt;
     if (node.op_type == "DynamicQuantizeLinear") {
       auto made = reference::execute_node(node, opset, inputs);
@@ -59,6 +65,27 @@ class OtherRoundings {
   }
 
  private:
+  /// The outputs of a node that computes in 16 bits, moved by what its operands and itself are rounded there.
+  std::optional<Result<std::vector<Tensor>>> in_halves(const Node& node, std::int64_t opset,
+                                                       std::span<const Tensor* const> inputs) const {
+    if (halves_ == nullptr || model::is_quantizer(node) || node.outputs.empty()) return std::nullopt;
+    const auto unit = halves_->find(node.outputs.front());
+    if (unit == halves_->end()) return std::nullopt;
+    auto made = reference::execute_node(node, opset, inputs);
+    for (std::size_t i = 0; made && i < std::min(made->size(), node.outputs.size()); ++i) {
+      Tensor& values = (*made)[i];
+      if (!values.is_real() || values.size() == 0) continue;
+      const double typical = std::sqrt(signal_power(values) / static_cast<double>(values.size()));
+      core::Rng rng(draw_ + 1, node.outputs[i]);
+      constexpr double kRoundings = 2;  // a product's: of two operands and the result, none at its largest everywhere
+      for (double& value : values.reals()) {
+        const double most = kRoundings * unit->second * std::max(std::fabs(value), typical);
+        value += rng.uniform(-most, most);
+      }
+    }
+    return made;
+  }
+
   static Result<std::vector<Tensor>> one(Tensor tensor) { return std::vector<Tensor>{std::move(tensor)}; }
 
   /// What lies beyond both the quantized values and all that the original has there is cut in both: what an artifact
@@ -104,6 +131,7 @@ class OtherRoundings {
 
   const OriginalValues& originals_;
   const Constants& constants_;
+  const std::map<std::string, double, std::less<>>* halves_;
   double steps_;
   std::uint64_t draw_;
 };
@@ -367,7 +395,7 @@ Result<NoiseByOutput> draw_from_artifact(const model::Model& artifact, const cor
   for (std::uint64_t draw = 0; draw < roundings.draws; ++draw) {
     reference::RunOptions options;
     options.observe = [&](const std::string& name, const Tensor& value) { decisions.add(name, value); };
-    options.substitute = OtherRoundings(originals, constants, roundings.learned ? 1 : 0.5, draw);
+    options.substitute = OtherRoundings(originals, constants, roundings, draw);
     const auto other = reference::execute(artifact, inputs, options);
     if (!other) return other.error();
     for (std::size_t side = 0; side < by_side.size(); ++side) {

@@ -57,6 +57,8 @@ struct DrawnRoundings {
   bool learned = false;  ///< weights to either neighbour, not to the nearest
   bool twice = false;    ///< the engine rounds accumulators before it shifts them: up to a quarter of a step more
   std::uint64_t draws = 8;
+  /// Unit roundoffs of the artifact's tensors of 16 bits; null: it has none.
+  const std::map<std::string, double, std::less<>>* halves = nullptr;
 };
 
 /// The artifact, run by the reference, against itself without the roundings of its activations and with every quantized

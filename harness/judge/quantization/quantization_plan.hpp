@@ -34,6 +34,15 @@ class QuantizationPlan {
 
   [[nodiscard]] const Alignment& alignment() const { return model_; }
   /// Codes whose range each inference finds may lie around zero; those of DynamicQuantizeLinear never do.
+  /// Unit roundoff of the 16-bit floats in which the artifact computes the entry; 0: float32, or nobody knows.
+  [[nodiscard]] double half_unit_of(std::size_t entry) const {
+    if (context_.artifact == nullptr) return 0;
+    const ArtifactNode* made = model_.operations[entry].made;
+    double unit = made == nullptr ? 0 : context_.artifact->unit(*made);
+    for (const std::string& output : model_.operations[entry].node.outputs)  // a copy of another tensor's, say
+      unit = std::max(unit, context_.artifact->unit(output));
+    return unit;
+  }
   [[nodiscard]] bool rounds_around_zero() const {
     return context_.artifact == nullptr && context_.evidence.options.symmetric;
   }

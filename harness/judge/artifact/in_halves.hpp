@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "harness/core/dtype.hpp"
+#include "harness/model/graph.hpp"
+
+namespace assay::judge {
+
+/// Unit roundoff of a float type of 16 bits (2⁻¹¹ for float16, 2⁻⁸ for bfloat16); 0 for every other type.
+[[nodiscard]] double half_unit(core::DType type);
+/// Half of the least positive number of such a type; what is smaller is rounded to a multiple of twice that.
+[[nodiscard]] double half_underflow(double unit);
+/// How far a constant may be from `value` that was rounded to such a type, and once more by a scale of it; 0 without
+/// one (`unit` 0).
+[[nodiscard]] double half_error(double unit, double value);
+/// The largest finite number of such a type.
+[[nodiscard]] double half_limit(double unit);
+
+/// An artifact that computes in float32 what another one computes in 16 bits.
+struct Widened {
+  std::shared_ptr<const model::Model> model;
+  /// Of each tensor that the artifact holds in 16 bits, the unit roundoff of its type.
+  std::map<std::string, double, std::less<>> units;
+};
+
+/// The artifact without its Casts between float types, and with constants of 16 bits as float32. Scales keep their
+/// type, which says how they were rounded. The same object where nothing has 16 bits, or a subgraph does.
+[[nodiscard]] Widened widened_halves(std::shared_ptr<const model::Model> artifact);
+
+}  // namespace assay::judge
