@@ -73,12 +73,11 @@ void note_own_limit(judge::Evidence& evidence) {
   evidence.executions.clear();
 }
 
-/// What the artifact of who chooses its precision has in 16-bit floats inside of a subgraph, which is not followed.
-std::optional<core::Error> note_halves(const model::Model& artifact) {
-  const judge::Widened widened = judge::widened_halves(std::make_shared<const model::Model>(artifact));
-  const auto half = std::ranges::find_if(artifact.graph.initializers,
+/// What the artifact of who chooses its precision has in 16-bit floats beside a subgraph, which is not followed.
+std::optional<core::Error> unfollowed_halves(const model::Graph& artifact, const judge::Widened& widened) {
+  const auto half = std::ranges::find_if(artifact.initializers,
                                          [](const auto& each) { return judge::half_unit(each.second->type()) != 0; });
-  if (!widened.units.empty() || half == artifact.graph.initializers.end()) return std::nullopt;
+  if (!widened.units.empty() || half == artifact.initializers.end()) return std::nullopt;
   return core::Error{core::ErrorKind::unsupported,
                      fmt::format("the artifact computes in {} beside subgraphs, which Assay doesn't follow",
                                  core::dtype_name(half->second->type())),
@@ -546,12 +545,18 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     }
     return;
   }
+  const auto made = std::make_shared<const model::Model>(*std::move(artifact));
+  const auto widened = judge::widened_halves(made);
+  if (!widened) {
+    evidence.artifact_error = widened.error().message;
+    return;
+  }
   const bool may_be_halves = evidence.stated_options || evidence.converter.policy.chooses_int8;
-  if (auto halves = note_halves(*artifact); halves && may_be_halves) {
+  if (auto halves = unfollowed_halves(made->graph, *widened); halves && may_be_halves) {
     evidence.own_limit = *std::move(halves);
     return;
   }
-  evidence.artifact = std::make_shared<const model::Model>(*std::move(artifact));
+  evidence.artifact = made;
   for (const auto form_of : {&judge::equalized, &judge::distributed, &judge::renormalized}) {
     auto form = form_of(*evidence.model, evidence.artifact);
     if (form == nullptr) continue;

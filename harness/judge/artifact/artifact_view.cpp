@@ -487,10 +487,11 @@ class ArtifactReader {
 };
 
 Result<ArtifactView> ArtifactView::build(std::shared_ptr<const model::Model> artifact, const model::Model& original) {
-  Widened widened = widened_halves(std::move(artifact));
-  auto view = ArtifactReader(written_out(std::move(widened.model), original.graph), original).read();
-  if (!view || widened.units.empty()) return view;
-  view->units_ = std::move(widened.units);
+  Result<Widened> widened = widened_halves(std::move(artifact));
+  if (!widened) return widened.error();
+  auto view = ArtifactReader(written_out(std::move(widened->model), original.graph), original).read();
+  if (!view || widened->units.empty()) return view;
+  view->units_ = std::move(widened->units);
   for (ArtifactNode& node : view->nodes_) {
     for (Operand& input : node.inputs) input.unit = input.params ? input.params->unit : view->unit(input.name);
   }

@@ -148,12 +148,12 @@ double half_limit(double unit) {
   return unit == kFloat16 ? 65504 : static_cast<double>(std::numeric_limits<float>::max());
 }
 
-Widened widened_halves(std::shared_ptr<const model::Model> artifact) {
+core::Result<Widened> widened_halves(std::shared_ptr<const model::Model> artifact) {
   const bool nested =
       std::ranges::any_of(artifact->graph.nodes, [](const Node& node) { return !model::captured_names(node).empty(); });
-  if (nested || !has_halves(artifact->graph)) return {std::move(artifact), {}};
+  if (nested || !has_halves(artifact->graph)) return Widened{std::move(artifact), {}};
   auto types = reference::infer_shapes(*artifact);
-  if (!types) return {std::move(artifact), {}};  // who runs it says what is wrong
+  if (!types) return types.error();
   return HalfWriter(*artifact, *std::move(types)).write();
 }
 

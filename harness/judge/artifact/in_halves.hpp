@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/core/dtype.hpp"
+#include "harness/core/result.hpp"
 #include "harness/model/graph.hpp"
 
 namespace assay::judge {
@@ -27,7 +28,8 @@ struct Widened {
 };
 
 /// The artifact without its Casts between float types, and with constants of 16 bits as float32. Scales keep their
-/// type, which says how they were rounded. The same object where nothing has 16 bits, or a subgraph does.
-[[nodiscard]] Widened widened_halves(std::shared_ptr<const model::Model> artifact);
+/// type, which says how they were rounded. The same object where nothing has 16 bits, or a subgraph may.
+/// Errors   invalid_model, naming the node, where types don't fit.
+[[nodiscard]] core::Result<Widened> widened_halves(std::shared_ptr<const model::Model> artifact);
 
 }  // namespace assay::judge
