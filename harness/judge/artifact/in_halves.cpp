@@ -152,7 +152,10 @@ core::Result<Widened> widened_halves(std::shared_ptr<const model::Model> artifac
   const bool nested =
       std::ranges::any_of(artifact->graph.nodes, [](const Node& node) { return !model::captured_names(node).empty(); });
   if (nested || !has_halves(artifact->graph)) return Widened{std::move(artifact), {}};
-  auto types = reference::infer_shapes(*artifact);
+  model::Model undeclared = *artifact;  // whether declared shapes hold is another audit's question
+  undeclared.graph.value_info.clear();
+  for (model::ValueInfo& output : undeclared.graph.outputs) output.shape.reset();
+  auto types = reference::infer_shapes(undeclared);
   if (!types) return types.error();
   return HalfWriter(*artifact, *std::move(types)).write();
 }
