@@ -23,7 +23,7 @@ from stated_policy import asked_variant, variant_name
 
 SIGNATURE = "serving_default"  # of every file that onnx2tf makes
 FLOAT = "float.tflite"  # what was quantized, beside the artifact
-VARIANTS = ("", "extremes", "dynamic")  # what they mean stands in adapter.json
+VARIANTS = ("", "extremes", "int16", "dynamic")  # what they mean stands in adapter.json
 # Each inference finds the range of what these read, and nothing else but weights is quantized.
 DYNAMIC = {"activation": ["int8", "uint8"], "dynamic": [True], "models": ["float"], "int8_operators": ["Conv", "Gemm", "MatMul"], "reports": []}
 
@@ -44,13 +44,15 @@ class AiEdgeQuantizer:
                 "execute": True,
                 "artifact": "opaque",
                 "reports": ["inputs"],
-            } | (DYNAMIC if self.variant == "dynamic" else {}),
+            } | (DYNAMIC if self.variant == "dynamic" else onnx2tf_route.INT16 if self.variant == "int16" else {}),
             "policy": onnx2tf_route.POLICY | self._policy(),
         }
 
     def _policy(self):
         if self.variant == "dynamic":
             return {"bias": "float", "fixed_ranges": {}, "arithmetic": "unknown"}
+        if self.variant == "int16":
+            return onnx2tf_route.INT16_POLICY
         return {} if self.variant == "extremes" else {"averaging": "ema"}
 
     def convert(self, model, calibration, options, output):
@@ -75,14 +77,15 @@ class AiEdgeQuantizer:
         if self.variant == "dynamic":  # what recipe.dynamic_wi8_afp32() does
             quantizer.add_dynamic_config(".*", TFLOperationName.ALL_SUPPORTED, num_bits=8, granularity=granularity)
             return bytes(quantizer.quantize().quantized_model)
-        quantizer.add_static_config(  # what recipe.static_wi8_ai8() does with one scale for each channel
-            ".*", TFLOperationName.ALL_SUPPORTED, activation_num_bits=8, weight_num_bits=8, weight_granularity=granularity)
+        quantizer.add_static_config(  # what recipe.static_wi8_ai8() and static_wi8_ai16() do with one scale for each channel
+            ".*", TFLOperationName.ALL_SUPPORTED, activation_num_bits=16 if self.variant == "int16" else 8, weight_num_bits=8,
+            weight_granularity=granularity)
         runner = Interpreter(model_content=file).get_signature_runner(SIGNATURE)
         data = {SIGNATURE: [onnx2tf_route.fed(runner, batch) for batch in batches]}
         return bytes(quantizer.quantize(self._calibrated(quantizer, file, data)).quantized_model)
 
     def _calibrated(self, quantizer, file, data):
-        if self.variant != "extremes":
+        if self.variant not in ("extremes", "int16"):
             return quantizer.calibrate(data, num_threads=1)
         manager = RecipeManager()
         manager.load_quantization_recipe(quantizer.get_quantization_recipe())

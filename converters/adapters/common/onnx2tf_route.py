@@ -38,6 +38,9 @@ POLICY = {
     "arithmetic": "integer",
     "deterministic": True,
 }
+# TensorFlow Lite's 16x8: symmetric int16 activations over int8 weights, biases of 64 bits.
+INT16 = {"activation": ["int16"], "symmetric": [True]}
+INT16_POLICY = {"fixed_ranges": {name: [-32767 / 32768, 32767 / 32768] for name in ("Softmax", "Sigmoid", "Tanh")}}  # scale 1/32768
 OUTPUTS = "outputs.json"  # beside the artifact: {graph output: how it lies there}, 0 for an extent that is open
 
 
@@ -144,9 +147,9 @@ def _made(model, kind, options):
         yield file
 
 
-def made_integer(model, **options):
-    """The bytes of TensorFlow Lite's quantized model with float inputs and outputs."""
-    with _made(model, "integer_quant", {"output_integer_quantized_tflite": True, **options}) as file:
+def made_integer(model, kind, **options):
+    """The bytes of TensorFlow Lite's quantized model of this kind, which has float inputs and outputs."""
+    with _made(model, kind, {"output_integer_quantized_tflite": True, **options}) as file:
         return file.read_bytes()
 
 

@@ -1,4 +1,7 @@
-"""onnx2tf's integer quantization behind Assay's protocol 1, executed by LiteRT."""
+"""onnx2tf's integer quantization behind Assay's protocol 1, executed by LiteRT.
+
+usage: adapter.py [--variant int16]: the file with int16 activations, which onnx2tf writes in the same call
+"""
 
 import importlib.metadata
 import sys
@@ -11,12 +14,18 @@ from assay_protocol import calibration_batches, serve
 import onnx2tf_route
 import numpy
 from model_request import graph_inputs
+from stated_policy import asked_variant, variant_name
+
+KINDS = {"": "integer_quant", "int16": "integer_quant_with_int16_act"}  # {variant: which of onnx2tf's files}
 
 
 class LiteRt:
+    def __init__(self, variant):
+        self.variant = variant
+
     def describe(self):
         return {
-            "name": "litert",
+            "name": variant_name("litert", self.variant),
             "version": importlib.metadata.version("onnx2tf"),
             "supports": {
                 "activation": ["int8"], "weight": ["int8"],
@@ -25,8 +34,8 @@ class LiteRt:
                 "method": ["minmax"],
                 "execute": True,
                 "artifact": "opaque",
-            },
-            "policy": onnx2tf_route.POLICY,
+            } | (onnx2tf_route.INT16 if self.variant == "int16" else {}),
+            "policy": onnx2tf_route.POLICY | (onnx2tf_route.INT16_POLICY if self.variant == "int16" else {}),
         }
 
     def convert(self, model, calibration, options, output):
@@ -35,7 +44,7 @@ class LiteRt:
             batches = onnx2tf_route.checked(calibration_batches(calibration), original)
             data = self._calibration(original, batches, Path(folder))
             file = onnx2tf_route.made_integer(
-                model, custom_input_op_name_np_data_path=data,
+                model, KINDS[self.variant], custom_input_op_name_np_data_path=data,
                 quant_type="per-channel" if options.get("per_axis", True) else "per-tensor")
         return {"artifact": onnx2tf_route.write_artifact(file, original, batches, output)}
 
@@ -54,4 +63,4 @@ class LiteRt:
 
 
 if __name__ == "__main__":
-    serve(LiteRt())
+    serve(LiteRt(asked_variant(KINDS)))
