@@ -184,6 +184,13 @@ TEST(LegalRanges, AReluLendsNoRangeThatItsOwnValuesLeave) {
   EXPECT_EQ(joined.check("a", 0, 1), "scale") << "that of the other branch cuts the Relu's values";
 }
 
+TEST(LegalRanges, AReluLendsItsRangeThroughAConcat) {
+  const Ranges joined("g (float[2] x, float[2] b) => (float[4] y) { a = Neg(x) c = Concat<axis=0>(a, b) y = Relu(c) }",
+                      {{"x", reals({2}, {-3, 1})}, {"b", reals({2}, {-8, 2})}});
+  EXPECT_EQ(joined.check("a", 0, 3), "") << "it is cut at zero behind the Concat anyway";
+  EXPECT_EQ(joined.check("a", 0, 2), "scale") << "that of the other branch cuts what the Relu lets through";
+}
+
 TEST(LegalRanges, AReluLendsItsRangeThroughWhatOnlyMoves) {
   const core::TensorMap batch{{"x", reals({4}, {-3, 1, 0, 2})}};
   const Ranges moved("g (float[4] x) => (float[4] y) { a = Neg(x) i = Identity(a) y = Relu(i) }", batch);

@@ -112,7 +112,7 @@ class LegalRanges {
   void find_moved() const;
   /// Parameters that the conversion declares for `tensor`, in its artifact or its table; empty where it says none.
   [[nodiscard]] std::vector<const core::QuantParams*> declared(const std::string& tensor) const;
-  /// The output of the Relu or Clip that alone reads `tensor`, or what only moves of it, or "".
+  /// The output of the Relu or Clip that alone reads `tensor`, or what it is moved or joined into, or "".
   [[nodiscard]] std::string sole_activation(std::string tensor) const;
 
   const LayerContext& context_;

@@ -215,8 +215,9 @@ std::string LegalRanges::sole_activation(std::string tensor) const {
     const Node& node = graph_.nodes[consumers.front()];
     if (node.outputs.empty()) return "";
     if (traits_of(node).clamp != Clamp::none) return node.outputs.front();
-    if (!only_moves(node, context_.alignment->constants) || node.outputs.size() != 1 || node.input(0) != tensor)
-      return "";
+    const bool joined = traits_of(node).movement == Movement::joins;
+    const bool moved = only_moves(node, context_.alignment->constants) && node.input(0) == tensor;
+    if (node.outputs.size() != 1 || !(joined || moved)) return "";
     tensor = node.outputs.front();
   }
 }
