@@ -262,7 +262,9 @@ Enclosure BoundWalk::static_operand(std::size_t entry, std::size_t index, const 
       continue;
     }
     if (rounding.codes == codes) {
-      return exact_enclosure(known);
+      Enclosure read = exact_enclosure(known);
+      read.relative = sources_.float32 ? kFloatUnit : 0;  // what is read is the float32 product of code and scale
+      return read;
     }
     // Read directly, or through an operator that the converter removed: somewhere between before and after.
     Tensor low = hull.low_or_centre();
