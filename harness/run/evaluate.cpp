@@ -557,7 +557,7 @@ void CaseBench::read_artifact(judge::Evidence& evidence) {
     return;
   }
   evidence.artifact = made;
-  for (const auto form_of : {&judge::equalized, &judge::distributed, &judge::renormalized}) {
+  for (const auto form_of : {&judge::absorbed, &judge::equalized, &judge::distributed, &judge::renormalized}) {
     auto form = form_of(*evidence.model, evidence.artifact);
     if (form == nullptr) continue;
     evidence.form = std::move(form);

@@ -74,5 +74,49 @@ TEST(EqualizedModel, IsNoneWhereTheFactorLiesAlongAnotherAxisOrIsZeroOrNothingWa
   EXPECT_EQ(equalized(plain.original, plain.evidence.artifact), nullptr);
 }
 
+/// A Mul in front of the Gemm, by which the fixture's weights are multiplied: the fixture's artifact has no Mul.
+struct Absorbed : GemmCase {
+  Absorbed() {
+    context();
+    model::Model divided = original;
+    std::vector<double> values(divided.graph.initializers.at("w")->reals().begin(),
+                               divided.graph.initializers.at("w")->reals().end());
+    const std::vector<double> factors{2, 4, 0.5};
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] /= factors[i % 3];
+    divided.graph.initializers["w"] = std::make_shared<const core::Tensor>(reals({2, 3}, values));
+    divided.graph.initializers["f"] = std::make_shared<const core::Tensor>(reals({1, 3}, factors));
+    model::Node mul;
+    mul.name = mul.op_type = "Mul";
+    mul.inputs = {"x", "f"};
+    mul.outputs = {"m"};
+    divided.graph.nodes.front().inputs[0] = "m";
+    divided.graph.nodes.insert(divided.graph.nodes.begin(), mul);
+    with_mul = std::move(divided);
+  }
+  model::Model with_mul;
+};
+
+TEST(AbsorbedModel, HasTheWeightsOfTheProductBehindTheMul) {
+  Absorbed gemm;
+  const auto form = absorbed(gemm.with_mul, gemm.evidence.artifact);
+  ASSERT_NE(form, nullptr);
+  ASSERT_EQ(form->model.graph.nodes.size(), 1U);
+  const model::Node& node = form->model.graph.nodes.front();
+  EXPECT_EQ(node.inputs[0], "x");
+  EXPECT_EQ(form->model.graph.initializers.at(node.inputs[1])->to_reals(),
+            gemm.original.graph.initializers.at("w")->to_reals());
+}
+
+TEST(AbsorbedModel, IsNoneWhereTheMulLiesAlongAnotherAxisOrIsAnOutput) {
+  Absorbed column;
+  column.with_mul.graph.initializers["f"] = std::make_shared<const core::Tensor>(reals({2, 1}, {2, 4}));
+  EXPECT_EQ(absorbed(column.with_mul, column.evidence.artifact), nullptr);
+  Absorbed shown;
+  shown.with_mul.graph.outputs.push_back(shown.with_mul.graph.outputs.front());
+  shown.with_mul.graph.outputs.back().name = "m";
+  EXPECT_EQ(absorbed(shown.with_mul, shown.evidence.artifact), nullptr);
+  EXPECT_EQ(absorbed(shown.original, shown.evidence.artifact), nullptr) << "nothing to fold";
+}
+
 }  // namespace
 }  // namespace assay::judge

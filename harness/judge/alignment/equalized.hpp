@@ -15,4 +15,12 @@ namespace assay::judge {
 [[nodiscard]] std::shared_ptr<const OriginalForm> equalized(const model::Model& original,
                                                             const std::shared_ptr<const model::Model>& artifact);
 
+/// The other way round: a Mul by a constant in front of products may be folded into their weights, so that they read
+/// what the Mul read. `original` without the Mul, and with the weights multiplied, where `artifact` has none and its
+/// products read the Mul's input. Whether its weights are multiplied, the audit finds.
+///
+/// Returns  null where no Mul went that way.
+[[nodiscard]] std::shared_ptr<const OriginalForm> absorbed(const model::Model& original,
+                                                           const std::shared_ptr<const model::Model>& artifact);
+
 }  // namespace assay::judge

@@ -69,8 +69,8 @@ struct Evidence {
   /// after.
   std::shared_ptr<const std::unordered_map<std::string, std::size_t>> precision_index;
   std::shared_ptr<const model::Model> artifact;  ///< parsed, for kind qdq
-  /// The original in the artifact's form (equalized(), distributed(), renormalized(), rescaled()), which `model` is
-  /// then; null where it is the case's.
+  /// The original in the artifact's form (absorbed(), equalized(), distributed(), renormalized(), rescaled()), which
+  /// `model` is then; null where it is the case's.
   std::shared_ptr<const OriginalForm> form;
   /// How far the values of the original's `tensor` may be off because of that form, relative to the largest.
   [[nodiscard]] double uncertainty_of(std::string_view tensor) const {
