@@ -6,6 +6,7 @@
 
 #include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
+#include "harness/judge/evidence/operators.hpp"
 
 namespace assay::judge {
 std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& grounds) {
@@ -56,16 +57,37 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& g
   return evidence;
 }
 
+namespace {
+
+/// Activations of 16 bits leave the noise to the weights, whose roundings are the same for every input: the fewest
+/// output channels that a constant weight has. Nothing where activations are narrower.
+std::optional<std::int64_t> channels_that_draw(const LayerContext& context) {
+  constexpr std::size_t kNarrow = 8;
+  if (core::element_size_bits(context.evidence.options.activation) <= kNarrow) return std::nullopt;
+  std::optional<std::int64_t> fewest;
+  const model::Graph& graph = context.evidence.model->graph;
+  for (const model::Node& node : graph.nodes) {
+    const core::Tensor* weight = sums_products(node) ? graph.initializer(node.input(1)) : nullptr;
+    if (weight == nullptr || weight->rank() == 0) continue;
+    const std::int64_t channels = weight_layout(node, weight->rank()).channels(weight->shape());
+    fewest = std::min(fewest.value_or(channels), channels);
+  }
+  return fewest;
+}
+
+}  // namespace
+
 double float_noise_limit(const LayerContext& context, const NoiseEvidence& evidence) {
-  if (evidence.distinct >= kDistinctOutputs) {
-    return kFloatNoiseRatio;
+  std::optional<std::int64_t> draws = channels_that_draw(context);
+  if (evidence.distinct < kDistinctOutputs) {
+    if (evidence.distinct < kCodesInUse || evidence.input_vectors == 0) return 0;
+    draws = std::min(draws.value_or(evidence.input_vectors), evidence.input_vectors);
   }
-  if (evidence.distinct < kCodesInUse || evidence.input_vectors == 0) {
-    return 0;
-  }
+  if (!draws) return kFloatNoiseRatio;
   // Of n independent draws, mean(e²) falls below R of its expectation with at most (R·e^(1−R))^(n/2).
   const double exponent = alarm_exponent(context, kMeasuredShare);
-  return std::min(kFloatNoiseRatio, std::exp(-1 - 2 * exponent / static_cast<double>(evidence.input_vectors)));
+  return std::min(kFloatNoiseRatio,
+                  std::exp(-1 - 2 * exponent / static_cast<double>(std::max<std::int64_t>(*draws, 1))));
 }
 
 }  // namespace assay::judge
