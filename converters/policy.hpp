@@ -132,10 +132,10 @@ struct Policy {
   WeightRounding weights = WeightRounding::nearest;
   BiasRounding bias = BiasRounding::nearest;
   double divisor = 127;
-  Averaging averaging = Averaging::none;
   double scale_floor = 0;
   double range_floor = 0;  ///< a narrower range has its upper end this far above the lower one
   bool power_of_two = false;
+  Averaging averaging = Averaging::none;
   ZeroRule zero = ZeroRule::rounded;
   UnsignedCodes unsigned_codes = UnsignedCodes::asked;
   GraphOutputs outputs = GraphOutputs::either;
@@ -146,8 +146,8 @@ struct Policy {
   bool full_range = false;          ///< a symmetric range's negative end has the least code: max(hi/127, -lo/128)
   bool symmetric_products = false;  ///< what a product of two activations reads has codes around zero
   bool depthwise_channels = false;  ///< what a depthwise Conv reads has one scale for each channel
-  double weight_divisor = 0;        ///< of weights; 0: as `divisor`
   bool signed_scales = false;   ///< of weights: negative where the largest magnitude is positive: it has the least code
+  double weight_divisor = 0;    ///< of weights; 0: as `divisor`
   double first_divisor = 0;     ///< of the weights of the first Convs; 0: as of other weights
   double channel_floor = 0;     ///< a channel's range is at least this share of the widest channel's
   double search_beyond = 0;     ///< a search (mse) may end this share of the largest magnitude outside the data
@@ -158,13 +158,13 @@ struct Policy {
   bool chooses_int8 = false;               ///< it decides itself what runs in INT8: nobody can demand it of a node
   bool equalizes = false;                  ///< layers are multiplied by channel, and the next ones divided by the same
   bool folds_scales = false;  ///< a Conv's weights take in the unlike scales of what a Concat before it joins
+  bool reads_evenly = false;  ///< a node reads quantized values at all of its real inputs or at none
   std::map<std::string, std::pair<double, double>> fixed_ranges;
   std::vector<std::string> reads_quantized;  ///< operators that always read quantized values where these are real
   std::vector<std::string> reads_float;      ///< operators that never read quantized values
   std::vector<std::string> quantizes;  ///< operators that always read and write quantized values where these are real
   std::vector<std::string> writes_quantized;  ///< operators that always write quantized values where these are real
   std::vector<std::string> keeps_quantized;   ///< operators that write quantized values wherever they read such
-  bool reads_evenly = false;                  ///< a node reads quantized values at all of its real inputs or at none
   /// Who reads a tensor that is quantized reads its quantized values; false: a quantizer is one reader's, and others
   /// may read the real values.
   std::optional<bool> whole_tensors;

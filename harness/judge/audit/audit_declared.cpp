@@ -101,17 +101,20 @@ bool left_in_float(const Evidence& evidence, const std::string& tensor) {
          });
 }
 
+/// The policy's `whole_weights` gives what reads the tensor one scale for its weights.
+bool is_whole_weight(const LayerContext& context, const std::string& tensor) {
+  return std::ranges::any_of(context.evidence.model->graph.nodes, [&](const model::Node& node) {
+    return std::ranges::find(node.inputs, tensor) != node.inputs.end() &&
+           has_whole_weights(context.evidence.converter.policy, node.op_type);
+  });
+}
+
 void check_expected(const LayerContext& context, std::vector<Finding>& findings) {
-  const model::Graph& graph = context.evidence.model->graph;
   const bool uncalibrated = !context.evidence.options.calibrates();
   for (const auto& [name, expected] : context.evidence.test_case->expect.scales) {
     if (uncalibrated && context.evidence.model->graph.initializer(name) == nullptr) continue;
     const auto declared = declared_params(context, name);
-    const bool per_axis =
-        context.evidence.options.per_axis && std::ranges::none_of(graph.nodes, [&](const model::Node& node) {
-          return std::ranges::find(node.inputs, name) != node.inputs.end() &&
-                 has_whole_weights(context.evidence.converter.policy, node.op_type);
-        });
+    const bool per_axis = context.evidence.options.per_axis && !is_whole_weight(context, name);
     if (declared.empty() && asks_for_width_alone(expected)) continue;
     if (declared.empty()) {
       const bool output = context.evidence.model->graph.find_output(name) != nullptr;

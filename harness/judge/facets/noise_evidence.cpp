@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <vector>
 
 #include "harness/judge/alignment/statistics.hpp"
 #include "harness/judge/evidence/measured_limits.hpp"
@@ -59,8 +60,30 @@ std::optional<NoiseEvidence> weigh_noise(const LayerContext& context, Grounds& g
 
 namespace {
 
+/// Output channels of the weight that rounding to codes moves.
+std::int64_t rounded_channels(const LayerContext& context, const model::Node& node, const core::Tensor& weight) {
+  constexpr double kOnGrid = 0.01;  // of a step: less than the float32 error of a scale does to 127 steps, and no noise
+  const WeightLayout layout = weight_layout(node, weight.rank());
+  const bool per_axis = context.evidence.options.per_axis;
+  const auto count = static_cast<std::size_t>(layout.channels(weight.shape()));
+  std::vector<double> largest(count, 0);
+  const std::vector<double> values = weight.to_reals();
+  const auto channel = [&](std::size_t i) { return layout.channel(weight.shape(), i); };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double& most = largest[per_axis ? channel(i) : 0];
+    most = std::max(most, std::abs(values[i]));
+  }
+  std::vector<bool> moves(count, false);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double step = largest[per_axis ? channel(i) : 0] / context.evidence.converter.policy.divisor_of_weights();
+    const double steps = step > 0 ? values[i] / step : 0;
+    if (std::abs(steps - std::nearbyint(steps)) > kOnGrid) moves[channel(i)] = true;
+  }
+  return std::ranges::count(moves, true);
+}
+
 /// Activations of 16 bits leave the noise to the weights, whose roundings are the same for every input: the fewest
-/// output channels that a constant weight has. Nothing where activations are narrower.
+/// output channels of a constant weight that round. Nothing where activations are narrower.
 std::optional<std::int64_t> channels_that_draw(const LayerContext& context) {
   constexpr std::size_t kNarrow = 8;
   if (core::element_size_bits(context.evidence.options.activation) <= kNarrow) return std::nullopt;
@@ -68,8 +91,8 @@ std::optional<std::int64_t> channels_that_draw(const LayerContext& context) {
   const model::Graph& graph = context.evidence.model->graph;
   for (const model::Node& node : graph.nodes) {
     const core::Tensor* weight = sums_products(node) ? graph.initializer(node.input(1)) : nullptr;
-    if (weight == nullptr || weight->rank() == 0) continue;
-    const std::int64_t channels = weight_layout(node, weight->rank()).channels(weight->shape());
+    if (weight == nullptr || !weight->is_real() || weight->rank() == 0) continue;
+    const std::int64_t channels = rounded_channels(context, node, *weight);
     fewest = std::min(fewest.value_or(channels), channels);
   }
   return fewest;
@@ -84,10 +107,10 @@ double float_noise_limit(const LayerContext& context, const NoiseEvidence& evide
     draws = std::min(draws.value_or(evidence.input_vectors), evidence.input_vectors);
   }
   if (!draws) return kFloatNoiseRatio;
+  if (*draws == 0) return 0;  // nothing rounds
   // Of n independent draws, mean(e²) falls below R of its expectation with at most (R·e^(1−R))^(n/2).
   const double exponent = alarm_exponent(context, kMeasuredShare);
-  return std::min(kFloatNoiseRatio,
-                  std::exp(-1 - 2 * exponent / static_cast<double>(std::max<std::int64_t>(*draws, 1))));
+  return std::min(kFloatNoiseRatio, std::exp(-1 - 2 * exponent / static_cast<double>(*draws)));
 }
 
 }  // namespace assay::judge
