@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <span>
 #include <string>
@@ -168,8 +167,8 @@ class Absorption {
       if (absorb(i)) absorbed.push_back(i);
     }
     if (absorbed.empty()) return nullptr;
-    for (const std::size_t index : absorbed | std::views::reverse)
-      model_.graph.nodes.erase(model_.graph.nodes.begin() + static_cast<std::ptrdiff_t>(index));
+    for (auto index = absorbed.rbegin(); index != absorbed.rend(); ++index)
+      model_.graph.nodes.erase(model_.graph.nodes.begin() + static_cast<std::ptrdiff_t>(*index));
     return std::make_shared<const OriginalForm>(OriginalForm{std::move(model_)});
   }
 

@@ -157,7 +157,8 @@ LegalRanges::Group LegalRanges::make_group(const std::string& tensor, const core
   std::vector<Member> members{{tensor, params}};
   std::unordered_set<std::string> seen{tensor};
   const auto has = [&](const std::string& member, const core::QuantParams* wanted) {
-    const auto all = wanted == nullptr ? std::vector<const core::QuantParams*>{} : declared(member);
+    if (wanted == nullptr) return true;
+    const auto all = declared(member);
     return all.empty() || std::ranges::any_of(all, [&](const auto* each) { return same_scales(*each, *wanted); });
   };
   Group group;
