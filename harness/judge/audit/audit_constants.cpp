@@ -86,7 +86,14 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
 class ConstantAudit {
  public:
   explicit ConstantAudit(const LayerContext& context)
-      : context_(context), original_(context.evidence.model->graph), constants_(constants_of(original_)) {}
+      : context_(context), original_(context.evidence.model->graph), constants_(constants_of(original_)) {
+    for (const Node& node : original_.nodes) {
+      const bool fixed = !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](const std::string& input) {
+        return input.empty() || find_constant(constants_, input) != nullptr || computed_.contains(input);
+      });
+      if (fixed) computed_.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
 
   std::vector<Finding> run() {
     for (const ArtifactNode& made : context_.artifact->nodes()) {
@@ -132,7 +139,8 @@ class ConstantAudit {
   }
 
   /// Which input of the model's node each of the artifact's stands for. Where they may change places, each constant is
-  /// one of the model's that it equals, and what equals none is one that is left, or the first where none is.
+  /// one of the model's that it equals, and what equals none is one that is left, else one that the converter may have
+  /// computed, else the first.
   std::vector<std::size_t> slots_of(const Node& node, const ArtifactNode& made) const {
     std::vector<std::size_t> slots(made.inputs.size());
     std::iota(slots.begin(), slots.end(), 0);
@@ -158,8 +166,12 @@ class ConstantAudit {
         left.erase(equal);
       }
     }
+    const auto computed =
+        std::ranges::find_if(node.inputs, [&](const std::string& input) { return computed_.contains(input); });
+    const bool any = computed != node.inputs.end();
+    const std::size_t other = any ? static_cast<std::size_t>(computed - node.inputs.begin()) : first;
     for (const std::size_t i : unsettled) {
-      slots[i] = left.empty() ? first : left.front();
+      slots[i] = left.empty() ? other : left.front();
       if (!left.empty()) left.erase(left.begin());
     }
     return slots;
@@ -235,6 +247,7 @@ class ConstantAudit {
   const LayerContext& context_;
   const model::Graph& original_;
   Constants constants_;
+  std::set<std::string, std::less<>> computed_;  ///< tensors that constants alone give
   std::vector<Finding> findings_;
 };
 
