@@ -26,13 +26,17 @@ using model::Node;
 
 bool multiplies(const Node& node) { return traits_of(node).formula == Formula::product && node.outputs.size() == 1; }
 
+bool multiplies_by_constant(const Node& node, const Graph& graph) {
+  return multiplies(node) && std::ranges::any_of(node.inputs, [&](const std::string& input) {
+           return graph.initializer(input) != nullptr;
+         });
+}
+
 /// Is there anything to look for? A view takes longer.
 bool has_own_factor(const Graph& artifact, const Graph& original) {
   const model::Wiring wiring(original);
   return std::ranges::any_of(artifact.nodes, [&](const Node& node) {
-    const bool scales = std::ranges::any_of(
-        node.inputs, [&](const std::string& input) { return artifact.initializer(input) != nullptr; });
-    return multiplies(node) && scales && !wiring.producer(node.outputs.front());
+    return multiplies_by_constant(node, artifact) && !wiring.producer(node.outputs.front());
   });
 }
 
@@ -207,13 +211,11 @@ class Absorption {
 std::shared_ptr<const OriginalForm> absorbed(const Model& original, const std::shared_ptr<const Model>& artifact) {
   const model::Wiring wiring(original.graph);
   const bool any = std::ranges::any_of(original.graph.nodes, [&](const Node& node) {
-    if (!multiplies(node)) return false;
+    if (!multiplies_by_constant(node, original.graph)) return false;
     const auto& readers = wiring.consumers(node.outputs.front());
-    const bool scales = std::ranges::any_of(
-        node.inputs, [&](const std::string& input) { return original.graph.initializer(input) != nullptr; });
-    return scales && !readers.empty() && std::ranges::all_of(readers, [&](std::size_t reader) {
-             return traits_of(original.graph.nodes[reader]).product != Product::none;
-           });
+    return !readers.empty() && std::ranges::all_of(readers, [&](std::size_t reader) {
+      return traits_of(original.graph.nodes[reader]).product != Product::none;
+    });
   });
   if (!any) return nullptr;
   const core::Result<ArtifactView> view = ArtifactView::build(artifact, original);

@@ -199,6 +199,18 @@ Constants constants_of(const Graph& graph) {
   return constants;
 }
 
+std::set<std::string> varying_tensors(const Graph& graph) {
+  std::set<std::string> varying;
+  for (const model::ValueInfo& input : graph.inputs) varying.insert(input.name);
+  const auto varies = [&](const std::string& tensor) { return varying.contains(tensor); };
+  for (const Node& node : graph.nodes) {
+    const bool follows =
+        std::ranges::any_of(node.inputs, varies) || std::ranges::any_of(model::captured_names(node), varies);
+    if (follows) varying.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return varying;
+}
+
 Result<QuantParams> read_quant_params(const Node& node, const Constants& constants) {
   core::DType fallback = core::DType::uint8;
   if (node.op_type == "QuantizeLinear" && node.has("output_dtype")) {

@@ -168,5 +168,7 @@ class ChannelIndex {
 
 /// A constant of any graph by tensor name: initializer, Constant node, through Identity and Cast.
 [[nodiscard]] std::map<std::string, core::TensorPtr, std::less<>> constants_of(const model::Graph& graph);
+/// Tensors that depend on a graph input.
+[[nodiscard]] std::set<std::string> varying_tensors(const model::Graph& graph);
 
 }  // namespace assay::judge

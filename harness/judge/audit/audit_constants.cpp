@@ -86,14 +86,10 @@ std::optional<Difference> compare(const Tensor& expected, const Tensor& actual, 
 class ConstantAudit {
  public:
   explicit ConstantAudit(const LayerContext& context)
-      : context_(context), original_(context.evidence.model->graph), constants_(constants_of(original_)) {
-    for (const Node& node : original_.nodes) {
-      const bool fixed = !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](const std::string& input) {
-        return input.empty() || find_constant(constants_, input) != nullptr || computed_.contains(input);
-      });
-      if (fixed) computed_.insert(node.outputs.begin(), node.outputs.end());
-    }
-  }
+      : context_(context),
+        original_(context.evidence.model->graph),
+        constants_(constants_of(original_)),
+        varying_(varying_tensors(original_)) {}
 
   std::vector<Finding> run() {
     for (const ArtifactNode& made : context_.artifact->nodes()) {
@@ -166,8 +162,9 @@ class ConstantAudit {
         left.erase(equal);
       }
     }
-    const auto computed =
-        std::ranges::find_if(node.inputs, [&](const std::string& input) { return computed_.contains(input); });
+    const auto computed = std::ranges::find_if(node.inputs, [&](const std::string& input) {
+      return !input.empty() && !varying_.contains(input) && find_constant(constants_, input) == nullptr;
+    });
     const bool any = computed != node.inputs.end();
     const std::size_t other = any ? static_cast<std::size_t>(computed - node.inputs.begin()) : first;
     for (const std::size_t i : unsettled) {
@@ -247,7 +244,7 @@ class ConstantAudit {
   const LayerContext& context_;
   const model::Graph& original_;
   Constants constants_;
-  std::set<std::string, std::less<>> computed_;  ///< tensors that constants alone give
+  std::set<std::string> varying_;
   std::vector<Finding> findings_;
 };
 

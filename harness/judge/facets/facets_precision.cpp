@@ -45,18 +45,14 @@ std::string missing_scales(const ArtifactNode& node) {
 class PrecisionCheck {
  public:
   explicit PrecisionCheck(const LayerContext& context)
-      : context_(context), evidence_(context.evidence), constants_(constants_of(evidence_.model->graph)) {
+      : context_(context),
+        evidence_(context.evidence),
+        constants_(constants_of(evidence_.model->graph)),
+        varying_(varying_tensors(evidence_.model->graph)) {
     // A model that is quantized already says itself what runs in INT8.
     given_ = std::ranges::any_of(evidence_.model->graph.nodes,
                                  [](const Node& node) { return node.op_type == "QuantizeLinear"; });
     if (evidence_.converter.policy.gates_in_float) in_float_ = squeeze_gates(evidence_.model->graph);
-    for (const model::ValueInfo& input : evidence_.model->graph.inputs) varying_.insert(input.name);
-    for (const Node& node : evidence_.model->graph.nodes) {
-      const auto varies = [&](const std::string& input) { return varying_.contains(input); };
-      const bool follows =
-          std::ranges::any_of(node.inputs, varies) || std::ranges::any_of(model::captured_names(node), varies);
-      if (follows) varying_.insert(node.outputs.begin(), node.outputs.end());
-    }
   }
 
   PrecisionFindings run() {
@@ -152,7 +148,7 @@ class PrecisionCheck {
   const LayerContext& context_;
   const Evidence& evidence_;
   std::map<std::string, core::TensorPtr, std::less<>> constants_;
-  std::set<std::string> varying_;   ///< tensors that depend on a graph input
+  std::set<std::string> varying_;
   std::set<const Node*> in_float_;  ///< by the stated policy
   PrecisionFindings out_;
   bool given_ = false, demanded_ = false, required_ = false, mixed_ = false;
