@@ -39,19 +39,6 @@ struct Variant {
   std::string skipped;
 };
 
-/// Whether this processor adds products of codes in 32 bits, as its instructions for that (VNNI) do. Without them ONNX
-/// Runtime's optimized kernels on x86-64 add those of uint8 and int8 in 16 bits, which saturate: a defect of its own
-/// that its documentation names, and none that a suite's expected failures could list, for it hangs on the machine.
-bool adds_products_in_32_bits() {
-#if defined(__x86_64__)
-  std::ifstream processors("/proc/cpuinfo");
-  const std::string flags{std::istreambuf_iterator<char>(processors), {}};
-  return flags.find("avx512_vnni") != std::string::npos || flags.find("avx_vnni") != std::string::npos;
-#else
-  return true;
-#endif
-}
-
 std::vector<Variant> all_variants(const converters::Switchable& converter) {
   std::vector<Variant> all;
   for (const converters::Switchable::Variant& each : converter.variants) {
@@ -67,9 +54,6 @@ std::vector<Variant> all_variants(const converters::Switchable& converter) {
       variant.skipped = specs->front().unavailable;
     } else {
       variant.skipped = specs.error().message;
-    }
-    if (name == "onnxruntime_optimized" && variant.skipped.empty() && !adds_products_in_32_bits()) {
-      variant.skipped = "this processor has no VNNI, and ONNX Runtime's optimized kernels saturate there";
     }
     all.push_back(std::move(variant));
   }
@@ -101,6 +85,10 @@ core::Result<std::vector<Variant>> wanted_variants(const FalseAlarmConfig& confi
                          {}};
     }
     wanted.push_back(*found);
+    Variant& variant = wanted.back();
+    if (!variant.executor.command.empty() && variant.skipped.empty()) {
+      variant.skipped = programs::describe(variant.executor, {}).unavailable();
+    }
   }
   return wanted;
 }

@@ -5,6 +5,7 @@ import re
 import tempfile
 from dataclasses import dataclass
 
+import numpy as np
 import onnx
 import onnxruntime
 from assay_protocol import read_tensors, write_tensors
@@ -55,6 +56,25 @@ def optimizers():
         text = log.read().decode(errors="replace")
     transformers = dict.fromkeys(re.findall(r"GraphTransformer (\S+) modified", text))
     return [*transformers, *(rule for rule in RULES if rule not in transformers)]
+
+
+def saturating():
+    """Why nothing can be judged here that ONNX Runtime's integer kernels execute, or None. On x86-64 without VNNI they add the
+    products of uint8 and int8 in pairs, in 16 bits that saturate: what an artifact gives then hangs on the processor.
+    ASSAY_ANY_PROCESSOR, set to anything, has it judged nevertheless."""
+    if os.environ.get("ASSAY_ANY_PROCESSOR"):
+        return None
+    value = onnx.helper.make_tensor_value_info
+    weights = onnx.numpy_helper.from_array(np.full((2, 1), 127, np.int8), "w")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMulInteger", ["x", "w"], ["y"])], "g",
+                                   [value("x", onnx.TensorProto.UINT8, [1, 2])], [value("y", onnx.TensorProto.INT32, [1, 1])],
+                                   [weights])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), Session().options(), providers=["CPUExecutionProvider"])
+    if int(session.run(None, {"x": np.full((1, 2), 255, np.uint8)})[0].item()) == 2 * 255 * 127:
+        return None
+    return ("this processor has no VNNI: ONNX Runtime's integer kernels saturate here (255·127 + 255·127 isn't 64770), which "
+            "its own documentation names; ASSAY_ANY_PROCESSOR=1 has that judged")
 
 
 def activation_codes(graph):

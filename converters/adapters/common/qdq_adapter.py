@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 from model_request import nodes_in_float, open_model
-from onnxruntime_executor import Session, execute, optimizers
+from onnxruntime_executor import Session, execute, optimizers, saturating
 from qdq_report import FUSED_ACTIVATIONS, node_precision, tensor_scales
 
 
@@ -57,6 +57,12 @@ class QdqAdapter:
         return {"weight": ["int8"], **stated, "int8_operators": sorted(self.operators), "execute": True, "artifact": "qdq",
                 "reports": self.reports, "trace": not self.session.optimized,
                 "optimizers": optimizers() if self.session.optimized else []}
+
+    @staticmethod
+    def on_integer_kernels():
+        """What `describe` adds where ONNX Runtime's integer kernels execute the artifacts."""
+        reason = saturating()
+        return {} if reason is None else {"unavailable": reason}
 
     def convert(self, model, calibration, options, output):
         original = open_model(model, options, self.converter)

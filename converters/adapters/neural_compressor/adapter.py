@@ -84,6 +84,7 @@ class Dynamic(NeuralCompressor):
             "supports": self.supports(activation=["uint8"], weight=list(TYPES), dynamic=[True], symmetric=[False], per_axis=True,
                                       method=["minmax"], models=["float"]),
             "policy": stated_policy("neural_compressor", "DynamicQuantConfig"),
+            **self.on_integer_kernels(),
         }
 
     def quantize(self, job):

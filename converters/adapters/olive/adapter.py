@@ -158,6 +158,7 @@ class Olive(QdqAdapter):
             "version": version("olive-ai"),
             "supports": self.supports(**takes | self.route.takes),
             "policy": stated_policy("onnxruntime", self.route.policy, onnxruntime.__version__),
+            **(self.on_integer_kernels() if self.route.settings.get("quant_format") == "QOperator" else {}),
         }
 
     def renaming(self, model, artifact):

@@ -91,6 +91,7 @@ class OnnxRuntime(QdqAdapter):
             "version": onnxruntime.__version__,
             "supports": self.supports(**takes | self.route.takes),
             "policy": policy,
+            **(self.on_integer_kernels() if self.session.optimized or self.qoperators else {}),
         }
 
     def renaming(self, model, artifact):

@@ -48,6 +48,7 @@ class Dynamic(QdqAdapter):
             "supports": self.supports(activation=["uint8"], dynamic=[True], models=["float"], weight=list(TYPES), symmetric=[False], per_axis=True,
                                       method=["minmax"]),
             "policy": policy,
+            **self.on_integer_kernels(),
         }
 
     def renaming(self, model, artifact):
